@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from ..vocabulary import device_faults
+from ..vocabulary.samples import Sample
 from . import boots
 from .attribution import Attribution
 from .device_faults import FaultTracker
@@ -13,9 +14,14 @@ from .imitation import Imitation
 from .profiling import Profiling
 from .profiling.asking import Collector
 from .readers import Reader
+from .reading import Reading
 from .settings import AgentSettings
+from .support_log import SupportLog
 from .trainers import Trainers
 from .ways import StartError
+
+QUICK_SECONDS = 1.0
+"""Readers of this period or less have a thread of their own."""
 
 
 def chosen(every: Sequence[Reader], *, off: Collection[str]) -> list[Reader]:
@@ -27,6 +33,24 @@ def chosen(every: Sequence[Reader], *, off: Collection[str]) -> list[Reader]:
             f"there are {', '.join(reader.name for reader in every)}"
         )
     return [reader for reader in every if reader.name not in off]
+
+
+def readings(
+    chosen: Sequence[Reader],
+    *,
+    health: Health,
+    now: Callable[[], float],
+    deliver: Callable[[Reader, list[Sample], float], None],
+    support: SupportLog,
+) -> list[Reading]:
+    """Return what runs the readers: quick ones apart, so that no slow one holds them up."""
+    slow = [reader for reader in chosen if reader.period > QUICK_SECONDS]
+    quick = [reader for reader in chosen if reader.period <= QUICK_SECONDS]
+    return [
+        Reading(readers=group, health=health, now=now, deliver=deliver, support=support)
+        for group in (slow, quick)
+        if group
+    ]
 
 
 def fault_tracker(

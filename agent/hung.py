@@ -43,7 +43,6 @@ class Hung:
     """Looks at silent processes once a second, on the agent's main thread."""
 
     def __init__(self, settings: Stacks, *, proc: Path, spied: Callable[[Event], None]) -> None:
-        self._settings = settings
         self._proc = proc
         self._files: dict[Key, OpenFile] = {}
         self._due: dict[Key, float] = {}

@@ -1,8 +1,7 @@
-"""What the alerts package needs of a store, as protocols: somebody else decides where rows live.
+"""What the alerts package gives to a store and needs of it: somebody else decides where rows live.
 
-`IncidentStore` keeps what evaluation decided, `Outbox` what is still to be sent. Both are kept
-in one transaction by whoever implements them, so that no change is stored and not sent, or
-sent twice.
+A change (`IncidentChange`) and what is to be sent about it (`Outbox`) are kept in one transaction
+by whoever implements them, so that no change is stored and not sent, or sent twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,17 +40,6 @@ class IncidentChange(Protocol):
     @property
     def notify(self) -> bool:
         """Return whether people are notified of it."""
-        ...
-
-
-class IncidentStore(Protocol):
-    """Where incidents are kept."""
-
-    def commit(self, changes: Sequence[IncidentChange], now: float) -> None:
-        """Keep the changes and what is to be sent about them, all or nothing.
-
-        Each only once.
-        """
         ...
 
 

@@ -1,26 +1,25 @@
 """Which incidents there are: one for each root cause and scope, over as many jobs as it affects.
 
-Each second the explanations of a job's findings are matched with its open incidents. What is left
-over reopens an incident that returned, joins one that another job has on the same entity, or opens
-its own; the tail of an incident that is over opens nothing.
+Each second the explanations of a job's findings are matched with its open incidents; where what is
+left over goes is in unmatched.py. Then every incident of the job takes what was found, or its end.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..vocabulary import faults
 from ..vocabulary import findings as kinds
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
-from . import changes, first_cause, matching, people
+from . import changes, matching, people
 from .actions import Action
 from .affected_job import JobHealth, is_history
 from .causes.engine import Explanation
-from .closed import REOPEN_SECONDS, ClosedIncidents, PastIncident
-from .lifecycle import Change, TrackedIncident, incident_id
+from .closed import ClosedIncidents, PastIncident
+from .lifecycle import Change, TrackedIncident
 from .losses import Losses
+from .open_incidents import OpenIncidents
 from .outside import Note
-from .severity import severity, worse
+from .unmatched import Unmatched
 
 Explain = Callable[[Sequence[Finding]], Sequence[Explanation]]
 Notes = Callable[[float], Iterable[Note]]
@@ -41,9 +40,10 @@ class IncidentTracker:
     """Every incident, open and resolved."""
 
     def __init__(self) -> None:
-        self._open: dict[Job, list[TrackedIncident]] = {}
+        self._open = OpenIncidents()
         self._closed = ClosedIncidents()
         self._incidents: dict[IncidentId, Incident] = {}
+        self._unmatched = Unmatched(self._open, self._closed, self._incidents)
         self.losses = Losses()
 
     @property
@@ -53,11 +53,11 @@ class IncidentTracker:
 
     def has_open(self, job: Job) -> bool:
         """Return whether a job has an open incident."""
-        return bool(self._open.get(job))
+        return bool(self._open.of_job(job))
 
     def of_job(self, job: Job) -> Sequence[TrackedIncident]:
         """Return the open incidents of a job."""
-        return tuple(self._open.get(job, ()))
+        return self._open.of_job(job)
 
     def slows(self, job: Job) -> bool:
         """Return whether a job has an open incident that changes what its steps look like.
@@ -69,7 +69,7 @@ class IncidentTracker:
         catalogue = kinds.catalogue()
         return any(
             catalogue[kind].effect != "none"
-            for incident in self._open.get(job, ())
+            for incident in self._open.of_job(job)
             if not incident.minor
             for kind in incident.held_kinds(job)
         )
@@ -95,18 +95,18 @@ class IncidentTracker:
         `notes` gives what others reported around a time of onset, for timelines; `stacks` the
         newest stack of each rank since a time, for incidents that stop the job.
         """
-        incidents = [incident for incident in self._open.get(job, ()) if incident.open]
+        incidents = [incident for incident in self._open.of_job(job) if incident.open]
         live = [finding for finding in findings if not is_history(finding, health)]
         found = () if health.over or not live else explain(live)
-        found = changes.shared(found, (row for rows in self._open.values() for row in rows))
+        found = changes.shared(found, self._open)
         pairs = matching.matched(job, attempt, incidents, found)
         used = {id(explanation) for explanation in pairs.values()}
         for explanation in found:
             if id(explanation) in used or matching.left_over(explanation, incidents, pairs, job):
                 continue
-            home = self._home(job, explanation, incidents, health, now)
-            if home is not None:
-                incident, explanation = home
+            belongs = self._unmatched.incident_of(job, explanation, incidents, health, now)
+            if belongs is not None:
+                incident, explanation = belongs
                 if incident not in incidents:
                     incidents.append(incident)
                 pairs.setdefault(incidents.index(incident), explanation)
@@ -143,7 +143,7 @@ class IncidentTracker:
     ) -> list[Change]:
         made: list[tuple[Change, TrackedIncident]] = []
         joined: list[TrackedIncident] = []
-        self._open[job] = list(incidents)
+        self._open.put(job, incidents)
         for number, incident in enumerate(incidents):
             explanation = pairs.get(number)
             change = None
@@ -170,132 +170,8 @@ class IncidentTracker:
         counted = [(incident.counted(change), incident) for change, incident in made]
         for change, incident in counted:
             self.note(change, incident)
-        self._open[job] = [incident for incident in touched if incident.open]
-        if not self._open[job]:
-            del self._open[job]
+        self._open.put(job, [incident for incident in touched if incident.open])
         return [change for change, _ in counted]
-
-    def _home(
-        self,
-        job: Job,
-        explanation: Explanation,
-        incidents: Sequence[TrackedIncident],
-        health: JobHealth,
-        now: float,
-    ) -> tuple[TrackedIncident, Explanation] | None:
-        """Return the incident that an unmatched explanation belongs to, None for a tail."""
-        symptoms = tuple(s for s in explanation.symptoms if not self._closed.is_tail(job, s, now))
-        if not symptoms:
-            return None
-        explanation = Explanation(explanation.cause, symptoms)
-        ended = self._resolved_by_person(job, explanation, now)
-        if ended is not None:
-            symptoms, reopened = ended
-            if reopened is not None:
-                return reopened, explanation
-            if not symptoms:
-                return None
-            explanation = Explanation(explanation.cause, symptoms)
-        incident = self._returned(job, explanation, now) or self._shared(explanation)
-        if incident is None:
-            idle = (row for row in incidents if row.open and row.without_symptoms(now))
-            incident = next((row for row in idle if matching.shows_why(row, explanation)), None)
-        if incident is None:
-            incident = self._new(job, explanation, incidents, health, now)
-        return incident, explanation
-
-    def _resolved_by_person(
-        self, job: Job, explanation: Explanation, now: float
-    ) -> tuple[tuple[Finding, ...], TrackedIncident | None] | None:
-        """Return the symptoms that a person has not resolved, and what got worse since they did.
-
-        None where no such incident lasts on. What a person resolved stays quiet until its symptoms
-        are gone for a while and return, or it gets worse.
-        """
-        for incident in self._closed.of_job(job):
-            held = incident.held_kinds(job)
-            part = incident.parts.get(job)
-            if incident.handling.resolved is None or part is None:
-                continue
-            lasting = now - part.last_active <= incident.notices.calm_seconds
-            same = [s for s in explanation.symptoms if s.kind in held]
-            if not lasting or not same:
-                continue
-            part.last_active = now
-            new = tuple(s for s in explanation.symptoms if s.kind not in held)
-            lasted, step = now - incident.detected_at, part.health.step_seconds
-            bad = severity(explanation.symptoms, explanation.cause, lasted, step)
-            if not new and worse(bad, incident.severity):
-                self._reopen(incident, now, f"worse since it was resolved: {bad}")
-                return (), incident
-            return new, None
-        return None
-
-    def _returned(self, job: Job, explanation: Explanation, now: float) -> TrackedIncident | None:
-        """Reopen the incident whose root is back, or whose symptom is while no root is named."""
-        root = first_cause.key(explanation.cause)
-        shown = {symptom.kind for symptom in explanation.symptoms}
-        for incident in self._closed.of_job(job):
-            if now - incident.closed_at > REOPEN_SECONDS or not shown & incident.held_kinds(job):
-                continue
-            again = matching.is_return(incident, explanation, job)
-            if again or incident.root == root or faults.UNKNOWN in (root[0], incident.root[0]):
-                if again:
-                    incident.first = first_cause.FirstCause(explanation.cause, now, now)
-                self._reopen(incident, now, explanation.symptoms[0].text)
-                return incident
-        return None
-
-    def _reopen(self, incident: TrackedIncident, now: float, text: str) -> None:
-        self._closed.take(incident)
-        incident.reopen(now, text)
-        for job in incident.parts:
-            self._open.setdefault(job, [])
-            if incident not in self._open[job]:
-                self._open[job].append(incident)
-
-    def _shared(self, explanation: Explanation) -> TrackedIncident | None:
-        """Return another job's open incident with the same root, on what jobs can share."""
-        root = first_cause.key(explanation.cause)
-        one_change = changes.change_of(explanation) is not None
-        if root[0] == faults.UNKNOWN or not (root[1] in matching.SHARED_TYPES or one_change):
-            return None
-        return next(
-            (
-                incident
-                for incidents in self._open.values()
-                for incident in incidents
-                if incident.open and incident.document is not None and incident.root == root
-            ),
-            None,
-        )
-
-    def _new(
-        self,
-        job: Job,
-        explanation: Explanation,
-        incidents: Sequence[TrackedIncident],
-        health: JobHealth,
-        now: float,
-    ) -> TrackedIncident:
-        first = min(explanation.symptoms, key=lambda s: (s.onset[0], s.kind, s.entity))
-        past = self._closed.open_past(job, first)
-        if past is not None:
-            return TrackedIncident(
-                past.id,
-                health.attempt,
-                past.opened_at,
-                past.detected_at,
-                handling=past.handling,
-                timeline=list(past.moments),
-            )
-        begun = (first.onset[0] + first.onset[1]) / 2
-        name = incident_id(job, first.kind, begun)
-        if name in self._incidents or any(name == incident.id for incident in incidents):
-            # Another root of the same symptom.
-            root = "\0".join(first_cause.key(explanation.cause))
-            name = incident_id(job, f"{first.kind}\0{root}", begun)
-        return TrackedIncident(name, health.attempt, begun, now)
 
     def _merged(
         self,
@@ -320,7 +196,7 @@ class IncidentTracker:
         """Return another job's incident of the change that this one turns out to be about."""
         if changes.change_of(explanation) is None or incident.document is None:
             return None
-        other = self._shared(explanation)
+        other = self._unmatched.shared(explanation)
         return other if other is not incident else None
 
     @staticmethod
@@ -334,7 +210,7 @@ class IncidentTracker:
         if name in self._closed.incidents:
             return self._closed.incidents[name]
         document = self._incidents.get(name)
-        rows = self._open.get(Job(document.job or ""), ()) if document is not None else ()
+        rows = self._open.of_job(Job(document.job or "")) if document is not None else ()
         return next((incident for incident in rows if incident.id == name), None)
 
     def note(self, change: Change, incident: TrackedIncident) -> None:
@@ -342,11 +218,6 @@ class IncidentTracker:
         self._incidents[change.incident.id] = change.incident
         if incident.open or incident.id in self._closed.incidents:
             return
-        for job in incident.parts:
-            left = [row for row in self._open.get(job, ()) if row is not incident]
-            if left or job not in self._open:
-                self._open[job] = left
-            else:
-                del self._open[job]
+        self._open.remove(incident)
         for old in self._closed.add(incident):
             del self._incidents[old.id]

@@ -120,7 +120,6 @@ class Baselines:
         self.habit: Floats = np.zeros(0)
         self.usual: Floats = np.zeros(0)
         self.known: Flags = np.zeros(0, np.bool_)
-        self.data_wait: Floats = np.zeros(0)
         self.longest_gap = 0.0
         self.pace: Pace | None = None
         self.before: Pace | None = None
@@ -216,8 +215,6 @@ class Baselines:
         known &= np.nan_to_num(usual, nan=np.inf) <= 1 + max(MOST_HABIT, SIGMAS * spread)
         self.known = known
         self.habit = np.where(known, np.clip(usual, 0.8, 1.25), 1.0)
-        wait = features.data[:, WARM_UP : WARM_UP + early]
-        self.data_wait = own_time.median(wait, axis=1)
 
     def _unless_slower(self, usual: Floats, past: Floats, ranks: Ints) -> Floats:
         """Return [ranks], the ratios learnt now; the earlier one of a rank that became slower.

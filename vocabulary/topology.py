@@ -228,32 +228,6 @@ class Topology:
         hosts = {self.host(rank) for rank in entity.ranks}
         return hosts.pop() if len(hosts) == 1 else None
 
-    def parents(self, entity: Entity) -> tuple[Entity, ...]:
-        """Return what an entity directly stands on: rank, device, host, leaf switch, job."""
-        found: list[Entity] = []
-        if entity.type == "rank":
-            device = self.gpu_entity(int(entity.id))
-            found += [device] if device is not None else []
-        host = self.host_of_entity(entity)
-        if entity.type != "host" and host is not None:
-            found.append(self.host_entity(host))
-        elif entity.type == "host" and (switch := self.switches.get(entity.id)):
-            found.append(self.switch_entity(switch))
-        if not found and entity.type != "job":
-            found.append(self.job_entity)
-        return tuple(found)
-
-    def ancestors(self, entity: Entity) -> tuple[Entity, ...]:
-        """Return every parent up to the job, nearest first, each once."""
-        found: dict[Entity, None] = {}
-        waiting = list(self.parents(entity))
-        while waiting:
-            parent = waiting.pop(0)
-            if parent not in found:
-                found[parent] = None
-                waiting += self.parents(parent)
-        return tuple(found)
-
     def as_type(self, entity: Entity, kind: EntityType) -> tuple[Entity, ...]:
         """Return what an entity means as another type: a rank's host, a device's rank, the job."""
         if kind == entity.type:

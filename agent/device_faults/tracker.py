@@ -17,6 +17,7 @@ from ..storms import Storms
 from . import store
 from .counts import FaultCounts
 from .fault import Evidence, Fault, opened
+from .leaving import enriched, summary
 from .open_fault import OpenFault, reported_class
 
 _PART_SECONDS = 30.0
@@ -111,7 +112,7 @@ class FaultTracker:
                 fault.count += new
                 self._counts.add(hw_id, code, new)
                 count = self._storms.take(current.key, now, by=new)
-                leaving = _enriched(event, fault, count) if count else None
+                leaving = enriched(event, fault, count) if count else None
             if code == _RECOVERY and event.attributes.get("action") == "none":
                 self._clear_after_reset(hw_id, now)
             return leaving
@@ -124,7 +125,7 @@ class FaultTracker:
                 if reason := current.quiet_for(self._catalogue, now):
                     self._clear(current, now, reason)
             return [
-                _summary(self._open[key].fault, now, count)
+                summary(self._open[key].fault, now, count)
                 for key, count in self._storms.due(now)
                 if key in self._open
             ]
@@ -318,34 +319,6 @@ class FaultTracker:
         self._cleared = [*self._cleared, current.fault][-_CLEARED:]
         self._changed = True
         _log.info("fault %s of %s is over: %s", current.fault.code, current.fault.hw_id, how)
-
-
-def _enriched(event: Event, fault: Fault, count: int) -> Event:
-    """Return the event with what the catalogue has on its code, standing for `count` of it."""
-    pairs: dict[str, Scalar] = {**event.attributes, "hw.id": fault.hw_id}
-    pairs.update({"vendor": fault.vendor, "class": fault.fault_class, "count": count})
-    if fault.immediate:
-        pairs["action"] = fault.immediate
-    if fault.investigate:
-        pairs["investigate"] = fault.investigate
-    if not pairs.get("text"):
-        pairs["text"] = fault.meaning
-    return Event(event.name, event.at, pairs, event.resource)
-
-
-def _summary(fault: Fault, now: float, count: int) -> Event:
-    """Return the event that stands for what a storm folded, of the time of the last one."""
-    newest = fault.evidence[-1] if fault.evidence else None
-    pairs: dict[str, Scalar] = {
-        "hw.id": fault.hw_id,
-        "code": fault.code,
-        "vendor": fault.vendor,
-        "text": newest.text if newest else fault.meaning,
-        "source": newest.source if newest else "",
-    }
-    if fault.pid is not None:
-        pairs["pid"] = fault.pid
-    return _enriched(Event("gpu.fault", min(now, fault.last_seen), pairs), fault, count)
 
 
 def _count(value: Scalar | None) -> int:

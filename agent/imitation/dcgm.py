@@ -8,26 +8,15 @@ differently or changes hands.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
-from ...vocabulary.samples import Attributes, Resource, Sample, Scalar
+from ...vocabulary.samples import Attributes, Resource, Sample
 from ..attribution import Attribution
 from . import labels
 from .fields import Field, Names, fields
 from .labels import Block
 from .observations import CLOCK_EVENTS, WINDOW_SECONDS, Observations
+from .plans import INFO, PER_PROCESS, Plans, Use
 
-_INFO = "hw.gpu.info"
-_EVERYWHERE = frozenset({"hw.id", "gpu", "rank", "hw.vendor", "source", "quality"})
-_ADDED = frozenset({"link", "direction"})
-"""Attributes over which a field that does not name them adds up."""
-_PARTS = {"memory": ("hbm", "sram")}
-"""Parts of the contract that DCGM counts as one."""
-_PER_PROCESS = {
-    "hw.gpu.memory.usage": "hw.gpu.process.memory",
-    "hw.gpu.utilization": "hw.gpu.process.utilization",
-}
-"""Of a shared device each holder is shown its own processes' share of these."""
 _NVLINK = "hw.gpu.nvlink.throughput"
 _SPARE_PLANS = 512
 _MOST_DEVICES = 512
@@ -36,29 +25,8 @@ Series = tuple[Resource, str, Attributes, float]
 _Cells = dict[tuple[int, str], tuple[int, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
-    """What a sample is for: a field, how many attributes had to be added up over, its weight."""
-
-    place: int
-    spread: int
-    weight: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is done with all samples of one series."""
-
-    hw_id: str
-    index: int
-    uses: Sequence[_Use]
-    pid: int | None = None
-    same: int = 0
-    """What a reading of ours and one of an exporter have in common when they report the same."""
-
-
 class Imitation:
-    """Renders the names of one generation or both. `see` takes readings, on any thread."""
+    """Renders the names of one generation or both. `observe` takes readings, on any thread."""
 
     def __init__(
         self,
@@ -76,13 +44,8 @@ class Imitation:
             labels.host(host, old="old" in one.generations, new="new" in one.generations)
             for one in self._fields
         ]
-        self._by_metric: dict[str, list[int]] = defaultdict(list)
-        for place, one in enumerate(self._fields):
-            if one.metric and not one.observed and not one.derived:
-                self._by_metric[one.metric].append(place)
-        self._operands = {part for one in self._fields for part in one.derived[::2]}
         self._observations = Observations()
-        self._plans: dict[tuple[str, Attributes], _Plan | None] = {}
+        self._plans = Plans(self._fields)
         self._described: tuple[int, dict[str, Attributes]] = (-1, {})
         self._blocks: dict[str, list[Block]] = {}
         self._parts: set[str] = set()
@@ -104,11 +67,7 @@ class Imitation:
         shown = 0
         for _, name, pairs, value in series:
             shown += 1
-            key = (name, pairs)
-            try:
-                plan = self._plans[key]
-            except KeyError:
-                plan = self._plans[key] = self._plan(name, pairs)
+            plan = self._plans[name, pairs]
             if plan is None:
                 continue
             hw_id = plan.hw_id
@@ -121,9 +80,9 @@ class Imitation:
                 continue  # two readers report it: no sum of it
             seen.add(plan.same)
             devices[hw_id] = plan.index
-            if name == _INFO:
+            if name == INFO:
                 infos[hw_id] = pairs
-            if name in self._operands:
+            if name in self._plans.operands:
                 plain[name, hw_id] = value
             for use in plan.uses:
                 _add(cells, use, hw_id, value)
@@ -133,25 +92,6 @@ class Imitation:
         # Parts come before their device: what a part reports, the device need not.
         order = sorted(devices, key=lambda hw_id: (hw_id not in self._parts, devices[hw_id], hw_id))
         return self._written(cells, plain, of_processes, order, now, room)
-
-    def _plan(self, name: str, pairs: Attributes) -> _Plan | None:
-        named = dict(pairs)
-        hw_id, index = named.get("hw.id"), named.get("gpu")
-        if not isinstance(hw_id, str) or not isinstance(index, int):
-            return None
-        if named.get("hw.vendor", "nvidia") != "nvidia":
-            return None
-        pid = named.get("pid")
-        if name in _PER_PROCESS.values() and isinstance(pid, int):
-            return _Plan(hw_id, index, (), pid)
-        places = self._by_metric.get(name, ())
-        uses = [
-            use for place in places if (use := _use(place, self._fields[place], named)) is not None
-        ]
-        if not uses and name != _INFO and name not in self._operands:
-            return None
-        distinct = frozenset(pair for pair in pairs if pair[0] not in _EVERYWHERE)
-        return _Plan(hw_id, index, uses, same=hash((name, hw_id, distinct)))
 
     def _describe(self, infos: dict[str, Attributes], devices: Mapping[str, int]) -> None:
         """Make labels anew where a device is described differently or changed hands."""
@@ -198,7 +138,7 @@ class Imitation:
                     value = cell[1] if cell is not None else self._without_cell(one, hw_id, plain)
                     if value is None or not math.isfinite(value):
                         continue
-                    shares = of_processes.get((_PER_PROCESS.get(one.metric, ""), hw_id))
+                    shares = of_processes.get((PER_PROCESS.get(one.metric, ""), hw_id))
                     lines += self._lines(place, one, hw_id, value, shares)
             if self._parts:
                 lines = _once(lines)
@@ -270,38 +210,7 @@ class Imitation:
         return lines
 
 
-def _use(place: int, one: Field, named: Mapping[str, Scalar]) -> _Use | None:
-    """Return what a sample of a field's metric is for the field, None when it is another's."""
-    spread = 0
-    for name, value in named.items():
-        if name in _EVERYWHERE or (name == "link" and value == "all"):
-            continue
-        wanted = one.fixed.get(name)
-        if name == "link" and one.link is not None:
-            if str(value) != str(one.link):
-                return None
-        elif name == one.code_of:
-            continue
-        elif wanted is not None:
-            if value != wanted:
-                if value not in _PARTS.get(wanted, ()):
-                    return None
-                spread += 1
-        elif name in _ADDED:
-            spread += 1
-        elif one.metric != _INFO:
-            return None
-    if any(name not in named and name != "link" for name in one.fixed):
-        return None
-    if one.link is not None and "link" not in named:
-        return None
-    if one.code_of:
-        weight = one.codes.get(str(named.get(one.code_of)))
-        return None if weight is None else _Use(place, spread, weight)
-    return _Use(place, spread)
-
-
-def _add(cells: _Cells, use: _Use, hw_id: str, value: float) -> None:
+def _add(cells: _Cells, use: Use, hw_id: str, value: float) -> None:
     """Add a value where it belongs; a total that is reported as such wins over its parts."""
     key = (use.place, hw_id)
     before = cells.get(key)

@@ -11,12 +11,12 @@ from typing import Literal
 from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
-from ...vocabulary.incidents import Evidence, Relation
+from ...vocabulary.incidents import Evidence
+from . import evidence
 from .catalogue import Cause, Prediction, Weights
+from .evidence import Window
 from .index import FindingIndex, strongest
 from .view import JobView
-
-Window = tuple[float, float]
 
 Part = Literal[
     "prior", "present", "absent", "missing", "contradicts", "scope", "early", "together", "late"
@@ -79,7 +79,7 @@ def terms(
         return None
     if proven and not present.issuperset(cause.essential_any):
         return None
-    rows = [Term("prior", prior, _prior(cause, entity, prior * weights.prior, window))]
+    rows = [Term("prior", prior, evidence.of_prior(cause, entity, prior * weights.prior, window))]
     charged: set[str] = set()
     shown = {symptom.kind for symptom in symptoms}
     onsets: list[tuple[Window, bool]] = []
@@ -89,14 +89,16 @@ def terms(
             _add_once(rows, shown_by, _present(prediction, entity, found), strongest(found))
             onsets.append((min(match.onset for match in found), prediction.finding in shown))
         elif not view.observable(prediction.finding):
-            row = _absent("missing", prediction, entity, window, 0.0)
+            kind = kinds.catalogue()[prediction.finding]
+            row = evidence.not_observable(kind, entity, window)
             rows.append(Term("missing", 0.0, row, prediction))
         elif not proven and prediction.finding in cause.essential_findings:
             pass  # one term stands for all of it
         elif not prediction.any or prediction.any not in present | charged:
             charged.add(prediction.any)
             if prediction.absent:
-                row = _absent("contradicts", prediction, entity, window, prediction.absent)
+                kind = kinds.catalogue()[prediction.finding]
+                row = evidence.not_found(kind, entity, window, prediction.absent)
                 rows.append(Term("absent", 1.0, row, prediction))
     rows += _contradictions(cause, entity, index)
     rows += _scope(cause, entity, index, window, weights)
@@ -146,35 +148,12 @@ def unproven(
         decisive = (unseen or lacking)[0]
         weight = weights.unseen if unseen else weights.unproven
     kind = kinds.catalogue()[decisive.finding]
-    text = f"expected, not found: {kind.help[0].lower()}{kind.help[1:]}"
+    window = (index.symptoms[0].onset[0], index.symptoms[0].window[1])
+    row = replace(evidence.not_found(kind, entity, window, weight), family=UNPROVEN)
     if unseen and not looked_for:
         text = f"no source reports {kind.sources()}, without which it is not named"
-    window = (index.symptoms[0].onset[0], index.symptoms[0].window[1])
-    return Evidence(
-        relation="contradicts",
-        family=UNPROVEN,
-        entity=entity,
-        signal=kind.signals[0],
-        window=window,
-        observed=None,
-        expected=None,
-        weight=weight,
-        text=text,
-    )
-
-
-def _prior(cause: Cause, entity: Entity, prior: float, window: Window) -> Evidence:
-    return Evidence(
-        relation="supports" if prior > 0 else "contradicts",
-        family="prior",
-        entity=entity,
-        signal="catalogue",
-        window=window,
-        observed=cause.learnt.value if cause.learnt else cause.share,
-        expected=None,
-        weight=prior,
-        text=f"prior: {cause.learnt.text if cause.learnt else f'{cause.share:.1%} of incidents'}",
-    )
+        row = replace(row, text=text)
+    return row
 
 
 def _present(prediction: Prediction, entity: Entity, matches: Sequence[Finding]) -> Term:
@@ -184,7 +163,7 @@ def _present(prediction: Prediction, entity: Entity, matches: Sequence[Finding])
     if prediction.at == "ranks" and len(entity.ranks) > 1:
         shown = len({match.entity for match in matches})
         factor *= min(1.0, 0.5 + shown / len(entity.ranks))
-    row = _row("supports", best, prediction.present * factor)
+    row = evidence.of_finding("supports", best, prediction.present * factor)
     return Term("present", factor, row, prediction)
 
 
@@ -223,45 +202,9 @@ def _contradictions(cause: Cause, entity: Entity, index: FindingIndex) -> list[T
             if prediction.says or not (match.entity == entity and match.kind in predicted)
         ]
         if matches:
-            row = _row("contradicts", strongest(matches), prediction.present)
+            row = evidence.of_finding("contradicts", strongest(matches), prediction.present)
             rows.append(Term("contradicts", 1.0, row, prediction))
     return rows
-
-
-def _row(relation: Relation, finding: Finding, weight: float) -> Evidence:
-    return Evidence(
-        relation=relation,
-        family=kinds.catalogue()[finding.kind].family,
-        entity=finding.entity,
-        signal=finding.signal,
-        window=finding.window,
-        observed=finding.observed,
-        expected=finding.expected,
-        weight=weight,
-        text=finding.text,
-        kind=finding.kind,
-    )
-
-
-def _absent(
-    relation: Relation, prediction: Prediction, entity: Entity, window: Window, weight: float
-) -> Evidence:
-    kind = kinds.catalogue()[prediction.finding]
-    if relation == "missing":
-        text = f"not observable: no source reports {kind.sources()}"
-    else:
-        text = f"expected, not found: {kind.help[0].lower()}{kind.help[1:]}"
-    return Evidence(
-        relation=relation,
-        family=kind.family,
-        entity=entity,
-        signal=kind.signals[0],
-        window=window,
-        observed=None,
-        expected=None,
-        weight=weight,
-        text=text,
-    )
 
 
 def capped(terms: Sequence[Term], cap: float) -> list[Evidence]:

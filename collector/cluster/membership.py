@@ -34,8 +34,8 @@ class Owner(Protocol):
         """Own exactly these partitions, by epoch, and begin to hand over those that leave."""
         ...
 
-    def given(self) -> set[int]:
-        """Return the partitions that were to leave and whose state is kept."""
+    def given(self, leaving: set[int]) -> set[int]:
+        """Return those of the leaving partitions whose state is kept for the next owner."""
         ...
 
 
@@ -106,7 +106,7 @@ class Membership:
 
     def step(self) -> None:
         """Give a sign, take what nobody owns, and follow what changed."""
-        given = self._owner.given()
+        given = self._owner.given(self.assignment.leaving(self._name))
 
         def next_one(found: Assignment) -> Assignment:
             mine = found.beaten(self._name, self._address())

@@ -5,7 +5,6 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import structlog
 from nats.aio.msg import Msg
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
@@ -13,7 +12,6 @@ from .connection import ERRORS, Connection
 from .messages import Message
 from .pulling import Pull
 
-_LOG = structlog.get_logger(__name__)
 _QUIET_SECONDS = 3.0
 """After so long without a message the consumer is looked for: its server may have died."""
 _INACTIVE_SECONDS = 60.0

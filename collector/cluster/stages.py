@@ -4,15 +4,12 @@
 (`asked`), or every partition that is owned here and joins their lists.
 """
 
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
-
-import structlog
 
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary.clock import Clock
@@ -34,6 +31,7 @@ from .health import ClusterHealth
 from .hosts import HostPartitions
 from .membership import Membership
 from .owned import Owned, Parts
+from .ownership import Ownership
 from .profiles import SharedShelf
 from .publishing import PublishedLog, Publisher
 from .routing import Router
@@ -41,7 +39,6 @@ from .summaries import Summaries
 
 T = TypeVar("T")
 
-_LOG = structlog.get_logger(__name__)
 _AWAY_SECONDS = 5
 
 asked: ContextVar[int | None] = ContextVar("asked", default=None)
@@ -87,11 +84,9 @@ class ClusterStages:
         log = settings.log
         self.partitions = log.partitions
         self._store = store
-        self._health = health
         self.health = ClusterHealth(health.registry)
         self._pending = Pending()
-        self._owned: dict[int, Owned] = {}
-        self._lock = threading.Lock()
+        self.owned = Ownership(self._begin, health=self.health)
         self._name = name
         self._connection = Connection(log, name=f"rankscope {name}")
         self._connection.start()
@@ -117,7 +112,7 @@ class ClusterStages:
             owner=name,
             pipeline=pipeline,
             post=self._publisher.post,
-            lost=self._lost,
+            lost=self.owned.lose,
             kept=self._kept,
         )
         self._hosts = HostPartitions(self._connection)
@@ -141,22 +136,27 @@ class ClusterStages:
         )
         self.membership = Membership(
             self._connection,
-            self,
+            self.owned,
             name=name,
             address=address,
             partitions=log.partitions,
             lease_seconds=log.lease_seconds,
             health=health,
         )
-        self.summaries = Summaries(self._connection, self._ready_ones, name=name)
+        self.summaries = Summaries(self._connection, self.owned.ready, name=name)
         self._news = news.News(self._connection, store, self._pending, name=name)
-        health.lag_seconds.set_function(lambda: max((one.lag for one in self._ones()), default=0.0))
-        health.series.set_function(lambda: sum(one.series for one in self._ones()))
+        owned = self.owned
+        health.lag_seconds.set_function(
+            lambda: max((one.lag for one in owned.partitions()), default=0.0)
+        )
+        health.series.set_function(lambda: sum(one.series for one in owned.partitions()))
         health.series_limit.set(capacity)
         self.health.up.set_function(lambda: float(self._connection.up))
-        self.health.partitions.set_function(lambda: len(self._owned))
-        self.health.recovering.set_function(lambda: sum(not one.ready for one in self._ones()))
-        self.health.lag.set_function(lambda: sum(one.pending for one in self._ones()))
+        self.health.partitions.set_function(lambda: len(owned))
+        self.health.recovering.set_function(
+            lambda: sum(not one.ready for one in owned.partitions())
+        )
+        self.health.lag.set_function(lambda: sum(one.pending for one in owned.partitions()))
 
     @property
     def as_one_of_several(self) -> "ClusterStages":
@@ -189,13 +189,7 @@ class ClusterStages:
         self.membership.stop()
         self.summaries.stop()
         self.profiles.stop()
-        ones = self._ones()
-        for one in ones:
-            one.leave()
-        for one in ones:
-            one.stop()
-        with self._lock:
-            self._owned.clear()
+        self.owned.stop()
         self.membership.leave()
         self._hosts.stop()
         self._connection.stop()
@@ -208,7 +202,7 @@ class ClusterStages:
                 self._connection.call(
                     streams.state(self._connection, names.stream(one.number)), _AWAY_SECONDS
                 )["bytes"]
-                for one in self._ones()
+                for one in self.owned.partitions()
             )
         except ERRORS:
             return 0  # what they hold is not known while NATS is away
@@ -241,18 +235,18 @@ class ClusterStages:
         """
         number = asked.get()
         if number is not None:
-            one = self._owned.get(number)
+            one = self.owned.get(number)
             if one is None or not one.ready:
                 raise MovingError("the job's partition is moving to another collector")
             return one.read(question)
-        answers = [one.read(question) for one in self._ready_ones()]
+        answers = [one.read(question) for one in self.owned.ready()]
         return _joined(answers) if answers else question(self._parts.pipeline())
 
     # Whose partition
 
     def find(self, partition: int) -> Found:
         """Return who owns a partition."""
-        one = self._owned.get(partition)
+        one = self.owned.get(partition)
         if one is not None:
             return Found(True, one.ready, "")
         found = self.membership.assignment
@@ -272,65 +266,14 @@ class ClusterStages:
 
     def owns_job(self, job: str | None) -> bool:
         """Tell whether a job (None: what has none) is evaluated here."""
-        return (names.of_job(job, self.partitions) if job else 0) in self._owned
-
-    # What membership asks
-
-    def owns(self, leases: Mapping[int, int], leaving: set[int]) -> None:
-        """Own exactly these partitions, by epoch, and begin to hand over those that leave."""
-        begun: list[Owned] = []
-        gone: list[Owned] = []
-        with self._lock:
-            for number, one in list(self._owned.items()):
-                if leases.get(number) != one.epoch:
-                    gone.append(self._owned.pop(number))
-                elif one.given and number not in leaving:
-                    del self._owned[number]  # who was to have it is gone: it is begun again
-            for number, epoch in leases.items():
-                if number not in self._owned and number not in leaving:
-                    self._owned[number] = Owned(number, epoch, self._parts)
-                    begun.append(self._owned[number])
-            left = [self._owned[number] for number in leaving if number in self._owned]
-        for one in gone:
-            if not one.given:
-                self.health.lost.inc()
-                _LOG.warning("another collector has taken a partition", partition=one.number)
-                threading.Thread(target=one.stop, kwargs={"keep": False}, daemon=True).start()
-        for one in begun:
-            self.health.takeovers.inc()
-            one.start()
-        for one in left:
-            if one.settled:
-                one.leave()
-
-    def given(self) -> set[int]:
-        """Return the partitions whose state is kept for the next owner."""
-        leases = self.membership.assignment
-        with self._lock:
-            return {
-                number
-                for number in leases.leaving(self._name)
-                if number not in self._owned or self._owned[number].given
-            }
-
-    def _lost(self, number: int) -> None:
-        """Let go of a partition whose epoch is over."""
-        with self._lock:
-            one = self._owned.pop(number, None)
-        if one is not None:
-            self.health.lost.inc()
-            threading.Thread(target=one.stop, kwargs={"keep": False}, daemon=True).start()
+        return (names.of_job(job, self.partitions) if job else 0) in self.owned
 
     def _kept(self, action: str) -> None:
         self._pending.kept(action)
         self._connection.announce(names.KEPT, {"action": action, "by": self._name})
 
-    def _ones(self) -> list[Owned]:
-        with self._lock:
-            return [self._owned[number] for number in sorted(self._owned)]
-
-    def _ready_ones(self) -> list[Owned]:
-        return [one for one in self._ones() if one.ready]
+    def _begin(self, number: int, epoch: int) -> Owned:
+        return Owned(number, epoch, self._parts)
 
     def _partition_of(self, action: Entered) -> int:
         incident = action.action.incident

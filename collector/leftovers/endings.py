@@ -19,7 +19,7 @@ _TIMED_OUT = re.compile(r"Timed out waiting (\d{1,12})ms for (?:recv|send) opera
 _FAILED = frozenset({"gloo.timeout", "gloo.connection_lost", "gloo.pair_closed"})
 """Signatures of a rank whose last collective failed."""
 
-_STEP, _DURATION = "training.step", "training.step.duration"
+_DURATION = "training.step.duration"
 UNDATED = 1e6
 """Times before this, in seconds, only keep the order of lines without one."""
 

@@ -134,7 +134,6 @@ class Attempt:
     started_at: float = float("inf")
     """The earliest start of its processes, inf where nobody reports it."""
     version: int = 0
-    malformed_groups: int = 0
     new_pids: dict[int, float] = field(default_factory=dict)
     """Rows whose process was replaced, and since when: an attempt may begin with it."""
     features: KeptFeatures = field(default_factory=KeptFeatures)

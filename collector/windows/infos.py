@@ -1,5 +1,6 @@
 """Series that carry facts and no reading: where a rank runs, a group's ranks, a NIC."""
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -55,10 +56,8 @@ def take_group(attempt: Attempt, pairs: Mapping[str, Scalar]) -> None:
     held.description = str(pairs.get("desc", ""))
     ranks: Any = pairs.get("ranks")
     if ranks is not None:
-        try:
+        with contextlib.suppress(ValueError):  # unreadable: who is in it stays as it was known
             held.ranks = Ranks.parse(str(ranks))
-        except ValueError:
-            attempt.malformed_groups += 1
     attempt.version += 1
 
 

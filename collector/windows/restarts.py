@@ -14,6 +14,12 @@ from .attributes import rank_of, whole
 from .placing import INFO, Placing
 
 
+def possible(attempts: Attempts, number: int) -> bool:
+    """Tell whether processes of an attempt (-1: of none) were replaced, and it may begin anew."""
+    attempt = attempts.numbered[number] if number >= 0 else None
+    return attempt is not None and bool(attempt.new_pids)
+
+
 def by_start_time(attempts: Attempts, placing: Placing, table: SeriesTable) -> None:
     """Begin attempts for the processes that new series of a table name."""
     new = np.arange(placing.count, len(table))

@@ -5,41 +5,33 @@ A series is placed once, when it is first seen; from then on a batch is a few ar
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...detectors.window import Floats, Ints, JobWindow
+from ...detectors.window import Floats, JobWindow
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Topology
-from . import infos, pending, reporting, restarts, views
+from . import infos, reporting, restarts, views
 from .attempt import Attempt
 from .attempts import Attempts
 from .attributes import rank_of
 from .communicators import EVENT as COMMUNICATOR
 from .exporter_faults import ExporterFaults
 from .hosts import Hosts
-from .pending import Pending
 from .placed import FORGOTTEN, PLACED
 from .placing import Placing
 from .planes import Plane
-from .steps import StepGrid
 from .topology import layout
+from .writing import Writing, distinct
 
 FUTURE_SECONDS = 60.0
 """A point further ahead of `now`, its host's clock offset taken off, has no usable time."""
 
 MOST_ATTEMPTS_A_JOB = 3
 FORGET_SECONDS = 12 * 3600.0
-
-LIVE = ("training.progress.age", "training.rank.info")
-"""Reported by a process that lives, steps or not."""
-
-T = TypeVar("T")
 
 
 class Windows:
@@ -53,7 +45,7 @@ class Windows:
         self._attempts = Attempts()
         self._placing = Placing(table, self.known_hosts, self._attempts)
         self._faults = ExporterFaults(table)
-        self._pending = Pending()
+        self._writing = Writing(self._placing, self._attempts, table)
         self.ignored = 0
         self.future = 0
         self.expired = 0
@@ -71,7 +63,7 @@ class Windows:
             return
         new = np.zeros(len(series), np.bool_)
         if len(self.table) > placing.count:
-            self._flush()
+            self._writing.flush()
             restarts.by_start_time(self._attempts, placing, self.table)
             before = placing.count
             new = series >= before
@@ -79,7 +71,7 @@ class Windows:
             self._faults.learn(np.arange(before, placing.count))
         forgotten = placing.kind[series] == FORGOTTEN
         if forgotten.any():
-            self._flush()
+            self._writing.flush()
             again = np.unique(series[forgotten]).astype(np.int64)
             placing.place(again)
             self._faults.learn(again)
@@ -99,7 +91,7 @@ class Windows:
             for event in self._faults.take(series, at, value, hosts, placing.attributes):
                 self.known_hosts.event(event.resource.host, event, now)
         attempts = placing.attempt[series]
-        numbers = _distinct(attempts)
+        numbers = distinct(attempts)
         for number in numbers:
             if number >= 0:
                 mine = at if len(numbers) == 1 else at[attempts == number]
@@ -108,12 +100,10 @@ class Windows:
         if not placed.all():
             self.ignored += int((~placed).sum())
             series, at, value = series[placed], at[placed], value[placed]
-        if not self._pending.takes(series, placing.count):
-            self._flush()
-        self._pending.add((series, at, value, now))
-        if any(self._restarts(number) for number in numbers):
+        self._writing.add(series, at, value, now)
+        if any(restarts.possible(self._attempts, number) for number in numbers):
             # Its steps tell where the next attempt begins, before anything else is placed.
-            self._flush()
+            self._writing.flush()
 
     def events(self, events: Sequence[Event], now: float) -> None:
         """Take events, received at `now`."""
@@ -152,6 +142,14 @@ class Windows:
             attempt.events.append((event, now))
             attempt.event_count += 1
 
+    def _note(self, number: int, at: Floats, now: float) -> None:
+        attempt = self._attempts.numbered[number]
+        if attempt is None or not len(at):
+            return
+        attempt.first_at = min(attempt.first_at, float(at.min()))
+        attempt.last_at = max(attempt.last_at, float(at.max()))
+        attempt.last_received = max(attempt.last_received, now)
+
     def _communicator(self, attempt: Attempt, event: Event) -> None:
         """Take who is in a communicator, once all of it is known."""
         info = attempt.communicators.take(event, world_size=attempt.world_size)
@@ -160,7 +158,7 @@ class Windows:
 
     def forget(self, now: float) -> None:
         """Drop attempts that were silent for long, all but the newest few of a job, and hosts."""
-        self._flush()
+        self._writing.flush()
         by_job: dict[Job, list[int]] = {}
         for job, number in self.attempts:
             by_job.setdefault(job, []).append(number)
@@ -188,7 +186,7 @@ class Windows:
     @property
     def attempts(self) -> dict[tuple[Job, int], Attempt]:
         """Return every attempt by job and number."""
-        self._flush()
+        self._writing.flush()
         return self._attempts.by_key
 
     @property
@@ -204,12 +202,12 @@ class Windows:
 
     def current(self) -> list[Attempt]:
         """Return the newest attempt of every job, in the order of their ids."""
-        self._flush()
+        self._writing.flush()
         return self._attempts.current()
 
     def attempt(self, job: str) -> Attempt | None:
         """Return the newest attempt of a job, None when it is not known."""
-        self._flush()
+        self._writing.flush()
         return self._attempts.newest(Job(job))
 
     def topology(self, attempt: Attempt) -> Topology:
@@ -233,7 +231,7 @@ class Windows:
 
         While an incident of the job is open its baselines stay as they are.
         """
-        self._flush()
+        self._writing.flush()
         return views.job_window(
             attempt,
             self.known_hosts,
@@ -251,7 +249,7 @@ class Windows:
 
         What came with a job is left out where that is not permitted.
         """
-        self._flush()
+        self._writing.flush()
         number = self.known_hosts.numbers.get(host, -1)
         pairs = self._placing.attributes.pairs
         return [
@@ -270,65 +268,3 @@ class Windows:
         """Return how far a host's clock is ahead, in seconds (negative: behind)."""
         number = self.known_hosts.numbers.get(host)
         return 0.0 if number is None else float(self.known_hosts.offset[number])
-
-    # -- what a batch holds ----------------------------------------------------------------
-
-    def _flush(self) -> None:
-        """Write what is pending."""
-        if not self._pending:
-            return
-        series, at, value, part, now = pending.joined(self._pending.take())
-        placing = self._placing
-        targets = placing.target[series]
-        planes, rows = placing.plane[series].astype(np.int64), placing.row[series].astype(np.int64)
-        for number in _distinct(targets):
-            mine = targets == number
-            target = placing.targets[number]
-            points = planes[mine], rows[mine], at[mine], value[mine], part[mine]
-            if isinstance(target, StepGrid):
-                target.append_parts(*points, now[mine])
-            elif target is not None:
-                target.append(*points)
-                if number % 4 == 1 and number > 4:
-                    self._live(number // 4 - 1, *points[:2], now[mine])
-        for number in _distinct(placing.attempt[series]):
-            if self._restarts(number):
-                attempt = self._attempts.numbered[number]
-                assert attempt is not None  # noqa: S101  it may begin anew
-                restarts.by_steps(self._attempts, placing, self.table, attempt)
-
-    def _restarts(self, number: int) -> bool:
-        """Tell whether processes of an attempt were replaced, and it may begin anew."""
-        attempt = self._attempts.numbered[number] if number >= 0 else None
-        return attempt is not None and bool(attempt.new_pids)
-
-    def _live(self, number: int, planes: Ints, rows: Ints, now: Floats) -> None:
-        """Note which ranks' processes live; all [points]."""
-        attempt = self._attempts.numbered[number]
-        if attempt is None:
-            return
-        numbers = attempt.readings.numbers
-        live = [plane for name in LIVE if (plane := numbers.get(name)) is not None]
-        for plane in live:
-            mine = planes == plane
-            attempt.grid.last_received[rows[mine]] = now[mine]
-
-    def _note(self, number: int, at: Floats, now: float) -> None:
-        attempt = self._attempts.numbered[number]
-        if attempt is None or not len(at):
-            return
-        attempt.first_at = min(attempt.first_at, float(at.min()))
-        attempt.last_at = max(attempt.last_at, float(at.max()))
-        attempt.last_received = max(attempt.last_received, now)
-
-
-def _distinct(values: NDArray[np.int32]) -> list[int]:
-    """Return the distinct values, ascending; quick where there is one, as there mostly is."""
-    if not len(values):
-        return []
-    first = values[0]
-    if (values == first).all():
-        return [int(first)]
-    # Series of a host are numbered together, so these come in few runs.
-    runs = np.flatnonzero(values[1:] != values[:-1])
-    return sorted({int(first), *values[runs + 1].tolist()})

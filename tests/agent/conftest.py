@@ -24,7 +24,9 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from tests import waiting
 
 from rankscope.agent import service
+from rankscope.agent.health import Health
 from rankscope.agent.settings import AgentSettings
+from rankscope.agent.spool import Spool
 
 
 @pytest.fixture
@@ -39,6 +41,18 @@ def folder() -> Iterator[Path]:
 def until() -> Callable[..., object]:
     """Return a wait: `until(question)` returns its first true answer."""
     return waiting.until
+
+
+@pytest.fixture
+def health() -> Health:
+    return Health()
+
+
+@pytest.fixture
+def spool(tmp_path: Path, health: Health) -> Iterator[Spool]:
+    one = Spool(tmp_path / "spool", max_bytes=64 << 20, health=health)
+    yield one
+    one.close()
 
 
 @dataclass

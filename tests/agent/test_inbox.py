@@ -8,15 +8,9 @@ import sys
 import pytest
 
 from rankscope.agent import claims
-from rankscope.agent.health import Health
 from rankscope.agent.inbox import Inbox
 from rankscope.vocabulary import datagram
 from rankscope.vocabulary.samples import Event, Sample, attributes
-
-
-@pytest.fixture
-def health():
-    return Health()
 
 
 @pytest.fixture

@@ -9,25 +9,12 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from rankscope.agent import outgoing
-from rankscope.agent.health import Health
 from rankscope.agent.spool import Spool
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
 
 JOB = Resource(host="node-1", job="job-1")
 NODE = Resource(host="node-1")
-
-
-@pytest.fixture
-def health():
-    return Health()
-
-
-@pytest.fixture
-def spool(tmp_path, health):
-    one = Spool(tmp_path / "spool", max_bytes=64 << 20, health=health)
-    yield one
-    one.close()
 
 
 @pytest.fixture

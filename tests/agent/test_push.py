@@ -8,22 +8,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceResponse,
 )
 
-from rankscope.agent.health import Health
 from rankscope.agent.outgoing import LOGS, METRICS
 from rankscope.agent.push import Answer, Post, Sender, UnreachableError
-from rankscope.agent.spool import Spool
-
-
-@pytest.fixture
-def health():
-    return Health()
-
-
-@pytest.fixture
-def spool(tmp_path, health):
-    one = Spool(tmp_path / "spool", max_bytes=64 << 20, health=health)
-    yield one
-    one.close()
 
 
 @pytest.fixture

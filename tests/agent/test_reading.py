@@ -2,7 +2,6 @@ import threading
 
 import pytest
 
-from rankscope.agent.health import Health
 from rankscope.agent.reading import Reading
 from rankscope.agent.support_log import SupportLog
 from rankscope.vocabulary.samples import Sample
@@ -28,11 +27,6 @@ class Told:
         if self._read:
             self._read()
         return [Sample("system.memory.usage", float(self.reads), now)]
-
-
-@pytest.fixture
-def health():
-    return Health()
 
 
 @pytest.fixture

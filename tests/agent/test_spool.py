@@ -4,13 +4,7 @@ import tracemalloc
 
 import pytest
 
-from rankscope.agent.health import Health
 from rankscope.agent.spool import Spool, SpoolError
-
-
-@pytest.fixture
-def health():
-    return Health()
 
 
 @pytest.fixture

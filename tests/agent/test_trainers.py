@@ -1,21 +1,13 @@
 import os
 import time
 
-import pytest
-
 from rankscope.agent import procfs
-from rankscope.agent.health import Health
 from rankscope.agent.inbox import Received
 from rankscope.agent.names import Names
 from rankscope.agent.trainers import Trainers
 from rankscope.formats.otlp import resources
 from rankscope.vocabulary.datagram import Datagram
 from rankscope.vocabulary.samples import Event, Sample, attributes
-
-
-@pytest.fixture
-def health():
-    return Health()
 
 
 def unseen(health, **more):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.causes.scoring import UNPROVEN
@@ -128,9 +129,6 @@ def health() -> Callable[..., JobHealth]:
         )
 
     return make
-
-
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 
 
 @pytest.fixture

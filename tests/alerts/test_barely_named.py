@@ -1,13 +1,11 @@
 """A cause that barely beats unknown is named, and pages no sooner than none."""
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import engine
 from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.alerts.severity import UNNAMED_SECONDS, UNNAMED_STEPS, severity
-from rankscope.vocabulary import findings as kinds
-
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 
 
 @pytest.fixture

@@ -5,13 +5,12 @@ from functools import partial
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.tracker import IncidentTracker
-from rankscope.vocabulary import findings as kinds
 
 START = 1_700_000_000.0
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 QUICK = settings(
     derandomize=True,
     deadline=None,

@@ -1,14 +1,12 @@
 """One sentence that says what broke, where, and what people notice."""
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes.engine import explain
 from rankscope.alerts.summary import sentence
 from rankscope.vocabulary import entities
-from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.incidents import Symptom
-
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 
 
 @pytest.fixture

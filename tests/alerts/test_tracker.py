@@ -4,16 +4,15 @@ import random
 from functools import partial
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts import closed
 from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.tracker import IncidentTracker
-from rankscope.vocabulary import findings as kind_catalogue
 from rankscope.vocabulary.ids import Job
 
 START = 1_700_000_000.0
 RUN = Job("run-1")
-EVERYTHING = frozenset(s for k in kind_catalogue.catalogue().values() for s in k.signals)
 
 
 @pytest.fixture

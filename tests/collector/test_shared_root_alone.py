@@ -4,13 +4,12 @@ Detection is by hand, so that it needs no minutes of telemetry.
 """
 
 import pytest
+from tests.collector.by_hand import by_hand
 
 from rankscope.collector.pipeline import Pipeline
 from rankscope.detectors.contract import Detector
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder
-from rankscope.vocabulary import findings as kinds
-from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.samples import Resource, Sample
 
 START = 1_700_000_000.0
@@ -28,32 +27,16 @@ class Hot(Detector):
         """Return the same as long as it lasts."""
         if window.now < START + HOT_AT + 10:
             return ()
-        topology = window.topology
+        topology, onset = window.topology, START + HOT_AT
         ranks = topology.ranks_of_host(min(topology.hosts))
         return [
-            _found(window, "job.slow", topology.job_entity),
-            *(_found(window, "rank.slow_compute", topology.rank_entity(rank)) for rank in ranks),
-            *(_found(window, "gpu.throttled", topology.gpu_entity(rank)) for rank in ranks),
+            by_hand(window, "job.slow", topology.job_entity, onset),
+            *(
+                by_hand(window, "rank.slow_compute", topology.rank_entity(rank), onset)
+                for rank in ranks
+            ),
+            *(by_hand(window, "gpu.throttled", topology.gpu_entity(rank), onset) for rank in ranks),
         ]
-
-
-def _found(window, kind, entity):
-    onset = START + HOT_AT
-    return Finding(
-        kind=kind,
-        job=window.job,
-        attempt=window.attempt,
-        entity=entity,
-        onset=(onset, onset),
-        magnitude=1.5,
-        score=3.0,
-        detector="by-hand",
-        signal=kinds.catalogue()[kind].signals[0],
-        window=(onset, onset + 20.0),
-        observed=1.5,
-        expected=1.0,
-        text=f"{kind} on {entity}",
-    )
 
 
 def _rank(job, rank, step):

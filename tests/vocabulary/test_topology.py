@@ -41,15 +41,6 @@ def test_entities_carry_the_ranks_that_are_placed_on_them(topology):
     assert [0, 2] == list(next(g for g in topology.groups if g.name == "dp:1").entity.ranks)
 
 
-def test_ancestors_of_a_rank_lead_over_device_host_and_switch_to_the_job(topology):
-    names = [str(entity) for entity in topology.ancestors(topology.rank_entity(2))]
-    assert ["gpu GPU-2 on host-b", "host host-b", "switch leaf-1", "job run-1"] == names
-
-
-def test_a_rank_that_nobody_placed_stands_on_the_job_alone(topology):
-    assert (topology.job_entity,) == topology.ancestors(topology.rank_entity(9))
-
-
 @pytest.mark.parametrize(
     ("entity", "kind", "ids"),
     [

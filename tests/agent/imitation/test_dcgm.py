@@ -1,65 +1,14 @@
 """The page as dcgm-exporter's readers expect it: names, units, labels, one series a device."""
 
 import re
-from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
+from tests.agent.imitation.pages import GPU_0, NODE, Page
 
 from rankscope.agent.attribution import Attribution
-from rankscope.agent.attribution.joining import Belongs, Facts, Process
-from rankscope.agent.attribution.pod_resources import Given
 from rankscope.agent.imitation import Imitation
 from rankscope.agent.imitation.fields import fields
-from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes
-
-NODE = Resource(host="n1")
-GPU_0: dict[str, Scalar] = {"hw.id": "GPU-0", "gpu": 0, "hw.vendor": "nvidia"}
-
-
-class Page:
-    """An imitation and what it is fed with."""
-
-    def __init__(self, names="old", **more):
-        self.attribution = Attribution()
-        self.imitation = Imitation(names=names, host="n1", attribution=self.attribution, **more)
-        self.samples: list[Sample] = []
-        self.now = 1.0
-
-    def see(self, *samples):
-        self.samples = list(samples)
-        self.now = max((sample.at for sample in samples), default=self.now)
-        self.imitation.observe(samples)
-        self.attribution.observe(samples)
-
-    def give(self, *given, names=None, belongs=None, processes=()):
-        facts = self.attribution.facts([], self.now)
-        facts = Facts(facts.devices, processes)
-        self.attribution.update(
-            facts,
-            given=[Given("ml", pod, "train", "nvidia.com/gpu", device) for pod, device in given],
-            memberships=belongs or {},
-            names=names or {},
-            jobs={},
-        )
-
-    def text(self, room=10_000):
-        series = [(NODE, one.metric, one.attributes, one.value) for one in self.samples]
-        return self.imitation.render(series, self.now, room=room)[0]
-
-    def values(self) -> dict[str, list[tuple[dict[str, str], float]]]:
-        found: dict[str, list[tuple[dict[str, str], float]]] = {}
-        seen: set[Any] = set()
-        for line in self.text().splitlines():
-            if line.startswith("#"):
-                continue
-            (family,) = text_string_to_metric_families(f"{line}\n")
-            (sample,) = family.samples
-            key = (sample.name, tuple(sorted(sample.labels.items())))
-            assert key not in seen, f"{line} stands on the page twice"
-            seen.add(key)
-            found.setdefault(sample.name, []).append((sample.labels, sample.value))
-        return found
+from rankscope.vocabulary.samples import Resource, Sample, attributes
 
 
 def lines_of(page, name):
@@ -268,130 +217,6 @@ def test_links_one_by_one_are_shown_when_asked_for(gpu):
     found = page.values()
     assert found["DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L3"][0][1] == 3
     assert "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L4" not in found
-
-
-def fault(code, count, at, *, last=None):
-    yield Sample("hw.gpu.faults", count, at, attributes({**GPU_0, "code": code}))
-    if last is not None:
-        yield Sample("hw.gpu.fault.last", last, at, attributes(GPU_0))
-
-
-def test_an_xid_shows_in_the_gauge_in_the_window_and_in_the_count(gpu):
-    page = Page("both")
-    page.see(*gpu(0, at=1000.0))
-    assert page.values()["DCGM_FI_DEV_XID_ERRORS"][0][1] == 0
-    page.see(*gpu(0, at=1100.0), *fault("79", 1.0, 1100.0, last=79.0))
-    page.see(*gpu(0, at=1105.0), *fault("79", 3.0, 1105.0, last=79.0), *fault("sxid.1", 1, 1105.0))
-    found = page.values()
-    assert found["DCGM_FI_DEV_XID_ERRORS"][0][1] == 79
-    assert found["DCGM_FI_DEV_XID_ERROR"][0][1] == 79
-    ((labels, value),) = found["DCGM_EXP_XID_ERRORS_COUNT"]
-    assert (labels["xid"], labels["window_size_in_ms"], value) == ("79", "300000", 3)
-    ((labels, value),) = found["DCGM_EXP_XID_ERRORS_TOTAL"]
-    assert (labels["xid"], value) == ("79", 3)
-    page.see(*gpu(0, at=1404.0), *fault("79", 3.0, 1404.0, last=79.0))
-    assert page.values()["DCGM_EXP_XID_ERRORS_COUNT"][0][1] == 2
-    page.see(*gpu(0, at=1500.0), *fault("79", 3.0, 1500.0, last=79.0))
-    found = page.values()
-    assert found["DCGM_EXP_XID_ERRORS_COUNT"][0][1] == 0
-    assert found["DCGM_EXP_XID_ERRORS_TOTAL"][0][1] == 3
-
-
-def test_faults_from_before_the_agents_start_are_not_of_the_window(gpu):
-    page = Page()
-    page.see(*gpu(0, at=1000.0), *fault("79", 5.0, 1000.0))
-    page.see(*gpu(0, at=1010.0), *fault("79", 6.0, 1010.0))
-    assert page.values()["DCGM_EXP_XID_ERRORS_COUNT"][0][1] == 1
-    assert page.values()["DCGM_EXP_XID_ERRORS_TOTAL"][0][1] == 6
-
-
-def test_clock_events_are_counted_in_dcgms_words(gpu):
-    page = Page()
-    for step in range(3):
-        page.see(*gpu(0, at=1000.0 + 5 * step))
-    found = page.values()
-    counted = {
-        labels["clock_event"]: value for labels, value in found["DCGM_EXP_CLOCK_EVENTS_COUNT"]
-    }
-    assert (counted["power_cap"], counted["hw_thermal"]) == (3, 3)
-    began = {labels["clock_event"]: value for labels, value in found["DCGM_EXP_CLOCK_EVENTS_TOTAL"]}
-    assert (began["power_cap"], began["gpu_idle"]) == (1, 0)
-
-
-def test_a_pod_that_goes_takes_its_labels_along(gpu):
-    page = Page()
-    page.see(*gpu(0))
-    page.give(("a", "GPU-0"))
-    assert page.values()["DCGM_FI_DEV_GPU_UTIL"][0][0]["pod"] == "a"
-    page.give(("b", "GPU-0"))
-    assert page.values()["DCGM_FI_DEV_GPU_UTIL"][0][0]["pod"] == "b"
-    page.give()
-    assert "pod" not in page.values()["DCGM_FI_DEV_GPU_UTIL"][0][0]
-
-
-def test_time_slices_are_a_series_each_also_of_one_pod(gpu):
-    page = Page()
-    page.see(*gpu(0))
-    page.give(("a", "GPU-0::0"), ("a", "GPU-0::1"), ("b", "GPU-0::2"))
-    labels = [labels for labels, _ in page.values()["DCGM_FI_DEV_GPU_TEMP"]]
-    assert [(one["pod"], one["vgpu"]) for one in labels] == [("a", "0"), ("a", "1"), ("b", "2")]
-
-
-def test_holders_of_a_shared_device_are_shown_their_own_share(gpu):
-    page = Page(pod_uid=True)
-    page.see(
-        *gpu(0),
-        Sample("hw.gpu.process.memory", 3 * 2**30, 1.0, attributes({**GPU_0, "pid": 10})),
-        Sample("hw.gpu.process.memory", 1 * 2**30, 1.0, attributes({**GPU_0, "pid": 11})),
-        Sample("hw.gpu.process.utilization", 0.4, 1.0, attributes({**GPU_0, "pid": 10})),
-    )
-    page.give(
-        ("a", "GPU-0::0"),
-        ("b", "GPU-0::1"),
-        ("c", "GPU-0::2"),
-        names={f"uid-{name}": ("ml", name) for name in "abc"},
-        belongs={10: Belongs(pod_uid="uid-a"), 11: Belongs(pod_uid="uid-b")},
-        processes=[Process("GPU-0", 10, 1.0), Process("GPU-0", 11, 1.0)],
-    )
-    found = page.values()
-    used = {labels["pod"]: value for labels, value in found["DCGM_FI_DEV_FB_USED"]}
-    assert used == {"a": 3072, "b": 1024, "c": 0}
-    busy = {labels["pod"]: value for labels, value in found["DCGM_FI_DEV_GPU_UTIL"]}
-    assert busy == {"a": 40, "b": 0, "c": 0}
-    warm = {labels["pod"]: value for labels, value in found["DCGM_FI_DEV_GPU_TEMP"]}
-    assert warm == {"a": 41, "b": 41, "c": 41}
-    assert found["DCGM_FI_DEV_GPU_TEMP"][0][0]["pod_uid"] == "uid-a"
-
-
-@pytest.mark.parametrize(
-    ("hw_id", "partition", "device"),
-    [("MIG-p", "1g.10gb/7", "MIG-p"), ("GPU-0/7", "1g.10gb", "nvidia0/gi7")],
-)
-def test_a_part_has_its_devices_identity_and_its_own_profile(gpu, hw_id, partition, device):
-    page = Page()
-    part: dict[str, Scalar] = {"hw.id": hw_id, "gpu": 0, "hw.vendor": "nvidia"}
-    described: dict[str, Scalar] = {**part, "hw.parent": "GPU-0", "partition": partition}
-    page.see(
-        *gpu(0),
-        Sample("hw.gpu.info", 1.0, 1.0, attributes(described)),
-        Sample("hw.gpu.memory.usage", 2**30, 1.0, attributes(part)),
-    )
-    page.give(("a", device))
-    ((labels, used),) = page.values()["DCGM_FI_DEV_FB_USED"]
-    assert (labels["GPU_I_PROFILE"], labels["GPU_I_ID"]) == ("1g.10gb", "7")
-    assert (labels["UUID"], labels["pod"], used) == ("GPU-0", "a", 1024)
-    ((labels, warm),) = page.values()["DCGM_FI_DEV_GPU_TEMP"]
-    assert (labels["GPU_I_ID"], labels["pod"], warm) == ("7", "a", 41)
-
-
-def test_a_lost_device_keeps_its_labels_for_what_is_still_said_of_it(gpu):
-    page = Page()
-    page.see(*gpu(0, at=1000.0))
-    page.give(("a", "GPU-0"))
-    ((before, _),) = page.values()["DCGM_FI_DEV_XID_ERRORS"]
-    page.see(*fault("79", 1.0, 1100.0, last=79.0))
-    assert page.values()["DCGM_FI_DEV_XID_ERRORS"] == [(before, 79.0)]
-    assert "DCGM_FI_DEV_GPU_TEMP" not in page.values()
 
 
 def test_odd_characters_are_escaped(gpu):

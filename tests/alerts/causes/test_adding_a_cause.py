@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import engine
 from rankscope.alerts.causes.catalogue import catalogue, parse
@@ -18,7 +19,6 @@ ROW = (EXAMPLES / "cause_example.toml").read_text(encoding="utf-8")
 PAGE = (EXAMPLES / "cause_example.md").read_text(encoding="utf-8")
 HEAD = resources.files("rankscope.alerts.causes").joinpath("catalogue.toml").read_text("utf-8")
 FAULT = tomllib.loads(ROW)["cause"][0]["fault"]
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 
 
 @pytest.fixture

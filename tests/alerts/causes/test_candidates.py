@@ -1,13 +1,12 @@
 """Which topology become candidates: what evidence touches, as the types a fault may point at."""
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import engine
 from rankscope.alerts.causes.catalogue import parse
 from rankscope.vocabulary import entities
-from rankscope.vocabulary import findings as kinds
 
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 WEIGHTS = """
 version = "test"
 [weights]

@@ -1,14 +1,13 @@
 """The next check: what tells the leading causes apart best for what it costs."""
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes.catalogue import Advice, catalogue
 from rankscope.alerts.causes.checks import gain
 from rankscope.alerts.causes.engine import explain
-from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.ids import Fault
 
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 ONE, OTHER, THIRD = Fault("gpu.slow"), Fault("host.cpu_contention"), Fault("gpu.pcie_degraded")
 
 

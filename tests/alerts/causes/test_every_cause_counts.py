@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import ranking
 from rankscope.alerts.causes.catalogue import catalogue
@@ -14,7 +15,6 @@ from rankscope.vocabulary import faults
 from rankscope.vocabulary import findings as kinds
 
 RUNBOOKS = Path(__file__).resolve().parents[3] / "docs" / "runbooks"
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 EVERY = pytest.mark.parametrize("cause", catalogue().causes, ids=lambda cause: cause.fault)
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.alerts.causes.engine import explanations
@@ -21,7 +22,6 @@ from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ranks import Ranks
 
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 EVERY = pytest.mark.parametrize("cause", catalogue().causes, ids=lambda cause: cause.fault)
 
 

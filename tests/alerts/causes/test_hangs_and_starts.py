@@ -1,11 +1,9 @@
 """Which cause is first for jobs that hang, or never start, by what their collectives show."""
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import engine
-from rankscope.vocabulary import findings as kinds
-
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 
 
 @pytest.fixture

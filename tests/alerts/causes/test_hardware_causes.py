@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import engine
 from rankscope.vocabulary import entities
@@ -11,7 +12,6 @@ from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.topology import Nic, Placement, Topology
 
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 HOSTS = tuple(f"host-{number}" for number in range(8))
 
 

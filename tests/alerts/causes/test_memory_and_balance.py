@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.severity import severity
@@ -11,7 +12,6 @@ from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ranks import Ranks
 
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 Row = str | tuple[str, int]
 
 GROUP = Entity("group", "ep:0", None, Ranks((2, 3)))

@@ -1,11 +1,9 @@
 """The faults of training values: each is the first cause of what shows it, and of nothing else."""
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import engine
-from rankscope.vocabulary import findings as kinds
-
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 
 OF_THE_JOB = {
     "job.loss_spike": "numerics.loss_spike",

@@ -1,11 +1,9 @@
 """A job of one rank: nothing can be compared, and the answer says so."""
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import engine
-from rankscope.vocabulary import findings as kinds
-
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 
 
 @pytest.fixture

@@ -3,14 +3,13 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import engine, shares
 from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.alerts.causes.ranking import shift
-from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.ids import Fault
 
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 CABLE, CPU = Fault("network.cable_errors"), Fault("host.cpu_contention")
 OWN = {cause.fault: cause.share for cause in catalogue().causes}
 

@@ -1,11 +1,11 @@
 """The text of a finding tells causes apart; so does what nobody could have reported."""
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import engine
 from rankscope.vocabulary import findings as kinds
 
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 MISMATCH = "rank 2 logged python.RuntimeError: Detected mismatch between collectives on ranks."
 ECC = "rank 2 logged cuda.ecc: RuntimeError: CUDA error: uncorrectable ECC error encountered"
 LAUNCH = "rank 2 logged python.RuntimeError: CUDA error: unspecified launch failure"

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 
 import pytest
+from tests.collector.by_hand import by_hand
 from tests.waiting import until
 
 from rankscope.collector.cluster import names, replaying
@@ -18,8 +19,6 @@ from rankscope.collector.replay import Replay
 from rankscope.detectors.contract import Detector
 from rankscope.detectors.window import JobWindow
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary import findings as kinds
-from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.samples import Resource, Sample
 
@@ -50,31 +49,13 @@ class Contended(Detector):
         onset = float(window.steps.at[0, late.argmax()])
         host = window.topology.host_entity(HOST)
         return [
-            _found(window, "job.slow", window.topology.job_entity, onset),
+            by_hand(window, "job.slow", window.topology.job_entity, onset),
             *(
-                _found(window, "rank.slow_compute", window.topology.rank_entity(rank), onset)
+                by_hand(window, "rank.slow_compute", window.topology.rank_entity(rank), onset)
                 for rank in host.ranks
             ),
-            _found(window, "host.cpu_wait", host, onset),
+            by_hand(window, "host.cpu_wait", host, onset),
         ]
-
-
-def _found(window: JobWindow, kind: str, entity: Entity, onset: float) -> Finding:
-    return Finding(
-        kind=kind,
-        job=window.job,
-        attempt=window.attempt,
-        entity=entity,
-        onset=(onset, onset),
-        magnitude=1.5,
-        score=3.0,
-        detector="by-hand",
-        signal=kinds.catalogue()[kind].signals[0],
-        window=(onset, onset + 20.0),
-        observed=1.5,
-        expected=1.0,
-        text=f"{kind} on {entity}",
-    )
 
 
 def _line() -> Pipeline:
@@ -105,7 +86,7 @@ def _rank(rank: int, step: int) -> Sequence[Sample]:
 
 
 def _all_ready(*collectors) -> bool:
-    ones = [one for stages in collectors for one in stages._ones()]
+    ones = [one for stages in collectors for one in stages.owned.partitions()]
     return len(ones) == PARTITIONS and all(one.ready for one in ones)
 
 
@@ -114,7 +95,7 @@ def _newest(stages) -> list[int]:
         rows = [attempt.grid.view().index for attempt in line.windows.current()]
         return max((int(index[-1]) for index in rows if len(index)), default=0)
 
-    return [one.read(newest) for one in stages._ones()]
+    return [one.read(newest) for one in stages.owned.partitions()]
 
 
 def test_jobs_of_two_collectors_that_blame_one_host_are_one_incident_and_one_page(
@@ -125,7 +106,7 @@ def test_jobs_of_two_collectors_that_blame_one_host_are_one_incident_and_one_pag
     first, second = (new_collector(name, pipeline=_line) for name in ("first", "second"))
     first.start()
     second.start()
-    until(lambda: all(len(one._ones()) == 1 for one in (first, second)), "shared out")
+    until(lambda: all(len(one.owned) == 1 for one in (first, second)), "shared out")
     until(lambda: _all_ready(first, second), "both are ready")
     _send(first, range(1, SLOW + 5))
 

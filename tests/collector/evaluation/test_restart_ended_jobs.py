@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from structlog.testing import capture_logs
 
-from rankscope.collector.evaluation import consumer
+from rankscope.collector.evaluation import restart
 from rankscope.collector.evaluation.rereading import Rereading
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.entries import Entry
@@ -86,7 +86,7 @@ def test_a_restart_after_jobs_that_went_nan_and_ended_works_as_much_as_its_entri
     clock.at = journal_of_ended_jobs.entries[-1].at + 1
     counted = Counting()
     pipeline = Pipeline(detectors=(*detectors(), counted))
-    monkeypatch.setattr(consumer, "_PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(restart, "_PROGRESS_SECONDS", 0.0)
     stages = new_stages(pipeline=pipeline, rereading=Rereading(seconds=lambda _: 1200.0))
     with capture_logs() as lines:
         stages.recover()

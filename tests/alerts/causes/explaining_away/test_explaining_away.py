@@ -4,89 +4,14 @@ import random
 from functools import partial
 
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import candidates, engine, folding, scoring
 from rankscope.alerts.causes.catalogue import catalogue
-from rankscope.alerts.summary import sentence
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.topology import Placement, Topology
-
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
-
-
-@pytest.fixture
-def wide(lay_out):
-    """Return a job of two ranks on each of eight hosts."""
-    return lay_out(hosts=[f"host-{letter}" for letter in "abcdefgh"])
-
-
-@pytest.fixture
-def roots(wide):
-    """Return a function that names the roots of what was found: (fault, entity, its symptoms)."""
-
-    def name(*findings, topology=wide):
-        return [
-            (
-                row.cause.hypotheses[0].fault,
-                row.cause.hypotheses[0].entity.id,
-                sorted(symptom.kind for symptom in row.symptoms),
-            )
-            for row in engine.explanations(findings, topology, observed=EVERYTHING)
-        ]
-
-    return name
-
-
-@pytest.fixture
-def contended(wide, found):
-    """Return a function for what is found on a host whose ranks do not get their CPU time."""
-
-    def make(host, onset=40.0):
-        ranks = wide.ranks_of_host(host)
-        return [
-            *(found("rank.slow_compute", wide.rank_entity(rank), onset) for rank in ranks),
-            found("host.cpu_wait", wide.host_entity(host), onset),
-            found("host.cpu_busy", wide.host_entity(host), onset),
-        ]
-
-    return make
-
-
-@pytest.fixture
-def hot(wide, found):
-    """Return a function for what is found of a rank whose device is throttled."""
-
-    def make(rank, onset=40.0):
-        return [
-            found("rank.slow_compute", wide.rank_entity(rank), onset),
-            found("gpu.throttled", wide.gpu_entity(rank), onset),
-        ]
-
-    return make
-
-
-@pytest.fixture
-def slow(wide, found):
-    return found("job.slow", wide.job_entity)
-
-
-@pytest.fixture
-def racked(wide):
-    """Return the layout with host-c behind leaf-1 and host-d behind a switch."""
-
-    def make(behind):
-        return Topology(
-            wide.job,
-            placements=[
-                Placement(rank, wide.host(rank) or "", local_rank=rank % 2, hw_id=f"GPU-{rank}")
-                for rank in wide.ranks
-            ],
-            switches={"host-c": "leaf-1", "host-d": behind},
-        )
-
-    return make
 
 
 def test_nothing_found_has_no_root(roots):
@@ -104,97 +29,6 @@ def test_two_simultaneous_faults_of_one_job_are_two_roots(roots, slow, contended
     } == {
         (fault, entity, tuple(s)) for fault, entity, s in roots(slow, *contended("host-b"), *hot(9))
     }
-
-
-def test_two_hosts_with_the_same_fault_are_two_roots(roots, slow, contended):
-    found = roots(slow, *contended("host-b"), *contended("host-e"))
-    assert ["host-b", "host-e"] == sorted(entity for _, entity, _ in found)
-
-
-def test_two_devices_of_a_host_that_heat_throttles_are_one_root_at_the_host(roots, slow, hot):
-    """What they share is the host's cooling."""
-    found = roots(slow, *hot(8), *hot(9))
-    assert [("gpu.thermal_throttle", "host-e", ["job.slow"])] == found
-
-
-def test_two_of_four_throttled_devices_of_a_host_are_one_root(lay_out, found, roots):
-    """The other two are hot as well and are not yet slow enough to stand out."""
-    layout = lay_out(hosts=["host-a", "host-b"], each=4)
-    rows = [found("job.slow", layout.job_entity)]
-    rows += [found("gpu.throttled", layout.gpu_entity(rank)) for rank in range(4)]
-    rows += [found("rank.slow_compute", layout.rank_entity(rank)) for rank in (2, 3)]
-    (root,) = roots(*rows, topology=layout)
-    assert ("gpu.thermal_throttle", "host-a", ["job.slow"]) == root
-
-
-def test_throttled_devices_of_two_hosts_are_two_roots(roots, slow, hot):
-    assert ["GPU-5", "GPU-9"] == sorted(entity for _, entity, _ in roots(slow, *hot(5), *hot(9)))
-
-
-@pytest.mark.parametrize(("behind", "count"), [("leaf-1", 1), ("leaf-2", 2)])
-@pytest.mark.parametrize("sign", ["gpu.throttled", "gpu.power_held"])
-def test_hosts_of_one_rack_that_throttle_together_are_one_root(
-    wide, racked, found, sign, behind, count
-):
-    """What they share is its cooling or its power."""
-    rows = [found("job.slow", wide.job_entity)]
-    for rank in (4, 5, 6, 7):
-        rows += [
-            found("rank.slow_compute", wide.rank_entity(rank)),
-            found(sign, wide.gpu_entity(rank)),
-        ]
-    explained = engine.explanations(rows, racked(behind), observed=EVERYTHING)
-    assert count == len(explained)
-    if count == 1:
-        assert "the same on host-d" == explained[0].cause.hypotheses[0].evidence[-1].text
-
-
-def test_low_clocks_of_several_devices_of_a_host_are_one_root(roots, slow, wide, found):
-    rows = [
-        row
-        for rank in (8, 9)
-        for row in (
-            found("rank.slow_compute", wide.rank_entity(rank)),
-            found("gpu.clock_low", wide.gpu_entity(rank)),
-        )
-    ]
-    assert [("gpu.clock_locked", "GPU-8", ["job.slow"])] == roots(slow, *rows)
-
-
-@pytest.mark.parametrize("sign", ["gpu.throttled", "gpu.power_held"])
-@pytest.mark.parametrize(
-    ("behind", "began", "count"), [("leaf-1", 45.0, 1), ("leaf-2", 45.0, 2), ("leaf-1", -300.0, 2)]
-)
-def test_low_clocks_in_a_rack_whose_heat_is_reported_of_another_host_are_one_root(
-    racked, found, sign, behind, began, count
-):
-    """Not in another rack, and not where they have been low for long."""
-    layout = racked(behind)
-    rows = [found("job.slow", layout.job_entity)]
-    for rank, shown, at in ((4, sign, 40.0), (5, sign, 40.0), (6, "gpu.clock_low", began)):
-        rows += [
-            found("rank.slow_compute", layout.rank_entity(rank), at),
-            found(shown, layout.gpu_entity(rank), at),
-        ]
-    explained = engine.explanations(rows, layout, observed=EVERYTHING)
-    assert count == len(explained)
-    if count == 1:
-        first = explained[0].cause.hypotheses[0]
-        assert "host-c" == first.entity.host
-        assert "gpu.clock_locked" != first.fault
-        assert "the same on GPU-6" == first.evidence[-1].text
-
-
-def test_many_hosts_with_the_same_fault_are_one_root(roots, slow, contended, wide):
-    rows = [row for letter in "abcdef" for row in contended(f"host-{letter}")]
-    assert 1 == len(roots(slow, *rows))
-    (row,) = engine.explanations([slow, *rows], wide, observed=EVERYTHING)
-    others = [term for term in row.cause.hypotheses[0].evidence if term.family == engine.OTHERS]
-    assert [f"the same on host-{letter}" for letter in "bcdef"] == [term.text for term in others]
-    assert 12 == len(engine.ranks_at(row.cause))
-    assert sentence(row.cause, []).startswith(
-        "CPU contention: host host-a (ranks 0, 1) and at least 5 more with the same fault; "
-    )
 
 
 def test_what_a_ranks_slowness_does_to_the_evidence_on_its_host_is_explained(

@@ -1,0 +1,149 @@
+"""Which incident an explanation belongs to that none of its job's open incidents matches.
+
+It reopens an incident that returned, joins one that another job has on the same entity, or opens
+its own; the tail of an incident that is over belongs to none.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ..vocabulary import faults
+from ..vocabulary.findings import Finding
+from ..vocabulary.ids import IncidentId, Job
+from . import changes, first_cause, matching
+from .affected_job import JobHealth
+from .causes.engine import Explanation
+from .closed import REOPEN_SECONDS, ClosedIncidents
+from .lifecycle import TrackedIncident, incident_id
+from .open_incidents import OpenIncidents
+from .severity import severity, worse
+
+
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """Finds the incident of what is left over. `used` are the ids that incidents have had."""
+
+    open: OpenIncidents
+    closed: ClosedIncidents
+    used: Collection[IncidentId]
+
+    def incident_of(
+        self,
+        job: Job,
+        explanation: Explanation,
+        incidents: Sequence[TrackedIncident],
+        health: JobHealth,
+        now: float,
+    ) -> tuple[TrackedIncident, Explanation] | None:
+        """Return the incident of an explanation and what of that is its; None for a tail.
+
+        `incidents` are the job's, with those that were found a moment ago.
+        """
+        symptoms = tuple(s for s in explanation.symptoms if not self.closed.is_tail(job, s, now))
+        if not symptoms:
+            return None
+        explanation = Explanation(explanation.cause, symptoms)
+        ended = self._resolved_by_person(job, explanation, now)
+        if ended is not None:
+            symptoms, reopened = ended
+            if reopened is not None:
+                return reopened, explanation
+            if not symptoms:
+                return None
+            explanation = Explanation(explanation.cause, symptoms)
+        incident = self._returned(job, explanation, now) or self.shared(explanation)
+        if incident is None:
+            idle = (row for row in incidents if row.open and row.without_symptoms(now))
+            incident = next((row for row in idle if matching.shows_why(row, explanation)), None)
+        if incident is None:
+            incident = self._new(job, explanation, incidents, health, now)
+        return incident, explanation
+
+    def shared(self, explanation: Explanation) -> TrackedIncident | None:
+        """Return an open incident with the same root, on what jobs can share."""
+        root = first_cause.key(explanation.cause)
+        one_change = changes.change_of(explanation) is not None
+        if root[0] == faults.UNKNOWN or not (root[1] in matching.SHARED_TYPES or one_change):
+            return None
+        return next(
+            (
+                incident
+                for incident in self.open
+                if incident.open and incident.document is not None and incident.root == root
+            ),
+            None,
+        )
+
+    def _resolved_by_person(
+        self, job: Job, explanation: Explanation, now: float
+    ) -> tuple[tuple[Finding, ...], TrackedIncident | None] | None:
+        """Return the symptoms that a person has not resolved, and what got worse since they did.
+
+        None where no such incident lasts on. What a person resolved stays quiet until its symptoms
+        are gone for a while and return, or it gets worse.
+        """
+        for incident in self.closed.of_job(job):
+            held = incident.held_kinds(job)
+            part = incident.parts.get(job)
+            if incident.handling.resolved is None or part is None:
+                continue
+            lasting = now - part.last_active <= incident.notices.calm_seconds
+            same = [s for s in explanation.symptoms if s.kind in held]
+            if not lasting or not same:
+                continue
+            part.last_active = now
+            new = tuple(s for s in explanation.symptoms if s.kind not in held)
+            lasted, step = now - incident.detected_at, part.health.step_seconds
+            bad = severity(explanation.symptoms, explanation.cause, lasted, step)
+            if not new and worse(bad, incident.severity):
+                self._reopen(incident, now, f"worse since it was resolved: {bad}")
+                return (), incident
+            return new, None
+        return None
+
+    def _returned(self, job: Job, explanation: Explanation, now: float) -> TrackedIncident | None:
+        """Reopen the incident whose root is back, or whose symptom is while no root is named."""
+        root = first_cause.key(explanation.cause)
+        shown = {symptom.kind for symptom in explanation.symptoms}
+        for incident in self.closed.of_job(job):
+            if now - incident.closed_at > REOPEN_SECONDS or not shown & incident.held_kinds(job):
+                continue
+            again = matching.is_return(incident, explanation, job)
+            if again or incident.root == root or faults.UNKNOWN in (root[0], incident.root[0]):
+                if again:
+                    incident.first = first_cause.FirstCause(explanation.cause, now, now)
+                self._reopen(incident, now, explanation.symptoms[0].text)
+                return incident
+        return None
+
+    def _reopen(self, incident: TrackedIncident, now: float, text: str) -> None:
+        self.closed.take(incident)
+        incident.reopen(now, text)
+        self.open.add(incident)
+
+    def _new(
+        self,
+        job: Job,
+        explanation: Explanation,
+        incidents: Sequence[TrackedIncident],
+        health: JobHealth,
+        now: float,
+    ) -> TrackedIncident:
+        first = min(explanation.symptoms, key=lambda s: (s.onset[0], s.kind, s.entity))
+        past = self.closed.open_past(job, first)
+        if past is not None:
+            return TrackedIncident(
+                past.id,
+                health.attempt,
+                past.opened_at,
+                past.detected_at,
+                handling=past.handling,
+                timeline=list(past.moments),
+            )
+        begun = (first.onset[0] + first.onset[1]) / 2
+        name = incident_id(job, first.kind, begun)
+        if name in self.used or any(name == incident.id for incident in incidents):
+            # Another root of the same symptom.
+            root = "\0".join(first_cause.key(explanation.cause))
+            name = incident_id(job, f"{first.kind}\0{root}", begun)
+        return TrackedIncident(name, health.attempt, begun, now)
