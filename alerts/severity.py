@@ -6,6 +6,7 @@ from ..vocabulary import faults
 from ..vocabulary import findings as kinds
 from ..vocabulary.faults import SEVERITIES, Severity
 from ..vocabulary.findings import Finding
+from ..vocabulary.ids import Fault
 from ..vocabulary.incidents import RootCause
 from .causes.catalogue import catalogue
 from .causes.left_over import URGENT
@@ -32,7 +33,8 @@ def severity(
     what is certain or costly: where nothing has stopped, a cause of low confidence is a warning at
     most. What only slows the job, or will harm it later, pages nobody while its detector scores it
     below 1. What costs the job nothing and is barely worth reporting (a row remap that waits for a
-    reset) is info, whatever its fault usually is.
+    reset) is info, whatever its fault usually is, and makes nothing else worse that happens beside
+    it (a clock that is off, of a job whose batches are uneven as ever).
     """
     first = faults.catalogue()[cause.hypotheses[0].fault]
     named = first.id != faults.UNKNOWN
@@ -51,7 +53,7 @@ def severity(
         if certain >= 2 and first.severity == "info":
             return "critical" if certain >= 3 else "warning"
         return first.severity if certain >= 2 else "warning"
-    if max(symptom.score for symptom in symptoms) < 1:
+    if all(symptom.score < 1 or _only_beside(symptom, first.id) for symptom in symptoms):
         return "info"
     barely = cause.hypotheses[0].score < cause.unknown_score + catalogue().weights.certain
     slows = any(kinds.catalogue()[symptom.kind].effect == "slows" for symptom in symptoms)
@@ -63,6 +65,15 @@ def severity(
     if first.severity == "critical" and cause.hypotheses[0].confidence == "low":
         return "warning"  # nothing has stopped, and what will is not certain: no page at night
     return first.severity
+
+
+def _only_beside(symptom: Finding, fault: Fault) -> bool:
+    """Return whether a symptom that costs nothing has joined a fault that does not explain it."""
+    if kinds.catalogue()[symptom.kind].effect != "none" or symptom.score >= URGENT:
+        return False
+    return not any(
+        symptom.kind in cause.symptoms for cause in catalogue().causes if cause.fault == fault
+    )
 
 
 def worse(one: Severity, other: Severity) -> bool:

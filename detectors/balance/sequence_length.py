@@ -45,8 +45,9 @@ class SequenceLength(Detector):
     with the most tokens, not always the same one. Where ranks report no times of their own, the
     duration of steps must follow the tokens of the longest rank. Lost is what the longest rank is
     predicted to need beyond the mean of all, in the median step, over the step. How long documents
-    are belongs to a job: what was so from the first step is info. Where it has become worse
-    (another data source, bucketing switched off) it is a warning.
+    are belongs to a job: what was so from the first step is info. Where it has become worse, and
+    the tokens themselves more uneven (another data source, bucketing switched off), it is a
+    warning.
 
     Parameters
     ----------
@@ -111,6 +112,7 @@ class SequenceLength(Detector):
             worse = now.lost  # tokens explained nothing before
         if habit is not None and worse < CERTAIN * float(np.hypot(now.error, habit.error)):
             worse = 0.0  # so few steps differ by as much
+        worse = min(worse, now.lost * _newly_uneven(early, recent))
         if worse < self.more and now.lost < self.from_start:
             return []
         begun = own_time.step_ends(_since(steps, recent) if worse >= self.more else steps)
@@ -131,6 +133,21 @@ class SequenceLength(Detector):
                 f"which costs {now.lost:.0%} of the step",
             )
         ]
+
+
+def _newly_uneven(early: Steps, recent: Steps) -> float:
+    """Return the share of what the longest rank has beyond the mean that it had not before.
+
+    0 where tokens are as uneven as ever, or nobody knows how uneven they were: a token that costs
+    more than before (a host without CPU time, another kernel) is no matter of lengths.
+    """
+    before, now = (most[np.isfinite(most)] for most in (_uneven(early), _uneven(recent)))
+    if not len(before) or not len(now):
+        return 0.0
+    usual, newest = own_time.middle(before), own_time.middle(now)
+    if newest - usual <= CERTAIN * float(np.hypot(_error(now), _error(before))):
+        return 0.0
+    return (newest - usual) / (newest - 1)
 
 
 def _since(steps: Steps, recent: Steps) -> Steps:

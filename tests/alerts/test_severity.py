@@ -79,3 +79,13 @@ def test_a_job_that_stopped_pages_whoever_is_to_blame(topology, found, entity_of
     first, *rest = row.cause.hypotheses
     cause = replace(row.cause, hypotheses=(replace(first, confidence="low"), *rest))
     assert "critical" == severity([lost], cause, 30.0)
+
+
+@pytest.mark.parametrize(("score", "level"), [(0.5, "info"), (1.5, "warning")])
+def test_a_clock_that_is_off_makes_uneven_batches_no_worse(topology, found, score, level):
+    uneven = found("job.token_imbalance", topology.job_entity, score=score)
+    clock = found("host.clock_off", topology.host_entity("host-a"), score=1.0)
+    rows = engine.explanations([uneven, clock], topology, observed=EVERYTHING)
+    (row,) = [row for row in rows if uneven in row.symptoms]
+    assert "balance.sequence_length" == row.cause.hypotheses[0].fault
+    assert level == severity([uneven, clock], row.cause, 90.0)

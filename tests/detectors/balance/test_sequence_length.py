@@ -125,3 +125,21 @@ def test_where_only_steps_are_timed_they_have_to_follow_the_longest_rank(follows
     }
     found = SequenceLength().evaluate(sketch(np.tile(longest, (4, 1)), planes=planes))
     assert follows == bool(found)
+
+
+def test_tokens_as_uneven_as_ever_are_not_why_the_longest_rank_costs_more():
+    random = np.random.default_rng(3)
+    tokens = random.normal(4000, 60, (4, 300))
+    tokens[random.integers(0, 4, 300), np.arange(300)] *= random.uniform(1.3, 1.8, 300)
+    longest = tokens.max(axis=0) / 5000
+    # Until step 150 the job waits for something else for as long as for its longest rank.
+    longest[:150] = np.maximum(longest[:150], random.normal(1.4, 0.15, 150))
+    blank = np.full((4, 300), np.nan)
+    planes = {
+        TOKENS: tokens,
+        "training.step.duration": np.tile(longest, (4, 1)),
+        "training.compute.duration": blank,
+        "training.comm.duration": blank,
+    }
+    (found,) = SequenceLength().evaluate(sketch(np.tile(longest, (4, 1)), planes=planes))
+    assert 0.5 == found.score

@@ -38,9 +38,18 @@ def test_two_steps_are_enough_for_a_host_that_shows_why():
     assert [0, 1] == named(window)
 
 
-def test_it_is_information_until_steps_alone_show_it():
-    scores = {f.kind: f.score for f in SlowWithSigns().evaluate(job())}
-    assert scores["job.slow"] < 1
+@pytest.mark.parametrize(
+    ("drawn", "warns"),
+    [
+        pytest.param({}, False, id="three steps"),
+        pytest.param({"steps": 40}, True, id="twelve steps"),
+        pytest.param({"steps": 40, "noise": 0.03}, False, id="twelve steps in more noise"),
+        pytest.param({"steps": 34, "noise": 0.005}, False, id="six steps in hardly any"),
+    ],
+)
+def test_it_is_information_until_it_is_certain(drawn, warns):
+    scores = {f.kind: f.score for f in SlowWithSigns().evaluate(job(**drawn))}
+    assert warns == (scores["job.slow"] >= 1)
 
 
 def test_a_throttled_device_is_named_alone():
