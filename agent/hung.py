@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePath
 
+from ..formats.training_logs import crashes
 from ..vocabulary.samples import Event, Scalar
 from . import procfs
 from .log_pauses import LogPauses
@@ -30,10 +31,8 @@ SILENT_SECONDS = 12.0
 """Two heartbeats were missed, and more."""
 _AGAIN_SECONDS = 30.0
 _LONGEST = 64 << 10
-_MOST_CALLS = 40
 _SPY_SECONDS = 5.0
 _STATES = {"T": "stopped by a signal", "t": "stopped by a debugger"}
-_CALL = re.compile(r'\s*File "(?P<file>.*)", line (?P<line>\d+|\?\?\?) in (?P<name>.*)')
 _SPIED = re.compile(r"\s+(?P<name>.+) \((?P<file>.+):(?P<line>\d+)\)$")
 
 _log = logging.getLogger(__name__)
@@ -133,12 +132,7 @@ def main_thread(text: str) -> str:
     faulthandler lists the newest thread first, so the main thread comes last. "" for anything else.
     """
     _, _, last = text.rpartition("(most recent call first):")
-    calls: list[str] = []
-    for line in last.splitlines():
-        call = _CALL.fullmatch(line)
-        if call is not None:
-            calls.append(f"{call['name']} ({PurePath(call['file']).name}:{call['line']})")
-    return "\n".join(reversed(calls[:_MOST_CALLS]))
+    return crashes.joined([found for line in last.splitlines() if (found := crashes.call(line))])
 
 
 def spied(text: str) -> str:
@@ -150,7 +144,7 @@ def spied(text: str) -> str:
             inside = '"MainThread"' in line
         elif inside and (call := _SPIED.fullmatch(line)) is not None:
             calls.append(f"{call['name']} ({PurePath(call['file']).name}:{call['line']})")
-    return "\n".join(reversed(calls[:_MOST_CALLS]))
+    return crashes.joined(calls)
 
 
 def _kernel(pid: int, proc: Path) -> str:

@@ -1,4 +1,4 @@
-"""Incidents that are resolved: kept within a bound, and what still matters of them.
+"""Incidents that are over for their jobs: kept within a bound, and what still matters of them.
 
 They answer three questions about a symptom: is it the tail of something that is over, did a person
 resolve it while it lasts, or has the same root returned.
@@ -132,7 +132,7 @@ class ClosedIncidents:
             symptom.kind in row.held_kinds(job)
             and row.handling.resolved is None
             and row.opened_at - 1 <= symptom.onset[1]
-            and symptom.onset[0] <= (row.resolved_at or 0.0) + 1
+            and symptom.onset[0] <= (row.resolved_at or row.closed_at) + 1
             and now <= row.closed_at + TAIL_SECONDS
             for row in self.of_job(job)
         )

@@ -64,6 +64,8 @@ class TrackedIncident:
     cause_history: list[CauseChange] = field(default_factory=list)
     handling: Handling = field(default_factory=Handling)
     resolved_at: float | None = None
+    awaited_at: float | None = None
+    """Since when it is open for its device alone (see repairs.py), None where it is not."""
     closed_at: float = 0.0
     document: Incident | None = None
     noted: set[str] = field(default_factory=set)
@@ -86,8 +88,8 @@ class TrackedIncident:
 
     @property
     def open(self) -> bool:
-        """Return whether the incident is not resolved."""
-        return self.resolved_at is None
+        """Return whether its symptoms are followed: it is not resolved, and not only awaited."""
+        return self.resolved_at is None and self.awaited_at is None
 
     def without_symptoms(self, now: float) -> bool:
         """Return whether none of its symptoms was found in the last evaluation before `now`."""
@@ -104,16 +106,19 @@ class TrackedIncident:
         explanation: Explanation | None,
         health: JobHealth,
         now: float,
+        *,
+        gone: bool = False,
     ) -> Change | None:
         """Take what was found about one of the jobs at `now`; return the change, if material.
 
-        `explanation` has this incident's symptoms, None when there are none any more. What it costs
-        is in the change once the job's losses are divided (`counted`).
+        `explanation` has this incident's symptoms, None when there are none any more; `gone`:
+        the device that it is about is not back yet. What it costs is in the change once the job's
+        losses are divided (`counted`).
         """
         if not self.open:
             return None
         if explanation is None or health.over:
-            return self._absent(job, health, now)
+            return self._absent(job, health, now, gone=gone)
         part = self.parts.get(job)
         if part is None:
             onset = min(symptom.onset[0] for symptom in explanation.symptoms)
@@ -165,7 +170,7 @@ class TrackedIncident:
 
     def reopen(self, now: float, text: str) -> None:
         """Open the incident again; the next advance makes the document."""
-        self.resolved_at = None
+        self.resolved_at = self.awaited_at = None
         self.handling = replace(self.handling, resolved=None, acknowledged=None)
         self.notices.again()
         self._note(now, "reopened", text)
@@ -173,8 +178,15 @@ class TrackedIncident:
     def resolve(self, now: float, text: str, *, at: float, notify: bool) -> Change:
         """End the incident at a time in seconds since the epoch."""
         self.resolved_at, self.closed_at = max(at, self.opened_at), now
+        self.awaited_at = None
         self._note(now, "resolved", text)
         return self.change("incident.resolved", now, notify=notify)
+
+    def wait(self, now: float, text: str) -> Change:
+        """Follow the jobs no more, and stay open for the device that is gone."""
+        self.awaited_at = self.closed_at = now
+        self._note(now, "awaited", text)
+        return self.change("incident.updated", now, notify=False)
 
     def change(self, kind: Happening, now: float, *, notify: bool) -> Change:
         """Make the document anew and return the change to it."""
@@ -239,7 +251,7 @@ class TrackedIncident:
         self.severity = found
         return True
 
-    def _absent(self, job: Job, health: JobHealth, now: float) -> Change | None:
+    def _absent(self, job: Job, health: JobHealth, now: float, *, gone: bool) -> Change | None:
         part = self.parts.get(job)
         if part is None or self.document is None:
             return None
@@ -248,6 +260,9 @@ class TrackedIncident:
         going_on = [part.last_active for part in self.parts.values() if not part.health.over]
         if why is None or now - max(going_on, default=0.0) < self.notices.calm_seconds:
             return None
+        if gone and self.first is not None:
+            device = self.first.cause.hypotheses[0].entity
+            return self.wait(now, f"{why}; open until {device} gives readings again")
         return self.resolve(now, why, at=newest, notify=self.notices.severity is not None)
 
     def _note(self, now: float, kind: str, text: str) -> None:

@@ -24,13 +24,13 @@ def apply(action: Action, incident: TrackedIncident, now: float) -> Change | Non
     done, handling = Handled(action.at, action.by, note), incident.handling
     ending = f": {note}" if note else ""
     if action.kind == "acknowledge":
-        if not incident.open or handling.acknowledged is not None:
+        if incident.resolved_at is not None or handling.acknowledged is not None:
             return None
         incident.handling = replace(handling, acknowledged=done)
         _note(incident, action, "acknowledged", f"acknowledged by {action.by}{ending}")
         return incident.change("incident.acknowledged", now, notify=True)
     if action.kind == "resolve":
-        if not incident.open:
+        if incident.resolved_at is not None:
             return None
         incident.handling = replace(handling, resolved=done)
         text = f"resolved by {action.by}{ending}"

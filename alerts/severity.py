@@ -15,6 +15,9 @@ UNNAMED_SECONDS, UNNAMED_STEPS = 60.0, 3.0
 """What has no named cause, or one that barely beats unknown, pages nobody for so long after it was
 found; slowness for so many steps where they take longer: one more step proves little."""
 
+COSTLY_SLOWDOWN = 1.5
+"""A job whose steps take so many times longer loses a third of its GPUs: that pages."""
+
 HANGS = ("gpu.firmware_hang", "host.driver_hang")
 """Faults that show without the stall that they bring: no evaluation looks like them."""
 
@@ -31,11 +34,24 @@ def severity(
     incident shows (a port that is down) counts as it would without the stall. A job that stopped
     for certain is no news of little weight, whatever its cause usually is. A page at night is for
     what is certain or costly: where nothing has stopped, a cause of low confidence is a warning at
-    most. What only slows the job, or will harm it later, pages nobody while its detector scores it
-    below 1. What costs the job nothing and is barely worth reporting (a row remap that waits for a
-    reset) is info, whatever its fault usually is, and makes nothing else worse that happens beside
-    it (a clock that is off, of a job whose batches are uneven as ever).
+    most. What only slows the job is a warning at most below COSTLY_SLOWDOWN: a port that is down
+    pages when the job stalls, not while it goes on by another way. What slows the job, or will harm
+    it later, pages nobody while its detector scores it below 1. What costs the job nothing and is
+    barely worth reporting (a row remap that waits for a reset) is info, whatever its fault usually
+    is, and makes nothing else worse that happens beside it (a clock that is off, of a job whose
+    batches are uneven as ever).
     """
+    return _severity(symptoms, cause, lasted, step_seconds, stalled=False)
+
+
+def _severity(
+    symptoms: Sequence[Finding],
+    cause: RootCause,
+    lasted: float,
+    step_seconds: float,
+    *,
+    stalled: bool,
+) -> Severity:
     first = faults.catalogue()[cause.hypotheses[0].fault]
     named = first.id != faults.UNKNOWN
     serious = [s for s in symptoms if kinds.catalogue()[s.kind].effect in ("stops", "corrupts")]
@@ -48,7 +64,9 @@ def severity(
         if only_stalled or not named:
             level: Severity = "critical" if certain >= 3 else "warning" if certain >= 2 else "info"
             beside = [symptom for symptom in symptoms if symptom not in serious]
-            without = severity(beside, cause, lasted, step_seconds) if beside else "info"
+            without: Severity = "info"
+            if beside:
+                without = _severity(beside, cause, lasted, step_seconds, stalled=True)
             return without if worse(without, level) else level
         if certain >= 2 and first.severity == "info":
             return "critical" if certain >= 3 else "warning"
@@ -64,6 +82,8 @@ def severity(
         return "info"
     if first.severity == "critical" and cause.hypotheses[0].confidence == "low":
         return "warning"  # nothing has stopped, and what will is not certain: no page at night
+    if first.severity == "critical" and not stalled and _slows_a_little(symptoms):
+        return "warning"
     return first.severity
 
 
@@ -74,6 +94,13 @@ def _only_beside(symptom: Finding, fault: Fault) -> bool:
     return not any(
         symptom.kind in cause.symptoms for cause in catalogue().causes if cause.fault == fault
     )
+
+
+def _slows_a_little(symptoms: Sequence[Finding]) -> bool:
+    """Return whether symptoms cost the job some of its time, and threaten nothing else."""
+    rows = [(kinds.catalogue()[symptom.kind], symptom.magnitude) for symptom in symptoms]
+    costly = any(kind.slowdown and magnitude >= COSTLY_SLOWDOWN for kind, magnitude in rows)
+    return not costly and all(kind.effect == "slows" for kind, _ in rows)
 
 
 def worse(one: Severity, other: Severity) -> bool:

@@ -19,6 +19,7 @@ from .lifecycle import Change, TrackedIncident
 from .losses import Losses
 from .open_incidents import OpenIncidents
 from .outside import Note
+from .repairs import Repairs, Seen, unread
 from .unmatched import Unmatched
 
 Explain = Callable[[Sequence[Finding]], Sequence[Explanation]]
@@ -45,6 +46,7 @@ class IncidentTracker:
         self._incidents: dict[IncidentId, Incident] = {}
         self._unmatched = Unmatched(self._open, self._closed, self._incidents)
         self.losses = Losses()
+        self.repairs = Repairs()
 
     @property
     def incidents(self) -> Mapping[IncidentId, Incident]:
@@ -89,11 +91,13 @@ class IncidentTracker:
         *,
         notes: Notes = no_notes,
         stacks: Stacks = no_stacks,
+        seen: Seen = unread,
     ) -> list[Change]:
         """Take what was found about one job at `now`; return what changed.
 
         `notes` gives what others reported around a time of onset, for timelines; `stacks` the
-        newest stack of each rank since a time, for incidents that stop the job.
+        newest stack of each rank since a time, for incidents that stop the job; `seen` when a
+        device last worked.
         """
         incidents = [incident for incident in self._open.of_job(job) if incident.open]
         live = [finding for finding in findings if not is_history(finding, health)]
@@ -110,7 +114,14 @@ class IncidentTracker:
                 if incident not in incidents:
                     incidents.append(incident)
                 pairs.setdefault(incidents.index(incident), explanation)
-        return self._advance(job, incidents, pairs, health, now, notes, stacks)
+        return self._advance(job, incidents, pairs, health, now, notes, stacks, seen)
+
+    def repaired(self, seen: Seen, now: float) -> list[Change]:
+        """Return the ends of incidents that were open for a device alone, which is back."""
+        made = list(self.repairs.ended(seen, now))
+        for change, incident in made:
+            self.note(change, incident)
+        return [change for change, _ in made]
 
     def act(self, action: Action, now: float) -> list[Change]:
         """Apply what a person did; return what changed, nothing for an unknown incident."""
@@ -140,6 +151,7 @@ class IncidentTracker:
         now: float,
         notes: Notes,
         stacks: Stacks,
+        seen: Seen,
     ) -> list[Change]:
         made: list[tuple[Change, TrackedIncident]] = []
         joined: list[TrackedIncident] = []
@@ -155,7 +167,9 @@ class IncidentTracker:
                 if (more := other.advance(job, explanation, health, now)) is not None:
                     made.append((more, other))
             if change is None:
-                change = incident.advance(job, explanation, health, now)
+                over = explanation is None or health.over
+                gone = over and self.repairs.needed(incident, seen, now)
+                change = incident.advance(job, explanation, health, now, gone=gone)
             news = incident.open and incident.note(notes(incident.opened_at), now)
             if incident.open and incident.stops(job):
                 news |= incident.take_stacks(stacks(incident.opened_at), now)
@@ -207,8 +221,9 @@ class IncidentTracker:
 
     def find(self, name: IncidentId) -> TrackedIncident | None:
         """Return an incident, open or resolved, while it is in memory."""
-        if name in self._closed.incidents:
-            return self._closed.incidents[name]
+        for held in (self._closed.incidents, self.repairs.waiting):
+            if name in held:
+                return held[name]
         document = self._incidents.get(name)
         rows = self._open.of_job(Job(document.job or "")) if document is not None else ()
         return next((incident for incident in rows if incident.id == name), None)
@@ -216,6 +231,7 @@ class IncidentTracker:
     def note(self, change: Change, incident: TrackedIncident) -> None:
         """Take a change of an incident, its end too."""
         self._incidents[change.incident.id] = change.incident
+        self.repairs.take(incident)
         if incident.open or incident.id in self._closed.incidents:
             return
         self._open.remove(incident)

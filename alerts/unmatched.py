@@ -106,7 +106,8 @@ class Unmatched:
         root = first_cause.key(explanation.cause)
         shown = {symptom.kind for symptom in explanation.symptoms}
         for incident in self.closed.of_job(job):
-            if now - incident.closed_at > REOPEN_SECONDS or not shown & incident.held_kinds(job):
+            late = incident.awaited_at is None and now - incident.closed_at > REOPEN_SECONDS
+            if late or not shown & incident.held_kinds(job):
                 continue
             again = matching.is_return(incident, explanation, job)
             if again or incident.root == root or faults.UNKNOWN in (root[0], incident.root[0]):

@@ -17,6 +17,7 @@ from ..alerts.causes.engine import Explanation, explain
 from ..alerts.closed import PastIncident
 from ..alerts.lifecycle import Change, is_symptom
 from ..alerts.outside import EVENT, Note, OutsideAlerts
+from ..alerts.repairs import Seen
 from ..alerts.shared.messages import Message
 from ..alerts.shared.scope import shared_root
 from ..alerts.shared.sharing import CORRELATOR, Root, Sharing
@@ -37,6 +38,7 @@ from .explained import Explained
 from .observations import job_health, observed, stacks_since
 from .windows import Windows
 from .windows.attempt import Attempt
+from .windows.devices import last_seen
 
 IDLE_SECONDS = 900.0
 """A job that nobody has reported for so long is evaluated only now and then, and only while it has
@@ -45,6 +47,9 @@ an open incident."""
 IDLE_EVERY_SECONDS = 60.0
 
 FORGET_EVERY_SECONDS = 600.0
+
+REPAIRED_EVERY_SECONDS = 10.0
+"""How often devices that incidents wait for are looked at."""
 
 UNKEPT = frozenset(row.name for row in metrics.catalogue().values() if row.cadence == "sample")
 """Samples of single operations: in the journal, but no detector of this version looks at them."""
@@ -100,6 +105,7 @@ class Pipeline:
         self._evaluated: dict[tuple[Job, int], _Evaluated] = {}
         self._due_at = math.inf
         self._forgot_at = 0.0
+        self._repaired_at = 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a snapshot keeps."""
@@ -180,6 +186,11 @@ class Pipeline:
                 except Exception as error:  # noqa: BLE001  the edge of one job: the others go on
                     defects.append(error)
             due = min(due, last.due)
+        if self.tracker.repairs.waiting:
+            if now - self._repaired_at >= REPAIRED_EVERY_SECONDS:
+                self._repaired_at = now
+                yield self._shown(self.tracker.repaired(self._seen_at(now), now), now)
+            due = min(due, self._repaired_at + REPAIRED_EVERY_SECONDS)
         self._due_at = due
         if now - self._forgot_at >= FORGET_EVERY_SECONDS:
             self._forget(now)
@@ -244,6 +255,7 @@ class Pipeline:
             now,
             notes=partial(self._outside_notes, window),
             stacks=partial(stacks_since, window),
+            seen=self._seen_at(now),
         )
         last.due = self._due_after(window, attempt, last, now)
         root_of = partial(shared_root, topology=window.topology)
@@ -287,6 +299,10 @@ class Pipeline:
         if not self.outside.held:
             return ()  # as nearly always: nobody asks for the hosts then
         return self.outside.notes(window.job, window.hosts, opened_at)
+
+    def _seen_at(self, now: float) -> Seen:
+        """Return a function that says when a device last gave readings."""
+        return lambda device: last_seen(self.windows, device, now)
 
     def _due_after(
         self, window: JobWindow, attempt: Attempt, last: _Evaluated, now: float

@@ -66,6 +66,11 @@ def clean(line: bytes) -> Cleaned:
     return Cleaned(text[start:].strip(), rank, local, stamp)
 
 
+def shown_lines(text: str) -> str:
+    """Return lines as they may be passed on, each as `shown` does."""
+    return "\n".join(shown(line) for line in text.split("\n"))
+
+
 def shown(text: str) -> str:
     """Return a text as it may be passed on: short, and without anything that reads as a tag."""
     return _TAG.sub("\u2039", text[:TEXT].replace("\t", " "))

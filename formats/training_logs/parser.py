@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 
 from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
-from . import cleaning, communicators, line_formats, signatures, times, values
+from . import cleaning, communicators, crashes, line_formats, signatures, times, torchrun, values
 from .cleaning import Cleaned
 from .line_formats import LineFormat
 from .logged import Logged
 from .prefilter import Prefilter, ending
-from .torchrun import BEGINS, Block
 
 _BLOCK = 1 << 20
 _MOST_RANKS = 4096
@@ -54,7 +53,10 @@ class Parser:
         self._prefilter = Prefilter(needles(self._formats))
         self._zone = zone
         self._groups = groups or {}
-        self._block = Block(zone)
+        self._block = torchrun.Block(zone)
+        self._stack = crashes.Stack()
+        self._stack_of: tuple[int | None, int | None] = (None, None)
+        """The rank and local rank that prefixes of a stack's lines name."""
         self._progress: dict[tuple[str, int, int | None], values.Progress] = {}
         self._rest = b""
         self._overlong = False
@@ -104,7 +106,11 @@ class Parser:
     def end(self, at: float | None = None) -> list[Logged]:
         """Take the end of the log: its last line may lack the end of line."""
         self._overlong = False
-        return self.feed(b"\n", at) if self._rest else []
+        logged = self.feed(b"\n", at) if self._rest else []
+        if self._stack.open and (event := self._crashed(self._stack.end(), at or 0.0)):
+            text = str(event.attributes["text"])
+            logged.append(self._logged(text.rpartition("\n")[2], at, [], [event]))
+        return logged
 
     def skip(self, lines: int = 0) -> None:
         """Note that bytes were left out here: what is at hand is no line, nor is what comes next.
@@ -118,7 +124,7 @@ class Parser:
         """Look at the lines that the prefilter names, and inside a block at every one."""
         position = counted = 0
         for here in self._prefilter.find(data):
-            while self._block.open and position < here:
+            while self._inside and position < here:
                 end = ending(data, position)
                 if end >= here:
                     break  # the line that is named
@@ -131,11 +137,16 @@ class Parser:
             end = ending(data, start)
             yield from self._at(data, start, end, counted, at)
             counted, position = start, end + 1
-        while self._block.open and position < len(data):
+        while self._inside and position < len(data):
             end = ending(data, position)
             yield from self._at(data, position, end, counted, at)
             counted, position = position, end + 1
         self._lines += data.count(b"\n", counted)
+
+    @property
+    def _inside(self) -> bool:
+        """Tell whether every line is to be looked at."""
+        return self._block.open or self._stack.open
 
     def _at(
         self, data: bytes, start: int, end: int, counted: int, at: float | None
@@ -159,9 +170,11 @@ class Parser:
             event, ended_at = listed
             when = sent_at if ended_at is None else ended_at
             return self._logged(text, when, [], [Event(event.name, when, event.attributes)])
+        stack = self._stack_ended(cleaned, sent_at)
         samples, events, known = self._values(cleaned, sent_at, stamped)
         if not known:
             samples, events = self._fault(cleaned, sent_at)
+        events = [*stack, *events]
         if not samples and not events:
             return None
         return self._logged(text, at, samples, events)
@@ -172,6 +185,21 @@ class Parser:
         if self._resource.host:
             events = [Event(one.name, one.at, one.attributes, self._resource) for one in events]
         return Logged(self._lines + 1, at, cleaning.shown(text), tuple(samples), tuple(events))
+
+    def _stack_ended(self, cleaned: Cleaned, at: float) -> list[Event]:
+        """Take a line behind a fatal error; return the stack where it is complete."""
+        if not self._stack.open or (cleaned.rank, cleaned.local) != self._stack_of:
+            return []
+        event = self._crashed(self._stack.read(cleaned.text), at)
+        return [] if event is None else [event]
+
+    def _crashed(self, stack: str, at: float) -> Event | None:
+        """Return the event that carries the stack of a crash, of a rank that is known."""
+        rank = self._prefixed(Cleaned("", *self._stack_of))
+        rank = self._rank if rank is None else rank
+        if not stack or rank is None:
+            return None
+        return Event("process.stack", at, {"rank": rank, "text": cleaning.shown_lines(stack)})
 
     def _values(
         self, cleaned: Cleaned, at: float, stamped: float | None
@@ -250,8 +278,17 @@ class Parser:
         fault = signatures.read(text)
         if fault is None:
             return [], []
-        if fault.signature.name == "torchrun.child_failed" and text.rstrip(": ").endswith(BEGINS):
+        name = fault.signature.name
+        if name == "torchrun.child_failed" and text.rstrip(": ").endswith(torchrun.BEGINS):
             self._block.begin()
+        if crashes.BEGINS in text:
+            self._stack.begin()
+            self._stack_of = cleaned.rank, cleaned.local
+        if name == torchrun.FAILED:
+            exited = torchrun.failed(text, self._local_ranks or {}, at)
+            rank = exited.attributes.get("rank")
+            whose = rank if isinstance(rank, int) else None
+            return [], [Event("log.fault", at, fault.pairs(text, whose)), exited]
         rank = self._reported_by(cleaned, fault)
         event = Event("log.fault", at, fault.pairs(text, rank))
         return self._counters(fault, rank, at), [event]

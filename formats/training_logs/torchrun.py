@@ -1,17 +1,34 @@
-"""The list of failed processes that torchrun prints when it gives a job up."""
+"""Which processes failed, as torchrun prints it: the first at once, all when it gives a job up."""
 
 import re
+from collections.abc import Mapping
 from datetime import tzinfo
 
 from ...vocabulary.samples import Event, Scalar
 from . import times
 
 BEGINS = "ChildFailedError"
+FAILED = "torchrun.worker_failed"
+"""Name of the signature of the line about the first."""
+_FAILED = re.compile(r"\(exitcode: (-?\d{1,9})\) local_rank: (\d{1,4}) \(pid: (\d{1,9})\)")
 _FIELD = re.compile(r"(time|host|rank|exitcode|error_file|traceback) *: (.*)")
 _RANK = re.compile(r"(\d{1,7}) \(local_rank: \d{1,4}\)")
 _EXIT = re.compile(r"(-?\d{1,9}) \(pid: (\d{1,9})\)(?: +\(\w{1,20}\))?")
 _LONGEST = 100_000
 """Lines of a block: twelve a process, and a traceback of each; then it is something else."""
+
+
+def failed(text: str, local_ranks: Mapping[int, int], at: float) -> Event:
+    """Return the exit that a line of the signature FAILED reports.
+
+    Where nobody says which rank a local rank is, its process stands for it.
+    """
+    found = _FAILED.search(text)
+    assert found is not None  # noqa: S101  the signature's pattern holds this one
+    code, local, pid = int(found[1]), int(found[2]), int(found[3])
+    rank = local_ranks.get(local)
+    pairs: dict[str, Scalar] = {} if rank is None else {"rank": rank}
+    return Event("process.exit", at, {**pairs, "pid": pid, **_how(code)})
 
 
 class Block:
@@ -59,9 +76,8 @@ class Block:
             return None
         self._seen.add((number, pid))
         at = times.read(self._fields.get("time", ""), self._zone)
-        pairs: dict[str, Scalar] = {"rank": number, "pid": pid}
-        if code < 0:
-            pairs["signal"] = -code
-        else:
-            pairs["exit_code"] = code
-        return Event("process.exit", 0.0, pairs), at
+        return Event("process.exit", 0.0, {"rank": number, "pid": pid, **_how(code)}), at
+
+
+def _how(code: int) -> dict[str, Scalar]:
+    return {"signal": -code} if code < 0 else {"exit_code": code}

@@ -57,6 +57,8 @@ class Needs:
     memory_bytes: float
     journal_bytes_a_second: float
     collectors: int
+    """Where every agent pushes to them itself."""
+    collectors_joined: int
 
 
 def fitted(runs: Sequence[Run]) -> Model:
@@ -110,5 +112,10 @@ def needs(model: Model, gpus: int, *, series_a_rank: float, period: float) -> Ne
         joined,
         model.memory(gpus * series_a_rank),
         samples * model.journal_bytes_a_sample,
-        max(1, math.ceil(joined / CORE_SHARE)),
+        _collectors(cores),
+        _collectors(joined),
     )
+
+
+def _collectors(cores: float) -> int:
+    return max(1, math.ceil(cores / CORE_SHARE))

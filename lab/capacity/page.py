@@ -1,6 +1,6 @@
 """The page: what was measured, the model, its error, and what large clusters need by it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .model import CORE_SHARE, HOSTS_JOINED, Model, Needs, errors, largest
@@ -16,18 +16,36 @@ _ABOUT = (
 
 
 _SHARES = (
-    f"A collector evaluates in one thread: it is given {CORE_SHARE:.0%} of a core on average, the "
-    "rest is for bursts, incidents and restarts. Where messages cost more "
-    "than samples, an OpenTelemetry Collector between that joins those of many hosts saves most of "
-    f"it: `joined` are the cores where those of {HOSTS_JOINED} hosts come as one, and the number "
-    "of collectors follows from it. One job is never divided, so the largest job sets a floor for "
+    "A collector is one Python process and uses little more than one core, whatever the machine "
+    f"has. Here each is given {CORE_SHARE:.0%} of a core on average, the rest is for bursts, "
+    f"incidents and restarts: `collectors` is `cores` divided by {CORE_SHARE:g}, rounded up. More "
+    "than one share their work as [several collectors](several-collectors.md) describes.\n\n"
+    "`direct`: every agent pushes to the collectors itself. Nearly all of that is the cost of "
+    f"messages. `joined`: OpenTelemetry Collectors between join the messages of {HOSTS_JOINED} "
+    "hosts into one; what they cost themselves is not counted. Where `direct` asks for more than "
+    "one collector, that is the way. One job is never divided, so the largest job sets a floor for "
     "one collector."
 )
 
 
 _WHOLE = (
     "One job of 100,000 ranks was measured whole, by `make bench` ([operations](operations.md)): "
-    "83 % of a core and 3.5 GiB, about twice what the model says. Plan with twice."
+    "83 % of a core and 3.5 GiB, about twice what the model says of its samples. The table is the "
+    "model's alone: plan with twice."
+)
+
+
+_CLUSTERS = (
+    "GPUs",
+    "samples/s",
+    "messages/s",
+    "cores, direct",
+    "collectors, direct",
+    "cores, joined",
+    "collectors, joined",
+    "memory",
+    "journal",
+    "a day",
 )
 
 
@@ -96,14 +114,15 @@ def page(
         "",
         "One rank a GPU, 37 series each, every 10 s; agents of 8 GPUs push once a second.",
         "",
-        "| GPUs | samples/s | messages/s | cores | joined | memory | journal | a day | needed |",
-        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        _row(_CLUSTERS),
+        _row("---:" for _ in _CLUSTERS),
     ]
     lines += [
         f"| {one.gpus:,} | {one.samples_a_second:,.0f} | {one.messages_a_second:,.0f} | "
-        f"{one.cores:.2f} | {one.cores_joined:.2f} | {one.memory_bytes / _GIB:,.1f} GiB | "
+        f"{one.cores:.2f} | {one.collectors} | {one.cores_joined:.2f} | "
+        f"{one.collectors_joined} | {one.memory_bytes / _GIB:,.1f} GiB | "
         f"{one.journal_bytes_a_second / _MB:,.2f} MB/s | "
-        f"{one.journal_bytes_a_second * 86_400 / 1e9:,.0f} GB | {one.collectors} |"
+        f"{one.journal_bytes_a_second * 86_400 / 1e9:,.0f} GB |"
         for one in wanted
     ]
     lines += [
@@ -115,3 +134,7 @@ def page(
         "Series of an exporter that are scraped cost as samples do, and memory as series do.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -9,6 +9,7 @@ from tests.alerts.explaining import EVERYTHING
 from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.causes.scoring import UNPROVEN
 from rankscope.alerts.lifecycle import Change, JobHealth
+from rankscope.alerts.repairs import Seen, unread
 from rankscope.alerts.tracker import IncidentTracker
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
@@ -150,6 +151,7 @@ def evaluated(
         stepped: float | None = None,
         silent: float = 0.0,
         into: IncidentTracker = tracker,
+        seen: Seen = unread,
     ) -> list[Change]:
         return into.update(
             layout.job,
@@ -158,6 +160,7 @@ def evaluated(
             partial(explanations, topology=layout, observed=EVERYTHING),
             health(now - 1.0 if stepped is None else stepped, attempt=attempt, silent=silent),
             START + now,
+            seen=seen,
         )
 
     return evaluate

@@ -19,7 +19,8 @@ EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.si
         ("host.clock_off", 1.0, "info"),
         ("gpu.pcie_slow", 3.0, "warning"),
         ("gpu.lost", 3.0, "critical"),
-        ("nic.down", 3.0, "critical"),
+        ("nic.down", 3.0, "warning"),
+        ("gpu.nvlink_down", 3.0, "warning"),
         ("host.disk_full", 3.0, "critical"),
     ],
 )
@@ -66,11 +67,20 @@ def test_a_job_that_crashed_is_never_news_of_little_weight(topology, found):
 def test_where_nothing_has_stopped_only_what_is_certain_pages(
     topology, found, entity_of, confidence, level
 ):
-    down = found("nic.down", entity_of("nic.down", 1), score=3.0)
-    (row,) = engine.explanations([down], topology, observed=EVERYTHING)
+    full = found("host.disk_full", entity_of("host.disk_full", 1), score=3.0)
+    (row,) = engine.explanations([full], topology, observed=EVERYTHING)
     first, *rest = row.cause.hypotheses
     cause = replace(row.cause, hypotheses=(replace(first, confidence=confidence), *rest))
-    assert level == severity([down], cause, 30.0)
+    assert level == severity([full], cause, 30.0)
+
+
+@pytest.mark.parametrize(("slowdown", "level"), [(1.15, "warning"), (1.6, "critical")])
+def test_a_port_that_is_down_pages_by_what_it_costs(topology, found, entity_of, slowdown, level):
+    down = found("nic.down", entity_of("nic.down", 1), score=3.0, magnitude=1.0)
+    slow = found("job.slow", topology.job_entity, score=3.0, magnitude=slowdown)
+    (row,) = engine.explanations([down, slow], topology, observed=EVERYTHING)
+    assert "network.nic_down" == row.cause.hypotheses[0].fault
+    assert level == severity([down, slow], row.cause, 30.0)
 
 
 def test_a_job_that_stopped_pages_whoever_is_to_blame(topology, found, entity_of):
