@@ -70,7 +70,6 @@ class DeviceReader:
     """
 
     def __init__(self, torch: Any, device: Any) -> None:
-        self._torch = torch
         self._cuda = torch.cuda
         self.device = device
         self.index = int(device.index or 0)

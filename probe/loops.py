@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from .phases import Phases
 from .timeline import Span, Timeline
@@ -49,45 +49,11 @@ class StepSpan:
             self._steps.end_step(self.index)
 
 
-class CheckpointSpan:
-    """Around the writing or reading of a checkpoint; one inside another counts once."""
-
-    __slots__ = ("_before", "_depth", "_phases", "_span", "_timeline")
-
-    def __init__(self, timeline: Timeline, phases: Phases) -> None:
-        self._timeline = timeline
-        self._phases = phases
-        self._depth = 0
-        self._before = ""
-        self._span: Span | None = None
-
-    def __enter__(self) -> None:
-        self._depth += 1
-        if self._depth == 1:
-            self._timeline.saving = True
-            self._span = Span(self._timeline.open)
-            self._before = self._phases.current
-            self._phases.enter("checkpoint")
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            timeline = self._timeline
-            timeline.saving = False
-            if self._span is not None:
-                timeline.open.checkpoint += self._span.seconds(timeline.open)
-            self._phases.resume(self._before)
-
-
-class EvaluationSpan:
-    """Around an evaluation; one inside another counts once. Its batches are no wait of a step."""
+class _PauseSpan:
+    """Around a pause that is a phase of its own; one inside another counts once."""
 
     __slots__ = ("_before", "_depth", "_phases", "_timeline")
+    _PHASE: ClassVar[str]
 
     def __init__(self, timeline: Timeline, phases: Phases) -> None:
         self._timeline = timeline
@@ -98,9 +64,9 @@ class EvaluationSpan:
     def __enter__(self) -> None:
         self._depth += 1
         if self._depth == 1:
-            self._timeline.evaluating = self._phases.announced = True
+            self._begin()
             self._before = self._phases.current
-            self._phases.enter("eval")
+            self._phases.enter(self._PHASE)
 
     def __exit__(
         self,
@@ -110,9 +76,49 @@ class EvaluationSpan:
     ) -> None:
         self._depth -= 1
         if self._depth == 0:
-            self._timeline.evaluating = False
-            self._timeline.work_begins()
+            self._end()
             self._phases.resume(self._before)
+
+    def _begin(self) -> None:
+        raise NotImplementedError
+
+    def _end(self) -> None:
+        raise NotImplementedError
+
+
+class CheckpointSpan(_PauseSpan):
+    """Around the writing or reading of a checkpoint."""
+
+    __slots__ = ("_span",)
+    _PHASE = "checkpoint"
+
+    def __init__(self, timeline: Timeline, phases: Phases) -> None:
+        super().__init__(timeline, phases)
+        self._span: Span | None = None
+
+    def _begin(self) -> None:
+        self._timeline.saving = True
+        self._span = Span(self._timeline.open)
+
+    def _end(self) -> None:
+        timeline = self._timeline
+        timeline.saving = False
+        if self._span is not None:
+            timeline.open.checkpoint += self._span.seconds(timeline.open)
+
+
+class EvaluationSpan(_PauseSpan):
+    """Around an evaluation: its batches are no wait of a step."""
+
+    __slots__ = ()
+    _PHASE = "eval"
+
+    def _begin(self) -> None:
+        self._timeline.evaluating = self._phases.announced = True
+
+    def _end(self) -> None:
+        self._timeline.evaluating = False
+        self._timeline.work_begins()
 
 
 class Data(Iterable[T]):

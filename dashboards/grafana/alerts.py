@@ -6,6 +6,7 @@ hardware and jobs fire without the collector too. The rest is about Rankscope it
 
 from . import links
 from .itself.alerts import ITSELF
+from .queries import HELD_DOWN
 from .rules import PERCENT, SECONDS, VALUE, Alert, Group
 
 _AT = "{{ $labels.host_name }}"
@@ -144,8 +145,7 @@ HARDWARE = Group(
         ),
         Alert(
             "RankscopeGpuThrottled",
-            'max by (cluster, host_name, gpu, hw_id) (hw_gpu_throttle{reason=~"thermal_hw'
-            '|thermal_sw|slowdown_hw|power_brake"}) == 1',
+            f"max by (cluster, host_name, gpu, hw_id) (hw_gpu_throttle{{{HELD_DOWN}}}) == 1",
             "5m",
             "warning",
             f"{_GPU} is held down",

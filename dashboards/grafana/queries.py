@@ -16,6 +16,8 @@ HOSTS = 'cluster=~"$cluster", host_name=~"$host"'
 JOBS = 'job_id=~"$job"'
 JOBS_OR_NONE = 'job_id=~"$job|"'
 """An incident of the whole cluster has no job."""
+HELD_DOWN = 'reason=~"thermal_hw|thermal_sw|slowdown_hw|power_brake"'
+"""Why a device's clocks are held down where that is no part of ordinary life: heat or a brake."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 Our own dashboards do not need them: they work with a Prometheus that loads no rules.
 """
 
+from .queries import HELD_DOWN
 from .rules import Group, Recording
 
 _BY = "by (cluster, job_id)"
 _RANK = "by (cluster, job_id, host_name, rank)"
 _STEP = "training_step_duration_seconds"
 _COMM = "training_comm_duration_seconds"
-_HELD = 'reason=~"thermal_hw|thermal_sw|slowdown_hw|power_brake"'
 
 RECORDINGS = (
     Group(
@@ -51,7 +51,7 @@ RECORDINGS = (
             Recording(
                 "host_name:hw_gpu_throttled:count",
                 "sum by (cluster, host_name)"
-                f" (max by (cluster, host_name, gpu) (hw_gpu_throttle{{{_HELD}}}))",
+                f" (max by (cluster, host_name, gpu) (hw_gpu_throttle{{{HELD_DOWN}}}))",
             ),
             Recording(
                 "host_name:hw_network_io_bytes:rate5m",

@@ -3,13 +3,9 @@
 from typing import Any
 
 import pytest
+from tests.dashboards.reading import rows, text
 
 pytestmark = pytest.mark.acceptance
-
-
-def text(browser: Any, selector: str) -> str:
-    """Return the text of the first element that matches, once there is one with a text."""
-    return str(browser.wait(f"document.querySelector({selector!r})?.innerText"))
 
 
 def cells(browser: Any, selector: str) -> list[str]:
@@ -93,16 +89,6 @@ def test_a_job_lists_its_ranks_with_those_that_are_behind_first(
     assert "behind" == browser.run("document.querySelector('.ranks tbody tr').className")
 
 
-def rows(browser: Any, selector: str) -> list[list[str]]:
-    """Return the cells of every row of a table, once it is there."""
-    script = (
-        f"(all => all.length && all.map(row => [...row.cells].map(cell => cell.innerText.trim())))"
-        f"([...document.querySelectorAll({f'{selector} tbody tr'!r})])"
-    )
-    found: list[list[str]] = browser.wait(script)
-    return found
-
-
 def test_a_job_shows_how_far_each_rank_is_in_its_collectives_and_who_holds_up_the_others(
     browser: Any, serve: Any, documents: Any
 ):
@@ -111,7 +97,7 @@ def test_a_job_shows_how_far_each_rank_is_in_its_collectives_and_who_holds_up_th
     said = text(browser, ".part-collectives .sentence")
     assert "Rank 3 on gpu-12 is 3 behind its group and has not moved for 20 s." in said
     assert "The others wait longest for rank 2: 40 ms in the median AllReduce." in said
-    first, second, *_ = rows(browser, ".part-collectives > table")
+    first, second, *_ = rows(browser, ".part-collectives > table tbody tr")
     assert ["3", "gpu-12", "53", "0000:03:00.0", "4,207", "4,206", "3"] == first[:7]
     assert ["51 ms", "71.4 ms", "169 GiB/s", "0 s", "flight_recorder, inspector"] == first[8:]
     assert ["2", "40 ms"] == [second[0], second[11]]
@@ -122,7 +108,7 @@ def test_another_group_and_kind_of_collective_can_be_chosen(
 ):
     collector = serve([documents.incident()])
     browser.open(f"{collector.address}/#/jobs/llm-7b")
-    rows(browser, ".part-collectives > table")
+    rows(browser, ".part-collectives > table tbody tr")
     for label, value, part, said in (
         ("Operation", "Broadcast", "table tbody tr", "1 ms"),
         ("Group", "tp:00ff00ff", ".sentence", "2 ranks are at"),
@@ -143,7 +129,7 @@ def test_single_collectives_and_the_clocks_of_hosts_are_shown(
     browser.open(f"{collector.address}/#/jobs/llm-7b")
     browser.wait("document.querySelector('.part-collectives details')")
     browser.run("document.querySelector('.part-collectives details').open = true")
-    first, *_ = rows(browser, ".part-collectives details table")
+    first, *_ = rows(browser, ".part-collectives details table tbody tr")
     assert ["AllReduce 4,206", "4 MiB", "50 ms", "rank 2 on gpu-12", "39 ms", "4"] == first
     assert "gpu-11 -2.1 ms (± 1 ms)" in text(browser, ".part-collectives details .fine")
 

@@ -29,7 +29,6 @@ class Listener:
         self.socket.bind(str(path))
         self.received: list[datagram.Datagram] = []
         self.wrong: list[Exception] = []
-        self._marks = 0
         self._marked = threading.Semaphore(0)
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()

@@ -3,7 +3,7 @@
 from .. import links
 from ..frame import Put
 from ..panels import PLAIN, SEVERITY_HUES, above, bars, below, lines
-from ..queries import JOBS_OR_NONE, Query, gained, highest, now, rows
+from ..queries import HELD_DOWN, JOBS_OR_NONE, Query, gained, highest, now, rows
 from ..tables import Column, listing
 from .selection import CLUSTER, LOST
 
@@ -63,10 +63,7 @@ def lost_row() -> list[Put]:
 def nodes_row() -> list[Put]:
     """Return the panels of the row "Nodes"."""
     lost = f"sum by (host_name) ({gained('rankscope_host_gpu_seconds_lost_total')}) / 3600"
-    throttled = (
-        f"max by (host_name, gpu) (hw_gpu_throttle{{{CLUSTER},"
-        ' reason=~"thermal_hw|thermal_sw|slowdown_hw|power_brake"})'
-    )
+    throttled = f"max by (host_name, gpu) (hw_gpu_throttle{{{CLUSTER}, {HELD_DOWN}}})"
     uncorrected = f'hw_errors_total{{{CLUSTER}, error_type="uncorrected"}}'
     return [
         Put(

@@ -1,15 +1,9 @@
 """Where the time of a step goes, and who waits for whom."""
 
-from .. import links
 from ..frame import Put
+from ..group_waits import group_waits
 from ..panels import PLAIN, above, lines
-from ..queries import (
-    JOB,
-    Query,
-    chosen,
-    rows,
-)
-from ..tables import Column, listing
+from ..queries import JOB, Query, chosen
 from .selection import INCIDENTS, OF_RANK, RANK
 
 _WAITS = f"rankscope_group_wait_seconds{{{INCIDENTS}}}"
@@ -41,21 +35,10 @@ def time_row() -> list[Put]:
             9,
         ),
         Put(
-            listing(
-                "Who waits for whom",
+            group_waits(
                 "Groups of ranks, the member that comes last to its collectives, and how long all "
                 "others of the group wait for it a step, summed. The worst 20.",
-                rows(f"topk(20, rankscope_group_wait_seconds{{{INCIDENTS}}})"),
-                columns=[
-                    Column("group", "Group that waits"),
-                    Column("kind", "Kind", width=60),
-                    Column("rank", "For rank", width=75),
-                    Column("host_name", "Node", width=130, link=links.TO_NODE),
-                    Column("Value", "Waits a step", "s", 105, steps=above(0.5, 2)),
-                ],
-                steps=PLAIN,
-                sort="Waits a step",
-                none="nobody waits",
+                INCIDENTS,
             ),
             8,
             9,

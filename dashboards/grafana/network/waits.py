@@ -1,10 +1,10 @@
 """What ranks wait for, and how long collectives take."""
 
-from .. import links
 from ..frame import Put
+from ..group_waits import group_waits
 from ..panels import PLAIN, above, lines, number
-from ..queries import HOSTS, Query, chosen, now, rows
-from ..tables import Column, listing
+from ..queries import HOSTS, Query, chosen, now
+from ..tables import Column
 from .selection import INCIDENTS
 
 _JOB = 'cluster=~"$cluster", job_id=~"$job"'
@@ -86,22 +86,11 @@ def waits_row() -> list[Put]:
     )
     return [
         Put(
-            listing(
-                "Who waits for whom",
+            group_waits(
                 "Groups, the member that comes last to their collectives, and how long the others "
                 "wait for it a step, summed. The worst 20.",
-                rows(f"topk(20, rankscope_group_wait_seconds{{{INCIDENTS}}})"),
-                columns=[
-                    Column("job_id", "Job", width=140),
-                    Column("group", "Group that waits"),
-                    Column("kind", "Kind", width=60),
-                    Column("rank", "For rank", width=75),
-                    Column("host_name", "Node", width=130, link=links.TO_NODE),
-                    Column("Value", "Waits a step", "s", 105, steps=above(0.5, 2)),
-                ],
-                steps=PLAIN,
-                sort="Waits a step",
-                none="nobody waits",
+                INCIDENTS,
+                Column("job_id", "Job", width=140),
             ),
             10,
             9,

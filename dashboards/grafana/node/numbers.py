@@ -2,7 +2,7 @@
 
 from ..frame import Put
 from ..panels import PLAIN, Steps, above, below, lines, number
-from ..queries import HOST, Query, by_gpu, gained, now
+from ..queries import HELD_DOWN, HOST, Query, by_gpu, gained, now
 from .selection import GPU
 
 _LOST = 'rankscope_host_gpu_seconds_lost_total{host_name="$host"}'
@@ -12,7 +12,6 @@ _BAD: Steps = above(1, 1)[::2]
 
 def numbers_row() -> list[Put]:
     """Return the panels of the row "Now"."""
-    throttle = 'reason=~"thermal_hw|thermal_sw|slowdown_hw|power_brake"'
     memory = f"system_memory_usage_bytes{{{HOST}}} / system_memory_limit_bytes{{{HOST}}}"
     panels = [
         number(
@@ -33,7 +32,7 @@ def numbers_row() -> list[Put]:
             "GPUs held down",
             "Accelerators whose clocks heat, a power brake or the board hold down now.",
             "none",
-            now(f"sum(max by (gpu) (hw_gpu_throttle{{{HOST}, {throttle}}}))"),
+            now(f"sum(max by (gpu) (hw_gpu_throttle{{{HOST}, {HELD_DOWN}}}))"),
             steps=above(1),
         ),
         number(
