@@ -14,6 +14,12 @@ from .gpu_leak import warm_up_end
 
 _ROLE = "|dataloader"
 
+SELDOM = 3.0
+"""Private memory that comes so many times more seldom than the resident size shows growth late."""
+
+FEWEST_PRIVATE = 3
+"""So many of its readings tell whose the growth is."""
+
 
 class WorkerMemory(Detector):
     """Name the dataloader workers whose private memory grows, and those that copy what they share.
@@ -23,9 +29,11 @@ class WorkerMemory(Detector):
     memory loses, and the resident size stays. Every worker touches a part of what it inherited and
     stops there; copy-on-read is a worker that has lost `half` of it, and is a warning when copying
     the rest needs more than the host has. In a leak shared memory stays, and growth is what
-    growth.py calls so. Where only the resident size is reported, its growth is a leak if the memory
-    of the host in use grows with it: copies leave it alone, and mapped files are page cache. A
-    symptom because the host runs out of memory: within `horizon` it is a warning.
+    growth.py calls so. Private memory is dear to read, and comes more seldom than the resident
+    size: then that shows the growth, and the few private readings that it is of the worker's own.
+    Where only the resident size is reported, its growth is a leak if the memory of the host in use
+    grows with it: copies leave it alone, and mapped files are page cache. A symptom because the
+    host runs out of memory: within `horizon` it is a warning.
 
     Parameters
     ----------
@@ -76,6 +84,8 @@ class WorkerMemory(Detector):
         private = window.processes.of(host_processes.PRIVATE + _ROLE)
         resident = window.processes.of(host_processes.RESIDENT + _ROLE)
         known = np.isfinite(private.latest()[0])
+        if resident.at.shape[1] and private.period() >= SELDOM * resident.period():
+            known &= ~np.isfinite(resident.latest()[0])
         findings: list[Finding] = []
         if private.at.shape[1]:
             findings += self._copies(window, private, resident)
@@ -147,7 +157,10 @@ class WorkerMemory(Detector):
         if found is None:
             return []
         if held is workers.of(host_processes.RESIDENT + _ROLE):
-            found = found.of(_host_grows(window, found))
+            grown = _own_growth(window, found)
+            found = found.of(
+                np.where(np.isfinite(grown), grown >= self.copied, _host_grows(window, found))
+            )
         else:
             found = found.of(self._lost(window, found) < self.copied)
         pid = workers.pid[found.rows]
@@ -180,9 +193,7 @@ def _fall(shared: Readings, row: int) -> tuple[float, float]:
 
     Each worker copies a part in its first minutes, ever more slowly: that is not where it began.
     """
-    known = np.flatnonzero(np.isfinite(shared.at[row]) & np.isfinite(shared.value[row]))
-    known = known[np.argsort(shared.at[row, known], kind="stable")]
-    at, value = shared.at[row, known], shared.value[row, known]
+    at, value = _in_order(shared, row)
     # What follows the end of the fall says nothing about its begin.
     last = int(np.argmax(value <= value[-1] + 0.05 * (value.max() - value[-1])))
     rate = -np.diff(value[: last + 1]) / np.maximum(np.diff(at[: last + 1]), 1e-3)
@@ -200,6 +211,34 @@ def _change(window: JobWindow, metric: str, found: growth.Growth) -> Floats:
         change = _between(readings, float(begun), found.end)
         changes = np.where(found.begun == begun, change, changes)
     return changes
+
+
+def _own_growth(window: JobWindow, found: growth.Growth) -> Floats:
+    """Return [found], the share of the resident growth that few private readings show as well.
+
+    NaN where there are fewer than three since it began.
+    """
+    private = window.processes.of(host_processes.PRIVATE + _ROLE)
+    resident = window.processes.of(host_processes.RESIDENT + _ROLE)
+    shares = np.full(len(found.rows), np.nan)
+    if not private.at.shape[1]:
+        return shares
+    for place, (row, begun) in enumerate(zip(found.rows.tolist(), found.begun, strict=True)):
+        at, own = _in_order(private, row)
+        at, own = at[at >= begun], own[at >= begun]
+        if len(at) < FEWEST_PRIVATE:
+            continue
+        whole = np.interp(at, *_in_order(resident, row))
+        if whole[-1] > whole[0]:
+            shares[place] = (own[-1] - own[0]) / (whole[-1] - whole[0])
+    return shares
+
+
+def _in_order(readings: Readings, row: int) -> tuple[Floats, Floats]:
+    """Return the times and values of a row, the oldest first."""
+    valid = np.flatnonzero(np.isfinite(readings.at[row]) & np.isfinite(readings.value[row]))
+    valid = valid[np.argsort(readings.at[row, valid], kind="stable")]
+    return readings.at[row, valid], readings.value[row, valid]
 
 
 def _host_grows(window: JobWindow, found: growth.Growth) -> Flags:

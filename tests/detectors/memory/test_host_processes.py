@@ -140,6 +140,22 @@ def test_a_large_worker_shows_a_leak_by_its_resident_size_and_its_hosts_memory(j
         assert kinds == [found.kind for found in WorkerMemory().evaluate(window)]
 
 
+@pytest.mark.parametrize(
+    ("private", "kinds"),
+    [(GROWN, ["process.worker_memory_grows"]), (0.5 * GROWN, []), (FLAT, [])],
+)
+def test_seldom_private_readings_tell_whose_the_growth_of_the_resident_size_is(job, private, kinds):
+    at = AT[AT <= START + 330]  # three minutes of growth
+    few, own = at[2::6], (1 + private[: len(at)])[None, 2::6]  # every 30 s
+    there = Processes(
+        np.array([0]), np.array([501]), np.array([1]), (None,),
+        {"process.memory.private|dataloader": readings(few, own * GIB),
+         "process.memory.usage|dataloader": readings(at, (3 + GROWN[: len(at)])[None] * GIB)},
+    )  # fmt: skip
+    window = sketch(np.full((4, 330), 0.8), now=START + 330, processes=there)
+    assert kinds == [found.kind for found in WorkerMemory().evaluate(window)]
+
+
 def test_copies_that_fit_into_the_host_are_info_and_others_a_warning(workers):
     (fits,) = workers(1 + GROWN, 10 - GROWN, left=64.0)
     (does_not,) = workers(1 + GROWN, 10 - GROWN, left=4.0)
