@@ -286,8 +286,8 @@ class Parser:
             self._stack_of = cleaned.rank, cleaned.local
         if name == torchrun.FAILED:
             exited = torchrun.failed(text, self._local_ranks or {}, at)
-            rank = exited.attributes.get("rank")
-            whose = rank if isinstance(rank, int) else None
+            named = exited.attributes.get("rank")
+            whose = named if isinstance(named, int) else None
             return [], [Event("log.fault", at, fault.pairs(text, whose)), exited]
         rank = self._reported_by(cleaned, fault)
         event = Event("log.fault", at, fault.pairs(text, rank))

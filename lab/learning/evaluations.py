@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
+from ...alerts import repairs
 from ...alerts.affected_job import JobHealth
 from ...alerts.causes.catalogue import Catalogue
 from ...alerts.causes.engine import Explanation, explanations
@@ -72,6 +73,7 @@ class RecordingTracker(IncidentTracker):
         *,
         notes: Notes = no_notes,
         stacks: Stacks = no_stacks,
+        seen: repairs.Seen = repairs.unread,
     ) -> list[Change]:
         """Keep what is given, and take it."""
         window: JobWindow = cast("partial[Any]", explain).args[0]
@@ -88,7 +90,7 @@ class RecordingTracker(IncidentTracker):
             )
         )
         return super().update(
-            job, attempt, findings, explain, health, now, notes=notes, stacks=stacks
+            job, attempt, findings, explain, health, now, notes=notes, stacks=stacks, seen=seen
         )
 
     def _once(self, finding: Finding) -> Finding:

@@ -95,7 +95,7 @@ def half(address, token):
     ]  # fmt: skip
     ends = set()
     with socket.create_connection((host, int(port))) as raw:
-        wire = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
+        wire = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding=None))
         wire.initiate_connection()
         streams = {wire.get_next_available_stream_id() + 2 * number for number in range(16)}
         for stream in sorted(streams):
@@ -109,7 +109,8 @@ def half(address, token):
         while streams:
             for event in wire.receive_data(raw.recv(65536)):
                 if isinstance(event, h2.events.TrailersReceived | h2.events.ResponseReceived):
-                    ends |= {value for name, value in event.headers if name == "grpc-status"}
+                    status = dict(event.headers).get(b"grpc-status")
+                    ends |= {status.decode()} if status else set()
                 if isinstance(event, h2.events.StreamEnded | h2.events.StreamReset):
                     streams.discard(event.stream_id)
             raw.sendall(wire.data_to_send())

@@ -54,7 +54,9 @@ def test_a_page_of_a_collector_that_is_ahead_is_due_at_once_by_the_clock_of_post
         endpoint = Endpoint(id="wh_1", url="http://127.0.0.1:9/hook", secret="", format="standard")
         store.add_webhook(endpoint, 0.0)
         store.commit([changed()], time.time() + OFF_SECONDS)
-        assert store.waiting(store.time()) == ["wh_1"]
+        now = store.time()
+        assert now is not None
+        assert store.waiting(now) == ["wh_1"]
     finally:
         store.close()
         postgresql.drop(url)
