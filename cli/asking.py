@@ -195,10 +195,9 @@ class Collector:
 
 def count(text: str) -> int:
     """Return a number from 1, as an argument of a parser."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("write a number from 1")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+    return int(text)
 
 
 def _below(path: Sequence[str], parameters: Mapping[str, Parameter] | None = None) -> str:

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from .. import terminal
+
 HELP = "build the Grafana dashboards and Prometheus rules"
 EXTRA: str | None = "dashboards"
 
@@ -32,11 +34,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the files and print where each is."""
+    """Write the files and print where each is. Exit 1: one cannot be written."""
     from ...dashboards.grafana import building  # noqa: PLC0415
     from ...dashboards.grafana.frame import Given  # noqa: PLC0415
 
     given = Given(datasource=arguments.datasource, console=arguments.console.rstrip("/"))
-    for path in building.write(given, arguments.out):
-        print(path)
+    try:
+        for path in building.write(given, arguments.out):
+            print(path)
+    except OSError as error:
+        where, why = error.filename or arguments.out, error.strerror or error
+        terminal.complain(
+            f"rankscope dashboards: {where}: {why}; give --out a folder that this user may write"
+        )
+        return 1
     return 0

@@ -44,6 +44,8 @@ MESSAGE_SECONDS = 30.0
 _CALLS = 100
 """At once on a connection, those of a proxy that carries many senders too; more wait there."""
 _OPTIONS = (
+    # Else a second collector on the address starts without a word, and gets every other sender.
+    ("grpc.so_reuseport", 0),
     ("grpc.max_concurrent_streams", _CALLS),
     # Who is gone without a word is noticed, and its calls with it.
     ("grpc.keepalive_time_ms", 60_000),
@@ -109,10 +111,12 @@ class GrpcIntake:
         self._server = self._grpc.aio.server(handlers=handlers, options=(limit, *_OPTIONS))
         try:
             return int(self._server.add_insecure_port(address))
-        except RuntimeError as error:
+        except RuntimeError:
+            # grpcio writes the cause to standard error, and says here how to make it write more.
             raise OSError(
-                f"intake.grpc_listen {intake.grpc_listen}: {error}; set intake.grpc_listen "
-                "(RANKSCOPE_INTAKE__GRPC_LISTEN) to an address of this machine that is free"
+                f"intake.grpc_listen {intake.grpc_listen}: it is in use, or no address of this "
+                "machine; set intake.grpc_listen (RANKSCOPE_INTAKE__GRPC_LISTEN) to one that is "
+                "free"
             ) from None
 
     def start(self) -> None:

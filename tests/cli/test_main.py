@@ -133,6 +133,21 @@ def test_bad_settings_are_printed_and_are_wrong_use(tmp_path, capsys):
     assert "htpp" in capsys.readouterr().err
 
 
+def test_a_folder_that_cannot_be_written_is_named_with_the_option(tmp_path, capsys):
+    taken = tmp_path / "file"
+    taken.touch()
+    assert entry.main(["dashboards", "build", "--out", str(taken)]) == 1
+    assert f"{taken}" in (said := capsys.readouterr().err)
+    assert "Not a directory; give --out" in said
+
+
+@pytest.mark.parametrize("text", ["abc", "0", "-1"])
+def test_a_number_that_is_none_is_told_as_such(text, capsys):
+    with pytest.raises(SystemExit):
+        entry.main(["incidents", f"--limit={text}"])
+    assert f"argument --limit: '{text}' is no number from 1" in capsys.readouterr().err
+
+
 def test_a_reader_that_goes_away_is_no_error_of_ours():
     """As `| head` does: nothing is printed about it, and the exit code says it was cut short."""
     read, write = os.pipe()

@@ -4,6 +4,7 @@ import logging
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -20,6 +21,7 @@ from opentelemetry.sdk.resources import Resource
 from rankscope.collector.intake import over_grpc
 from rankscope.collector.intake.decoding import Decoder
 from rankscope.collector.intake.payloads import Payload
+from rankscope.collector.intake.settings import IntakeSettings
 from rankscope.collector.journal import journal as journals
 from rankscope.collector.journal.kinds import Kind
 from rankscope.formats.otlp.columns import SeriesTable
@@ -149,3 +151,14 @@ def test_who_stops_within_a_message_keeps_nobody_waiting_over_grpc(
         (intake,) = service._connected
         ends = sent_over_grpc(intake, "half", "a-token-of-16-chars")
     assert ends == ["OK", str(grpc.StatusCode.DEADLINE_EXCEEDED.value[0])]
+
+
+def test_an_address_that_another_collector_has_is_refused_with_its_key(collector_at, tmp_path):
+    with collector_at(tmp_path / "data", intake={"grpc_listen": "127.0.0.1:0"}) as service:
+        (intake,) = service._connected
+        services = service.services()
+        taken = services.settings.model_copy(
+            update={"intake": IntakeSettings(grpc_listen=intake.address)}
+        )
+        with pytest.raises(OSError, match=f"^intake.grpc_listen {intake.address}: it is in use"):
+            over_grpc.GrpcIntake(replace(services, settings=taken))
