@@ -54,31 +54,21 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _learn(arguments: argparse.Namespace) -> int:
     from ...lab.learning import calibrate, command  # noqa: PLC0415
+    from ...lab.learning.options import Options  # noqa: PLC0415
 
-    if arguments.calibrate:
-        return calibrate.calibrate(
-            calibrate.Options(
-                results=arguments.results,
-                seeds=tuple(arguments.seed or calibrate.SEEDS),
-                version=arguments.version,
-                write=arguments.write,
-                as_json=arguments.json,
-                collected_only=arguments.collected,
-                picture=arguments.picture,
-            )
-        )
-    if arguments.picture is not None:
+    if arguments.picture is not None and not arguments.calibrate:
         return wrong("--picture is for --calibrate")
-    return command.learn(
-        command.Options(
-            results=arguments.results,
-            seeds=tuple(arguments.seed or command.SEEDS),
-            version=arguments.version,
-            write=arguments.write,
-            as_json=arguments.json,
-            collected_only=arguments.collected,
-        )
+    usual = calibrate.SEEDS if arguments.calibrate else command.SEEDS
+    options = Options(
+        results=arguments.results,
+        seeds=tuple(arguments.seed or usual),
+        version=arguments.version,
+        write=arguments.write,
+        as_json=arguments.json,
+        collected_only=arguments.collected,
+        picture=arguments.picture,
     )
+    return calibrate.calibrate(options) if arguments.calibrate else command.learn(options)
 
 
 def _record(arguments: argparse.Namespace) -> int:

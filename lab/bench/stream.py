@@ -31,7 +31,6 @@ class Stream:
         self._ranks = hosts * RANKS_A_HOST
         self._step = 0
         self._energy = np.zeros(self._ranks)
-        self._retries = np.zeros(self._ranks)
         self._of_rank = [attributes({"rank": rank}) for rank in range(self._ranks)]
         self._of_gpu = [
             attributes({"rank": rank, "hw.id": f"GPU-{rank:08x}", "gpu": rank % RANKS_A_HOST})

@@ -1,5 +1,5 @@
 """The demo: a real collector, two real agents, a real training job, one fault, one answer."""
 
-from .flow import run
+from .running import run
 
 __all__ = ["run"]

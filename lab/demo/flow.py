@@ -1,21 +1,17 @@
 """The course of the demo: start, warm up, inject, wait for the incident, report, evaluate."""
 
 import contextlib
-import json
 import os
-import shutil
-import signal
 import time
 from collections.abc import Callable
-from types import FrameType
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 from ...vocabulary.times import parse
 from ..mechanisms import Mechanism
 from . import hosts as places
 from .client import Client
-from .processes import Process, Processes
-from .stage import Elsewhere, Stage, new_folder, trainer_module
+from .processes import Process
+from .stage import Stage, trainer_module
 from .unsupported import UnsupportedError
 from .verdict import Truth, Verdict, evaluate, unrelated
 
@@ -27,8 +23,6 @@ PROGRESS_SECONDS = 30.0
 STABLE_SECONDS = 30.0
 SETTLING_SECONDS = 5.0
 """Causes that are stable at once, from what was before, get this long to take the fault in."""
-
-Report = Callable[[dict[str, Any]], str]
 
 
 class DemoError(Exception):
@@ -255,57 +249,6 @@ class Demo:
                 raise DemoError(f"{process.name} ended with exit code {process.ended}")
 
 
-def run(
-    *,
-    mechanism: Mechanism,
-    once: bool,
-    trainer: str,
-    as_json: bool,
-    out: TextIO,
-    report: Report,
-    elsewhere: Elsewhere | None = None,
-) -> int:
-    """Run the demo; return 0 only if the injected fault is the first cause at the right entity.
-
-    Progress goes to `out`; `report` turns the incident document into text. With `elsewhere` the
-    collector is one that runs already.
-    """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)
-    try:
-        demo = Demo(mechanism=mechanism, trainer=trainer, out=out)
-    except UnsupportedError as error:
-        print(f"cannot be injected here: {error}", file=out, flush=True)
-        return 1
-    folder = new_folder()
-    logs = folder / "logs"
-    logs.mkdir()
-    right = False
-    try:
-        with Processes(logs) as processes:
-            stage = Stage(folder, processes, demo.hosts, mechanism, elsewhere)
-            client = Client(stage.address, elsewhere.token if elsewhere else "")
-            document, verdict = demo.play(stage, client)
-            right = verdict.right
-            if as_json:
-                print(json.dumps(document), flush=True)
-            elif document is not None:
-                print(f"\n{report(document)}\n", file=out)
-            demo.conclude(verdict)
-            if not once:
-                demo.stay(stage)
-    except UnsupportedError as error:
-        demo.say(f"cannot be injected here: {error}")
-    except DemoError as error:
-        demo.say(f"the demo failed: {error}")
-    finally:
-        if right:
-            shutil.rmtree(folder, ignore_errors=True)
-        else:
-            print(f"logs are in {logs}", file=out, flush=True)
-    return 0 if right else 1
-
-
 def _busy() -> str:
     """Say so where this machine has much else to do: then both hosts of the demo lack CPU."""
     load, cpus = os.getloadavg()[0], len(places.usable_cpus())
@@ -315,7 +258,3 @@ def _busy() -> str:
         f"this machine is busy (load {load:.0f} on {cpus} CPUs): every host of the demo is slow by "
         "that, and the injected fault may not stand out"
     )
-
-
-def _leave(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-    raise SystemExit(128 + number)

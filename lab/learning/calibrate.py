@@ -7,7 +7,6 @@ answer.
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -19,21 +18,9 @@ from ..scoring import pictures, ranked
 from ..suites import Case, SuiteError
 from . import applying, calibrating, collecting
 from .calibrating import Answer, Calibrated
+from .options import Options
 
 SEEDS = (20261210, 20261211)
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What was asked on the command line; `picture` is where the reliability is drawn."""
-
-    results: Path
-    seeds: tuple[int, ...] = SEEDS
-    version: str = ""
-    write: bool = False
-    as_json: bool = False
-    collected_only: bool = False
-    picture: Path | None = None
 
 
 def calibrate(options: Options) -> int:

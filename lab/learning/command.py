@@ -8,7 +8,7 @@ fitted in any case, to what the held-out cases show.
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from .. import suites
 from ..suites import Case, SuiteError
 from . import applying, collecting, examples, validation
 from .examples import Example
+from .options import Options
 from .parameters import Parameter, values
 from .validation import HeldOut, Learner
 
@@ -36,18 +37,6 @@ LEARNERS = (
 
 BETTER = 1e-3
 """Nats a case by which held-out cases must become likelier."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What was asked on the command line; `only` are suites or fresh seeds' numbers."""
-
-    results: Path
-    seeds: tuple[int, ...] = SEEDS
-    version: str = ""
-    write: bool = False
-    as_json: bool = False
-    collected_only: bool = False
 
 
 def learn(options: Options) -> int:

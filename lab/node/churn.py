@@ -19,7 +19,8 @@ from ...vocabulary.samples import Sample, attributes
 from .kernel_files import KernelFiles
 from .kernel_log import KernelLog
 from .trees import Trees
-from .within import AgentWithin, ToldClock
+from .within import AgentWithin
+from .worker_within import ToldClock
 
 _COPIED = ("stat", "vmstat", "meminfo", "pressure/cpu", "pressure/memory", "pressure/io")
 _OF_A_PROCESS = ("status", "stat", "smaps_rollup", "cmdline", "schedstat")
@@ -86,7 +87,6 @@ class Churn:
         self._job = 0
         self._ranks: list[tuple[int, int, str]] = []  # pid, number of the job, pod's uid
         self._numbers: dict[int, int] = {}
-        self._lines = 0
         self._templates: list[dict[str, Any]] = []
         self._layouts = 1000
 
@@ -199,9 +199,7 @@ class Churn:
 
     def _write_log(self, number: int) -> None:
         self._log.write(f"usb 1-1: new high-speed USB device number {number}", level=6)
-        self._lines += 1
         if number % _FAULT_CYCLES == 0:
             address = self._trees.gpus[number // _FAULT_CYCLES % len(self._trees.gpus)]
             where = f"Graphics Exception at 0x{number:x}"
             self._log.xid(address, 13, where, pid=self._pid, name=f"python{self._pid}")
-            self._lines += 1

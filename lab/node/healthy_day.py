@@ -20,7 +20,7 @@ from typing import Any
 
 from . import mishaps, vendor_pages
 from .healthy_life import NETWORKS, Life
-from .within import under_stub
+from .worker_within import under_stub
 
 _MODULE = "rankscope.lab.node.healthy_day"
 _PAGES = Path("tests/fixtures/exporters")

@@ -15,7 +15,8 @@ from . import nvml, trees
 from .churn import host_files
 from .kernel_log import INFO, WARNING, KernelLog
 from .trees import Network
-from .within import AgentWithin, ToldClock
+from .within import AgentWithin
+from .worker_within import ToldClock
 
 BEGIN = 1_763_683_200.0  # midnight
 """Seconds since the epoch at which days begin."""
@@ -98,7 +99,6 @@ class Life:
         self._lines = 0
         self._random = random.Random(profile)
         self._forms = {busy: nvml.load_profile(profile, busy=busy) for busy in (True, False)}
-        self._events: list[tuple[float, str, str]] = []
         self._pid = 5000
         self._busy = False
         self.agent = self._agent()

@@ -30,7 +30,8 @@ from . import trees
 from .churn import Churn, Page, host_files
 from .kernel_log import KernelLog
 from .nvml import Scenario
-from .within import AgentWithin, ToldClock, WorkerWithin, under_stub
+from .within import AgentWithin
+from .worker_within import ToldClock, WorkerWithin, under_stub
 
 _MODULE = "rankscope.lab.node.soak"
 _BEGIN = 1_763_700_000.0

@@ -13,7 +13,8 @@ from ...formats.exposition import lines
 from . import trees
 from .churn import Page
 from .healthy_life import BEGIN
-from .within import AgentWithin, ToldClock
+from .within import AgentWithin
+from .worker_within import ToldClock
 
 _STEP = 120.0
 _WANDERING = frozenset(

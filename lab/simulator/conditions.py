@@ -43,7 +43,7 @@ class Conditions:
     holds the rank's processes back. swollen (H): share of memory taken by what grows.
     clock (S): device clock as a ratio to nominal. heat (S): degrees above normal.
     drag (S): hidden factor on the device's time, >= 1. thermal (S): thermal protection is active.
-    network: factor on the time of collectives between hosts. congested: marks and pauses rise.
+    network: factor on the time of collectives between hosts.
     stopped (S): where in its step the process stops (share of its own work), NaN when it runs.
     busy_stop (S): whether it burns its CPU while stopped. released: when stopped processes go on.
     corrupted (S): relative error of what the device computes without any sign, 0 where it is right.
@@ -73,7 +73,6 @@ class Conditions:
     ports: PortState
     nodes: NodeState
     network: float = 1.0
-    congested: bool = False
     released: float = np.inf
     lost_at: float = np.inf
     poison_once: bool = False

@@ -7,34 +7,18 @@ import sys
 import urllib.request
 
 import pytest
+from tests.acceptance.launching import torchrun
 from tests.waiting import until
 
 from rankscope.lab.demo.client import Client
 from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.stage import Stage, clean_environment, free_port
+from rankscope.lab.demo.stage import Stage
 from rankscope.lab.jobs import orders
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
 
 JOB = "profiled"
-
-
-def torchrun(processes, hosts, folder):
-    """Start one torchrun a host, two ranks each."""
-    port = free_port()
-    for number, host in enumerate(hosts):
-        environ = {
-            **clean_environment(),
-            "RANKSCOPE_JOB_ID": JOB,
-            "RANKSCOPE_AGENT": f"unix://{folder / host.name}.sock",
-            orders.VARIABLE: str(folder / "orders.json"),
-            "OMP_NUM_THREADS": "1",
-        }
-        command = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={len(hosts)}"]
-        command += [f"--node-rank={number}", "--nproc-per-node=2", "--master-addr=127.0.0.1"]
-        command += [f"--master-port={port}", "-m", "rankscope.lab.jobs.torch_trainer"]
-        processes.start(f"torchrun-{number}", command, environ=environ, host=host)
 
 
 def test_a_rank_is_profiled_on_request_and_on_suspicion_and_its_stack_is_there_when_it_hangs(
@@ -51,7 +35,7 @@ def test_a_rank_is_profiled_on_request_and_on_suspicion_and_its_stack_is_there_w
         until(client.ready, "the collector")
         for host in hosts:
             stage.agent(host, allowed)
-        torchrun(processes, hosts, short_path)
+        torchrun(processes, hosts, short_path, JOB)
 
         def steps():
             return [row["last_step"] or 0 for row in client.ranks(JOB)]

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 from standardwebhooks import Webhook
+from tests.acceptance.launching import torchrun
 from tests.serving import Answer, served
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -16,30 +17,13 @@ from rankscope.lab import mechanisms
 from rankscope.lab.demo.client import Client
 from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.stage import Stage, clean_environment, free_port
+from rankscope.lab.demo.stage import Stage
 from rankscope.lab.jobs import orders
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
 
 JOB = "torchrun/job 1"
 """Odd characters on purpose: ids are percent-encoded in the API."""
-
-
-def torchrun(processes, hosts, folder):
-    """Start one torchrun a host, two ranks each."""
-    port = free_port()
-    for number, host in enumerate(hosts):
-        environ = {
-            **clean_environment(),
-            "RANKSCOPE_JOB_ID": JOB,
-            "RANKSCOPE_AGENT": f"unix://{folder / host.name}.sock",
-            orders.VARIABLE: str(folder / "orders.json"),
-            "OMP_NUM_THREADS": "1",
-        }
-        command = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2"]
-        command += [f"--node-rank={number}", "--nproc-per-node=2", "--master-addr=127.0.0.1"]
-        command += [f"--master-port={port}", "-m", "rankscope.lab.jobs.torch_trainer"]
-        processes.start(f"torchrun-{number}", command, environ=environ, host=host)
 
 
 @contextmanager
@@ -82,7 +66,7 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it
         until(client.ready, "the collector")
         with receiver(stage.address) as messages:
             agents = [stage.agent(host) for host in hosts]
-            torchrun(processes, hosts, short_path)
+            torchrun(processes, hosts, short_path, JOB)
 
             def steps():
                 return [row["last_step"] or 0 for row in client.ranks(JOB)]

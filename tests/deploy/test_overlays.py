@@ -16,10 +16,8 @@ import yaml
 
 from rankscope import settings
 from rankscope.agent import readers
-from rankscope.agent.attribution import kubelet
 from rankscope.agent.settings import FOREIGN, AgentSettings
 from rankscope.collector.settings import CollectorSettings
-from rankscope.vocabulary import addresses
 
 from . import custom_kinds
 from .clients import KUBERNETES, Clients, Documents
@@ -29,40 +27,15 @@ from .documents import (
     collector,
     container,
     environ,
-    host_folders,
     one,
     pod,
-    texts,
 )
+from .overlays import OVERLAYS, rendered, with_components
 
-OVERLAYS = sorted(path.name for path in (KUBERNETES / "overlays").iterdir())
 COMPONENTS = sorted(path.name for path in (KUBERNETES / "components").iterdir())
 VERSIONS = ("1.31", "1.34", "1.37")
-PROFILES = {"restricted": "default", "full": "full"}
-"""Overlays by the profiles of the agent."""
 
 pytestmark = pytest.mark.slow
-
-
-def rendered(clients: Clients, overlay: str) -> Documents:
-    return clients.kustomize(KUBERNETES / "overlays" / overlay)
-
-
-def with_components(clients: Clients, tmp_path, *names: str) -> Documents:
-    """Render what a site would write itself: the base and some components."""
-    # kustomize takes relative paths only.
-    folder = tmp_path.joinpath("a", "b")
-    folder.mkdir(parents=True)
-    links = tmp_path / "kubernetes"
-    links.symlink_to(KUBERNETES)
-    text = {
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": ["../../kubernetes/base"],
-        "components": [f"../../kubernetes/components/{name}" for name in names],
-    }
-    (folder / "kustomization.yaml").write_text(json.dumps(text))
-    return clients.kustomize(folder)
 
 
 def check(documents: Documents, version: str) -> None:
@@ -132,104 +105,6 @@ def test_every_image_is_ours_and_where_the_site_says(overlay: str, clients: Clie
         "rankscope-agent": container(agent(documents))["image"],
     } == wanted
     assert 1 == len(set(wanted.values())), "one image is enough to begin with"
-
-
-def test_the_default_agent_has_no_right_of_a_privileged_one(clients: Clients):
-    default = agent(rendered(clients, "default"))
-    assert {
-        "privileged": False,
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
-    } == container(default)["securityContext"]
-    assert {"type": "RuntimeDefault"} == pod(default)["securityContext"]["seccompProfile"]
-    assert set() == {"hostPID", "hostNetwork", "hostIPC"} & set(pod(default))
-    assert pod(default)["automountServiceAccountToken"] is False
-    assert all("hostPort" not in port for port in container(default)["ports"])
-    assert "SYS_ADMIN" not in " ".join(texts(default))
-
-
-def test_the_default_agent_writes_to_two_folders_of_the_node_and_no_other(clients: Clients):
-    assert {
-        "/run/rankscope": ("/run/rankscope", True),
-        "/var/lib/rankscope": ("/var/lib/rankscope", True),
-        "/sys": ("/sys", False),
-        "/var/lib/kubelet/pod-resources": ("/var/lib/kubelet/pod-resources", False),
-    } == host_folders(agent(rendered(clients, "default")))
-
-
-def test_the_restricted_overlay_is_what_pod_security_calls_restricted(clients: Clients):
-    """Its rules, in the words of Kubernetes' own page, for both workloads."""
-    documents = rendered(clients, "restricted")
-    namespace = one(documents, "Namespace", "rankscope")
-    level = namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"]
-    assert "restricted" == level
-    for workload in (agent(documents), collector(documents)):
-        spec, inside = pod(workload), container(workload)
-        assert set() == {"hostPID", "hostNetwork", "hostIPC"} & set(spec)
-        assert spec["securityContext"]["runAsNonRoot"] is True
-        assert 0 != spec["securityContext"]["runAsUser"]
-        assert {"type": "RuntimeDefault"} == spec["securityContext"]["seccompProfile"]
-        assert inside["securityContext"]["allowPrivilegeEscalation"] is False
-        assert {"drop": ["ALL"]} == inside["securityContext"]["capabilities"]
-        assert all("hostPort" not in port for port in inside["ports"])
-        kinds = {key for volume in spec["volumes"] for key in volume if key != "name"}
-        assert kinds <= {"configMap", "emptyDir", "projected", "secret", "persistentVolumeClaim"}
-
-
-def test_the_restricted_overlay_is_reached_over_udp_on_the_own_node(clients: Clients):
-    documents = rendered(clients, "restricted")
-    service = one(documents, "Service", "rankscope-agent")
-    assert "Local" == service["spec"]["internalTrafficPolicy"]
-    loaded = settings.load(
-        AgentSettings, path=None, environ=environ(agent(documents)), foreign=FOREIGN
-    )
-    [port] = service["spec"]["ports"]
-    assert f"0.0.0.0:{port['port']}" == loaded.probe.udp_listen
-    ports = {row["name"]: row for row in container(agent(documents))["ports"]}
-    assert (8471, "UDP") == (ports["probe"]["containerPort"], ports["probe"]["protocol"])
-
-
-@pytest.mark.parametrize("overlay", PROFILES.values())
-def test_read_only_folders_are_so_with_all_that_is_mounted_below(overlay: str, clients: Clients):
-    """`readOnly` alone leaves /sys/fs/cgroup writable."""
-    recursive = {
-        mount["mountPath"]: mount.get("recursiveReadOnly")
-        for mount in container(agent(rendered(clients, overlay)))["volumeMounts"]
-        if mount.get("readOnly") and mount["mountPath"] != "/dev/kmsg"
-    }
-    assert "/sys" in recursive
-    assert {"IfPossible"} == set(recursive.values())
-
-
-@pytest.mark.parametrize("overlay", PROFILES.values())
-def test_folders_stand_where_the_agent_looks_for_them(overlay: str, clients: Clients):
-    mounted = {path for path, _ in host_folders(agent(rendered(clients, overlay))).values()}
-    assert str(addresses.socket_paths({})[0].parent) in mounted
-    assert str(kubelet.SOCKET.parent) in mounted
-    assert str(AgentSettings().node.sys) in mounted
-
-
-def test_the_full_profile_differs_by_what_its_page_names_and_nothing_else(clients: Clients):
-    restricted, full = (agent(rendered(clients, name)) for name in ("default", "full"))
-    assert {"hostPID": True, "hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} == {
-        key: pod(full).pop(key) for key in ("hostPID", "hostNetwork", "dnsPolicy")
-    }
-    assert {"privileged": True, "readOnlyRootFilesystem": True} == container(full).pop(
-        "securityContext"
-    )
-    added = set(host_folders(full)) - set(host_folders(restricted))
-    assert {"/dev/kmsg", "/var/log/pods"} == added
-    assert not any(writable for path, (_, writable) in host_folders(full).items() if path in added)
-    names = {v["name"] for v in pod(full)["volumes"] if v["hostPath"]["path"] in added}
-    pod(full)["volumes"] = [v for v in pod(full)["volumes"] if v["name"] not in names]
-    mounts = container(full)["volumeMounts"]
-    container(full)["volumeMounts"] = [row for row in mounts if row["name"] not in names]
-    assert 9470 == container(full)["ports"][0].pop("hostPort")
-    del container(restricted)["securityContext"]
-    off = {"name": "RANKSCOPE_READERS__OFF", "value": "interfaces"}
-    container(restricted)["env"].remove(off)
-    assert restricted == full
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -322,33 +197,6 @@ def test_what_selects_pods_finds_them(overlay: str, clients: Clients):
     for document in documents:
         if document["kind"] == "PodMonitor":
             assert {end["port"] for end in document["spec"]["podMetricsEndpoints"]} <= ports
-
-
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_nobody_may_ask_the_api_server(overlay: str, clients: Clients):
-    """OpenShift's constraint is used by name, which no request of a pod's is."""
-    documents = rendered(clients, overlay)
-    for document in documents:
-        if document["kind"] in ("Role", "ClusterRole"):
-            assert [["use"]] == [rule["verbs"] for rule in document["rules"]]
-    for workload in (agent(documents), collector(documents)):
-        assert pod(workload)["automountServiceAccountToken"] is False
-        account = one(documents, "ServiceAccount", pod(workload)["serviceAccountName"])
-        assert account["automountServiceAccountToken"] is False
-
-
-def test_the_write_back_may_patch_and_create_and_nothing_else(clients: Clients, tmp_path):
-    documents = with_components(clients, tmp_path, "write-back")
-    rules = [
-        (rule["resources"], rule["verbs"])
-        for document in documents
-        if document["kind"] in ("Role", "ClusterRole")
-        for rule in document["rules"]
-    ]
-    assert [(["nodes/status"], ["patch"]), (["events"], ["create"])] == sorted(rules, reverse=True)
-    given = environ(collector(documents))
-    assert "true" == given["RANKSCOPE_KUBERNETES__WRITE_BACK"]
-    assert pod(collector(documents))["automountServiceAccountToken"] is True
 
 
 def test_any_node_takes_away_what_only_nodes_with_nvidia_devices_have(clients: Clients, tmp_path):

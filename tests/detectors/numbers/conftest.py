@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from rankscope.detectors.numbers.nonfinite import Nonfinite
 from rankscope.detectors.sketch import sketch
 from rankscope.detectors.window import Floats, JobWindow
 
@@ -33,3 +34,14 @@ def reported() -> Callable[..., JobWindow]:
         return sketch(own, hosts=1, planes={plane: spread}, **fields)
 
     return report
+
+
+@pytest.fixture
+def evaluated(steady):
+    """Return a function that looks for non-finite values in a job by planes of [ranks, steps]."""
+
+    def evaluate(ranks=4, steps=60, events=(), **planes):
+        window = sketch(steady(ranks=ranks, steps=steps), planes=planes, events=events)
+        return window, Nonfinite().evaluate(window)
+
+    return evaluate

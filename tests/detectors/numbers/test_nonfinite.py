@@ -2,38 +2,20 @@
 
 import numpy as np
 import pytest
+from tests.detectors.numbers.nonfinite_planes import (
+    BAD,
+    COUNT,
+    GLOBAL_LOSS,
+    LOCAL_NORM,
+    LOSS,
+    NORM,
+    kinds,
+    losses,
+)
 
 from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.numbers.nonfinite import Nonfinite
 from rankscope.detectors.sketch import START, sketch
-
-LOSS = "training.loss|local"
-GLOBAL_LOSS = "training.loss|global"
-NORM = "training.grad_norm"
-LOCAL_NORM = "training.grad_norm|local"
-COUNT = "training.nonfinite|grad_local"
-SCALE = "training.loss_scale"
-BAD = np.inf
-"""A NaN that was reported: the grid keeps it as Inf, since NaN there means that nobody reported."""
-
-
-@pytest.fixture
-def evaluated(steady):
-    """Return a function that evaluates a job by planes of [ranks, steps]."""
-
-    def evaluate(ranks=4, steps=60, events=(), **planes):
-        window = sketch(steady(ranks=ranks, steps=steps), planes=planes, events=events)
-        return window, Nonfinite().evaluate(window)
-
-    return evaluate
-
-
-def losses(ranks=4, steps=60):
-    return np.random.default_rng(2).normal(2.0, 0.1, (ranks, steps))
-
-
-def kinds(findings):
-    return [finding.kind for finding in findings]
 
 
 def test_the_rank_whose_own_loss_went_bad_first_is_named_at_its_step(evaluated):
@@ -129,58 +111,6 @@ def test_silence_after_a_bad_value_is_no_recovery(evaluated):
     assert "rank.first_nonfinite" in kinds(evaluated(steps=80, **{LOSS: loss})[1])
 
 
-def test_an_overflow_that_lowers_the_loss_scale_is_normal_life(evaluated):
-    norm, scale = losses(), np.full((4, 60), 65536.0)
-    norm[:, 30] = BAD
-    scale[:, 30:] = 32768.0
-    assert [] == evaluated(**{NORM: norm, SCALE: scale})[1]
-
-
-def test_a_scale_that_is_reported_with_the_next_step_explains_the_overflow_as_well(evaluated):
-    norm, scale = losses(), np.full((4, 60), 65536.0)
-    norm[:, 30] = BAD
-    scale[:, 31:] = 32768.0
-    assert [] == evaluated(**{NORM: norm, SCALE: scale})[1]
-
-
-def test_an_overflow_on_the_newest_step_waits_for_the_scale(evaluated):
-    norm, scale = losses(), np.full((4, 60), 65536.0)
-    norm[:, 59] = BAD
-    assert [] == evaluated(**{NORM: norm, SCALE: scale})[1]
-
-
-def test_bad_norms_that_no_falling_scale_explains_count(evaluated):
-    norm, scale = losses(), np.full((4, 60), 65536.0)
-    norm[:, 50:53] = BAD
-    assert ["job.nonfinite"] == kinds(evaluated(**{NORM: norm, SCALE: scale})[1])
-
-
-def test_overflow_after_overflow_is_a_collapse_of_the_scale(evaluated):
-    norm, scale = losses(), np.full((4, 60), 65536.0)
-    norm[:, 45:] = BAD
-    scale[:, 45:] = 65536.0 / 2.0 ** np.arange(1, 16)
-
-    window, findings = evaluated(**{NORM: norm, SCALE: scale})
-
-    assert ["job.nonfinite", "job.loss_scale_collapse"] == kinds(findings)
-    assert window.steps.at[0, 45] == findings[0].onset[0]
-    assert "fell 15 times, from 65536 to 2" in findings[1].text
-
-
-def test_a_scale_that_fell_a_little_is_no_collapse(evaluated):
-    norm, scale = losses(), np.full((4, 60), 65536.0)
-    norm[:, 50:] = BAD
-    scale[:, 50:] = 32768.0
-    assert ["job.nonfinite"] == kinds(evaluated(**{NORM: norm, SCALE: scale})[1])
-
-
-def test_a_scale_that_nobody_tells_any_more_explains_nothing(evaluated):
-    norm, scale = losses(), np.full((4, 60), np.nan)
-    norm[:, 50:] = BAD
-    scale[:, 3] = 65536.0
-    assert ["job.nonfinite"] == kinds(evaluated(**{NORM: norm, SCALE: scale})[1])
-
-
 def test_an_event_is_enough_and_sets_the_second(evaluated, event):
     numeric = event("training.numeric", 40.5, rank=3, step=40, what="loss", value="nan")
     _, findings = evaluated(events=(numeric,), **{LOSS: losses()})
@@ -237,48 +167,6 @@ def test_events_that_point_nowhere_are_no_finding(evaluated, event, pairs):
     assert [] == evaluated(events=(numeric,), **{LOSS: losses()})[1]
 
 
-def scaler(start, ranks=4, steps=60):
-    """Return a loss scale that halves after each overflow: [steps] of overflow, [ranks, steps]."""
-    scale, found = start, []
-    for bad in steps if isinstance(steps, list) else [False] * steps:
-        found.append(scale)
-        scale = scale / 2 if bad else scale
-    return np.tile(np.array(found, float), (ranks, 1))
-
-
-@pytest.mark.parametrize("start", [65536.0, 2.0**32])
-def test_the_first_overflows_of_fp16_are_normal_life_however_many(evaluated, event, start):
-    """Local gradients are Inf as well, and events say so."""
-    bad = [step < 17 for step in range(60)]
-    norm, count = losses(), np.zeros((4, 60))
-    norm[:, bad], count[:, bad] = BAD, 4096.0
-    numeric = tuple(
-        event("training.numeric", 1, rank=rank, step=step, what=what, value="inf")
-        for rank in range(4)
-        for step in (0, 1)
-        for what in ("grad_local", "grad_reduced")
-    )
-    for until in (1, 2, 5, 17, 60):
-        shown = {NORM: norm[:, :until], COUNT: count[:, :until], LOSS: losses()[:, :until]}
-        scale = scaler(start, steps=bad)[:, :until]
-        assert [] == evaluated(steps=until, events=numeric, **shown, **{SCALE: scale})[1]
-
-
-def test_a_scale_that_falls_below_one_explains_nothing(evaluated):
-    bad = [step >= 30 for step in range(60)]
-    norm = losses()
-    norm[:, bad] = BAD
-    _, findings = evaluated(**{NORM: norm, SCALE: scaler(64.0, steps=bad)})
-    assert {"job.nonfinite", "job.loss_scale_collapse"} == set(kinds(findings))
-
-
-def test_an_overflow_that_an_event_names_ahead_of_its_step_waits_for_the_scale(evaluated, event):
-    ahead = event("training.numeric", 61, rank=1, step=60, what="grad_local", value="inf")
-    assert [] == evaluated(events=(ahead,), **{LOSS: losses(), SCALE: scaler(65536.0)})[1]
-    loss = event("training.numeric", 61, rank=1, step=60, what="loss", value="nan")
-    assert evaluated(events=(loss,), **{LOSS: losses(), SCALE: scaler(65536.0)})[1]
-
-
 def test_a_rank_whose_gradients_are_seen_bad_after_the_reduced_ones_is_the_origin(evaluated):
     """Local gradients are checked now and then: here one step after the first bad reduction."""
     norm, count = losses(), np.full((4, 60), np.nan)
@@ -320,15 +208,6 @@ def test_a_fault_that_the_window_outlived_is_since_then_or_earlier_and_names_nob
     assert "since step 0 or earlier" in symptom.text
 
 
-def test_a_bad_gradient_before_the_first_step_ended_waits_for_the_scale(steady, event):
-    """The first overflow of fp16 is sent at once, the scale with the end of the step."""
-    sent = tuple(
-        event("training.numeric", 1, rank=rank, step=0, what="grad_local", value="inf")
-        for rank in range(4)
-    )
-    assert [] == Nonfinite().evaluate(sketch(steady(steps=0), events=sent, now=START + 1))
-
-
 def test_a_nan_that_the_framework_hides_is_found_by_its_count(evaluated):
     """The loss of the step is left out, and only the count of bad elements says why."""
     loss, count = np.full((4, 60), 2.0), np.zeros((4, 60))
@@ -342,39 +221,6 @@ def test_a_nan_norm_beside_a_finite_loss_is_found(evaluated):
     norm[:, 57:] = BAD
     _, findings = evaluated(**{LOSS: np.full((4, 60), 2.0), NORM: norm})
     assert "job.nonfinite" in {f.kind for f in findings}
-
-
-def test_a_skipped_update_is_normal_where_nobody_reports_the_scale(evaluated):
-    """fp16 by a trainer that reports no scale: the norm is Inf now and then, the loss goes on."""
-    norm = np.full((4, 200), 1.0)
-    norm[:, [40, 95, 96, 150]] = BAD
-    for steps in (41, 42, 97, 98, 151, 200):
-        shown = {LOSS: losses(steps=steps), NORM: norm[:, :steps]}
-        assert [] == evaluated(steps=steps, **shown)[1], f"after {steps} steps"
-
-
-def test_a_bad_norm_whose_update_reached_the_loss_is_no_skipped_one(evaluated):
-    loss, norm = losses(), np.full((4, 60), 1.0)
-    norm[:, 50], loss[:, 51:] = BAD, BAD
-    window, (symptom, *_) = evaluated(**{GLOBAL_LOSS: loss, NORM: norm})
-    assert window.steps.at[0, 50] == symptom.onset[0]
-
-
-def test_updates_skipped_again_and_again_are_not_normal(evaluated):
-    norm = np.full((4, 100), 1.0)
-    norm[:, 50::3] = BAD
-    assert ["job.nonfinite"] == kinds(
-        evaluated(steps=100, **{LOSS: losses(steps=100), NORM: norm})[1]
-    )
-
-
-def test_a_bad_norm_after_which_no_step_comes_counts_after_a_minute(steady):
-    norm = np.full((4, 60), 1.0)
-    norm[:, 59] = BAD
-    ended = START + 60.0
-    for waited, found in ((5.0, 0), (90.0, 1)):
-        window = sketch(steady(), planes={LOSS: losses(), NORM: norm}, now=ended + waited)
-        assert found == len(Nonfinite().evaluate(window)), f"{waited:g} s after the step"
 
 
 def test_the_same_step_in_the_next_attempt_is_reported_as_repeated(steady):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.affected_job import JobHealth
 from rankscope.alerts.causes.calibration import Calibration
@@ -22,7 +23,6 @@ from rankscope.vocabulary.ranks import Ranks
 from rankscope.vocabulary.topology import Placement, Topology
 
 CAUSES = Path(__file__).resolve().parents[3] / "alerts" / "causes"
-EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 JOB = Job("run-1")
 LAYOUT = Topology(
     JOB,

@@ -46,7 +46,6 @@ class NetworkSlow:
         if self.every and (at - self.onset) % self.every > 0.5 * self.every:
             return
         state.network = self.factor
-        state.congested = True
         state.ports.marks[:] = 15.0 * self.factor
         state.ports.waits[:] *= 30 * self.factor
 

@@ -1,0 +1,72 @@
+"""What a demo needs around its course: a folder, processes that end with it, an exit code."""
+
+import json
+import shutil
+import signal
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NoReturn, TextIO
+
+from ..mechanisms import Mechanism
+from .client import Client
+from .flow import Demo, DemoError
+from .processes import Processes
+from .stage import Elsewhere, Stage, new_folder
+from .unsupported import UnsupportedError
+
+Report = Callable[[dict[str, Any]], str]
+
+
+def run(
+    *,
+    mechanism: Mechanism,
+    once: bool,
+    trainer: str,
+    as_json: bool,
+    out: TextIO,
+    report: Report,
+    elsewhere: Elsewhere | None = None,
+) -> int:
+    """Run the demo; return 0 only if the injected fault is the first cause at the right entity.
+
+    Progress goes to `out`; `report` turns the incident document into text. With `elsewhere` the
+    collector is one that runs already.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
+    try:
+        demo = Demo(mechanism=mechanism, trainer=trainer, out=out)
+    except UnsupportedError as error:
+        print(f"cannot be injected here: {error}", file=out, flush=True)
+        return 1
+    folder = new_folder()
+    logs = folder / "logs"
+    logs.mkdir()
+    right = False
+    try:
+        with Processes(logs) as processes:
+            stage = Stage(folder, processes, demo.hosts, mechanism, elsewhere)
+            client = Client(stage.address, elsewhere.token if elsewhere else "")
+            document, verdict = demo.play(stage, client)
+            right = verdict.right
+            if as_json:
+                print(json.dumps(document), flush=True)
+            elif document is not None:
+                print(f"\n{report(document)}\n", file=out)
+            demo.conclude(verdict)
+            if not once:
+                demo.stay(stage)
+    except UnsupportedError as error:
+        demo.say(f"cannot be injected here: {error}")
+    except DemoError as error:
+        demo.say(f"the demo failed: {error}")
+    finally:
+        if right:
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            print(f"logs are in {logs}", file=out, flush=True)
+    return 0 if right else 1
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+    raise SystemExit(128 + number)
