@@ -36,10 +36,11 @@ class Bootstraps(Detector):
     By signatures and texts of logs, while no rank has finished a step. A line that finds no way out
     of its own host accuses that host, and only such lines count where there are any; one that names
     another host of the job accuses that one. The host that most lines accuse counts; the others
-    logged what follows from it. Lines that only say that somebody did not come accuse the host that
-    logged them where no other host logs any within `hold`; where several do, one member is missing
-    for all of them, and nothing says that a network is why. A symptom: without its groups the job
-    does not start.
+    logged what follows from it. But who alone of three hosts or more does not reach another one is
+    accused itself once `hold` is over: the rest reached it. Lines that only say that somebody did
+    not come accuse the host that logged them where no other host logs any within `hold`; where
+    several do, one member is missing for all of them, and nothing says that a network is why. A
+    symptom: without its groups the job does not start.
 
     Parameters
     ----------
@@ -51,13 +52,14 @@ class Bootstraps(Detector):
     >>> from rankscope.vocabulary.samples import Event, Resource
     >>> lines = tuple(Event("log.fault", START + 20 + rank, {
     ...     "signature": "nccl.bootstrap_timeout", "role": "root", "rank": rank,
-    ...     "text": "connect to host-1<40123> timed out"}, Resource("host-0", "example"))
-    ...     for rank in (0, 1))
-    >>> window = sketch(np.zeros((4, 0)), now=START + 30, events=lines)
+    ...     "text": "connect to host-1<40123> timed out"}, Resource(host, "example"))
+    ...     for rank, host in ((0, "host-0"), (4, "host-2")))
+    >>> window = sketch(np.zeros((6, 0)), hosts=3, now=START + 30, events=lines)
     >>> [(str(found.entity), found.magnitude) for found in Bootstraps().evaluate(window)]
     [('host host-1', 2.0)]
 
-    Fails where logs are not read, and where addresses in their place of names say who is meant.
+    Fails where logs are not read, where addresses in their place of names say who is meant, and
+    where one host gives up, and ends the job, long before the others that do not reach it either.
 
     References: NCCL, bootstrap and NCCL_SOCKET_IFNAME; Aegis (most failing tasks fail at start).
     """
@@ -77,16 +79,17 @@ class Bootstraps(Detector):
         if not local and not self._accuse(window, lines):
             return []
         lines = local or lines
+        alone = None if local else _alone(window, lines)
         accused: dict[str, list[Event]] = {}
         for event in lines:
-            host = _accused(window, event)
+            host = alone or _accused(window, event)
             if host is not None:
                 accused.setdefault(host, []).append(event)
         if not accused:
             return []
         host = min(accused, key=lambda name: (-len(accused[name]), accused[name][0].at, name))
         events = accused[host]
-        alone = 2 * len(events) > sum(len(held) for held in accused.values())
+        most = 2 * len(events) > sum(len(held) for held in accused.values())
         first = events[0]
         text = str(first.attributes.get("text") or first.attributes.get("signature"))
         line = text.strip().splitlines()[0][:160] if text.strip() else "no text"
@@ -98,10 +101,14 @@ class Bootstraps(Detector):
                 window.topology.host_entity(host),
                 onset=first.at,
                 magnitude=float(len(events)),
-                score=3.0 if alone else 2.0,
+                score=3.0 if most and alone is None else 2.0,
                 signal="log.fault",
                 observed=str(first.attributes.get("signature", "")),
-                text=f"{len(events)} ranks could not reach host {host}: {line}",
+                text=(
+                    f"{len(events)} ranks could not reach host {host}: {line}"
+                    if alone is None
+                    else f"of {len(window.hosts)} hosts only {host} does not reach another: {line}"
+                ),
             )
         ]
 
@@ -115,7 +122,8 @@ class Bootstraps(Detector):
     def _accuse(self, window: JobWindow, lines: Sequence[Event]) -> bool:
         """Tell whether lines that are not about their own host say which one is not reached."""
         hosts = {line.resource.host for line in lines}
-        if any(_accused(window, line) != line.resource.host for line in lines):
+        elsewhere = any(_accused(window, line) != line.resource.host for line in lines)
+        if elsewhere and _alone(window, lines) is None:
             return True
         if len(hosts) != 1 or len(window.hosts) < 2:
             return False
@@ -136,6 +144,16 @@ def _lines(window: JobWindow) -> list[Event]:
         and not OTHERS.search(str(event.attributes.get("signature", "")))
     ]
     return [line for line in lines if line.attributes.get("role") != "cascade"] or lines
+
+
+def _alone(window: JobWindow, lines: Sequence[Event]) -> str | None:
+    """Return the only host of three or more that logs such lines, None where there are several."""
+    hosts = {line.resource.host for line in lines}
+    return (
+        min(hosts)
+        if len(hosts) == 1 and len(window.hosts) > 2 and hosts & {*window.hosts}
+        else None
+    )
 
 
 def _accused(window: JobWindow, event: Event) -> str | None:

@@ -29,6 +29,30 @@ def test_the_host_that_others_name_is_accused(found, event):
     assert ["host-2"] == found(*lines)
 
 
+def test_who_alone_of_several_hosts_does_not_reach_another_is_accused_itself(found, event):
+    """Had the other one been out of reach, the third host had logged it too."""
+    text = (
+        "The client socket has timed out after 60000ms while trying to connect to (host-0, 29500)."
+    )
+    lines = [line(event, "host-2", text, signature="tcpstore.timeout") for _ in range(2)]
+    assert ["host-2"] == found(*lines)
+    assert ["host-0"] == found(*lines, line(event, "host-1", text, signature="tcpstore.timeout"))
+
+
+def test_the_lines_of_other_hosts_are_waited_for(event):
+    text = "no answer from host-0:4711"
+    one = line(event, "host-2", text)
+    window = sketch(np.full((6, 0), 0.8), hosts=3, now=START + 32, events=(one,))
+    assert [] == list(Bootstraps().evaluate(window))
+    assert one.at + 5 == Bootstraps().next_due(window)
+
+
+def test_of_two_hosts_the_one_that_is_not_reached_is_accused(event):
+    one = line(event, "host-1", "no answer from host-0:4711")
+    window = sketch(np.full((4, 0), 0.8), hosts=2, now=START + 60, events=(one,))
+    assert ["host-0"] == [f.entity.id for f in Bootstraps().evaluate(window)]
+
+
 def test_a_host_that_names_nobody_is_accused_itself(found, event):
     assert ["host-1"] == found(line(event, "host-1", "no interface found"))
 
