@@ -76,10 +76,10 @@ class Bootstraps(Detector):
             return []
         lines = _lines(window)
         local = [line for line in lines if LOCAL.search(_text(line))]
-        if not local and not self._accuse(window, lines):
+        alone = None if local else _alone(window, lines)
+        if not local and not self._accuse(window, lines, alone):
             return []
         lines = local or lines
-        alone = None if local else _alone(window, lines)
         accused: dict[str, list[Event]] = {}
         for event in lines:
             host = alone or _accused(window, event)
@@ -119,11 +119,11 @@ class Bootstraps(Detector):
         due = min((line.at for line in _lines(window)), default=np.inf) + self.hold
         return due if due > window.now else np.inf
 
-    def _accuse(self, window: JobWindow, lines: Sequence[Event]) -> bool:
+    def _accuse(self, window: JobWindow, lines: Sequence[Event], alone: str | None) -> bool:
         """Tell whether lines that are not about their own host say which one is not reached."""
         hosts = {line.resource.host for line in lines}
         elsewhere = any(_accused(window, line) != line.resource.host for line in lines)
-        if elsewhere and _alone(window, lines) is None:
+        if elsewhere and alone is None:
             return True
         if len(hosts) != 1 or len(window.hosts) < 2:
             return False

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.detectors.troubled import (
     ended_from_outside,
     hardware,
+    laid_out,
     moved_clock,
     never_started,
     scaled,
@@ -57,7 +58,7 @@ def test_something_is_found_in_a_troubled_job(detector, long_jobs, diverging):
 def test_ranks_in_another_order_have_the_same_troubles_of_training(detector, diverging):
     for window in diverging:
         ranks = len(window.ranks)
-        turned_round = turned(window, np.arange(ranks)[::-1])
+        turned_round = turned(window, np.arange(ranks)[::-1], laid_out(window.ranks[::-1]))
         assert accused(detector.evaluate(window)) == accused(detector.evaluate(turned_round))
 
 
@@ -87,7 +88,7 @@ def test_the_window_is_left_as_it_was(detector, stalled):
 @settings(max_examples=15, deadline=None)
 def test_the_order_of_the_ranks_rows_changes_only_the_order_of_findings(detector, order, stalled):
     window = troubled(stalled=stalled)
-    turned_round = turned(window, np.array(order))
+    turned_round = turned(window, np.array(order), laid_out(order))
 
     def valid(findings):
         return sorted(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Group, JobWindow, Processes, Readings, Steps
+from rankscope.detectors.window import Group, JobWindow, Processes, Steps
 from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.samples import Event, Resource
 from rankscope.vocabulary.topology import Placement, Topology
@@ -187,13 +187,10 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
     )  # fmt: skip
 
 
-def turned(window: JobWindow, order: np.ndarray) -> JobWindow:
-    """Return the same job with its ranks' rows in another order."""
+def turned(window: JobWindow, order: np.ndarray, placed: Topology | None) -> JobWindow:
+    """Return the same job with its ranks' rows in another order; `placed` has that order."""
     place = np.argsort(order)
-
-    def table(held: Readings) -> Readings:
-        return Readings(held.at[order], held.value[order])
-
+    steps, processes = window.steps, window.processes
     return replace(
         window,
         ranks=window.ranks[order],
@@ -203,13 +200,12 @@ def turned(window: JobWindow, order: np.ndarray) -> JobWindow:
         pids=window.pids[order],
         last_received=window.last_received[order],
         steps=Steps(
-            window.steps.index,
-            window.steps.at[order],
-            {name: plane[order] for name, plane in window.steps.planes.items()},
+            steps.index, steps.at[order], {name: p[order] for name, p in steps.planes.items()}
         ),
-        rank_readings={name: table(held) for name, held in window.rank_readings.items()},
+        rank_readings={name: held.of(order) for name, held in window.rank_readings.items()},
+        processes=replace(processes, row=np.where(processes.row < 0, -1, place[processes.row])),
         groups=tuple(replace(group, rows=place[group.rows]) for group in window.groups),
-        placed=laid_out(window.ranks[order]),
+        placed=placed,
     )
 
 
