@@ -27,13 +27,15 @@ class IdleGpus(Detector):
     that stepped and stopped hangs, which other detectors report, unless nobody waits for anybody:
     for `stopped` seconds, and longer than the job has paused before, no kernel runs on any device
     (one that waits in a collective spins), no process uses its CPU, and no member of a group has
-    launched a collective that is not complete.
+    launched a collective that is not complete. Where no process' CPU is reported, work on the CPU
+    is ruled out by time alone: everything else must rest for `unseen` seconds.
 
     Parameters
     ----------
     seconds : how long they must be idle; a start with compilation takes less.
     least : activity up to which a device is idle.
     stopped : how long everything must rest after the last step of a job that stepped.
+    unseen : the same, where nobody reports what processes use of their CPU.
     price : cost of one device for an hour, in any currency; None: no money is named.
 
     Examples
@@ -65,11 +67,13 @@ class IdleGpus(Detector):
         seconds: float = 1800.0,
         least: float = 0.02,
         stopped: float = 60.0,
+        unseen: float = 300.0,
         price: float | None = None,
     ) -> None:
         self.seconds = seconds
         self.least = least
         self.stopped = stopped
+        self.unseen = unseen
         self.price = price
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
@@ -117,10 +121,14 @@ class IdleGpus(Detector):
         if not (window.last_received >= window.now - 60.0).all():
             return False
         devices, processes = window.of_ranks(_ACTIVITY[1]), window.of_ranks(CPU)
-        seconds = max(self.stopped, 3.2 * devices.period(), 3.2 * processes.period())
+        seen = processes.newest_at() > -np.inf
+        least = self.stopped if seen else max(self.unseen, self.stopped)
+        if window.now - last < least:
+            return False
+        seconds = max(least, 3.2 * devices.period(), 3.2 * processes.period() if seen else 0.0)
         start = max(last + self.stopped / 3, window.now - seconds)
         kernels = devices.mean(start, window.now)
-        used = processes.mean(start, window.now)
+        used = processes.mean(start, window.now) if seen else np.zeros(len(kernels))
         with np.errstate(invalid="ignore"):
             busy = (kernels > self.least) | (used >= BUSY[0])
         if busy.any() or min(np.isfinite(kernels).mean(), np.isfinite(used).mean()) < _REPORTED:

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
+from ...vocabulary.ranks import Ranks
 from .. import durations, onsets, own_time
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
-from ..window import Flags, Floats, JobWindow, Steps
+from ..window import Flags, Floats, Ints, JobWindow, Steps
 
 GC = "training.gc.duration"
 
@@ -28,6 +30,11 @@ MOST_TIMES = 3.0
 """A pause counts up to so many times the median one: a single long one is another matter."""
 
 
+ONE_HOST, MOST_OF_RANKS = 0.9, 0.5
+"""Share of the pauses from which on they are those of one host, if it has at most so many of the
+ranks: seven pauses or more fall so by chance once in a hundred times."""
+
+
 class RotatingPauses(Detector):
     """Say that ranks pause in turn, and what the job loses by it.
 
@@ -35,8 +42,9 @@ class RotatingPauses(Detector):
     less its own median, is a pause where it exceeds six times the noise of all ranks and a
     twentieth of the step. In a synchronous job every step waits for the longest pause in it: the
     job loses the mean of these. The pauses rotate when no rank has more than half of them and three
-    ranks or more have some, so that nobody is to blame. Where ranks report their garbage
-    collection, what the longest collection of each step costs is said as well.
+    ranks or more have some, so that no rank is to blame. A program runs on every host: where all of
+    them are on one of several, it is that host that stops its processes. Where ranks report their
+    garbage collection, what the longest collection of each step costs is said as well.
 
     Parameters
     ----------
@@ -64,7 +72,7 @@ class RotatingPauses(Detector):
     """
 
     name = "rotating_pauses"
-    kinds = ("job.slow", "job.rotating_pauses", "job.gc_pauses")
+    kinds = ("job.slow", "job.rotating_pauses", "host.pauses", "job.gc_pauses")
     cadence_seconds = 10.0
     of_steps = True
 
@@ -100,7 +108,8 @@ class RotatingPauses(Detector):
             f"steps take {durations.seconds(usual)}; without pauses of its ranks they would take "
             f"{durations.seconds(usual * (1 - lost))}",
         )  # fmt: skip
-        return [slow, *findings]
+        held = (found.entity.ranks for found in findings if found.kind == "host.pauses")
+        return [replace(slow, ranks=next(held, Ranks())), *findings]
 
     def _rotating(
         self, window: JobWindow, recent: Steps, beyond: Floats, late: Flags, out: list[Finding]
@@ -128,9 +137,16 @@ class RotatingPauses(Detector):
             f"at a time: "
             f"{100 * share:.0f} % of the steps wait for one, {100 * lost:.0f} % of the time is lost"
         )
-        kind, signal = "job.rotating_pauses", own_time.STEP
-        onset = _onset(recent, longest)
-        out.append(self._report(window, recent, onset, kind, lost, lost, signal, text))
+        host = _only_host(window, by_rank)
+        kind, signal = ("job.rotating_pauses" if host is None else "host.pauses"), own_time.STEP
+        found = self._report(
+            window, recent, _onset(recent, longest), kind, lost, lost, signal, text
+        )
+        if host is not None:
+            found = replace(
+                found, entity=host, text=f"{text}; they are all on one of {len(window.hosts)} hosts"
+            )
+        out.append(found)
         return lost
 
     def _collected(
@@ -210,6 +226,19 @@ def _pauses(recent: Steps, window: JobWindow) -> tuple[Floats, Flags] | None:
     with np.errstate(invalid="ignore"):
         late = beyond > max(6 * noise, 0.05 * step)
     return beyond, late
+
+
+def _only_host(window: JobWindow, by_rank: Ints) -> Entity | None:
+    """Return the one of several hosts that has nearly all of the pauses, [ranks], None if none."""
+    placed = np.flatnonzero(window.host_of >= 0)
+    if len(window.hosts) < 2 or not len(placed):
+        return None
+    pauses = np.bincount(window.host_of[placed], by_rank[placed])
+    host = int(pauses.argmax())
+    share = float((window.host_of == host).mean())
+    if pauses[host] < ONE_HOST * by_rank.sum() or share > MOST_OF_RANKS:
+        return None
+    return window.host_entity(host)
 
 
 def _onset(recent: Steps, lost: Floats) -> tuple[float, float]:

@@ -35,8 +35,9 @@ def slow_rank(
     onset = float(at[first])
     valid = at[:first][np.isfinite(at[:first])]
     before = float(valid[-1]) if len(valid) else onset
-    recent = at[-found.count :]
-    seen, effect = middle(own[row, -found.count :]), float(found.effect[row])
+    # Of a rank that reports late, newer steps are still under way.
+    reported = np.flatnonzero(np.isfinite(at + own[row]))[-found.count :]
+    seen, effect = middle(own[row, reported]), float(found.effect[row])
     rank = int(window.ranks[row])
     text = (
         f"rank {rank} needs {100 * effect:.0f} % more for its own work than its peers, again "
@@ -51,7 +52,7 @@ def slow_rank(
         "rank.slow_compute",
         window.rank_entity(row),
         onset=(min(before, onset), onset),
-        seen=(float(np.nanmin(recent)), float(np.nanmax(recent))),
+        seen=(float(at[reported].min()), float(at[reported].max())),
         magnitude=1 + effect,
         score=float(found.score[row]),
         signal=own_time.COMPUTE if steps.has(own_time.COMPUTE) else own_time.STEP,

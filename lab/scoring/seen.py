@@ -108,6 +108,7 @@ class Seen:
     summary: str
     growth: float | None = None
     named: tuple[Named, ...] = ()
+    unknown: float | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it ready for JSON."""
@@ -125,6 +126,7 @@ class Seen:
             "summary": self.summary,
             "growth": self.growth,
             "named": [row.document() for row in self.named],
+            "unknown": self.unknown,
         }
 
 
@@ -165,6 +167,7 @@ def of_incident(
             Named(row.fault, row.entity, row.probability, row.confidence)
             for row in hypotheses[:MOST_NAMED]
         ),
+        unknown=incident.root_cause.unknown_score,
     )
 
 

@@ -1,8 +1,9 @@
 """What one missing source costs: the same cases with every source reported, and without one.
 
 Per source, over the cases whose fault the telemetry shows either way: how many are found, how often
-the first cause is right and the true one among the first three (of those found), and how often no
-cause is named. A page of docs is written from it: docs/missing-sources.md.
+the first cause is right and the true one among the first three (of those found), how often no cause
+is named, and what speaks for that on average. A page of docs is written from it:
+docs/missing-sources.md.
 """
 
 import math
@@ -26,7 +27,7 @@ MOST_POINTS = 10.0
 
 _COLUMNS = (
     "source withheld", "cases", "found", "first cause right", "points", "of the first three",
-    "no cause named",
+    "no cause named", "score of unknown",
 )  # fmt: skip
 
 _INTRODUCTION = f"""\
@@ -36,19 +37,21 @@ The cases of a suite that report everything, run once more for each source with 
 withheld. Cases whose fault only that source shows are left out: nobody could find them. *First
 cause right* and *of the first three* are shares of the cases found; *points* is how much the
 first one changes (at most {MOST_POINTS:g} may be lost); *no cause named* is how often the answer is
-`unknown`. Each pair of figures is with and without the source. This page is written by the
-command below; do not edit it.
+`unknown`; *score of unknown* is what speaks for it on average (log-odds), named or not. Each pair
+of figures is with and without the source. This page is written by the command below; do not edit
+it.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Shares in [0, 1] over some cases, NaN of none found."""
+    """Shares in [0, 1] over some cases, NaN of none found; `score` is unknown's, in log-odds."""
 
     found: float
     first: float
     first_three: float
     unknown: float
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,7 @@ def shares(rows: Sequence[Scored]) -> Shares:
         first=made.first,
         first_three=made.first_three,
         unknown=unknown / len(found) if found else math.nan,
+        score=_mean([seen.unknown for seen in found if seen.unknown is not None]),
     )
 
 
@@ -132,6 +136,7 @@ def table(found: Sequence[Cost]) -> Table:
             f"{row.points:+.1f}" if math.isfinite(row.points) else "-",
             _both(row.given.first_three, row.withheld.first_three),
             _both(row.given.unknown, row.withheld.unknown),
+            _both(row.given.score, row.withheld.score),
         )
         for row in found
     ]
@@ -162,6 +167,10 @@ def document(work: Work, results: Sequence[Result], command: str) -> dict[str, A
         "sources": [row.document() for row in costs(results)],
         "errors": [str(row.case["name"]) for row in results if row.failed],
     }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
 
 
 def _both(one: float, other: float) -> str:

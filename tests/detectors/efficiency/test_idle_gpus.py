@@ -109,6 +109,15 @@ def test_a_job_that_stopped_and_in_which_nobody_waits_is_idle(rested):
     assert "nobody waits in a collective" in found.text
 
 
+def test_without_the_cpu_of_processes_everything_else_must_rest_for_longer():
+    own, level = np.full((4, 100), 0.8), np.where(AT < START + 80, 0.9, 0.0)[None].repeat(4, axis=0)
+    found = []
+    for now in (START + 300, START + 420):
+        held = readings(AT[AT <= now], level[:, AT <= now])
+        found += [IdleGpus().evaluate(sketch(own, now=now, rank_readings={USED: held}))]
+    assert [0, 1] == [len(each) for each in found]
+
+
 def test_few_reported_steps_hide_no_rest(rested):
     """The last step ended long after the last that is known: what is newest counts."""
     (found,) = rested(steps=30)

@@ -58,6 +58,18 @@ def test_pauses_that_cost_little_are_no_finding(steady, every, seconds):
     assert [] == RotatingPauses().evaluate(sketch(own + pauses, planes={GC: pauses / 2}))
 
 
+def test_pauses_of_one_host_alone_are_not_the_programs_and_name_its_ranks(steady):
+    """A program runs on every host: what stops processes of one is that host's."""
+    own = steady(ranks=8, steps=120)
+    for number, step in enumerate(range(10, 120, 3)):
+        own[4 + number % 4, step] += 0.4
+    slow, held = RotatingPauses().evaluate(sketch(own, hosts=2))
+    assert ("host.pauses", "host-1") == (held.kind, held.entity.id)
+    assert [4, 5, 6, 7] == list(slow.ranks)
+    alone = RotatingPauses().evaluate(sketch(own[4:], hosts=1))
+    assert ["job.slow", "job.rotating_pauses"] == kinds(alone)
+
+
 def test_one_rank_that_is_late_again_and_again_does_not_rotate(steady):
     own = steady(ranks=8, steps=120)
     own[3, 10::3] += 0.4

@@ -54,7 +54,10 @@ def test_an_unknown_source_is_named_with_those_there_are(drawn):
 
 @pytest.fixture
 def results(truth, result, incident):
-    right, unknown = incident(4.0, GPU), incident(4.0, GPU, fault="unknown")
+    right, unknown = (
+        incident(4.0, GPU, unknown=0.5),
+        incident(4.0, GPU, fault="unknown", unknown=2.5),
+    )
     return [
         result(truth(), [right], name="a"),
         result(truth(), [right], name="b"),
@@ -69,6 +72,7 @@ def test_a_source_costs_what_the_same_cases_lose(results):
     assert ("devices", 2, -50.0) == (devices.source, devices.cases, devices.points)
     assert (1.0, 0.5) == (devices.given.first, devices.withheld.first)
     assert (0.0, 0.5) == (devices.given.unknown, devices.withheld.unknown)
+    assert (0.5, 1.5) == (devices.given.score, devices.withheld.score)
     assert ("logs", 1, 1.0, 0.0) == (logs.source, logs.cases, logs.given.found, logs.withheld.found)
 
 
