@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.topology import Topology
 from . import folding, left_over, scoring
 from .catalogue import Catalogue
-from .folding import MOST_ROOTS, Root, effect
+from .folding import MOST_ROOTS, TOGETHER_SECONDS, Root, effect
 from .index import FindingIndex
 from .ranking import Candidate, Ranking, explains, ranking
 from .view import JobView
@@ -90,10 +90,28 @@ def _explains(root: Candidate, symptom: Finding, index: FindingIndex, topology: 
     """
     if symptom.entity.type != "job" and not _within(symptom.entity, root.entity, topology):
         return False
+    if _crashed_elsewhere(root, symptom, index):
+        return False
     if symptom.kind in root.cause.symptoms:
         return explains(root.cause, symptom, index)
     stops = any(kinds.catalogue()[kind].effect == "stops" for kind in root.cause.symptoms)
     return stops and effect(symptom) == "stops"
+
+
+def _crashed_elsewhere(root: Candidate, symptom: Finding, index: FindingIndex) -> bool:
+    """Return whether a crash has a beginning of its own, away from a root that is there for long.
+
+    A port that is down ends a job when connections over it break. Where steps went on for minutes,
+    and the rank that ends first is another host's, it was not that.
+    """
+    first = index.of_kind("rank.first_exit")
+    if symptom.kind != "job.crashed" or root.entity.type == "job" or not first:
+        return False
+    if "job.stalled" in index or any(
+        rank in root.entity.ranks for found in first for rank in found.entity.ranks
+    ):
+        return False
+    return symptom.onset[0] - folding.begun(root, index) > TOGETHER_SECONDS
 
 
 def _within(entity: Entity, root: Entity, topology: Topology) -> bool:

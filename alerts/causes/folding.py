@@ -10,6 +10,7 @@ from ...vocabulary.topology import Topology
 from . import scoring
 from .calibration import overlap
 from .catalogue import Catalogue
+from .index import FindingIndex
 from .ranking import Candidate, Ranking
 
 MOST_ROOTS = 4
@@ -131,14 +132,18 @@ def _of_one_sign(pair: tuple[Named, Named], topology: Topology) -> tuple[Named, 
     for first, other in (pair, pair[::-1]):
         (cause, _), (taken, _) = first, other
         if taken.cause.fault in cause.cause.taken_for and _together(cause, taken, topology):
-            apart = abs(_begun(*first) - _begun(*other))
+            apart = abs(_of(*first) - _of(*other))
             return (first, other) if apart <= TOGETHER_SECONDS else None
     return None
 
 
-def _begun(candidate: Candidate, root: Root) -> float:
-    """Return when the first finding that supports a root began at the latest (epoch s)."""
-    found = scoring.support(candidate.cause, candidate.entity, root.ranking.index)
+def _of(candidate: Candidate, root: Root) -> float:
+    return begun(candidate, root.ranking.index)
+
+
+def begun(candidate: Candidate, index: FindingIndex) -> float:
+    """Return when the first finding that supports a candidate began at the latest (epoch s)."""
+    found = scoring.support(candidate.cause, candidate.entity, index)
     return min((row.onset[1] for row in found), default=0.0)
 
 

@@ -72,6 +72,29 @@ def test_a_crash_soon_after_a_nan_follows_from_it(roots, wide, found):
     assert [("numerics.nan_rank", "1", ["job.crashed", "job.nonfinite"])] == roots(*rows)
 
 
+@pytest.mark.parametrize(
+    ("at", "rank", "faults"),
+    [
+        pytest.param(340.0, 9, {"network.nic_down", "software.crash"}, id="minutes later"),
+        pytest.param(60.0, 9, {"network.nic_down"}, id="soon"),
+        pytest.param(340.0, 3, {"network.nic_down"}, id="at its own host"),
+    ],
+)
+def test_a_port_that_is_down_is_not_why_a_rank_elsewhere_crashes_minutes_later(
+    roots, slow, wide, found, at, rank, faults
+):
+    """Where steps go on without it, what broke with it is over."""
+    port = Entity("nic", "host-b/mlx5_0:1", "host-b", wide.ranks_of_host("host-b"))
+    rows = [
+        slow,
+        found("job.slow_collectives", wide.job_entity, 40.0),
+        found("nic.down", port, 40.0, score=4.0),
+        found("job.crashed", wide.job_entity, at),
+        found("rank.first_exit", wide.rank_entity(rank), at),
+    ]
+    assert faults == {fault for fault, _, _ in roots(*rows)}
+
+
 def test_a_slow_host_and_a_nan_elsewhere_are_two_roots(roots, slow, contended, wide, found):
     nan = [
         found("job.nonfinite", wide.job_entity, 60.0),
