@@ -37,6 +37,7 @@ class Members:
         self.rows: dict[tuple[str, int], int] = {}
         self.of_group: dict[str, list[tuple[int, int]]] = {}
         """By group: (rank, row)."""
+        self._in_order: dict[str, Ints] = {}
 
     def row(self, group: str, rank: int) -> int:
         """Return the row of a member, a new one if needed."""
@@ -45,6 +46,13 @@ class Members:
             found = self.rows[group, rank] = len(self.rows)
             self.of_group.setdefault(group, []).append((rank, found))
         return found
+
+    def in_order(self, group: str) -> Ints:
+        """Return [members, 2], rank and row of a group's members, by rank."""
+        pairs, held = self.of_group[group], self._in_order.get(group)
+        if held is None or len(held) != len(pairs):
+            held = self._in_order[group] = np.array(sorted(pairs), np.int64)
+        return held
 
     def ranks(self, group: str) -> Ranks:
         """Return the ranks that report a group's counters."""

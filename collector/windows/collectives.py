@@ -41,8 +41,8 @@ def reported(attempt: Attempt) -> list[Group]:
         if counted is not None:
             counted.fit(planes.rows)
     found = []
-    for name, pairs in sorted(members.of_group.items()):
-        held = np.array(sorted(pairs), np.int64)
+    for name in sorted(members.of_group):
+        held = members.in_order(name)
         rows = held[:, 1]
         claimed = np.zeros(len(rows), np.bool_)
         for plane in (*counters, *kinds.values()):
