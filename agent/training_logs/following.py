@@ -14,11 +14,8 @@ from typing import Protocol
 from ...formats import names, tensorboard
 from ...formats.tensorboard import EventParser
 from ...formats.training_logs import LineFormat, Logged, Parser
-from ...vocabulary.samples import Event, Sample
 from ..health import Health
-from ..rank_processes import RankProcess
-from ..storms import Storms
-from .owners import Owners
+from .lines import Batch, Launched, Lines
 from .positions import Positions
 from .sources import Inode, Source, Sources
 from .tail import Tail
@@ -38,31 +35,7 @@ _BURST_SECONDS = 2.0
 _WARN_SECONDS = 60.0
 _LONGEST_NAME = 300
 _SHOWN = 5
-_MOST_SAMPLES = 20_000
-"""Samples of one turn; what follows is left out, as if the lines had not been read."""
-
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What the logs of one attempt of a job reported in one turn.
-
-    host: where the ranks run that it is about, "" where that is not known; None: here.
-    """
-
-    job: str
-    attempt: int | None
-    samples: Sequence[Sample]
-    events: Sequence[Event]
-    host: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Launched:
-    """The processes of now to which a launcher gave a rank and nobody an agent, one a rank."""
-
-    processes: tuple[RankProcess, ...]
 
 
 @dataclass(slots=True)
@@ -121,11 +94,8 @@ class Follower:
         self._found_at: float | None = None
         self._started_at: float | None = None
         self._files: dict[Inode, _Followed] = {}
-        self._owners = Owners()
-        self._storms: Storms[tuple[str, object, object]] = Storms()
-        self._newest: dict[tuple[str, object, object], tuple[Source, Event]] = {}
+        self._lines = Lines(deliver=deliver, rank_of=sources.rank_of, health=health)
         self._warned_at = -_WARN_SECONDS
-        self._samples = 0
 
     def turn(self, now: float) -> None:
         """Read what was written since the last turn."""
@@ -138,13 +108,13 @@ class Follower:
         if self._found_at is None or not 0 <= now - self._found_at < _FIND_SECONDS:
             self._found_at = now
             self._find(now)
-        self._samples = 0
+        self._lines.begin()
         waiting = {inode: one.tail.grown() for inode, one in self._files.items()}
         growing = {inode: count for inode, count in waiting.items() if count}
         if growing and self._budget > 0:
             room = max(int(self._budget * self._pace), _LEAST)
             self._read(growing, room, now, now - min(since, _TURN_SECONDS))
-        self._summaries(now)
+        self._lines.repeated(now)
         self._budget -= self._cpu() - before
 
     def close(self, now: float) -> None:
@@ -225,7 +195,7 @@ class Follower:
         one.tail.close()
         if self._forward:
             self._forward.end(one.source, now)
-        self._owners.forget(one.source)
+        self._lines.forget(one.source)
         self._files.pop(one.tail.inode, None)
 
     def _read(self, growing: dict[Inode, int], room: int, now: float, since: float) -> None:
@@ -279,66 +249,13 @@ class Follower:
             )
 
     def _take(self, one: _Followed, logged: Sequence[Logged], now: float) -> None:
-        self._count_missed(one)
-        samples: list[Sample] = []
-        events: list[Event] = []
-        for line in logged:
-            kept = self._owners.kept(one.source, line.samples)
-            if (lost := len(line.samples) - len(kept)) > 0:
-                self._health.count("log_samples_double", by=lost)
-            if len(kept) > _MOST_SAMPLES - self._samples:
-                self._health.count("log_samples_dropped", by=len(kept))
-            else:
-                samples += kept
-                self._samples += len(kept)
-            named = (self._with_rank(one.source, event) for event in line.events)
-            leaving = (self._folded(one.source, event, now) for event in named)
-            events.extend(event for event in leaving if event is not None)
-        if samples or events:
-            self._deliver(Batch(one.source.job, one.source.attempt, samples, events))
-
-    def _with_rank(self, source: Source, event: Event) -> Event:
-        """Name the rank that a line of NCCL's is about where several write into one file."""
-        if event.name != "collective.communicator" or "rank" in event.attributes:
-            return event
-        rank = self._sources.rank_of(source, event.attributes.get("pid"))
-        if rank is None:
-            return event
-        return Event(event.name, event.at, {**event.attributes, "rank": rank})
-
-    def _folded(self, source: Source, event: Event, now: float) -> Event | None:
-        """Return an event that is to leave now, None where it is one of many like it."""
-        what = event.attributes.get("signature") or event.attributes.get("what") or ""
-        if event.name == "process.exit":
-            what = event.attributes.get("pid", "")
-        elif event.name == "collective.communicator":
-            what = event.attributes.get("communicator", "")
-        key = (f"{source.job}\0{event.name}", what, event.attributes.get("rank"))
-        if len(self._newest) > 4096:
-            self._newest = {one: held for one, held in self._newest.items() if one in self._storms}
-        self._newest[key] = (source, event)
-        count = self._storms.take(key, now)
-        return _counted(event, count) if count else None
-
-    def _summaries(self, now: float) -> None:
-        for key, count in self._storms.due(now):
-            held = self._newest.get(key)
-            if held is not None and held[1].name == "log.fault":
-                source, event = held
-                self._deliver(Batch(source.job, source.attempt, [], [_counted(event, count)]))
-
-    def _count_missed(self, one: _Followed) -> None:
+        """Deliver what lines say, and count those that could not be read."""
         for reason, count in one.parser.missed.items():
             new = count - one.missed.get(reason, 0)
             if new > 0:
                 self._health.count("log_lines_missed", reason, by=new)
                 one.missed[reason] = count
-
-
-def _counted(event: Event, count: int) -> Event:
-    if count <= 1 or event.name != "log.fault":
-        return event
-    return Event(event.name, event.at, {**event.attributes, "count": count})
+        self._lines.take(one.source, logged, now)
 
 
 def _whose(source: Source) -> str:
@@ -353,6 +270,3 @@ def described(sources: Sequence[Source]) -> str:
     parts = [f"{one.name} (job {one.job}, {_whose(one)})" for one in sources[:_SHOWN]]
     more = f" and {len(sources) - _SHOWN} more" if len(sources) > _SHOWN else ""
     return "; ".join(parts) + more
-
-
-__all__ = ["Batch", "Follower", "Launched", "described"]
