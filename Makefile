@@ -12,7 +12,7 @@ REPORT ?=
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layers bench soak cluster hangs steady docs site clean
+.PHONY: help demo test check lint types layers bench soak cluster faults hangs steady docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,7 +52,10 @@ cluster: $(VENV)/.developing ## three collectors as one on this machine, under l
 	$(BIN)/python -m rankscope.lab.cluster $(ARGS)
 
 hangs: $(VENV)/.developing ## let real jobs hang in seven ways, 80 runs of two minutes; goes on where it stopped (ARGS="--runs 1")
-	$(BIN)/python -m rankscope.lab.soak.hangs $(ARGS)
+	$(BIN)/python -m rankscope.lab.soak.real_faults --hangs --folder bench-results/hangs $(ARGS)
+
+faults: $(VENV)/.developing ## every fault that a real job can have five times, 2 to 6 minutes each; goes on where it stopped (ARGS="--runs 1")
+	$(BIN)/python -m rankscope.lab.soak.real_faults $(ARGS)
 
 steady: $(VENV)/.developing ## run agent, collector and a job for ten minutes and watch memory and CPU
 	$(BIN)/python -m rankscope.lab.steady $(ARGS)

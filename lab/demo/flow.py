@@ -59,6 +59,11 @@ class Demo:
         """Return the rank that the fault is injected into."""
         return self._rank
 
+    @property
+    def seconds(self) -> float:
+        """Return how long it took from the injection to the incident, NaN before."""
+        return self._seconds
+
     def say(self, text: str) -> None:
         """Print one line of progress."""
         print(f"[{time.monotonic() - self._begun:6.1f} s] {text}", file=self._out, flush=True)

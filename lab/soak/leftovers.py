@@ -18,7 +18,7 @@ from typing import Any
 from ...collector.leftovers import diagnose
 from ...collector.recordings import RecordingError
 from ...collector.settings import CollectorSettings
-from .hangs import RUNS
+from .real_faults import HANGS
 
 CULPRIT, RANKS = 2, 4
 DUMPS, LOGS, LAUNCHER = "dumps", "logs", "torchrun.log"
@@ -30,11 +30,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m rankscope.lab.soak.leftovers", description=__doc__
     )
-    parser.add_argument("--only", action="append", choices=list(RUNS), help="may be repeated")
+    parser.add_argument("--only", action="append", choices=list(HANGS), help="may be repeated")
     parser.add_argument("--folder", type=Path, default=Path("bench-results") / "leftovers")
     wanted = parser.parse_args()
     wrong = 0
-    for name in wanted.only or list(RUNS):
+    for name in wanted.only or list(HANGS):
         into = wanted.folder / name
         shutil.rmtree(into, ignore_errors=True)
         leave(name, into)

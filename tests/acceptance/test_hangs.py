@@ -14,7 +14,7 @@ from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage, clean_environment
 from rankscope.lab.jobs import orders
-from rankscope.lab.soak.hangs import RUNS
+from rankscope.lab.soak.real_faults import HANGS
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
 
@@ -34,25 +34,25 @@ def test_whoever_hangs_in_whichever_way_is_named_first(short_path):
         until(client.ready, "the collector")
         stage.agent(host)
         agent = f"unix://{short_path / host.name}.sock"
-        command = [sys.executable, str(JOBS), str(short_path), agent, *RUNS]
+        command = [sys.executable, str(JOBS), str(short_path), agent, *HANGS]
         processes.start("jobs", command, environ=clean_environment())
 
         def young():
             return [
                 job
-                for job in RUNS
+                for job in HANGS
                 if len(rows := client.ranks(job)) < 4
                 or min(row["last_step"] or 0 for row in rows) < STEPS
             ]
 
         until(young, f"no job with fewer than {STEPS} steps", operator.not_)
-        for job in RUNS:
+        for job in HANGS:
             if number := mechanisms.named(job).signal:
                 os.kill(int((short_path / f"{job}-{CULPRIT}.pid").read_text()), number)
             orders.give(short_path / f"{job}.json", mechanism=job, ranks=[CULPRIT])
 
         def unexplained():
-            found = {job: accused(client, job) for job in RUNS}
+            found = {job: accused(client, job) for job in HANGS}
             return {job: ranks for job, ranks in found.items() if [CULPRIT] not in ranks}
 
         until(unexplained, "no job whose incidents miss the culprit", operator.not_)
