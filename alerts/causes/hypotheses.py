@@ -63,13 +63,13 @@ def root_cause(ranked: Ranking, view: JobView, knowledge: Catalogue) -> RootCaus
 
 
 def _in_order(rows: Sequence[Candidate], ranked: Ranking) -> list[Candidate]:
-    """Return candidates with the first one first, then other causes before other places of one.
+    """Return candidates with the named one first, then other causes before other places of one.
 
     A host beside one of its ranks with the same fault tells a reader nothing new.
     """
     if not rows:
         return []
-    held = len(ranked.candidates[:1])
+    held = 0 if ranked.named is None else 1
     kept: list[Candidate] = []
     again: list[Candidate] = []
     for row in (*rows[:held], *sorted(rows[held:], key=_key)):

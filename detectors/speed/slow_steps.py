@@ -306,8 +306,10 @@ class SlowSteps(Detector):
         more = max(usual / before.tokens, 1.0) if before.tokens > 0 else 1.0
         healthy = before.seconds * more
         pace = pace_of(values, min(count, 10))
-        # Devices warm up, hosts get busier: what the attempt before went through is no change.
-        noise = math.hypot(max(before.wander, before.drift), pace.wander) + CERTAINTY * healthy
+        # Devices warm up, hosts get busier: what the attempt before went through is no change. And
+        # so few steps may lie anywhere that their own spread allows.
+        wander = math.hypot(pace.wander, pace_of_few(values).wander)
+        noise = math.hypot(max(before.wander, before.drift), wander) + CERTAINTY * healthy
         slow = pace.seconds >= FROM_START.least * healthy
         if not slow or pace.seconds - healthy < ATTEMPT_SIGMAS * noise:
             return None

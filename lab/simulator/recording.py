@@ -160,19 +160,20 @@ class Recording:
 
 
 def _acting(fault: faults.Fault, attempts: Sequence[Attempt]) -> float:
-    """Return since when a fault acts: what is so from the start begins with the first step.
+    """Return since when a fault acts: what is so before a step was made begins with the first.
 
     A fault that `resumes` brings begins with the first step of an attempt after the first.
     """
     resumes = bool(getattr(fault, "resumes", False))
-    starts = [
-        float(start.min())
-        for attempt in attempts
-        if attempt.number or not resumes
-        for start, end in zip(attempt.steps.start, attempt.steps.end, strict=True)
-        if float(end.max()) > fault.onset
-    ]
-    return max(fault.onset, min(starts, default=fault.onset))
+    starts: list[float] = []
+    for attempt in attempts:
+        if (resumes and not attempt.number) or not len(attempt.steps.start):
+            continue
+        first, last = float(attempt.steps.start[0].min()), float(attempt.steps.end[-1].max())
+        if first <= fault.onset < last:
+            return fault.onset  # within a step, or in a pause between two
+        starts += [first] if first > fault.onset else []
+    return min(starts, default=fault.onset)
 
 
 def simulate(scenario: Scenario, seed: int) -> Recording:

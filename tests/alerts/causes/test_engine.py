@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.alerts.explaining import explain, named
 
@@ -74,6 +74,13 @@ def test_a_score_is_the_sum_of_the_weights_it_shows(rows, somewhere, topology):
 
 @ANY
 @given(rows=wholes())
+@example(
+    rows=[
+        ("host.driver_unresponsive", 0, 0, 1.0),
+        ("job.never_started", 0, 0, 1.0),
+        ("host.version_refused", 0, 0, 1.0),
+    ]
+)
 def test_hypotheses_are_ordered_numbered_and_bounded(rows, somewhere, topology):
     cause = explain([somewhere(row) for row in rows], topology)
     scores = [hypothesis.score for hypothesis in cause.hypotheses]

@@ -389,6 +389,15 @@ def test_an_attempt_with_a_few_more_tokens_a_step_is_not_slow_for_them(restarted
     assert 1 == len(SlowSteps().evaluate(attempt(0.85, restarted)))
 
 
+def test_ten_steps_of_uneven_batches_make_no_attempt_slow(restarted):
+    """Their durations follow their tokens; so few of them do not show that yet."""
+    steps = np.array([0.88, 0.84, 0.79, 0.84, 0.91, 1.22, 0.96, 0.97, 0.86, 0.96])
+    window = attempt(np.concatenate([np.full(5, 0.9), steps]), restarted, steps=15)
+    assert [] == SlowSteps().evaluate(window)
+    even = attempt(np.full(15, float(np.median(steps))), restarted, steps=15)
+    assert 1 == len(SlowSteps().evaluate(even))
+
+
 def test_an_attempt_as_slow_as_the_one_before_was_at_times_is_not_slow():
     """Steps of the attempt before took 1 s, and up to 1.05 s as its hosts grew busier."""
     earlier, later = Baselines(), Baselines()
