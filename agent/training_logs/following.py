@@ -35,6 +35,7 @@ _BURST_SECONDS = 2.0
 _WARN_SECONDS = 60.0
 _LONGEST_NAME = 300
 _SHOWN = 5
+
 _log = logging.getLogger(__name__)
 
 

@@ -104,12 +104,10 @@ def _crashed_elsewhere(root: Candidate, symptom: Finding, index: FindingIndex) -
     A port that is down ends a job when connections over it break. Where steps went on for minutes,
     and the rank that ends first is another host's, it was not that.
     """
-    first = index.of_kind("rank.first_exit")
-    if symptom.kind != "job.crashed" or root.entity.type == "job" or not first:
+    if symptom.kind != "job.crashed" or root.entity.type == "job" or "job.stalled" in index:
         return False
-    if "job.stalled" in index or any(
-        rank in root.entity.ranks for found in first for rank in found.entity.ranks
-    ):
+    first = index.affected("rank.first_exit")
+    if not first or any(rank in root.entity.ranks for rank in first):
         return False
     return symptom.onset[0] - folding.begun(root, index) > TOGETHER_SECONDS
 

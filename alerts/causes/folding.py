@@ -130,15 +130,11 @@ def _of_one_sign(pair: tuple[Named, Named], topology: Topology) -> tuple[Named, 
     another host of the rack, that began to suffer at about the same time. None for no such pair.
     """
     for first, other in (pair, pair[::-1]):
-        (cause, _), (taken, _) = first, other
+        (cause, held), (taken, root) = first, other
         if taken.cause.fault in cause.cause.taken_for and _together(cause, taken, topology):
-            apart = abs(_of(*first) - _of(*other))
-            return (first, other) if apart <= TOGETHER_SECONDS else None
+            apart = begun(cause, held.ranking.index) - begun(taken, root.ranking.index)
+            return (first, other) if abs(apart) <= TOGETHER_SECONDS else None
     return None
-
-
-def _of(candidate: Candidate, root: Root) -> float:
-    return begun(candidate, root.ranking.index)
 
 
 def begun(candidate: Candidate, index: FindingIndex) -> float:

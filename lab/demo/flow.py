@@ -1,6 +1,7 @@
 """The course of the demo: start, warm up, inject, wait for the incident, report, evaluate."""
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Callable
@@ -60,9 +61,9 @@ class Demo:
         return self._rank
 
     @property
-    def seconds(self) -> float:
-        """Return how long it took from the injection to the incident, NaN before."""
-        return self._seconds
+    def seconds(self) -> float | None:
+        """Return how long it took from the injection to the incident, None where it did not."""
+        return None if math.isnan(self._seconds) else round(self._seconds, 1)
 
     def say(self, text: str) -> None:
         """Print one line of progress."""

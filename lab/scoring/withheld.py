@@ -7,6 +7,7 @@ docs/missing-sources.md.
 """
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,13 +103,14 @@ def shares(rows: Sequence[Scored]) -> Shares:
     """Return the shares over some cases."""
     made = ranked.ranked(rows)
     found = [row.outcome.found for row in rows if row.outcome.found]
+    scores = [seen.unknown for seen in found if seen.unknown is not None]
     unknown = sum(seen.fault == UNKNOWN for seen in found)
     return Shares(
         found=len(found) / len(rows) if rows else math.nan,
         first=made.first,
         first_three=made.first_three,
         unknown=unknown / len(found) if found else math.nan,
-        score=_mean([seen.unknown for seen in found if seen.unknown is not None]),
+        score=statistics.fmean(scores) if scores else math.nan,
     )
 
 
@@ -167,10 +169,6 @@ def document(work: Work, results: Sequence[Result], command: str) -> dict[str, A
         "sources": [row.document() for row in costs(results)],
         "errors": [str(row.case["name"]) for row in results if row.failed],
     }
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else math.nan
 
 
 def _both(one: float, other: float) -> str:

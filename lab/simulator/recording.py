@@ -172,7 +172,8 @@ def _acting(fault: faults.Fault, attempts: Sequence[Attempt]) -> float:
         first, last = float(attempt.steps.start[0].min()), float(attempt.steps.end[-1].max())
         if first <= fault.onset < last:
             return fault.onset  # within a step, or in a pause between two
-        starts += [first] if first > fault.onset else []
+        if first > fault.onset:
+            starts.append(first)
     return min(starts, default=fault.onset)
 
 

@@ -119,7 +119,7 @@ def _found(document: Mapping[str, Any], demo: Demo) -> dict[str, Any]:
     named = first["entity"]["ranks"] if first else []
     return {
         "culprit": named == [demo.culprit],
-        "after": round(demo.seconds, 1),
+        "after": demo.seconds,
         "seconds": round(parse(document["detected_at"]) - parse(document["opened_at"]), 1),
         "stack": _odd(document, demo.culprit),
     }
