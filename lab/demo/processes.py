@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import psutil
+
 from .hosts import Host
 
 _GRACE_SECONDS = 4.0
@@ -93,6 +95,7 @@ class Processes:
     def stop(self, *processes: Process, grace_seconds: float = _GRACE_SECONDS) -> None:
         """End these processes and everything they started; asks first, then insists."""
         rest = list(reversed(processes))
+        below = [child for process in rest for child in _below(process)]
         for process in rest:
             _signal(process, signal.SIGTERM)
         deadline = time.monotonic() + grace_seconds
@@ -101,7 +104,17 @@ class Processes:
         for process in rest:
             _signal(process, signal.SIGKILL)
             process.handle.wait()
+        for child in below:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
         self._running = [process for process in self._running if process not in rest]
+
+
+def _below(process: Process) -> Sequence[psutil.Process]:
+    """Return what a process started: torchrun gives each rank a session of its own."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(process.handle.pid).children(recursive=True)
+    return ()
 
 
 def _signal(process: Process, number: signal.Signals) -> None:

@@ -133,11 +133,13 @@ def test_no_cause_at_all_is_wrong():
     assert "software.crash at rank 3 on demo-b" in verdict.text
 
 
-def test_processes_are_ended_with_everything_they_started(tmp_path):
+@pytest.mark.parametrize("apart", [False, True], ids=["its group", "a session of its own"])
+def test_processes_are_ended_with_everything_they_started(tmp_path, apart):
     (tmp_path / "logs").mkdir()
     script = (
         "import subprocess, sys, time, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'],"
+        f" start_new_session={apart});"
         "print(child.pid, flush=True); time.sleep(600)"
     )
     with Processes(tmp_path / "logs") as processes:

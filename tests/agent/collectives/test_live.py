@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.collector.leftovers.test_real_jobs import JOB
+from tests.collector.leftovers.running import leave_dumps
 
 from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.readers.flight_recorder import FlightRecorder
@@ -62,18 +62,7 @@ def sorted_by_rank(points, count):
 
 @pytest.mark.acceptance
 def test_dumps_of_a_real_gloo_job_name_the_rank_that_did_not_come(tmp_path, delivered):
-    pytest.importorskip("torch", reason="real Flight Recorder dumps need torch")
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=4"]
-    subprocess.run(
-        [sys.executable, *launch, str(JOB), str(tmp_path), "absent", "2"],
-        check=True,
-        capture_output=True,
-        timeout=120,
-        env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
-             "TORCH_FR_BUFFER_SIZE": "100", "HOME": str(tmp_path)},
-    )  # fmt: skip
-    for flag in tmp_path.glob("written_*"):
-        flag.unlink()
+    leave_dumps(tmp_path, "absent", 2)
     dumps = sorted(tmp_path.glob("fr_*"))
     at = max(path.stat().st_mtime for path in dumps) + 200  # as if the time-out had been awaited
     for path in dumps:

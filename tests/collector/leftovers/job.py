@@ -21,14 +21,20 @@ def completed() -> int:
     return int(status["0"]["last_completed_collective"])
 
 
+def reduced() -> None:
+    """Run one all-reduce."""
+    dist.all_reduce(torch.ones(4))
+
+
 folder, fault, culprit = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 dist.init_process_group("gloo")
 rank = dist.get_rank()
-for _ in range(2):
-    dist.all_reduce(torch.ones(4))
-dist.barrier()
-while completed() < 3:
-    time.sleep(0.01)
+for number, collective in enumerate((reduced, reduced, dist.barrier), 1):
+    collective()
+    # One at a time: the recorder keeps the last that it is told of, and gloo's threads may tell of
+    # two in the other order.
+    while completed() < number:
+        time.sleep(0.01)
 if rank != culprit:
     dist.all_reduce(torch.ones(4), async_op=True)
 elif fault == "other-collective":

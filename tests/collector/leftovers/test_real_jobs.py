@@ -1,32 +1,17 @@
 """Real gloo jobs of torch: what their recorders hold when one rank does not come."""
 
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
-
-JOB = Path(__file__).with_name("job.py")
+from tests.collector.leftovers.running import leave_dumps
 
 
 @pytest.fixture
 def leftovers(tmp_path, written):
     """Return a function that runs a job of four ranks and returns the folder that it left."""
-    pytest.importorskip("torch", reason="real Flight Recorder dumps need torch")
 
     def run(fault, culprit):
-        launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=4"]
-        subprocess.run(
-            [sys.executable, *launch, str(JOB), str(tmp_path), fault, str(culprit)],
-            check=True,
-            capture_output=True,
-            timeout=120,
-            env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
-                 "TORCH_FR_BUFFER_SIZE": "100", "HOME": str(tmp_path)},
-        )  # fmt: skip
-        for flag in tmp_path.glob("written_*"):
-            flag.unlink()
+        leave_dumps(tmp_path, fault, culprit)
         written(tmp_path, time.time() + 60)
         return tmp_path
 

@@ -46,6 +46,15 @@ class Live:
         """Wait until an expression finds something, and return it."""
         return until(lambda: self.server.query(expression), expression)
 
+    def incident(self, fault):
+        """Wait for the incident of the cluster's job with this first cause, and return its series.
+
+        The agents see jobs of others on this machine too.
+        """
+        labels = f'fault="{fault}", job_id="{self.cluster.job}"'
+        (found,) = self.until(f"rankscope_incident_active{{{labels}}}")
+        return found
+
 
 @pytest.fixture(scope="module")
 def live(program, deployed):
@@ -67,8 +76,8 @@ def live(program, deployed):
                 one.until("count(training_step_duration_seconds) == 16")
                 cluster.heat()
                 cluster.break_things()
-                one.until('rankscope_incident_active{fault="gpu.thermal_throttle"}')
-                one.until('rankscope_incident_active{fault="network.nic_down"}')
+                one.incident("gpu.thermal_throttle")
+                one.incident("network.nic_down")
                 one.until("hw_network_up == 0")
                 one.until('hw_gpu_count{state="failed"} == 1')
                 one.until("rankscope_detector_score")
@@ -88,7 +97,7 @@ def live(program, deployed):
 
 def test_the_incident_names_the_hot_gpu_and_the_groups_wait_for_its_rank(live):
     host, place = live.cluster.hot
-    (found,) = live.until('rankscope_incident_active{fault="gpu.thermal_throttle"}')
+    found = live.incident("gpu.thermal_throttle")
     labels = found["metric"]
     assert (labels["host_name"], labels["entity_type"]) == (host, "gpu")
     assert labels["entity"] == live.cluster.nodes[1].devices[place]
@@ -125,9 +134,9 @@ def empty_queries(live, document, chosen):
 
 @pytest.mark.parametrize("name", ["cluster", "job", "node", "network", "incident", "self"])
 def test_every_query_returns_data_with_the_labels_of_its_legend(live, documents, name):
-    (incident,) = live.until('rankscope_incident_active{fault="gpu.thermal_throttle"}')
-    (port,) = live.until('rankscope_incident_active{fault="network.nic_down"}')
-    chosen: list[dict[str, str]] = [{}]
+    incident = live.incident("gpu.thermal_throttle")
+    port = live.incident("network.nic_down")
+    chosen = [{"job": live.cluster.job}]
     if name == "node":
         chosen = [{"host": node.name} for node in live.cluster.nodes]
     if name == "incident":
@@ -140,7 +149,7 @@ def test_every_query_returns_data_with_the_labels_of_its_legend(live, documents,
 def test_variables_offer_values_and_annotations_find_the_incidents(live, documents):
     span = live.span()
     for document in documents.values():
-        values = asking.values_of(document, live.server, span, {})
+        values = asking.values_of(document, live.server, span, {"job": live.cluster.job})
         for variable in document["templating"]["list"]:
             if variable["type"] == "query":
                 offered = asking.label_values(variable, live.server, span, values)
