@@ -9,6 +9,7 @@ from ...vocabulary.findings import Finding
 from .. import own_time
 from ..contract import Detector
 from ..hardware.clocks import LowClock
+from ..hardware.config_drift import ConfigDrift
 from ..hardware.cpu_time import CpuTime
 from ..hardware.throttling import Throttling
 from ..window import Floats, Ints, JobWindow
@@ -16,20 +17,33 @@ from .excess import BEYOND_CHANCE, SIGMAS, Standing, noise
 from .hidden import behind_data
 from .scales import LONG
 from .straggler_findings import healthy_seconds, slow_job, slow_rank
-from .usual import Usual, usual_of
+from .usual import Usual, unlike, usual_of
 
 NEWEST = 64
 """Steps that are looked at, at most: an episode of long ago says nothing about now."""
 
-_SIGNS: tuple[Detector, ...] = (Throttling(), LowClock(), CpuTime())
+START_SECONDS = 60.0
+"""Of an attempt, within which a sign was there from its first step on."""
+
+LEAST_SPREAD = 0.01
+"""The least by which ranks are taken to differ from the first step on, however few are seen."""
+
+_SIGNS: tuple[Detector, ...] = (Throttling(), LowClock(), CpuTime(), ConfigDrift())
 
 
 @dataclass(frozen=True, slots=True)
 class _Sign:
-    """What a machine shows: rows of the ranks on it, and since when (the last moment without)."""
+    """What a machine shows: rows of the ranks on it, and since when (the last moment without).
+
+    -inf: it was never without.
+    """
 
     rows: Ints
     since: float
+
+    def always(self, window: JobWindow, first_end: float) -> bool:
+        """Return whether it was there from the first step on, or before all that is still held."""
+        return self.since <= max(window.attempt_started_at + START_SECONDS, first_end)
 
 
 class SlowWithSigns(Detector):
@@ -44,12 +58,17 @@ class SlowWithSigns(Detector):
     other ranks show. What it finds is information; `certain` standard errors in `enough` steps make
     it a warning where the excess is one that stragglers.py warns of, which needs more steps.
 
+    A machine that was like that from the first step on, by its clock or by a version unlike its
+    peers', leaves no habit to compare with: its ranks are named where they took `least_always`
+    longer than their peers then and do now, `certain` times as far as the other ranks differ.
+
     Parameters
     ----------
     least : smallest excess over peers and habit that is told; a warning needs 4 %.
     sigmas : standard errors by which it must stand out from the other ranks.
     fewest : steps since the sign, at least.
     certain, enough : standard errors, and steps, from which on it is a warning.
+    least_always : smallest excess over peers of what was so from the first step on.
 
     Examples
     --------
@@ -90,12 +109,14 @@ class SlowWithSigns(Detector):
         fewest: int = 2,
         certain: float = SIGMAS + BEYOND_CHANCE,
         enough: int = LONG.fewest,
+        least_always: float = 0.1,
     ) -> None:
         self.least = least
         self.sigmas = sigmas
         self.fewest = fewest
         self.certain = certain
         self.enough = enough
+        self.least_always = least_always
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return findings on the ranks that are slower, and on the job that waits for them."""
@@ -111,7 +132,12 @@ class SlowWithSigns(Detector):
             columns = np.flatnonzero(began)[-NEWEST:]
             if len(columns) < self.fewest:
                 continue
-            found = self._slower(window, ratio, usual, sign.rows, ratio.shape[1] - int(columns[0]))
+            count = ratio.shape[1] - int(columns[0])
+            found = None
+            if sign.since > -np.inf:
+                found = self._slower(window, ratio, usual, sign.rows, count)
+            if found is None and sign.always(window, float(ends[0])):
+                found = self._always_slower(window, ratio, usual, sign.rows, count)
             if (
                 found is None
                 or behind_data(steps, own, found.effect, found.rows, found.count).any()
@@ -179,6 +205,29 @@ class SlowWithSigns(Detector):
             or len(valid) < self.enough * len(rows),
         )
 
+    def _always_slower(
+        self, window: JobWindow, ratio: Floats, usual: Usual, rows: Ints, count: int
+    ) -> Standing | None:
+        """Return the rows as those that are slower than their peers, and were from the start."""
+        plain = own_time.median(ratio[:, -count:], axis=1) - 1
+        then = np.where(usual.known, usual.ratio - 1, plain)
+        others = np.setdiff1d(np.flatnonzero(np.isfinite(plain)), rows)
+        rows = rows[np.isfinite(plain[rows])]
+        if count < self.enough or not len(rows) or len(rows) >= len(others) or len(unlike(window)):
+            return None
+        least = max(
+            self.least_always,
+            self.certain * max(float(np.std(plain[others])), LEAST_SPREAD),
+        ) + max(float(np.median(plain[others])), 0.0)
+        if np.median(np.minimum(plain, then)[rows]) < least:
+            return None
+        size = len(ratio)
+        effects = np.zeros(size)
+        effects[rows] = plain[rows]
+        everywhere = np.ones(size, np.bool_)
+        scores = effects / self.least_always
+        return Standing(rows, effects, np.ones(size), scores, everywhere, everywhere, count)
+
 
 def _signs(window: JobWindow) -> Iterator[_Sign]:
     """Yield what machines show, one for each of them that shows anything."""
@@ -189,5 +238,6 @@ def _signs(window: JobWindow) -> Iterator[_Sign]:
                 [row for r in found.entity.ranks if (row := window.row_of(r)) is not None]
             )
             if len(rows):
-                rows_of.setdefault(str(found.entity), _Sign(rows.astype(np.int64), found.onset[0]))
+                since = -np.inf if found.kind == "host.differs" else found.onset[0]
+                rows_of.setdefault(str(found.entity), _Sign(rows.astype(np.int64), since))
         yield from rows_of.values()

@@ -25,6 +25,9 @@ MOST_CHANCE = 1e-3
 LEAST_EPISODE = 1.15
 """The ratio to what is usual that makes a step part of an episode."""
 
+OFTENER = 3.0
+"""So many times as often as its peers a rank that is slow again and again has such steps."""
+
 
 class Stragglers(Detector):
     """Name the ranks that a synchronous job waits for.
@@ -40,7 +43,7 @@ class Stragglers(Detector):
     another model is no fault. The noise is that of the whole window too, by pairs of ranks: five
     steps alone hold too little of it. A rank that stands barely beyond chance slows the job only
     where the job's steps grew with it, by half of the excess. A rank that was slow in two episodes
-    or more stays named between them.
+    or more stays named between them, where its peers have far fewer such steps.
     Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
 
     Parameters
@@ -205,7 +208,11 @@ class Stragglers(Detector):
         with np.errstate(invalid="ignore"):
             limit = (LEAST_EPISODE * usual.ratio).astype(ratio.dtype)
             odd = ratio[:, self.warm_up :] > limit[:, None]
-        often = np.flatnonzero(odd.sum(axis=1, dtype=np.int16) >= 2 * count * onsets.ODD_SHARE)
+        times = odd.sum(axis=1, dtype=np.int16)
+        # By the healthy half: what everybody's pauses do to everybody singles nobody out.
+        theirs = float(np.median(np.sort(times)[: max(len(times) // 2, 1)]))
+        enough = max(2 * count * onsets.ODD_SHARE, OFTENER * theirs)
+        often = np.flatnonzero(times >= enough)
         if not len(often) or len(often) > max(1, len(ratio) // 3):
             return found
         current = set() if found is None else set(found.rows.tolist())

@@ -72,3 +72,43 @@ def test_neither_sign_nor_effect_alone_names_anybody(drawn):
 
 def test_ranks_that_were_slow_before_the_sign_are_no_slower_by_it():
     assert [] == named(job(since=0))
+
+
+DRIVER = "system.software.info|nvidia|"
+
+
+def drifted(*, factor=1.2, slow=(0, 1), odd=0, hosts=4, noise=0.02):
+    """Return two ranks a host; one host has another driver, and some ranks are always slower."""
+    size = 2 * hosts
+    own = np.random.default_rng(7).normal(3.0, 3.0 * noise, (size, 40))
+    own[list(slow)] *= factor
+    at = START + np.arange(0.0, 130, 30)
+    new, old = np.full((hosts, len(at)), 1.0), np.full((hosts, len(at)), np.nan)
+    new[odd], old[odd] = np.nan, 1.0
+    return sketch(
+        own,
+        hosts=hosts,
+        host_readings={f"{DRIVER}570": readings(at, new), f"{DRIVER}550": readings(at, old)},
+    )
+
+
+def test_a_host_unlike_its_peers_that_was_slower_from_the_first_step_on_is_named():
+    window = drifted()
+    assert [] == [f for f in Stragglers().evaluate(window) if f.kind == "rank.slow_compute"]
+    assert [0, 1] == named(window)
+    (slowed,) = (f for f in SlowWithSigns().evaluate(window) if f.kind == "job.slow")
+    assert slowed.score >= 1
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        pytest.param({"factor": 1.0}, id="another version alone"),
+        pytest.param({"factor": 1.06}, id="a skew as machines have it"),
+        pytest.param({"slow": (2, 3)}, id="another host is slower"),
+        pytest.param({"slow": (0, 1, 2, 3), "factor": 1.15}, id="half of the hosts are slower"),
+        pytest.param({"hosts": 2}, id="of two hosts either may be the odd one"),
+    ],
+)
+def test_neither_version_nor_skew_alone_names_a_host(drawn):
+    assert [] == named(drifted(**drawn))

@@ -216,3 +216,14 @@ def test_hosts_of_a_faster_model_that_report_first_accuse_nobody(steady):
     for plane in (window.steps.at, *window.steps.planes.values()):
         plane[late, 72:] = np.nan
     assert [] == Stragglers().evaluate(window)
+
+
+def test_pauses_that_everybody_has_single_nobody_out():
+    """Garbage collection at any rank's any step: the one with the most is no straggler."""
+    random = np.random.default_rng(9)
+    for _ in range(5):
+        own = random.normal(1.2, 0.01, (4, 120))
+        own[:, 40:] += 0.7 * (random.random((4, 80)) < 0.44)
+        for end in range(60, 121, 10):
+            found = Stragglers().evaluate(sketch(own[:, :end]))
+            assert [] == [one for one in found if "again" in one.text], (end, found)
