@@ -1,0 +1,75 @@
+"""Attempts that are slow from their first step on, against the one before."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.baselines import Baselines
+from rankscope.detectors.sketch import sketch
+from rankscope.detectors.speed.slow_steps import SlowSteps
+
+TOKENS = "training.tokens"
+
+
+def attempt(seconds, held, *, ranks=4, tokens=4096.0, steps=90):
+    own = np.random.default_rng(7).normal(seconds, 0.01 * seconds, (ranks, steps))
+    planes = {TOKENS: np.full(own.shape, tokens)}
+    return replace(sketch(own, planes=planes, attempt=1), held_baselines=held)
+
+
+@pytest.fixture
+def restarted():
+    """Return the baselines of an attempt that follows one with healthy steps of 1 s."""
+    earlier, later = Baselines(), Baselines()
+    earlier.learn(attempt(0.8, earlier).features)
+    later.before = earlier.pace
+    return later
+
+
+def test_an_attempt_slow_from_its_first_step_stands_against_the_one_before(restarted):
+    (finding,) = SlowSteps().evaluate(attempt(0.9, restarted))
+    assert finding.magnitude == pytest.approx(1.1, abs=0.01)
+    assert "attempt 0" in finding.text
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"seconds": 0.82}, id="two per cent are luck"),
+        pytest.param({"ranks": 8}, id="another number of ranks"),
+        pytest.param({"tokens": 8192.0}, id="other batches"),
+        pytest.param({"tokens": np.nan}, id="nobody reports how large batches are"),
+        pytest.param({"steps": 12}, id="too few steps"),
+    ],
+)
+def test_attempts_that_differ_otherwise_or_by_little_are_not_compared(restarted, other):
+    assert [] == SlowSteps().evaluate(attempt(**{"seconds": 0.9, "held": restarted, **other}))
+
+
+def test_an_attempt_with_a_few_more_tokens_a_step_is_not_slow_for_them(restarted):
+    (finding,) = SlowSteps().evaluate(attempt(0.9, restarted, tokens=4096.0 * 1.019))
+    assert finding.magnitude == pytest.approx(1.08, abs=0.01)
+    assert [] == SlowSteps().evaluate(attempt(0.85, restarted, tokens=4096.0 * 1.019))
+    assert 1 == len(SlowSteps().evaluate(attempt(0.85, restarted)))
+
+
+def test_ten_steps_of_uneven_batches_make_no_attempt_slow(restarted):
+    """Their durations follow their tokens; so few of them do not show that yet."""
+    steps = np.array([0.88, 0.84, 0.79, 0.84, 0.91, 1.22, 0.96, 0.97, 0.86, 0.96])
+    window = attempt(np.concatenate([np.full(5, 0.9), steps]), restarted, steps=15)
+    assert [] == SlowSteps().evaluate(window)
+    even = attempt(np.full(15, float(np.median(steps))), restarted, steps=15)
+    assert 1 == len(SlowSteps().evaluate(even))
+
+
+def test_an_attempt_as_slow_as_the_one_before_was_at_times_is_not_slow():
+    """Steps of the attempt before took 1 s, and up to 1.05 s as its hosts grew busier."""
+    earlier, later = Baselines(), Baselines()
+    slower = 1 + 0.05 * np.sin(np.linspace(0, np.pi, 200)) ** 2
+    own = np.random.default_rng(7).normal(0.8, 0.008, (4, 200)) * slower
+    planes = {TOKENS: np.full(own.shape, 4096.0)}
+    earlier.learn(replace(sketch(own, planes=planes), held_baselines=earlier).features)
+    later.before = earlier.pace
+    assert [] == SlowSteps().evaluate(attempt(0.845, later))
+    assert 1 == len(SlowSteps().evaluate(attempt(0.95, later)))
