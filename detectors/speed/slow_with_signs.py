@@ -28,7 +28,8 @@ START_SECONDS = 60.0
 LEAST_SPREAD = 0.01
 """The least by which ranks are taken to differ from the first step on, however few are seen."""
 
-_SIGNS: tuple[Detector, ...] = (Throttling(), LowClock(), CpuTime(), ConfigDrift())
+_SIGNS: tuple[Detector, ...] = (Throttling(), LowClock(), CpuTime())
+_DRIFT = ConfigDrift()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,9 @@ class SlowWithSigns(Detector):
             return []
         usual, ends = usual_of(window, len(ratio)), window.features.step_ends
         findings: list[Finding] = []
-        for sign in _signs(window):
+        apart = own_time.median(ratio[:, -NEWEST:], axis=1) - 1 >= self.least_always
+        detectors = (*_SIGNS, _DRIFT) if apart.any() else _SIGNS  # most jobs need not ask
+        for sign in _signs(window, detectors):
             began = np.append(-np.inf, ends[:-1]) >= sign.since
             columns = np.flatnonzero(began)[-NEWEST:]
             if len(columns) < self.fewest:
@@ -229,9 +232,9 @@ class SlowWithSigns(Detector):
         return Standing(rows, effects, np.ones(size), scores, everywhere, everywhere, count)
 
 
-def _signs(window: JobWindow) -> Iterator[_Sign]:
+def _signs(window: JobWindow, detectors: Sequence[Detector]) -> Iterator[_Sign]:
     """Yield what machines show, one for each of them that shows anything."""
-    for detector in _SIGNS:
+    for detector in detectors:
         rows_of: dict[str, _Sign] = {}
         for found in detector.evaluate(window):
             rows = np.array(

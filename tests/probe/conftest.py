@@ -164,7 +164,10 @@ class Job:
                 stdout=printed,
                 stderr=subprocess.STDOUT,
             )
-            done.wait()
+            try:
+                done.wait()
+            finally:
+                done.terminate()  # by a time limit: torchrun ends its ranks
             self._listener.wait()
             printed.seek(0)
             text = printed.read()
