@@ -142,22 +142,29 @@ class Job:
         *arguments: str,
         ranks: int = 0,
         fails: bool = False,
+        lingers: bool = False,
         **more: str,
     ) -> str:
-        """Run to the end and return what it printed; `ranks` 0 means without torchrun."""
+        """Run to the end and return what it printed; `ranks` 0 means without torchrun.
+
+        `lingers`: the script waits until heartbeats have told what its ranks had done by then.
+        """
         command = []
         if ranks:
             command = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
-        return self._run([*command, str(JOBS / script), *arguments], more, fails=fails)
+        words = [*command, str(JOBS / script), *arguments]
+        return self._run(words, more, fails=fails, lingers=ranks if lingers else 0)
 
     def run_module(self, script: str, *arguments: str) -> str:
         """Run through `python -m rankscope.probe`."""
         command = ["-m", "rankscope.probe", str(JOBS / script), *arguments]
         return self._run(command, {}, fails=False)
 
-    def _run(self, command: list[str], more: dict[str, str], *, fails: bool) -> str:
-        environ = {**self._environ, **self._listener.environ, **more}
-        with tempfile.TemporaryFile("w+") as printed:
+    def _run(
+        self, command: list[str], more: dict[str, str], *, fails: bool, lingers: int = 0
+    ) -> str:
+        with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryDirectory() as folder:
+            environ = {**self._environ, **self._listener.environ, "LINGER_IN": folder, **more}
             done = subprocess.Popen(
                 [sys.executable, *command],
                 env=environ,
@@ -165,6 +172,8 @@ class Job:
                 stderr=subprocess.STDOUT,
             )
             try:
+                if lingers:
+                    self._until_told(Path(folder), lingers, done)
                 done.wait()
             finally:
                 done.terminate()  # by a time limit: torchrun ends its ranks
@@ -173,6 +182,29 @@ class Job:
             text = printed.read()
         assert (done.returncode != 0) == fails, text
         return text
+
+    def _until_told(self, folder: Path, ranks: int, job: subprocess.Popen[bytes]) -> None:
+        """Wait until every rank is done and has sent two heartbeats since; let the job go on.
+
+        The first of them may have been made before.
+        """
+
+        def beats() -> list[int]:
+            age = "training.progress.age"
+            return [len(self._listener.samples(age, rank=rank)) for rank in range(ranks)]
+
+        def all_done() -> bool:
+            return job.poll() is not None or len([*folder.glob("done_*")]) == ranks
+
+        self._listener.until(all_done)
+        before = beats()
+        self._listener.until(
+            lambda: (
+                job.poll() is not None
+                or all(now >= then + 2 for now, then in zip(beats(), before, strict=True))
+            )
+        )
+        (folder / "told").touch()
 
 
 @pytest.fixture

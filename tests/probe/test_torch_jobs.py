@@ -144,7 +144,7 @@ def test_without_any_agent_the_job_runs_as_ever(job, listener):
 
 @pytest.mark.slow
 def test_every_group_is_named_alike_by_its_members_and_counted_by_each(job, listener):
-    job.run("groups.py", ranks=2)
+    job.run("groups.py", ranks=2, lingers=True)
     infos = [dict(each.attributes) for each in listener.samples("collective.group.info")]
     found = {(info["kind"], info["desc"], info["ranks"]): info["group"] for info in infos}
     assert {
@@ -252,7 +252,7 @@ def test_during_an_evaluation_that_nobody_announces_the_rank_shows_that_it_is_al
 )
 def test_each_rank_reports_its_indices_in_the_parallel_layout(job, listener, by, expected):
     ranks = len(expected["dp"])
-    job.run("layout.py", by, ranks=ranks)
+    job.run("layout.py", by, ranks=ranks, lingers=True)
     newest = {
         pairs["rank"]: pairs
         for sample in listener.samples("training.rank.info")

@@ -1,10 +1,8 @@
-"""Three groups over two ranks, one of them of a single rank; then a pause of a heartbeat or two."""
-
-import time
+"""Three groups over two ranks, one of them of a single rank; then some heartbeats."""
 
 import torch
 import torch.distributed as dist
-from ending import end
+from ending import end, linger
 
 from rankscope import probe
 
@@ -19,7 +17,5 @@ for count, group in ((3, both), (2, again), (1, None)):
         dist.all_reduce(torch.ones(4), group=group)
 if rank == 1:
     dist.all_reduce(torch.ones(4), group=alone)
-time.sleep(5.5)
-dist.barrier()
-time.sleep(5.5)
+linger()
 end()
