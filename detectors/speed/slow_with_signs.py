@@ -191,22 +191,9 @@ class SlowWithSigns(Detector):
         )
         if effect < self.least or distance < self.sigmas:
             return None
-        size = len(ratio)
-        effects = np.zeros(size)
-        effects[rows] = effect
-        everywhere = np.ones(size, np.bool_)
-        return Standing(
-            rows,
-            effects,
-            usual.ratio,
-            effects / self.least,
-            everywhere,
-            everywhere,
-            count,
-            first=effect < LONG.least
-            or distance < self.certain
-            or len(valid) < self.enough * len(rows),
-        )
+        first = effect < LONG.least or distance < self.certain
+        first |= len(valid) < self.enough * len(rows)
+        return _standing(rows, effect, usual.ratio, self.least, count, first=first)
 
     def _always_slower(
         self, window: JobWindow, ratio: Floats, usual: Usual, rows: Ints, count: int
@@ -224,12 +211,25 @@ class SlowWithSigns(Detector):
         ) + max(float(np.median(plain[others])), 0.0)
         if np.median(np.minimum(plain, then)[rows]) < least:
             return None
-        size = len(ratio)
-        effects = np.zeros(size)
-        effects[rows] = plain[rows]
-        everywhere = np.ones(size, np.bool_)
-        scores = effects / self.least_always
-        return Standing(rows, effects, np.ones(size), scores, everywhere, everywhere, count)
+        return _standing(rows, plain[rows], np.ones(len(ratio)), self.least_always, count)
+
+
+def _standing(
+    rows: Ints,
+    effect: float | Floats,
+    usual: Floats,
+    least: float,
+    count: int,
+    *,
+    first: bool = False,
+) -> Standing:
+    """Return rows as those that stand out by an effect, of each or of all, in every scale."""
+    effects = np.zeros(len(usual))
+    effects[rows] = effect
+    everywhere = np.ones(len(usual), np.bool_)
+    return Standing(
+        rows, effects, usual, effects / least, everywhere, everywhere, count, first=first
+    )
 
 
 def _signs(window: JobWindow, detectors: Sequence[Detector]) -> Iterator[_Sign]:

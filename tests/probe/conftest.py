@@ -164,7 +164,9 @@ class Job:
         self, command: list[str], more: dict[str, str], *, fails: bool, lingers: int = 0
     ) -> str:
         with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryDirectory() as folder:
-            environ = {**self._environ, **self._listener.environ, "LINGER_IN": folder, **more}
+            environ = {**self._environ, **self._listener.environ, **more}
+            if lingers:
+                environ["LINGER_IN"] = folder
             done = subprocess.Popen(
                 [sys.executable, *command],
                 env=environ,

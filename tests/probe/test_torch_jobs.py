@@ -65,7 +65,7 @@ def test_a_slow_replica_waits_less_than_its_peer_and_its_own_time_shows_where_it
     job, listener
 ):
     """One rank sleeps 50 ms between its batch and its forward pass: other work, no compute."""
-    job.run("replicas.py", "--probe", ranks=2, SLEEPER="1", STEPS="15", LINGER="7")
+    job.run("replicas.py", "--probe", ranks=2, SLEEPER="1", STEPS="15", lingers=True)
     steps = {rank: parts_of_steps(listener, rank) for rank in (0, 1)}
 
     def usual(part: str, rank: int) -> float:

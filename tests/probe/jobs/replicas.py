@@ -7,7 +7,7 @@ import time
 
 import torch
 import torch.distributed as dist
-from ending import end
+from ending import end, linger
 from torch.nn.parallel import DistributedDataParallel
 
 if "--probe" in sys.argv:
@@ -41,5 +41,5 @@ digest = hashlib.sha256()
 for name, tensor in model.state_dict().items():
     digest.update(name.encode() + tensor.numpy().tobytes())
 print(f"rank {rank} weights {digest.hexdigest()}", flush=True)  # noqa: T201
-time.sleep(float(os.environ.get("LINGER", "0")))
+linger()
 end()
