@@ -4,13 +4,13 @@ Most lines of a log report nothing and cost one search over the block that they 
 that hold a known text are looked at one by one.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 
 from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
 from . import cleaning, communicators, crashes, line_formats, signatures, times, torchrun, values
+from .attribution import Attribution
 from .cleaning import Cleaned
 from .line_formats import LineFormat
 from .logged import Logged
@@ -19,7 +19,6 @@ from .prefilter import Prefilter, ending
 _BLOCK = 1 << 20
 _MOST_RANKS = 4096
 _ALL = -1
-_INSIDE = re.compile(r"\[rank(\d{1,7})\]:")
 _LOSS = "training.loss"
 
 
@@ -70,9 +69,7 @@ class Parser:
         self, *, rank: int | None, world_size: int | None, local_ranks: Mapping[int, int] | None
     ) -> None:
         """Say whose log it is from now on, as to the constructor."""
-        self._rank = rank
-        self._world_size = world_size
-        self._local_ranks = local_ranks
+        self._whose = Attribution(rank, world_size, local_ranks or {})
 
     @property
     def format(self) -> str:
@@ -195,8 +192,7 @@ class Parser:
 
     def _crashed(self, stack: str, at: float) -> Event | None:
         """Return the event that carries the stack of a crash, of a rank that is known."""
-        rank = self._prefixed(Cleaned("", *self._stack_of))
-        rank = self._rank if rank is None else rank
+        rank = self._whose.written_by(Cleaned("", *self._stack_of))
         if not stack or rank is None:
             return None
         return Event("process.stack", at, {"rank": rank, "text": cleaning.shown_lines(stack)})
@@ -221,7 +217,7 @@ class Parser:
                     return [], [], True
                 if self._chosen is None and any(metric == _LOSS for metric, _ in parts):
                     self._chosen = one
-                rank, known = self._printed_by(cleaned, named, one)
+                rank, known = self._whose.printed_by(cleaned, named, one)
                 if not known:
                     self.missed["rank"] += 1
                     return [], [], True
@@ -244,34 +240,10 @@ class Parser:
             self._progress.clear()
         return self._progress.setdefault((name, number, rank), values.Progress())
 
-    def _printed_by(
-        self, cleaned: Cleaned, named: int | None, chosen: LineFormat
-    ) -> tuple[int | None, bool]:
-        """Return whose values a line has, and False where only a local rank is known.
-
-        Where nobody says so, it is the rank that prints in this framework; None: not known.
-        """
-        rank = self._prefixed(cleaned)
-        if rank is None and cleaned.local is not None:
-            return None, False
-        for one in (rank, named, self._rank):
-            if one is not None:
-                return one, True
-        if chosen.rank == "first":
-            return 0, True
-        last = chosen.rank == "last" and self._world_size
-        return (self._world_size or 1) - 1 if last else None, True
-
-    def _prefixed(self, cleaned: Cleaned) -> int | None:
-        if cleaned.rank is not None or cleaned.local is None:
-            return cleaned.rank
-        return (self._local_ranks or {}).get(cleaned.local)
-
     def _fault(self, cleaned: Cleaned, at: float) -> tuple[list[Sample], list[Event]]:
         text = cleaned.text
         if communicators.NEEDLE in text and (member := communicators.read(text)):
-            rank = self._prefixed(cleaned)
-            rank = self._rank if rank is None else rank
+            rank = self._whose.written_by(cleaned)
             if rank is not None:
                 member["rank"] = rank
             return [], [Event("collective.communicator", at, member)]
@@ -285,23 +257,13 @@ class Parser:
             self._stack.begin()
             self._stack_of = cleaned.rank, cleaned.local
         if name == torchrun.FAILED:
-            exited = torchrun.failed(text, self._local_ranks or {}, at)
+            exited = torchrun.failed(text, self._whose.local_ranks, at)
             named = exited.attributes.get("rank")
             whose = named if isinstance(named, int) else None
             return [], [Event("log.fault", at, fault.pairs(text, whose)), exited]
-        rank = self._reported_by(cleaned, fault)
+        rank = self._whose.reported_by(cleaned, fault)
         event = Event("log.fault", at, fault.pairs(text, rank))
         return self._counters(fault, rank, at), [event]
-
-    def _reported_by(self, cleaned: Cleaned, fault: signatures.Fault) -> int | None:
-        if fault.signature.about_named_rank and fault.rank is not None:
-            return fault.rank
-        rank = self._prefixed(cleaned)
-        if rank is None and (inside := _INSIDE.search(cleaned.text)):
-            rank = int(inside[1])  # behind another's unfinished line
-        if rank is None:
-            rank = self._rank
-        return fault.rank if rank is None and cleaned.local is None else rank
 
     def _counters(self, fault: signatures.Fault, rank: int | None, at: float) -> list[Sample]:
         """Return the counters of a watchdog's line where its group has a name."""
