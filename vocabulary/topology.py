@@ -7,6 +7,7 @@ detectors, causes and the API. Rows are the rows of every matrix of the attempt,
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from . import entities
 from .entities import Entity, EntityType
@@ -86,7 +87,8 @@ class Topology:
 
     ranks, host_of, local_ranks, pids, pp, tp, dp, ep: array('q') by row, -1 where unknown
     (`numpy.frombuffer` takes them as they are). hw_ids: by row. hosts: names, sorted; `host_of`
-    indexes them. switches: leaf switch by host name. mounts: shared mounts by id, with their hosts.
+    indexes them. switches: leaf switch by host name, of hosts that hang on one. mounts: shared
+    mounts by id, with their hosts.
     """
 
     def __init__(
@@ -176,6 +178,35 @@ class Topology:
         """Return the ranks that run on a host."""
         return self.host_entity(host).ranks
 
+    # -- ports and switches ---------------------------------------------------------------------
+
+    @cached_property
+    def nics_of_host(self) -> Mapping[str, Sequence[Nic]]:
+        """Return the ports by host."""
+        found: dict[str, list[Nic]] = {}
+        for nic in self.nics:
+            found.setdefault(nic.host, []).append(nic)
+        return found
+
+    @cached_property
+    def hosts_of_switch(self) -> Mapping[str, Sequence[str]]:
+        """Return the hosts that hang on each leaf switch; with a switch a rail a host has many."""
+        found: dict[str, dict[str, None]] = {}
+        for host in self.hosts:
+            for switch in self.switches_of(host):
+                found.setdefault(switch, {})[host] = None
+        return {switch: tuple(hosts) for switch, hosts in found.items()}
+
+    def switches_of(self, host: str, nic: str | None = None) -> Sequence[str]:
+        """Return the leaf switches of a host, or that of one of its ports, by the port's id.
+
+        What is said of a host holds for all its ports; where nothing is, its ports may say it.
+        """
+        if host in self.switches:
+            return (self.switches[host],)
+        ports = [one for one in self.nics_of_host.get(host, ()) if nic in (None, one.id)]
+        return tuple(dict.fromkeys(one.switch for one in ports if one.switch))
+
     # -- entities -----------------------------------------------------------------------------
 
     @property
@@ -204,11 +235,17 @@ class Topology:
         return entities.gpu(hw_id, self.host(rank), (rank,)) if hw_id else None
 
     def switch_entity(self, switch: str) -> Entity:
-        """Return a leaf switch with the ranks whose hosts hang on it."""
+        """Return a leaf switch with the ranks of the hosts, or of the ports, that hang on it."""
 
         def made() -> Entity:
-            hosts = [host for host in self.hosts if self.switches.get(host) == switch]
-            ranks = (rank for host in hosts for rank in self.ranks_of_host(host))
+            ranks: set[int] = set()
+            for host in self.hosts_of_switch.get(switch, ()):
+                if host in self.switches:
+                    ranks.update(self.ranks_of_host(host))
+                    continue
+                for nic in self.nics_of_host[host]:
+                    if nic.switch == switch:
+                        ranks.update(self.nic_entity(nic).ranks)
             return Entity("switch", switch, None, Ranks(ranks))
 
         return self._once("switch", switch, made)
@@ -241,8 +278,9 @@ class Topology:
             return (self.host_entity(host),) if host in self._host_index else ()
         if kind == "switch":
             host = self.host_of_entity(entity)
-            switch = self.switches.get(host) if host is not None else None
-            return (self.switch_entity(switch),) if switch else ()
+            nic = entity.id if entity.type == "nic" else None
+            switches = () if host is None else self.switches_of(host, nic)
+            return (self.switch_entity(switches[0]),) if len(switches) == 1 else ()
         if kind == "rank" and entity.type in ("gpu", "process"):
             return tuple(self.rank_entity(rank) for rank in entity.ranks)
         if kind == "gpu" and entity.type in ("rank", "process"):

@@ -68,8 +68,8 @@ def _touched(
 def _as_type(entity: Entity, wanted: EntityType, topology: Topology) -> Iterator[Entity]:
     if wanted == "nic" and entity.type in ("host", "gpu", "rank"):
         host = topology.host_of_entity(entity)
-        for nic in topology.nics:
-            if nic.host == host and (found := topology.nic_entity(nic)).ranks:
+        for nic in topology.nics_of_host.get(host or "", ()):
+            if (found := topology.nic_entity(nic)).ranks:
                 yield found
     elif wanted == "storage" and entity.type in ("host", "rank"):
         host = topology.host_of_entity(entity)

@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, JobWindow
+from ..window import JobWindow
 from .down_ports import DownPorts
 from .link_flaps import LinkFlaps
 from .port_errors import PortErrors
@@ -29,7 +29,8 @@ class Switches(Detector):
     A host has trouble where one of its ports is down, lost its link or counts errors, or where it
     reports nothing any more. A switch counts when two of its hosts of this job and `share` of them
     have trouble that began within two minutes, and at most a tenth of the hosts of other switches.
-    Needs `network.switch` of the hosts, or the switch of a port, and a job on two switches.
+    Needs `network.switch` of the hosts, or the switch of each port (with a switch a rail, a host
+    hangs on several, and only its ports there count), and a job on two switches.
 
     Parameters
     ----------
@@ -67,22 +68,18 @@ class Switches(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a switch."""
-        switch_of = _switches(window)
-        names = sorted({name for name in switch_of if name})
-        if len(names) < 2:
-            return []
         began = self._troubled(window)
-        if not np.isfinite(began).any():
+        hosts_of = window.topology.hosts_of_switch if began else {}
+        if len(hosts_of) < 2:
             return []
-        of = np.array([names.index(name) if name else -1 for name in switch_of])
+        in_all = sum(len(hosts) for hosts in hosts_of.values())
         findings = []
-        for number, name in enumerate(names):
-            mine = of == number
-            starts = began[mine & np.isfinite(began)]
-            together = starts[starts <= starts.min() + TOGETHER] if len(starts) else starts
-            elsewhere = ~mine & (of >= 0)
-            others = float(np.isfinite(began[elsewhere]).mean()) if elsewhere.any() else 1.0
-            share = len(together) / max(int(mine.sum()), 1)
+        for name in sorted({switch for switch, _ in began}):
+            starts = np.array([at for (switch, _), at in began.items() if switch == name])
+            together = starts[starts <= starts.min() + TOGETHER]
+            mine = len(hosts_of[name])
+            share = len(together) / mine
+            others = (len(began) - len(starts)) / max(in_all - mine, 1)
             if len(together) < 2 or share < self.share or others > 0.1:
                 continue
             findings.append(
@@ -98,21 +95,24 @@ class Switches(Detector):
                     signal="hw.network.up",
                     observed=share,
                     expected=others,
-                    text=f"switch {name}: {len(together)} of its {int(mine.sum())} hosts have "
+                    text=f"switch {name}: {len(together)} of its {mine} hosts have "
                     f"trouble at once, {others:.0%} of the others",
                 )
             )
         return findings
 
-    def _troubled(self, window: JobWindow) -> Floats:
-        """Return [hosts], when each one's trouble began; NaN where it has none."""
-        began = np.full(len(window.hosts), np.inf)
-        index = {host: number for number, host in enumerate(window.hosts)}
+    def _troubled(self, window: JobWindow) -> dict[tuple[str, str], float]:
+        """Return when the trouble of each (switch, host) began, of those that have some."""
+        began: dict[tuple[str, str], float] = {}
+
+        def take(host: str, nic: str | None, at: float) -> None:
+            for switch in window.topology.switches_of(host, nic):
+                began[switch, host] = min(began.get((switch, host), np.inf), at)
+
         for source in SOURCES:
             for finding in source.evaluate(window):
-                number = index.get(finding.entity.host or "")
-                if number is not None:
-                    began[number] = min(began[number], finding.onset[1])
+                if finding.entity.host is not None:
+                    take(finding.entity.host, finding.entity.id, finding.onset[1])
         silent = window.now - window.host_last_received
         # At the start nobody can say how often hosts report: once in 30 s is not silence.
         limit = np.maximum(10.0, 3 * np.nan_to_num(window.host_interval))
@@ -121,14 +121,6 @@ class Switches(Detector):
             gone = np.isfinite(silent) & (silent > limit)
             if len(window.host_announced) == len(gone):
                 gone &= ~window.host_announced
-            began[gone] = np.minimum(began[gone], window.host_last_received[gone])
-        return np.where(np.isfinite(began), began, np.nan)
-
-
-def _switches(window: JobWindow) -> list[str]:
-    """Return [hosts], the leaf switch of each host, "" where unknown."""
-    held = dict(window.topology.switches)
-    for nic in window.topology.nics:
-        if nic.switch:
-            held.setdefault(nic.host, nic.switch)
-    return [held.get(host, "") for host in window.hosts]
+            for number in np.flatnonzero(gone).tolist():
+                take(window.hosts[number], None, float(window.host_last_received[number]))
+        return began

@@ -54,3 +54,26 @@ def test_entities_carry_the_ranks_that_are_placed_on_them(topology):
 )
 def test_an_entity_is_seen_as_another_type_where_the_layout_says_which(topology, entity, kind, ids):
     assert ids == [other.id for other in topology.as_type(entity, kind)]
+
+
+def test_with_a_switch_a_rail_each_port_of_a_host_says_what_it_hangs_on():
+    hosts = ("host-a", "host-b", "host-c")
+    rails = Topology(
+        Job("run-1"),
+        placements=[
+            Placement(rank, host, rank % 2, 100 + rank, f"GPU-{rank}")
+            for rank, host in enumerate(host for host in hosts for _ in range(2))
+        ],
+        switches={"host-c": "leaf-7"},
+        nics=[
+            Nic(host, f"mlx5_{rail}", "1", switch=f"rail-{rail}", gpu=f"GPU-{2 * number + rail}")
+            for number, host in enumerate(hosts)
+            for rail in range(2)
+        ],
+    )
+    assert {"rail-0": ("host-a", "host-b"), "rail-1": ("host-a", "host-b"), "leaf-7": ("host-c",)} \
+        == dict(rails.hosts_of_switch), "what is said of a host holds for its ports"  # fmt: skip
+    assert [1, 3] == list(rails.switch_entity("rail-1").ranks)
+    port = rails.nic_entity(rails.nics[1])
+    assert ["rail-1"] == [switch.id for switch in rails.as_type(port, "switch")]
+    assert () == rails.as_type(rails.host_entity("host-a"), "switch"), "it hangs on two"

@@ -18,7 +18,10 @@ def topology():
             Placement(2),
         ],
         switches={"host-b": "leaf-7", "elsewhere": "leaf-8"},
-        nics=[Nic("host-b", "mlx5_0", "1", gpu="GPU-1")],
+        nics=[
+            Nic("host-a", "mlx5_0", "1", switch="rail-0"),
+            Nic("host-b", "mlx5_0", "1", switch="rail-0", gpu="GPU-1"),
+        ],
         groups=[CommunicationGroup("dp:abc", "dp", Ranks((0, 1)))],
         mounts={"/data": ("host-a", "host-b")},
     )
@@ -30,7 +33,8 @@ def test_every_entity_of_the_job_is_a_node(topology):
     assert {
         ("job", "run-1"), ("host", "host-a"), ("host", "host-b"), ("switch", "leaf-7"),
         ("rank", "0"), ("rank", "1"), ("rank", "2"), ("gpu", "GPU-0"), ("gpu", "GPU-1"),
-        ("nic", "host-b/mlx5_0:1"), ("group", "dp:abc"), ("storage", "/data"),
+        ("nic", "host-a/mlx5_0:1"), ("nic", "host-b/mlx5_0:1"), ("switch", "rail-0"),
+        ("group", "dp:abc"), ("storage", "/data"),
     } == set(nodes)  # fmt: skip
 
 
@@ -40,9 +44,12 @@ def test_every_relation_is_an_edge_between_nodes(topology):
     assert {
         ("1", "member-of", "run-1"), ("1", "runs-on", "host-b"), ("1", "uses", "GPU-1"),
         ("GPU-1", "attached-to", "host-b"), ("host-b/mlx5_0:1", "attached-to", "host-b"),
-        ("host-b", "uplink", "leaf-7"), ("1", "member-of", "dp:abc"),
-        ("host-a", "mounts", "/data"), ("2", "member-of", "run-1"),
+        ("host-b", "uplink", "leaf-7"), ("host-a/mlx5_0:1", "uplink", "rail-0"),
+        ("1", "member-of", "dp:abc"), ("host-a", "mounts", "/data"), ("2", "member-of", "run-1"),
     } <= edges  # fmt: skip
+    assert ("host-b/mlx5_0:1", "uplink", "rail-0") not in edges, (
+        "its host is said to hang on leaf-7"
+    )
     nodes = {(node["type"], node["id"]) for node in graph["nodes"]}
     for edge in graph["edges"]:
         assert {(end["type"], end["id"]) for end in (edge["from"], edge["to"])} <= nodes

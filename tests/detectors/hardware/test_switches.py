@@ -6,7 +6,7 @@ import pytest
 from rankscope.detectors.hardware.switches import Switches
 from rankscope.detectors.sketch import sketch
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.topology import Placement, Topology
+from rankscope.vocabulary.topology import Nic, Placement, Topology
 
 HOSTS = tuple(f"host-{number}" for number in range(6))
 
@@ -76,3 +76,21 @@ def test_packets_lost_at_the_hosts_of_one_switch_are_the_switch(steady, levels):
     window = sketch(steady(ranks=12), hosts=6, placed=layout, host_readings={name: lost})
     (found,) = Switches().evaluate(window)
     assert ("leaf-1", True) == (found.entity.id, found.score < 2)
+
+
+@pytest.mark.parametrize(("down", "named"), [([0, 1, 2], ["rail-1"]), ([0], [])])
+def test_with_a_switch_a_rail_the_ports_of_that_rail_are_its_hosts(steady, levels, down, named):
+    """Nothing is said of hosts: each port names its switch, and every host hangs on both."""
+    layout = Topology(
+        Job("example"),
+        hosts=HOSTS[:3],
+        placements=[Placement(rank, HOSTS[rank // 2]) for rank in range(6)],
+        nics=[Nic(host, f"mlx5_{rail}", "1", switch=f"rail-{rail}")
+              for host in HOSTS[:3] for rail in range(2)],
+    )  # fmt: skip
+    names = [f"hw.network.up|mlx5_{rail}|1" for rail in range(2)]
+    of_rail = dict(zip(names, (levels(3, 1, 1, []), levels(3, 1, 0, down, since=40)), strict=True))
+    window = sketch(steady(ranks=6), hosts=3, placed=layout, host_readings=of_rail)
+    found = Switches().evaluate(window)
+    assert named == [one.entity.id for one in found]
+    assert all(list(range(6)) == list(one.entity.ranks) for one in found)
