@@ -184,6 +184,10 @@ def _on_scale(
     binned = trend.means(mine.of(np.flatnonzero(coarse)), begins, now)
     begins = begins + np.maximum(trend.last_low(binned) - 0.5, 0.0) * (now - begins) / trend.BINS
     binned = trend.means(mine.of(np.flatnonzero(coarse)), begins, now)
+    knee = trend.knee(binned)
+    if knee.any():  # it grew before, or was taken to, and has grown faster since
+        begins = begins + knee * (now - begins) / trend.BINS
+        binned = trend.means(mine.of(np.flatnonzero(coarse)), begins, now)
     width = (now - begins) / trend.BINS
     slope, low, high = (values / width for values in trend.slopes(binned))
     grows = (low > 0.5 * slope) & trend.goes_on(binned, 0.8 * least[rows], risen)
@@ -192,6 +196,7 @@ def _on_scale(
     if not len(rows):
         return None
     slope, begins, base = slope[grows], begins[grows], base[grows]
+    base = np.where(knee[grows] > 0, np.maximum(base, trend.completed(binned)[:, 0]), base)
     # The last part's mean is of its middle.
     level = trend.completed(binned)[:, -1] + slope * (now - begins) / (2 * trend.BINS)
     levels = trend.levels_off(binned, limit[rows])

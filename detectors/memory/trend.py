@@ -3,6 +3,8 @@
 References: Sen, Estimates of the regression coefficient based on Kendall's tau (JASA 1968).
 """
 
+from functools import cache
+
 import numpy as np
 
 from ..window import Flags, Floats, Ints, Readings
@@ -15,6 +17,12 @@ FEWEST_BINS = 8
 
 SIGNIFICANCE = 3.0
 """Standard deviations of Kendall's S under no trend."""
+
+BENT = 2.0
+"""A line with a knee counts where it leaves so many times less than one line does."""
+
+FASTER = 2.0
+"""Growth became faster where it is so many times what it was before the knee."""
 
 
 def last_low(binned: Floats) -> Ints:
@@ -72,6 +80,43 @@ def slopes(binned: Floats) -> tuple[Floats, Floats, Floats]:
     needed = np.minimum(SIGNIFICANCE * spread, 0.8 * pairs)
     valid = (count >= FEWEST_BINS) & (trend >= needed)
     return tuple(np.where(valid, values, np.nan) for values in (middle, low, high))  # type: ignore[return-value]
+
+
+def knee(binned: Floats) -> Ints:
+    """Return [rows], the part at which growth became faster than before; 0 where it did not.
+
+    The line with one knee that fits best, where it fits far better than a line without.
+    """
+    filled = completed(binned)
+    filled = filled - filled[:, :1]
+    straight = _left(filled, _misses(None))
+    left = np.stack([_left(filled, _misses(place)) for place in KNEES])
+    best = np.array(KNEES)[left.argmin(axis=0)]
+    rows = np.arange(len(filled))
+    before = (filled[rows, best] - filled[:, 0]) / best
+    after = (filled[:, -1] - filled[rows, best]) / (BINS - 1 - best)
+    bent = (BENT * left.min(axis=0) < straight) & (after > FASTER * np.maximum(before, 0.0))
+    places: Ints = np.where(bent, best, 0)
+    return places
+
+
+KNEES = tuple(range(2, BINS - 3))
+"""Parts at which a knee is looked for: three parts on each side."""
+
+
+@cache
+def _misses(place: int | None) -> Floats:
+    """Return [BINS, BINS], what a line leaves of values, with a knee at a part."""
+    at = np.arange(BINS, dtype=np.float64)
+    columns = [np.ones(BINS), at, *(() if place is None else (np.maximum(at - place, 0.0),))]
+    basis = np.linalg.qr(np.stack(columns, axis=1))[0]
+    misses: Floats = np.eye(BINS) - basis @ basis.T
+    return misses
+
+
+def _left(values: Floats, misses: Floats) -> Floats:
+    left: Floats = ((values @ misses) ** 2).sum(axis=1)
+    return left
 
 
 def goes_on(binned: Floats, least: Floats, risen: int) -> Flags:

@@ -45,6 +45,18 @@ def test_one_hundredth_a_minute_is_found_within_minutes_and_its_end_is_known(gro
     assert max(since, 300) == pytest.approx(found.begun[0] - START, abs=120)
 
 
+@pytest.mark.parametrize("drift", [0.0, 0.2])
+def test_growth_that_few_noisy_readings_show_began_when_it_became_faster(grown, drift):
+    """Every 16 s, one minute's growth is four times the noise; before, nothing or a slow drift."""
+    at = START + np.arange(0.0, 800, 16)
+    noise = np.random.default_rng(3).normal(0, 0.4 * GIB, len(at))
+    second = at - START
+    value = 40 * GIB + noise + (drift * second + 1.6 * np.maximum(second - 600, 0)) / 60 * GIB
+    found = grown(value, at=at)
+    assert found.begun[0] - START == pytest.approx(600, abs=40)
+    assert found.slope[0] * 60 / GIB == pytest.approx(1.6 + drift, rel=0.25)
+
+
 def test_one_hundredth_an_hour_is_found_in_the_thinned_past():
     at = START + np.arange(1.0, 49) * 900
     value = 40 * GIB + (at - START) / 3600 * 0.01 * LIMIT
