@@ -30,6 +30,10 @@ _KINDS = (
 MOST = 8
 """So many hosts are named, the first to run out."""
 
+_NEWEST_SECONDS, _NEWEST_PERIODS = 20.0, 2.5
+"""The newest level is the mean of so many seconds; of what is read or sent more rarely it is the
+newest reading, at most so many of its periods old."""
+
 _REACH = 24.0
 """How far ahead growth is drawn on, as a multiple of the time that it has been seen for."""
 
@@ -104,7 +108,7 @@ class Filling(Detector):
     ) -> list[Finding]:
         """Return the hosts whose newest readings are at the limit."""
         with np.errstate(invalid="ignore"):
-            seen = usage.mean(window.now - 20.0, window.now) / limit
+            seen = _level(window, usage) / limit
             hosts = np.flatnonzero(seen >= self.full)
             if not len(hosts):
                 return []
@@ -167,3 +171,15 @@ class Filling(Detector):
                 )
             )
         return findings
+
+
+def _level(window: JobWindow, usage: Readings) -> Floats:
+    """Return [hosts], how much is used now; NaN of a host that has not been read for long."""
+    recent = usage.mean(window.now - _NEWEST_SECONDS, window.now)
+    value, at = usage.latest()
+    # A reading waits for the next push, and the next one comes a period later.
+    sent = np.nan_to_num(window.host_interval) if len(window.host_interval) else 0.0
+    age = _NEWEST_PERIODS * np.maximum(usage.period(), sent)
+    with np.errstate(invalid="ignore"):
+        rare = np.where(window.now - at <= age, value, np.nan)
+    return np.where(np.isfinite(recent), recent, rare)

@@ -49,6 +49,24 @@ def test_what_has_filled_up_just_now_counts_whatever_its_shape(evaluated):
     assert (3.0, 0.99) == (found.score, found.observed)
 
 
+def test_what_has_filled_up_counts_where_its_readings_come_rarely_and_late():
+    at = START + np.arange(0.0, 601, 30)
+    used = np.stack([0 * at + 20, np.where(at > START + 580, 99.0, 40.0)])
+    by_host = {
+        "system.shm.usage": readings(at, used),
+        "system.shm.limit": readings(at, np.full((2, 1), 100.0)),
+    }
+
+    def found(seconds_later):
+        window = sketch(
+            np.full((4, 600), 0.8), now=float(at[-1]) + seconds_later, host_readings=by_host
+        )
+        return [(str(f.entity), f.score) for f in Filling().evaluate(window)]
+
+    assert [("host host-1", 3.0)] == found(29)
+    assert [] == found(300)
+
+
 def test_what_was_full_all_along_is_info(evaluated):
     (found,) = evaluated(98 + 0 * SECOND)
     assert 0.5 == found.score
