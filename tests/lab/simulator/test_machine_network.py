@@ -189,6 +189,13 @@ def test_ranks_that_cannot_reach_a_host_never_make_a_step():
     assert roots == {"root", "cascade"}
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_recording_holds_the_end_of_a_start_that_reaches_nobody(seed):
+    base = scenario(job=Job(step_seconds=1.0), seconds=120.0)
+    found = injected("bootstrap_failed", base, seed=seed)
+    assert events(found, "log.fault")
+
+
 @pytest.mark.parametrize("kind", ["cable_errors", "nic_down", "switch", "transport_fallback"])
 def test_a_network_fault_needs_several_hosts(kind):
     base = scenario(hosts=1, slots=4)

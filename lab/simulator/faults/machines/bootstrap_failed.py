@@ -12,6 +12,10 @@ from ...shape import Cluster, Scenario, Strength
 from .. import requirements
 from . import effects
 
+_SHARE = 0.8
+"""The most that ranks wait, as a share of what is left of the recording: the last step of a requeue,
+and what they write down when they give up, are in it as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class BootstrapFailed:
@@ -24,16 +28,21 @@ class BootstrapFailed:
 
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; half of the time it is a requeue that fails."""
+        """Return the scenario; half of the time it is a requeue that fails.
+
+        The time-out ends within the recording: before it, ranks that wait look as any start does.
+        """
         job = scenario.jobs[0]
         moment = float(random.uniform(0.3, 0.45) * scenario.seconds)
+        restarts = (moment,) if random.random() < 0.5 else ()
+        timeout = float(random.uniform(0.1, 0.6) * scenario.seconds)
+        begins = moment + job.restart_seconds if restarts else job.starts_after
+        left = scenario.seconds - begins - job.init_seconds
         job = replace(
             job,
-            restarts=(moment,) if random.random() < 0.5 else (),
+            restarts=restarts,
             restarts_after_crash=False,
-            start_timeout=min(
-                job.start_timeout, float(random.uniform(0.1, 0.6) * scenario.seconds)
-            ),
+            start_timeout=min(job.start_timeout, timeout, _SHARE * left),
         )
         return replace(scenario, jobs=(job, *scenario.jobs[1:]))
 
