@@ -76,5 +76,10 @@ def collectives_moved(window: JobWindow, last: float, interval: float, *, sparse
     """
     moved = max((float(np.max(g.changed_at, initial=-np.inf)) for g in window.groups),
                 default=-np.inf)  # fmt: skip
-    late = 0.0 if sparse else max(12.0, 2.2 * interval)
+    late = 0.0 if sparse else seen_late(interval)
     return moved if moved > last + late else -np.inf
+
+
+def seen_late(interval: float) -> float:
+    """Return by how many seconds a collective may be seen late: two reporting periods."""
+    return max(12.0, 2.2 * interval)

@@ -66,7 +66,8 @@ class Stalls(Detector):
     """Report a job none of whose ranks has finished a step for far longer than steps take.
 
     The stall is measured in event time, up to the newest report of the job's own sources: a job
-    whose sources are all silent is over, not stalled. A collective that completes is progress.
+    whose sources are all silent is over, not stalled. A collective that completes is progress; one
+    in the middle of a long step puts the first word off by no more than a step.
     Then, per communication group (pipeline groups left out): ranks behind in completed stopped on
     the device; else ranks behind in enqueued stopped in the process; stacks outside any
     collective, last steps, silent probes and idle processes are further signs.
@@ -165,9 +166,12 @@ class Stalls(Detector):
         if still.apart is None:
             # A phase that ended and a collective that completed are progress as well.
             last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
-            last = max(
-                last, progress.collectives_moved(window, last, interval, sparse=still.sparse)
-            )
+            moved = progress.collectives_moved(window, last, interval, sparse=still.sparse)
+            if moved > last and not still.sparse:
+                # The next collective of a step, and its report, are due within the step.
+                due = usual + progress.seen_late(interval)
+                least = min(least, max(self.least, least - (moved - last), due))
+            last = max(last, moved)
         stalled = newest - last
         phase = pauses.phase(window)
         if stalled < least or phase == "shutdown" or _over(window, last):

@@ -113,6 +113,22 @@ def test_collectives_that_go_on_are_an_evaluation(evaluated, group):
     assert [] == evaluated(100, groups=(going_on,))
 
 
+def test_after_a_collective_in_the_middle_of_a_step_the_whole_wait_does_not_begin_again(
+    steady, ages, group
+):
+    own, end = steady(seconds=19.8, spread=0.0), 60 * 20
+
+    def found(seconds, *, moved):
+        waiting = group([31, 31, 31, 30], [30] * 4, at=end + seconds, changed=end + moved)
+        now = end + seconds
+        probes = {AGE: ages(now)}
+        window = sketch(own, now=START + now, rank_readings=probes, groups=(waiting,))
+        return bool(Stalls().evaluate(window))
+
+    assert (False, True) == (found(45, moved=15), found(55, moved=15))
+    assert (False, True) == (found(55, moved=30), found(65, moved=30))
+
+
 def test_one_step_or_none_is_start_up_and_another_detectors(steady, ages):
     for steps in (0, 1):
         window = sketch(steady(steps=steps), now=START + 300, rank_readings={AGE: ages(300)})

@@ -13,8 +13,8 @@ from .. import requirements
 from . import effects
 
 _SHARE = 0.8
-"""The most that ranks wait, as a share of what is left of the recording: the last step of a requeue,
-and what they write down when they give up, are in it as well."""
+"""The most that ranks wait, as a share of what is left of the recording: the last step before a
+requeue, and what they log when they give up, are in it as well."""
 
 
 @dataclass(frozen=True, slots=True)
