@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
+from .. import drawn_on
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
@@ -39,6 +38,7 @@ class EndedHosts(Detector):
     --------
     Both ranks of host-1 end by SIGTERM, those of host-0 because their peers are gone.
 
+    >>> import numpy as np
     >>> from rankscope.detectors.sketch import START, sketch
     >>> events = [Event("process.exit", START + 60 + rank / 10, {"rank": rank, "signal": 15})
     ...           for rank in (2, 3)]
@@ -158,26 +158,9 @@ class EndedHosts(Detector):
         return window.host_of_rank(rank_of(event) or 0)
 
     def _reached(self, window: JobWindow, killed: Event) -> tuple[float, ...] | None:
-        """Return the shares of the memory used before a kill, then that at the kill; None: unknown.
-
-        The last reading is carried on at the rate of the last three.
-        """
-        host = self._host_of(window, killed)
-        usage = window.of_hosts(USAGE)
-        if host < 0 or not usage.at.shape[1]:
-            return None
-        limit = float(window.of_hosts(LIMIT).latest()[0][host])
-        found = usage.between(killed.at - self.past, killed.at)
-        inside = (found.at[host] > killed.at - self.past) & (found.at[host] <= killed.at)
-        inside &= np.isfinite(found.value[host])
-        at, used = found.at[host][inside], found.value[host][inside]
-        if not limit > 0 or len(at) < 3:
-            return None
-        order = np.argsort(at, kind="stable")
-        at, used = at[order], used[order] / limit
-        took = max(float(at[-1] - at[-3]), 1e-3)
-        rate = max(float(used[-1] - used[-3]) / took, 0.0)
-        return (*used.tolist(), float(used[-1]) + rate * min(killed.at - float(at[-1]), took))
+        """Return the shares of the memory used before a kill, then that at it; None: unknown."""
+        host, limit = self._host_of(window, killed), window.of_hosts(LIMIT).latest()[0]
+        return drawn_on.shares(window.of_hosts(USAGE), limit, host, killed.at, self.past)
 
     def _memory(self, window: JobWindow, killed: Event, reached: Sequence[float]) -> list[Finding]:
         entity = window.host_entity(self._host_of(window, killed))

@@ -1,13 +1,15 @@
 """Hosts whose memory or shared memory fills up."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from .. import drawn_on
 from ..contract import Detector
 from ..findings import report
+from ..tenants import own_logs
 from ..window import Floats, JobWindow, Readings
 from . import growth
 
@@ -44,7 +46,9 @@ class Filling(Detector):
     Used memory over its limit: it grows as growth.py calls it and ends within `horizon`, or it has
     risen to `full` within the last quarter of an hour. Page cache that can be dropped is not used
     memory. A level that has stood for longer is the job's own choice and only evidence for a crash
-    (info). A symptom because the kernel kills a process, and a worker dies of a bus error, when
+    (info). It may fill faster than it is read: where most ranks log that their peers are gone and
+    nobody reports how processes ended, what it rose to until then counts, if it has fallen since.
+    A symptom because the kernel kills a process, and a worker dies of a bus error, when
     it is full: within `urgent` seconds it is as severe as its fault, before that info.
 
     Parameters
@@ -52,6 +56,10 @@ class Filling(Detector):
     full : share of the limit from which on it is full.
     urgent : seconds to exhaustion from which on it counts as about to happen.
     horizon : seconds to exhaustion beyond which nothing is said.
+    used_up : share of the limit that counts as used up when the job ended, by its last readings
+        carried on.
+    moved : share of the limit by which it must have risen before that, and fallen since.
+    past : seconds before the end that are looked at.
 
     Examples
     --------
@@ -83,10 +91,16 @@ class Filling(Detector):
         full: float = 0.97,
         urgent: float = 600.0,
         horizon: float = growth.HORIZON_SECONDS,
+        used_up: float = 0.9,
+        moved: float = 0.1,
+        past: float = 300.0,
     ) -> None:
         self.full = full
         self.urgent = urgent
         self.horizon = horizon
+        self.used_up = used_up
+        self.moved = moved
+        self.past = past
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host and kind of memory."""
@@ -98,6 +112,7 @@ class Filling(Detector):
             limit = window.of_hosts(kind.limit).latest()[0]
             limit = np.where(limit > 0, limit, np.nan)
             full = self._full(window, kind, usage, limit)
+            full += self._ran_out(window, kind, usage, limit, {f.entity.id for f in full})
             done = {finding.entity.id for finding in full}
             grown = self._grows(window, kind, usage, limit)
             findings += [*full, *(f for f in grown if f.entity.id not in done)]
@@ -132,6 +147,51 @@ class Filling(Detector):
             )
             for host in order[:MOST]
         ]  # fmt: skip
+
+    def _ran_out(
+        self,
+        window: JobWindow,
+        kind: _Kind,
+        usage: Readings,
+        limit: Floats,
+        named: Collection[str],
+    ) -> list[Finding]:
+        """Return the hosts where it rose to the limit until the job ended, and then fell.
+
+        Only where nobody reports how processes ended: else their exits are the symptom.
+        """
+        at = _lost_peers(window)
+        if not np.isfinite(at) or window.now - at > growth.FINE_SECONDS:
+            return []
+        findings: list[Finding] = []
+        value, read = usage.latest()
+        after = np.where(read > at, value / limit, np.nan)
+        for host, name in enumerate(window.hosts):
+            used = drawn_on.shares(usage, limit, host, at, self.past)
+            if used is None or name in named or used[-1] < self.used_up:
+                continue
+            # It rose until the end, and what ended held it.
+            fell = bool(used[-2] - after[host] >= self.moved)
+            if not fell or used[-1] - min(used) < self.moved:
+                continue
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    kind.kind,
+                    window.host_entity(host),
+                    onset=at,
+                    seen=(at - self.past, at),
+                    magnitude=used[-1],
+                    score=3.0,
+                    signal=kind.usage,
+                    observed=used[-1],
+                    expected=min(used),
+                    text=f"{kind.words} of {name} rose from {min(used):.0%} to "
+                    f"{min(used[-1], 1.0):.0%} until ranks lost their peers",
+                )
+            )
+        return findings[:MOST]
 
     def _grows(
         self, window: JobWindow, kind: _Kind, usage: Readings, limit: Floats
@@ -171,6 +231,25 @@ class Filling(Detector):
                 )
             )
         return findings
+
+
+def _lost_peers(window: JobWindow) -> float:
+    """Return when the first of most ranks logged that a peer was gone; inf where they did not.
+
+    Nor where exits are reported, steps went on, or somebody announced a phase since the last step:
+    a job that is asked to end writes a checkpoint, which takes memory too.
+    """
+    last = window.features.pace[0]
+    for event in window.events:
+        if event.name == "process.exit" or (event.name == "training.phase" and event.at > last):
+            return np.inf
+    lost: dict[object, float] = {}
+    for event in own_logs(window):
+        rank = event.attributes.get("rank")
+        if rank is not None and event.attributes.get("role") == "cascade":
+            lost[rank] = min(event.at, lost.get(rank, np.inf))
+    first = min(lost.values(), default=np.inf)
+    return first if 2 * len(lost) > len(window.ranks) and last <= first + 1.0 else np.inf
 
 
 def _level(window: JobWindow, usage: Readings) -> Floats:
