@@ -186,15 +186,15 @@ class Baselines:
             self._habits(features, early)
 
     def _learn_pace(self, features: StepFeatures, newest: int) -> None:
-        duration = features.job_duration[FEW_WARM_UP:-newest]
+        tokens = features.most_tokens[FEW_WARM_UP:-newest]
+        tokens = tokens[np.isfinite(tokens)]
+        usual = float(np.median(tokens)) if len(tokens) else math.nan
+        duration = features.duration_with(usual)[FEW_WARM_UP:-newest]
         duration = duration[np.isfinite(duration)]
         if len(duration) < FEW:
             return
         few = len(duration) < 2 * BLOCK + WARM_UP - FEW_WARM_UP
         found = pace_of_few(duration) if few else pace_of(duration[WARM_UP - FEW_WARM_UP :], BLOCK)
-        tokens = features.most_tokens[FEW_WARM_UP:-newest]
-        tokens = tokens[np.isfinite(tokens)]
-        usual = float(np.median(tokens)) if len(tokens) else math.nan
         self.pace = replace(found, tokens=usual, ranks=len(features.steps.at))
 
     def _habits(self, features: StepFeatures, early: int) -> None:

@@ -218,13 +218,32 @@ class StepFeatures:
 
     @cached_property
     def job_duration(self) -> Floats:
-        """Return [steps], the job's step time, by tokens where they explain it."""
-        job, most = self.duration, self.most_tokens
+        """Return [steps], the job's step time, by tokens where they explain it.
+
+        As it would be with the tokens that the job's healthy time was learnt with: the tokens of
+        the median step grow with every uneven one, and the healthy time does not.
+        """
+        held = self._window.held_baselines
+        pace = None if held is None else held.pace
+        return self.duration_with(np.nan if pace is None else pace.tokens)
+
+    def duration_with(self, tokens: float) -> Floats:
+        """Return [steps], the job's step time as it would be with so many tokens.
+
+        NaN: with those of the median step. As it is where tokens do not explain it.
+        """
+        fit = self._job_fit
+        if fit is None:
+            return self.duration
+        return fit.freed(self.duration, self.most_tokens, usual=tokens)
+
+    @cached_property
+    def _job_fit(self) -> own_time.TokenFit | None:
+        """Return how the duration of steps follows from tokens, None where it does not."""
         if not self.steps.has(own_time.TOKENS):
-            return job
+            return None
         # The step waits for the rank with the most tokens.
-        fit = own_time.token_fit(job, most)
-        return job if fit is None else fit.freed(job, most)
+        return own_time.token_fit(self.duration, self.most_tokens)
 
 
 def newest_kept(

@@ -76,11 +76,23 @@ class TokenFit:
     middle: float
     powers: tuple[float, ...]
 
-    def freed(self, own: Floats, tokens: Floats) -> Floats:
-        """Return own time over what tokens predict, never less than a fifth of the median."""
-        predicted = np.polyval(np.array(self.powers), _sane(tokens) / self.scale)
-        freed: Floats = own * self.middle / np.maximum(predicted, 0.2 * self.middle)
+    def freed(self, own: Floats, tokens: Floats, *, usual: float = float("nan")) -> Floats:
+        """Return own time as it would be with so many usual tokens; NaN: those of the median.
+
+        Usual tokens count as between the fewest and the most of these: the parabola is not known
+        beyond. What tokens predict is never less than a fifth of the median.
+        """
+        known = tokens[np.isfinite(_sane(tokens))]
+        middle = self.middle
+        if np.isfinite(usual) and len(known):
+            inside = np.clip([usual], known.min(), known.max())
+            middle = float(self._predicted(inside)[0])
+        freed: Floats = own * middle / self._predicted(tokens)
         return freed
+
+    def _predicted(self, tokens: Floats) -> Floats:
+        predicted = np.polyval(np.array(self.powers), _sane(tokens) / self.scale)
+        return np.maximum(predicted, 0.2 * self.middle)
 
 
 def per_token(own: Floats, steps: Steps) -> Floats:

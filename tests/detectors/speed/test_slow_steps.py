@@ -111,6 +111,23 @@ def test_a_slowdown_is_seen_through_varying_tokens():
     assert finding.magnitude == pytest.approx(1.45, abs=0.1)
 
 
+@pytest.mark.parametrize(("factor", "findings"), [(1.0, 0), (1.2, 1)])
+def test_steps_stand_against_a_healthy_time_of_other_tokens_by_what_tokens_cost(factor, findings):
+    """An incident is open, as for the tokens that became uneven."""
+    random = np.random.default_rng(3)
+    tokens = np.full((4, 120), 4000.0)
+    tokens[:, 60:] *= random.uniform(1.2, 1.8, 60)
+    own = tokens / 5_000 * random.normal(1, 0.003, tokens.shape)
+    held = Baselines()
+    held.learn(sketch(own[:, :60], planes={TOKENS: tokens[:, :60]}).features)
+    held.frozen = True
+    own[:, 100:] *= factor
+
+    found = SlowSteps().evaluate(sketch(own, planes={TOKENS: tokens}, held_baselines=held))
+
+    assert findings == len(found)
+
+
 @pytest.mark.parametrize(("factor", "steps"), [(1.3, 4), (1.09, 12)])
 def test_steps_of_half_a_minute_stand_against_the_few_before_them(factor, steps):
     """The fault begins in the eleventh step; five or six of those before it say what is usual."""
