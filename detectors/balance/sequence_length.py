@@ -115,7 +115,11 @@ class SequenceLength(Detector):
         worse = min(worse, now.lost * _newly_uneven(early, recent))
         if worse < self.more and now.lost < self.from_start:
             return []
-        begun = own_time.step_ends(_since(steps, recent) if worse >= self.more else steps)
+        since = _since(steps, recent)
+        before = steps.cut(0, len(steps.index) - len(since.index))
+        # Too few steps for a warning may well show that the first ones were even.
+        new = max(worse, now.lost * _newly_uneven(before, since))
+        begun = own_time.step_ends(since if new >= self.more else steps)
         begun = begun[np.isfinite(begun)]
         return [
             report(
@@ -142,7 +146,7 @@ def _newly_uneven(early: Steps, recent: Steps) -> float:
     more than before (a host without CPU time, another kernel) is no matter of lengths.
     """
     before, now = (most[np.isfinite(most)] for most in (_uneven(early), _uneven(recent)))
-    if not len(before) or not len(now):
+    if min(len(before), len(now)) < parts.FEWEST:
         return 0.0
     usual, newest = own_time.middle(before), own_time.middle(now)
     if newest - usual <= CERTAIN * float(np.hypot(_error(now), _error(before))):

@@ -45,6 +45,13 @@ def test_few_steps_suffice_where_they_are_long_and_ranks_many(evaluated):
     assert [] == evaluated(since=20, count=32, ranks=16)
 
 
+def test_steps_too_few_for_a_warning_are_dated_to_where_they_became_uneven(evaluated):
+    few = {"count": 20, "ranks": 16, "seconds": 12.0}
+    (always,), (found,) = evaluated(**few), evaluated(since=12, **few)
+    assert [0.5, 0.5] == [always.score, found.score]
+    assert found.onset[0] - always.onset[0] == pytest.approx(12 * 12.0, rel=0.2)
+
+
 def test_it_began_with_the_first_uneven_step(evaluated):
     early, late = evaluated(since=150, count=210)[0], evaluated(since=150, count=290)[0]
     assert early.onset == pytest.approx(late.onset, abs=3.0)
