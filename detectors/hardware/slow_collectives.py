@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import durations, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, JobWindow
+from ..window import Flags, Floats, JobWindow, Steps
 
 
 class SlowCollectives(Detector):
@@ -44,6 +44,9 @@ class SlowCollectives(Detector):
     job.slow_collectives 0.50 0.20
     job.slow 1.00 0.70
 
+    The one that comes last may be among those that have yet to report: of the newest steps only
+    those count that every rank has reported which reported any within a minute of them.
+
     Fails where the exchange is hidden behind computing, and where the rank that comes late does not
     report: then the others' wait for it looks like a slow exchange.
 
@@ -65,7 +68,10 @@ class SlowCollectives(Detector):
         steps = parts.steps_to_compare(window)
         if steps is None or not steps.has(own_time.COMM):
             return []
-        count = parts.newest(window, steps)
+        steps = _reported(steps)
+        if len(steps.index) < parts.FEWEST + parts.WARM_UP:
+            return []
+        count = min(parts.newest(window, steps), len(steps.index) - parts.WARM_UP)
         exchange = _exchange(steps.plane(own_time.COMM))
         early = exchange[parts.WARM_UP : -count][-4 * parts.HABIT :]
         # Of the earlier half: what began lately must not become what is usual.
@@ -141,6 +147,17 @@ class SlowCollectives(Detector):
                 f"fast as before they would take {durations.seconds(step - lost)}",
             )
         ]
+
+
+def _reported(steps: Steps) -> Steps:
+    """Return the steps without the newest ones that a rank has yet to report, if it still does."""
+    known = np.isfinite(steps.plane(own_time.COMM))
+    last = known.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
+    ends = own_time.step_ends(steps)
+    newest = float(np.max(ends, where=np.isfinite(ends), initial=-np.inf))
+    with np.errstate(invalid="ignore"):
+        reports = known.any(axis=1) & (ends[last] >= newest - own_time.STALE_SECONDS)
+    return steps.cut(0, int(last[reports].min()) + 1) if reports.any() else steps
 
 
 def _in_a_row(odd: Flags) -> bool:

@@ -1,5 +1,7 @@
 """Collectives that are slower for everybody: the exchange itself, not a rank that comes late."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,20 @@ def test_a_rank_that_comes_late_makes_the_others_wait_and_not_the_exchange_longe
     own = steady()
     own[2, 40:] *= 1.5
     assert [] == found([0.2] * 60, own)
+
+
+@pytest.mark.parametrize(
+    ("newest", "kinds"), [(30, []), (90, ["job.slow_collectives", "job.slow"])]
+)
+def test_steps_that_the_last_ranks_have_yet_to_report_show_no_exchange(steady, newest, kinds):
+    """They may be the ones that come last. One that reports nothing for a minute is not awaited."""
+    own = steady(steps=60 + newest)
+    own[2:, 60:] *= 1.5
+    window = sketch(own, exchange=np.full(own.shape[1], 0.2))
+    for plane in (window.steps.at, *window.steps.planes.values()):
+        plane[2:, 60:] = np.nan
+    findings = SlowCollectives().evaluate(replace(window, steps=window.steps))
+    assert kinds == [finding.kind for finding in findings]
 
 
 def test_an_exchange_that_was_as_long_all_along_is_no_finding(found):
