@@ -20,7 +20,8 @@ MOSTLY, FEWEST_STEPS = 0.7, 10
 
 
 FEWEST_EARLIER, FEWEST_LASTING = 3, 2
-"""Checkpoints before and since that say that all since are longer."""
+"""Checkpoints before and since that say that all since are longer; or the other way round: so many
+in this order are as improbable by chance."""
 
 LASTING_TIMES, SIGMAS, SPREAD = 1.4, 5.0, 0.1
 """How many times longer each of them is, and how far beyond their noise they stand together; what
@@ -189,13 +190,18 @@ def _lasting(length: Floats) -> int:
     """
     with np.errstate(divide="ignore"):
         logs = np.log(length)
-    for first in range(FEWEST_EARLIER, len(length) - FEWEST_LASTING + 1):
+    for first in range(FEWEST_LASTING, len(length) - FEWEST_LASTING + 1):
         earlier, since = logs[:first], logs[first:]
+        few = first < FEWEST_EARLIER
+        if few and len(since) < FEWEST_EARLIER:
+            continue
         middle = float(np.median(earlier))
         least = max(middle + math.log(LASTING_TIMES), float(earlier.max()))
         if not since.min() > least:
             continue
         spread = max(float(np.std(earlier)) * (1 + 2 / first), SPREAD)
+        if few:  # two say little of how lengths vary
+            spread = max(spread, float(np.std(since)))
         error = spread * math.sqrt(1 / first + 1 / len(since))
         if float(np.median(since)) - middle >= SIGMAS * error:
             return first

@@ -144,6 +144,16 @@ def test_checkpoints_that_are_all_longer_than_before_are_found_without_one_very_
     assert ["job.slow", "job.checkpoint_long"][:found] == shown
 
 
+@pytest.mark.parametrize(
+    ("since", "found"), [([6.2, 7.0], 0), ([6.2, 7.0, 6.5], 2), ([6.2, 4.2, 6.5], 0)]
+)
+def test_two_checkpoints_suffice_before_three_that_are_all_longer(checkpointed, since, found):
+    lengths = [3.1, 3.3, *since]
+    findings = checkpointed({20 + 20 * place: length for place, length in enumerate(lengths)})
+    shown = [f.kind for f in findings if f.kind != "job.checkpoint_lost"]
+    assert ["job.slow", "job.checkpoint_long"][:found] == shown
+
+
 def test_one_short_checkpoint_before_two_that_take_ten_times_as_long_says_enough(checkpointed):
     """A job that has just begun: nobody writes the same bytes so much more slowly by choice."""
     assert [] == checkpointed({40: 0.5, 110: 8.0})
