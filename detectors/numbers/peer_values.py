@@ -1,7 +1,6 @@
 """Ranks whose own loss or gradient norm leaves that of their peers beyond the noise of batches."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,13 +9,14 @@ from .. import curves, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow, Steps
-from . import outlying, peers, shapes
+from . import outlying, peers, shapes, trios
+from .peers import EXCURSION, FEWEST_EARLY, NEWEST, Off
 
 LEAST_OF_LEVEL = {curves.LOSS: 0.02, curves.GRADIENT: 0.1}
 """Smallest offset as a share of the peers' level: less changes nothing."""
 
-NEWEST, FEWEST_EARLY, MOST = 16, 16, 512
-"""Points that must be off together; points before them that show a rank's habit; points held."""
+MOST = 512
+"""Newest points that are looked at."""
 
 CERTAIN = 64
 """Points that an offset has to last before it is certain."""
@@ -30,20 +30,6 @@ _CAME: dict[shapes.Came, tuple[str, str]] = {
     "gradually": ("rank.value_drift", "drifts away"),
     "unclear": ("rank.value_off", "is off"),
 }
-
-EXCURSION = 2.0
-"""A rank has to be off by so many times the farthest that peers have been and came back from."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Off:
-    """One rank that is off: [points] distances to peers in units of batch noise, and where."""
-
-    row: int
-    distance: Floats
-    columns: Ints
-    offset: float
-    share: float
 
 
 class PeerValues(Detector):
@@ -59,7 +45,7 @@ class PeerValues(Detector):
     by little is a replica that drifts away; one that came at once is a device that computes wrong;
     what few points cannot tell apart (shapes.py) is either. A rank whose gradient norm is twice
     its peers' in five single steps, when no other rank's is, computes wrong now and then
-    (outlying.py).
+    (outlying.py). Of three ranks one leaves the other two (trios.py).
 
     Parameters
     ----------
@@ -79,7 +65,7 @@ class PeerValues(Detector):
     job.values_differ job example values of rank 5 differ from its peers'
     rank.value_offset rank 5 on host-1 rank 5's own loss is off by +0.519 since step 60, 25.9% of it
 
-    Fails with fewer than four ranks of a role, where only reduced values are reported, and where a
+    Fails with fewer than three ranks, where only reduced values are reported, and where a
     rank was off by less than three times the batch noise from its first step. A wrong value that
     the reduction spreads to all ranks in the same step is not seen here. Cannot tell a device from
     a corrupted copy of the weights: a replay on another device can.
@@ -100,13 +86,17 @@ class PeerValues(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the ranks that are off, and the symptom that values differ."""
         steps = window.features.steps.last(MOST)
-        if len(window.ranks) < peers.FEWEST or own_time.stale(window, window.features.steps):
+        if len(window.ranks) < trios.RANKS or own_time.stale(window, window.features.steps):
             return []
         for metric in (curves.LOSS, curves.GRADIENT):
             plane = steps.planes.get(f"{metric}|local")
             if plane is None:
                 continue
-            off = [one for rows in _peers(window) for one in self._off(plane, rows, metric)]
+            least = LEAST_OF_LEVEL[metric]
+            off = [one for rows in _peers(window) for one in self._off(plane, rows, least)]
+            for rows in _trios(window):
+                one = trios.off(plane, rows, sigmas=self.sigmas, least=least)
+                off += [] if one is None else [one]
             if off and len(off) <= max(1, MOST_SHARE * len(window.ranks)):
                 return self._findings(window, steps.index, metric, off)
         return self._now_and_then(window, steps)
@@ -144,7 +134,7 @@ class PeerValues(Detector):
             ]
         return []
 
-    def _off(self, plane: Floats, rows: Ints, metric: str) -> list[_Off]:
+    def _off(self, plane: Floats, rows: Ints, least_share: float) -> list[Off]:
         reported = np.isfinite(plane[rows, -4 * NEWEST :])
         columns = np.flatnonzero(reported.sum(axis=0) >= max(peers.FEWEST, len(rows) / 2))
         if len(columns) < NEWEST:
@@ -159,7 +149,7 @@ class PeerValues(Detector):
         recent = np.where(np.isfinite(distance).sum(axis=1) >= NEWEST // 2, recent, 0.0)
         between = 1.4826 * float(np.median(np.abs(recent - np.median(recent))))
         least = max(self.sigmas * 1.2533 / np.sqrt(NEWEST), 6 * between)
-        least = max(least, LEAST_OF_LEVEL[metric] * abs(middle) / noise)
+        least = max(least, least_share * abs(middle) / noise)
         found = []
         far = np.flatnonzero(np.abs(recent) > least)
         if len(far):
@@ -171,10 +161,10 @@ class PeerValues(Detector):
             one = self._against_habit(plane, rows, int(place), least)
             if one is not None:
                 share = abs(one.offset) * noise / max(abs(middle), 1e-12)
-                found.append(_Off(one.row, one.distance, one.columns, one.offset * noise, share))
+                found.append(Off(one.row, one.distance, one.columns, one.offset * noise, share))
         return found
 
-    def _against_habit(self, plane: Floats, rows: Ints, place: int, least: float) -> _Off | None:
+    def _against_habit(self, plane: Floats, rows: Ints, place: int, least: float) -> Off | None:
         """Return a rank that is off also compared with its own past."""
         row = int(rows[place])
         others = peers.chosen(rows)
@@ -187,12 +177,12 @@ class PeerValues(Detector):
         recent = float(np.median(distance[-NEWEST:]))
         early = distance[:-NEWEST][: 4 * FEWEST_EARLY]
         if len(early) < FEWEST_EARLY:
-            return _Off(row, distance, columns, recent, 0.0) if abs(recent) > self.unknown else None
+            return Off(row, distance, columns, recent, 0.0) if abs(recent) > self.unknown else None
         offset = recent - float(np.median(early))
-        return _Off(row, distance, columns, offset, 0.0) if abs(offset) > least else None
+        return Off(row, distance, columns, offset, 0.0) if abs(offset) > least else None
 
     def _findings(
-        self, window: JobWindow, index: Ints, metric: str, off: list[_Off]
+        self, window: JobWindow, index: Ints, metric: str, off: list[Off]
     ) -> list[Finding]:
         ends = own_time.step_ends(window.features.steps.last(MOST))
         ranks = sorted(int(window.ranks[one.row]) for one in off)
@@ -205,7 +195,8 @@ class PeerValues(Detector):
             first, (kind, word) = shape.first, _CAME[shape.came]
             what = "loss" if metric == curves.LOSS else "gradient norm"
             score = min(1.0 + one.share / LEAST_OF_LEVEL[metric] / 2, 4.0)
-            if len(one.distance) - first < CERTAIN:
+            few = not one.certain and shape.came != "gradually"
+            if few or len(one.distance) - first < CERTAIN:
                 score = min(score, 1.9)  # a shard may hold a run of unusual batches
             at = float(ends[one.columns[first]])
             before = float(ends[one.columns[max(first - 1, 0)]])
@@ -237,6 +228,13 @@ def _peers(window: JobWindow) -> list[Ints]:
     enough = [np.flatnonzero(role == number) for number in np.flatnonzero(size >= peers.FEWEST)]
     few = np.flatnonzero(size[role] < peers.FEWEST)
     return [*enough, few] if len(few) >= peers.FEWEST else enough
+
+
+def _trios(window: JobWindow) -> list[Ints]:
+    """Return the rows of a role of three ranks, where no other role has too few."""
+    _, role, size = np.unique(window.role_of, return_inverse=True, return_counts=True)
+    few = np.flatnonzero(size[role] < peers.FEWEST)
+    return [few] if len(few) == trios.RANKS and bool((size[role[few]] == trios.RANKS).all()) else []
 
 
 def symptom(

@@ -1,15 +1,39 @@
 """The peers that a rank's values are compared with: their level, their noise, their excursions."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .. import own_time
 from ..window import Floats, Ints
 
 FEWEST = 4
-"""Ranks without which there are no peers."""
+"""Ranks without which there is no noise between peers in a single step."""
 
 REFERENCE = 256
 """Peers that the level and the noise are taken of."""
+
+NEWEST, FEWEST_EARLY = 16, 16
+"""Points that must be off together; points before them that show a rank's habit."""
+
+EXCURSION = 2.0
+"""A rank has to be off by so many times the farthest that peers have been and came back from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """One rank that is off: [points] distances to peers in units of batch noise, and where.
+
+    offset: in units of the value. share: of the peers' level. certain: there are peers enough to
+    know that data does not do this to a rank.
+    """
+
+    row: int
+    distance: Floats
+    columns: Ints
+    offset: float
+    share: float
+    certain: bool = True
 
 
 def excursions(plane: Floats, rows: Ints, count: int) -> float:

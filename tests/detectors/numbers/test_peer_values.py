@@ -83,7 +83,7 @@ def test_ranks_of_another_role_are_no_peers():
 
 def test_equal_values_and_too_few_ranks_are_quiet():
     assert [] == found(np.full((8, 100), 2.0))
-    values = batches(ranks=3)
+    values = batches(ranks=2)
     values[1, 80:] += 1.0
     assert [] == found(values)
 

@@ -1,0 +1,90 @@
+"""Of three ranks the one whose values leave those of the other two, for long.
+
+Three values of a step tell no noise, and their median is one of them. So each rank is compared with
+the mean of the other two, and the noise is that of the difference between these two over all steps.
+What they differed by at first is the habit of their data, taken as a difference and as a factor,
+because a loss that falls changes one of them; without such a past nobody is named. Two peers also
+show little of what data does to a healthy rank: where it comes in runs, the first run of another
+kind looks like a fault for as long as it lasts. So a rank is off only after 64 points, each run of
+which has left the other two, while these have stayed together. Data in runs of hundreds of steps
+would still look alike: an offset that came at once is never certain.
+"""
+
+import numpy as np
+
+from .. import own_time
+from ..window import Floats, Ints
+from . import peers
+from .peers import EXCURSION, FEWEST_EARLY, NEWEST, Off
+
+RANKS = 3
+
+RUN, RUNS, EARLY_RUNS = 8, 8, 4
+"""Points whose median is one; newest such runs that are off, and runs before them at least."""
+
+APART = 2.0
+"""A rank is off by so many times what the other two have moved apart."""
+
+
+def off(plane: Floats, rows: Ints, *, sigmas: float, least: float) -> Off | None:
+    """Return the one of three ranks that is off; None: nobody is.
+
+    plane: [ranks, steps]. sigmas: standard errors of the difference of two medians, the newest and
+    the early. least: smallest offset as a share of the level.
+    """
+    values = peers.finite(plane[rows])
+    columns = np.flatnonzero(np.isfinite(values).all(axis=0))
+    columns = columns[len(columns) % RUN :]
+    if len(columns) < RUN * (RUNS + EARLY_RUNS):
+        return None
+    if columns[-NEWEST] < plane.shape[1] - 4 * NEWEST:
+        return None
+    values = values[:, columns]
+    factors = np.log(values) if values.min() > 0 else None
+    for place in range(RANKS):
+        middle = abs(float(np.median(np.delete(values, place, axis=0)[:, -NEWEST:])))
+        away = _away(values, place, sigmas, least * middle)
+        if away is None or (factors is not None and _away(factors, place, sigmas, least) is None):
+            continue
+        distance, offset = away
+        share = abs(offset) / max(middle, 1e-12)
+        return Off(int(rows[place]), distance, columns, offset, share, certain=False)
+    return None
+
+
+def _away(values: Floats, place: int, sigmas: float, least: float) -> tuple[Floats, float] | None:
+    """Return (distances in units of their noise, newest offset); None: not off, or not for long."""
+    one, other = np.delete(values, place, axis=0)
+    level, apart = (one + other) / 2, one - other
+    early = min(values.shape[1] - RUN * RUNS, 4 * FEWEST_EARLY)
+    away = values[place] - level
+    away, apart = away - np.median(away[:early]), apart - np.median(apart[:early])
+    strays = 1.4826 * float(np.median(np.abs(apart - np.median(apart)))) / np.sqrt(2.0)
+    noise = np.sqrt(1.5) * max(strays, 1e-6 * abs(float(np.median(level))) + 1e-12)
+    offset = float(np.median(away[-NEWEST:]))
+    limit = max(
+        sigmas * 1.2533 * np.sqrt(1 / NEWEST + 1 / early) * noise,
+        least,
+        APART * abs(float(np.median(apart[-NEWEST:]))),
+        EXCURSION * _excursions(_runs(apart)),
+    )
+    if not abs(offset) > limit:
+        return None
+    runs = _runs(away) * np.sign(offset)
+    near = np.flatnonzero(runs <= limit / 2)
+    since = int(near[-1]) + 1 if len(near) else 0
+    if len(runs) - since < RUNS or since < EARLY_RUNS:
+        return None
+    if not abs(offset) > EXCURSION * _excursions(runs[:since]):
+        return None
+    return away / noise, offset
+
+
+def _runs(values: Floats) -> Floats:
+    return own_time.median(values.reshape(-1, RUN), axis=1)
+
+
+def _excursions(runs: Floats) -> float:
+    """Return how far values have been for two runs: data that comes in runs."""
+    far = np.abs(runs)
+    return float(np.minimum(far[1:], far[:-1]).max())
