@@ -71,5 +71,10 @@ def test_a_loss_that_still_falls_at_the_end_shows_no_divergence(rate, steps, see
     assert seen == observable.rises("numerics.divergence", rate, steps)
 
 
+@pytest.mark.parametrize(("rate", "steps", "seen"), [(0.034, 33, False), (0.034, 60, True)])
+def test_a_norm_that_stays_below_that_of_a_hard_batch_shows_no_explosion(rate, steps, seen):
+    assert seen == observable.rises("numerics.gradient_explosion", rate, steps)
+
+
 def test_what_is_no_rise_is_seen_however_small_its_rate():
     assert observable.rises("memory.gpu_leak", 0.001, 1)
