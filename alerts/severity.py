@@ -36,10 +36,10 @@ def severity(
     what is certain or costly: where nothing has stopped, a cause of low confidence is a warning at
     most. What only slows the job is a warning at most below COSTLY_SLOWDOWN: a port that is down
     pages when the job stalls, not while it goes on by another way. What slows the job, or will harm
-    it later, pages nobody while its detector scores it below 1. What costs the job nothing and is
-    barely worth reporting (a row remap that waits for a reset) is info, whatever its fault usually
-    is, and makes nothing else worse that happens beside it (a clock that is off, of a job whose
-    batches are uneven as ever).
+    it later, pages nobody while its detector scores it below 1; nor does what may have corrupted
+    it. What costs the job nothing and is barely worth reporting (a row remap that waits for a
+    reset) is info, whatever its fault usually is, and makes nothing else worse that happens beside
+    it (a clock that is off, of a job whose batches are uneven as ever).
     """
     return _severity(symptoms, cause, lasted, step_seconds, stalled=False)
 
@@ -70,7 +70,7 @@ def _severity(
             return without if worse(without, level) else level
         if certain >= 2 and first.severity == "info":
             return "critical" if certain >= 3 else "warning"
-        return first.severity if certain >= 2 else "warning"
+        return first.severity if certain >= 2 else "warning" if certain >= 1 else "info"
     if all(symptom.score < 1 or _only_beside(symptom, first.id) for symptom in symptoms):
         return "info"
     barely = cause.hypotheses[0].score < cause.unknown_score + catalogue().weights.certain

@@ -21,6 +21,9 @@ MOST = 512
 CERTAIN = 64
 """Points that an offset has to last before it is certain."""
 
+INFO = 0.9
+"""Score of what is worth knowing and pages nobody (alerts/severity.py)."""
+
 MOST_SHARE = 0.125
 """Where more ranks than that stand out, it is the peers' distribution that is wide."""
 
@@ -195,9 +198,10 @@ class PeerValues(Detector):
             first, (kind, word) = shape.first, _CAME[shape.came]
             what = "loss" if metric == curves.LOSS else "gradient norm"
             score = min(1.0 + one.share / LEAST_OF_LEVEL[metric] / 2, 4.0)
-            few = not one.certain and shape.came != "gradually"
-            if few or len(one.distance) - first < CERTAIN:
+            if len(one.distance) - first < CERTAIN:
                 score = min(score, 1.9)  # a shard may hold a run of unusual batches
+            if not one.certain and shape.came != "gradually":
+                score = INFO
             at = float(ends[one.columns[first]])
             before = float(ends[one.columns[max(first - 1, 0)]])
             found.append(

@@ -7,7 +7,7 @@ because a loss that falls changes one of them; without such a past nobody is nam
 show little of what data does to a healthy rank: where it comes in runs, the first run of another
 kind looks like a fault for as long as it lasts. So a rank is off only after 64 points, each run of
 which has left the other two, while these have stayed together. Data in runs of hundreds of steps
-would still look alike: an offset that came at once is never certain.
+would still look alike: an offset that came at once is no more than worth knowing.
 """
 
 import numpy as np

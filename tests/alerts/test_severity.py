@@ -32,6 +32,14 @@ def test_what_costs_nothing_yet_is_worth_knowing_and_what_will_cost_pages(
     assert level == severity([symptom], row.cause, 30.0)
 
 
+@pytest.mark.parametrize(("score", "level"), [(0.9, "info"), (1.5, "warning"), (3.0, "critical")])
+def test_values_that_differ_page_by_how_certain_their_detector_is(topology, found, score, level):
+    differ = found("job.values_differ", topology.job_entity, score=score)
+    evidence = found("rank.value_off", topology.rank_entity(1), score=score)
+    (row,) = engine.explanations([differ, evidence], topology, observed=EVERYTHING)
+    assert level == severity([differ], row.cause, 30.0)
+
+
 @pytest.mark.parametrize(("known", "level"), [(True, "critical"), (False, "info")])
 def test_a_driver_that_hangs_makes_a_stall_certain(topology, found, entity_of, known, level):
     stalled = found("job.stalled", topology.job_entity, score=1.0)
