@@ -12,12 +12,12 @@ def shares(
 
     The last reading is carried on at the rate of the last three, for as long as these took.
     """
-    if host < 0 or not usage.at.shape[1]:
+    if host < 0:
         return None
-    found = usage.between(at - past, at)
-    inside = (found.at[host] > at - past) & (found.at[host] <= at)
-    inside &= np.isfinite(found.value[host])
-    moments, used = found.at[host][inside], found.value[host][inside]
+    mine = usage.of(np.array([host]))  # one row: at thousands of hosts the whole is large
+    moments, used = mine.at[0], mine.value[0]
+    inside = (moments > at - past) & (moments <= at) & np.isfinite(used)
+    moments, used = moments[inside], used[inside]
     most = float(limit[host])
     if not most > 0 or len(moments) < 3:
         return None

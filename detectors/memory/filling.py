@@ -105,6 +105,7 @@ class Filling(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host and kind of memory."""
         findings: list[Finding] = []
+        ended = _lost_peers(window)
         for kind in _KINDS:
             usage = window.of_hosts(kind.usage)
             if usage.newest_at() == -np.inf:
@@ -112,7 +113,9 @@ class Filling(Detector):
             limit = window.of_hosts(kind.limit).latest()[0]
             limit = np.where(limit > 0, limit, np.nan)
             full = self._full(window, kind, usage, limit)
-            full += self._ran_out(window, kind, usage, limit, {f.entity.id for f in full})
+            if window.now - ended <= growth.FINE_SECONDS and np.isfinite(ended):
+                named = {finding.entity.id for finding in full}
+                full += self._ran_out(window, kind, usage, limit, ended, named)
             done = {finding.entity.id for finding in full}
             grown = self._grows(window, kind, usage, limit)
             findings += [*full, *(f for f in grown if f.entity.id not in done)]
@@ -154,21 +157,21 @@ class Filling(Detector):
         kind: _Kind,
         usage: Readings,
         limit: Floats,
+        at: float,
         named: Collection[str],
     ) -> list[Finding]:
-        """Return the hosts where it rose to the limit until the job ended, and then fell.
+        """Return the hosts where it rose to the limit until the job ended at `at`, and then fell.
 
         Only where nobody reports how processes ended: else their exits are the symptom.
         """
-        at = _lost_peers(window)
-        if not np.isfinite(at) or window.now - at > growth.FINE_SECONDS:
-            return []
         findings: list[Finding] = []
         value, read = usage.latest()
         after = np.where(read > at, value / limit, np.nan)
         for host, name in enumerate(window.hosts):
+            if name in named:
+                continue
             used = drawn_on.shares(usage, limit, host, at, self.past)
-            if used is None or name in named or used[-1] < self.used_up:
+            if used is None or used[-1] < self.used_up:
                 continue
             # It rose until the end, and what ended held it.
             fell = bool(used[-2] - after[host] >= self.moved)
