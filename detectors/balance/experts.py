@@ -180,9 +180,8 @@ def _changes(own: Floats, least: float) -> bool:
 
 def _others_faster(own: Floats, count: int, excess: float) -> bool:
     """Tell whether members have become faster than in the early steps while one became slower."""
+    count = min(count, (own.shape[1] - parts.WARM_UP) // 2)  # of a young job, its halves
     early = own[:, parts.WARM_UP : -count][:, : parts.HABIT]
-    if early.shape[1] < _FEWEST or len(own) < 3:
-        return False
     now, before = own_time.median(own[:, -count:], axis=1), own_time.median(early, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         change = now / before

@@ -50,6 +50,17 @@ def test_others_that_became_faster_gave_their_tokens_away(evaluated, own):
     assert ["ep:0"] == evaluated(own, size=8)
 
 
+def test_of_a_pair_one_gave_its_tokens_to_the_other(evaluated, own):
+    own[2, 25:] *= 1.35
+    own[3, 25:] *= 0.65
+    assert ["ep:1"] == evaluated(own[:, :50], size=2)
+
+
+def test_of_a_pair_one_that_became_slow_alone_is_a_device(evaluated, own):
+    own[2, 25:] *= 1.35
+    assert [] == evaluated(own[:, :50], size=2)
+
+
 def test_one_rank_always_slow_may_be_a_device(evaluated, own):
     own[2] *= 1.3
     assert [] == evaluated(own)
