@@ -1,6 +1,7 @@
 """Which roots what was found has: the best supported first, then what it does not explain."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
@@ -32,7 +33,10 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
     while (open_symptoms or shared) and _goes_on(found):
         ranked = ranking(index, [*open_symptoms, *shared], view, knowledge)
         certain = knowledge.weights.certain if found else 0.0
-        root = _next(ranked, {symptom.kind for symptom in open_symptoms}, knowledge, certain)
+        held = {(root.cause.fault, root.entity) for root, _ in found}
+        left = [c for c in ranked.candidates if (c.cause.fault, c.entity) not in held]
+        shown = {symptom.kind for symptom in open_symptoms}
+        root = _next(replace(ranked, candidates=tuple(left)), shown, knowledge, certain)
         if root is None:
             break
         explained = tuple(
@@ -40,8 +44,8 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
             for symptom in (*open_symptoms, *shared)
             if _explains(root, symptom, index, view.topology)
         )
-        held = {symptom.kind for symptom in explained}
-        found.append((root, Root(ranked.only(held), explained)))
+        about = {symptom.kind for symptom in explained}
+        found.append((root, Root(ranked.only(about), explained)))
         taken = {id(symptom) for symptom in explained}
         # Several roots may make steps longer; what one entity shows has one root.
         # By identity: a storm has thousands of symptoms; comparing each with each takes minutes.
@@ -54,7 +58,7 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         open_symptoms = [symptom for symptom in open_symptoms if id(symptom) not in taken]
         gone = taken - {id(symptom) for symptom in shared}
         whole = any(symptom.entity.type == "job" for symptom in explained)
-        index = _without(root, index, gone, _bearing(held, knowledge), view.topology, whole=whole)
+        index = _without(root, index, gone, _bearing(about, knowledge), view.topology, whole=whole)
     result = folding.folded(found, view.topology, knowledge)
     return left_over.shared_out(result, open_symptoms, index, view, knowledge)
 

@@ -72,18 +72,17 @@ def explains(cause: Cause, symptom: Finding, index: FindingIndex) -> bool:
     """Return whether a cause can be what brings a symptom about.
 
     What costs too little time for a page (a stage that always was somewhat longer) is not why the
-    job became slow enough for one.
+    job became slow enough for one. Where a cause may show otherwise too, and does, that says
+    nothing: clocks may be uneven from the first step, and one rank become slow.
     """
     if symptom.kind not in cause.symptoms:
         return False
     if symptom.entity.type != "job" or not _slows(symptom.kind) or symptom.score < PAGES:
         return True
-    own = [
-        found
-        for kind in cause.essential_findings
-        if kind != symptom.kind and _slows(kind)
-        for found in index.of_kind(kind)
-    ]
+    shown = {kind for kind in cause.essential_findings if kind != symptom.kind and kind in index}
+    if any(not _slows(kind) for kind in shown):
+        return True
+    own = [found for kind in shown for found in index.of_kind(kind)]
     return not own or any(found.score >= PAGES or _with(found, symptom) for found in own)
 
 

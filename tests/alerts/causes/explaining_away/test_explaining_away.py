@@ -38,6 +38,29 @@ def test_what_a_ranks_slowness_does_to_the_evidence_on_its_host_is_explained(
     assert ["host.cpu_contention"] == [f for f, *_ in roots(slow, *contended("host-b"), more)]
 
 
+def test_what_the_job_shows_and_clocks_that_are_off_are_roots_of_their_own(roots, wide, found):
+    rows = [
+        found("job.token_imbalance", wide.job_entity, 40.0, score=0.5),
+        *(found("host.clock_off", wide.host_entity(f"host-{name}"), score=0.6) for name in "cde"),
+    ]
+    assert {
+        ("balance.sequence_length", wide.job_entity.id, ("job.token_imbalance",)),
+        *(("host.clock_skew", f"host-{name}", ("host.clock_off",)) for name in "cde"),
+    } == {(fault, entity, tuple(symptoms)) for fault, entity, symptoms in roots(*rows)}
+
+
+def test_uneven_clocks_from_the_first_step_do_not_hide_a_rank_that_became_slow(
+    roots, wide, found, slow
+):
+    uneven = [
+        found("gpu.behind_peers", wide.gpu_entity(rank), -200.0, score=0.9) for rank in (4, 5, 8)
+    ]
+    alone = found("rank.slow_compute", wide.rank_entity(1), 40.0)
+    named = [(fault, entity) for fault, entity, kinds in roots(slow, alone, *uneven)
+             if "job.slow" in kinds]  # fmt: skip
+    assert [("gpu.slow", "GPU-1")] == named
+
+
 def test_a_job_stops_only_once(roots, wide, found):
     """Ranks that are behind because they wait for one that is stuck are no second root."""
     behind = [
