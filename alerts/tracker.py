@@ -66,7 +66,7 @@ class IncidentTracker:
 
         A clock that is off, or memory that grows, leaves step times as they were. A named
         cause of level info is how the job is: rank 0 that does more than its peers must not keep
-        their habits unknown.
+        their habits unknown. Nor must devices whose clocks are uneven, while no step is slow.
         """
         catalogue = kinds.catalogue()
         return any(
@@ -74,6 +74,7 @@ class IncidentTracker:
             for incident in self._open.of_job(job)
             if not incident.minor
             for kind in incident.held_kinds(job)
+            if incident.severity != "info" or catalogue[kind].entities != ("gpu",)
         )
 
     def next_due(self, job: Job, now: float) -> float:

@@ -55,6 +55,16 @@ def test_only_an_open_incident_that_costs_the_job_something_changes_its_steps(
     assert tracker.slows(RUN)
 
 
+def test_uneven_clocks_of_devices_change_no_steps_before_steps_are_slow(
+    evaluated, tracker, topology, found, slow
+):
+    uneven = [found("gpu.behind_peers", topology.gpu_entity(rank), score=0.9) for rank in (1, 2)]
+    (change,) = evaluated(60, *uneven)
+    assert ("info", False) == (change.incident.severity, tracker.slows(RUN))
+    evaluated(61, *uneven, slow)
+    assert tracker.slows(RUN)
+
+
 def test_a_small_effect_of_a_named_cause_is_how_the_job_is(evaluated, tracker, topology, found):
     small = found("job.slow", topology.job_entity, score=0.5)
     (change,) = evaluated(60, small, found("rank.slow_compute", topology.rank_entity(2)))
