@@ -15,10 +15,13 @@ BLOCK = 16
 """Points whose median is a level that the loss has reached."""
 
 FEWEST = 48
-"""Points without which nothing was reached yet."""
+"""Points without which nothing was reached yet, unless all that was reached is lost again."""
 
 POINTS, MANY_POINTS, STEPS = 8, 24, 40
 """A rise lasts after so many points over so many steps, or after many points whatever they span."""
+
+CLIMBING = 16
+"""Points of a rise that climbs all the while: a spike is highest as it begins, and falls back."""
 
 SIGMAS = 6.0
 
@@ -49,6 +52,8 @@ class Divergence(Detector):
     The lowest median of 16 points in a row since the attempt began is what was reached; the median
     of the newest points is where the loss is now. The rise has to be `least` of that level and six
     standard deviations of a point, last (24 points, or 8 over 40 steps), and not be falling back.
+    Above the loss that the attempt began with all that was learnt is lost: there 16 points that
+    climb all the while are enough, each third of them six standard deviations above the last.
     A rise that is there within one point, climbs no further and leaves the gradient norm as it was
     is other data (a curriculum, tasks in turn) up to 60% of the level: weights need updates to go
     astray, batches do not.
@@ -90,7 +95,7 @@ class Divergence(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding while the loss stands above what it had reached."""
         loss = window.features.whole_loss
-        if len(loss) < FEWEST:
+        if len(loss) < BLOCK + CLIMBING:
             return []
         low, place = _reached(loss.value, window.baselines.loss)
         sigma = window.features.loss_noise
@@ -101,9 +106,12 @@ class Divergence(Detector):
         odd[:place] = False
         first = onsets.newest_run(odd)
         high = loss.cut(first, len(loss))
-        if not odd[first] or not lasting(high) or _falling(high.value - low):
-            return []
         start = float(np.median(loss.value[: BLOCK // 2]))
+        learnt = start > low + SIGMAS * sigma and first >= place
+        lost = learnt and _climbing(high, start + limit, sigma)
+        lasts = lost or (lasting(high) and len(loss) >= FEWEST)
+        if not odd[first] or not lasts or _falling(high.value - low):
+            return []
         if first < FEWEST and not start > low + SIGMAS / 2 * sigma:
             return []  # it rises from the first steps on, as learning rates do
         norm = window.features.whole_gradient
@@ -143,6 +151,14 @@ def _falling(rise: Floats) -> bool:
     third = max(len(rise) // 3, 3)
     level = curves.trailing_median(np.append(rise, np.nan), third)[third:]
     return bool(level[-1] < 0.7 * level.max())
+
+
+def _climbing(high: Curve, start: float, sigma: float) -> bool:
+    """Tell whether points that stand high climb all the while, by now above a level."""
+    if len(high) < CLIMBING:
+        return False
+    thirds = [float(np.median(part)) for part in np.array_split(high.value, 3)]
+    return thirds[-1] > start and bool((np.diff(thirds) > SIGMAS * sigma).all())
 
 
 def _other_data(loss: Curve, first: int, low: float, limit: float, norm: Curve) -> bool:

@@ -74,6 +74,35 @@ def test_a_loss_that_has_fallen_for_few_steps_may_diverge(reported, losses):
     assert 1 == len(Divergence().evaluate(reported(loss)))
 
 
+def _young(losses):
+    """Return a loss that falls for twenty points, and then climbs by three percent a point."""
+    loss = losses(44, level=0.0) + 10.0 - 0.06 * np.minimum(np.arange(44), 20)
+    loss[20:] *= 1.03 ** np.arange(24)
+    return loss
+
+
+def test_a_young_loss_that_climbs_above_where_it_began_has_lost_all_it_learnt(found, losses):
+    (rise,) = found(_young(losses))
+    assert "since step 24," in rise.text
+
+
+def test_a_young_loss_that_stays_high_or_climbs_no_further_than_it_began_may_come_back(
+    found, losses
+):
+    jump = losses(44, level=0.0) + 10.0 - 0.06 * np.minimum(np.arange(44), 20)
+    jump[20:] += 4.0
+    assert [] == found(jump)
+    low = losses(44, level=0.0) + 10.0 - 0.2 * np.minimum(np.arange(44), 20)
+    low[20:] += 0.15 * np.arange(24)
+    assert [] == found(low)
+
+
+def test_a_young_loss_that_had_learnt_nothing_may_climb_while_its_learning_rate_does(found, losses):
+    loss = losses(44, level=0.0) + 2.5
+    loss[20:] *= 1.03 ** np.arange(24)
+    assert [] == found(loss)
+
+
 def test_tasks_in_turn_and_a_step_of_the_curriculum_are_none(found, losses):
     """The batches are others from one step to the next; the weights are not."""
     tasks = losses(400) + 1.0 * (np.arange(400) // 50 % 2)
