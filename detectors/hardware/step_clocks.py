@@ -147,8 +147,13 @@ def _of_rows(window: JobWindow, plane: Floats) -> tuple[Floats, Floats]:
 
 
 def _others(ends: Floats) -> Floats:
-    """Return [hosts, steps], when it ended on the other hosts; their median."""
+    """Return [hosts, steps], when it ended on the other hosts; their median.
+
+    NaN where most hosts have yet to report a step: the median of few moves with the odd one.
+    """
     if len(ends) > 2:
-        middle: Floats = own_time.median(ends, axis=0)
+        count = np.isfinite(ends).sum(axis=0)
+        most = (count >= 3) & (2 * count > len(ends))
+        middle: Floats = np.where(most, own_time.median(ends, axis=0), np.nan)
         return np.broadcast_to(middle, ends.shape)
     return ends[::-1]

@@ -1,9 +1,10 @@
 """Hosts whose clocks differ from their peers'."""
 
+import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.clock_offsets import ClockOffsets
-from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.sketch import START, readings, sketch
 
 
 @pytest.fixture
@@ -39,3 +40,40 @@ def test_milliseconds_are_normal_life(found):
 def test_a_clock_that_moved_away_among_clocks_that_stray_is_off(found):
     assert ["host-3"] == found(0.05, -0.22, 3, since=80)
     assert [] == found(0.22, 0.0, 3, since=80)
+
+
+@pytest.fixture
+def moved(steady):
+    """Return a function: what is found where clocks stand off and one moves after 100 s."""
+
+    def evaluate(offsets, which, by):
+        at = START + np.arange(0, 200, 5)
+        offset = np.repeat(np.array(offsets)[:, None], len(at), axis=1)
+        offset[which, at >= START + 100] += by
+        hosts = len(offsets)
+        window = sketch(steady(ranks=2 * hosts), hosts=hosts, now=START + 200,
+                        host_readings={"system.clock.offset": readings(at, offset)})  # fmt: skip
+        return {
+            f.entity.id: (f.onset[0] - START, f.text.partition("its clock ")[2])
+            for f in ClockOffsets().evaluate(window)
+        }
+
+    return evaluate
+
+
+def test_a_clock_that_was_off_and_moves_further_is_off_since_it_moved(moved):
+    after = moved([-0.3, 0.6, 0.3], 1, 32.0)
+    assert (0.0, "is 0.6 s behind its peers") == after["host-0"]
+    text = "moved ahead by 32 s, and is 32.3 s ahead of its peers"
+    assert (100.0, text) == after["host-1"]
+
+
+def test_a_clock_that_moves_takes_no_median_of_its_peers_with_it(moved):
+    offsets = [-1.23, -0.31, -0.24, 0.31, 0.34, 0.52, 0.73]
+    assert "host-3" not in moved(offsets, 3, 0.0)
+    text = "moved back by 0.65 s, and is 0.39 s behind its peers"
+    assert (100.0, text) == moved(offsets, 3, -0.65)["host-3"]
+
+
+def test_clocks_that_stray_by_a_little_each_are_not_off(moved):
+    assert {} == moved([-0.2, -0.2, 0.2, 0.2], 0, 0.0)

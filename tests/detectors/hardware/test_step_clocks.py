@@ -85,3 +85,14 @@ def test_steps_dated_by_their_report_tell_no_time(found, jump):
 
 def test_steps_reported_now_and_then_show_nothing(found, jump):
     assert [] == found(dict.fromkeys(range(4), jump(2.0)), reported=slice(None, None, 9))
+
+
+def test_a_step_that_few_hosts_have_reported_dates_no_move(steady, jump):
+    window = sketch(steady(ranks=RANKS, steps=80), hosts=4)
+    at = window.steps.at.copy()
+    at[:2] += jump(2.0)
+    at[2:, -1] = np.nan
+    steps = dataclasses.replace(window.steps, at=at)
+    (one,) = StepClocks().evaluate(dataclasses.replace(window, steps=steps))
+    ends = own_time.step_ends(window.steps)
+    assert ends[39] == one.onset[0]
