@@ -13,8 +13,34 @@ from .lifecycle import TrackedIncident
 SHARED_TYPES = ("host", "switch", "storage", "nic", "gpu")
 """Entities that several jobs stand on: a root on one is one incident for all of them."""
 
+STANDING = ("host.clock_skew",)
+"""Faults that hosts have for as long as they are up, and that cost no job anything."""
+
 SEEN_LATER = {"numerics.nan_data": ("numerics.nan_rank", faults.UNKNOWN)}
 """Faults that only their return in another attempt shows, and what the first was taken for."""
+
+
+CHANGED = 2.0
+"""Factor by which what lasted must have become larger to be something new."""
+
+
+def is_news(explanation: Explanation, incident: TrackedIncident, job: Job) -> bool:
+    """Return whether what an explanation reports began later than an incident of the same root.
+
+    A host may have a clock that is a second off for months. When it jumps by a minute, that is
+    something new, which began then.
+    """
+    part = incident.parts.get(job)
+    if part is None or explanation.cause.hypotheses[0].fault not in STANDING:
+        return False
+    held = {
+        (row.kind, row.entity.type, row.entity.id): row.magnitude for row in part.symptoms.values()
+    }
+    return all(
+        row.onset[0] > incident.detected_at
+        and row.magnitude >= CHANGED * held.get((row.kind, row.entity.type, row.entity.id), 0.0)
+        for row in explanation.symptoms
+    )
 
 
 def matched(
@@ -119,6 +145,8 @@ def _is_root(incident: TrackedIncident, explanation: Explanation, job: Job) -> b
     """Return whether an explanation names an incident's root, or has its symptom if unknown."""
     if incident.first is None or incident.root != first_cause.key(explanation.cause):
         return False
+    if is_news(explanation, incident, job):
+        return False
     return _named(explanation) or _shares_symptom(incident, explanation, job)
 
 
@@ -132,6 +160,8 @@ def _may_be(incident: TrackedIncident, explanation: Explanation, job: Job) -> bo
     A stable cause of slowness elsewhere is a trouble of its own; a job stops only once.
     """
     if not _shares_symptom(incident, explanation, job) or incident.first is None:
+        return False
+    if is_news(explanation, incident, job):
         return False
     held = incident.first.cause
     if held.status != "stable" or not _named(explanation):

@@ -48,7 +48,8 @@ def _noticed(symptoms: Sequence[Symptom], cause: Hypothesis) -> str:
         return "no symptom is recorded"
     own = [row for row in symptoms if not _elsewhere(row.entity, cause.entity)] or [symptoms[0]]
     brought = _brought(cause.fault)
-    return next((row for row in own if row.kind in brought), own[0]).text
+    shown = [row for row in own if row.kind in brought] or own[:1]
+    return next((row for row in shown if row.entity == cause.entity), shown[0]).text
 
 
 def _brought(fault: Fault) -> set[str]:

@@ -162,7 +162,7 @@ class IncidentTracker:
             change = None
             if explanation is None:
                 change = self._merged(job, incident, incidents, pairs, now)
-            elif (other := self._of_one_change(incident, explanation)) is not None:
+            elif (other := self._of_one_change(job, incident, explanation)) is not None:
                 change = self._explained_by(other, incident, now)
                 joined.append(other)
                 if (more := other.advance(job, explanation, health, now)) is not None:
@@ -206,12 +206,12 @@ class IncidentTracker:
         return None
 
     def _of_one_change(
-        self, incident: TrackedIncident, explanation: Explanation
+        self, job: Job, incident: TrackedIncident, explanation: Explanation
     ) -> TrackedIncident | None:
         """Return another job's incident of the change that this one turns out to be about."""
         if changes.change_of(explanation) is None or incident.document is None:
             return None
-        other = self._unmatched.shared(explanation)
+        other = self._unmatched.shared(explanation, job)
         return other if other is not incident else None
 
     @staticmethod

@@ -51,7 +51,7 @@ class Unmatched:
             if not symptoms:
                 return None
             explanation = Explanation(explanation.cause, symptoms)
-        incident = self._returned(job, explanation, now) or self.shared(explanation)
+        incident = self._returned(job, explanation, now) or self.shared(explanation, job)
         if incident is None:
             idle = (row for row in incidents if row.open and row.without_symptoms(now))
             incident = next((row for row in idle if matching.shows_why(row, explanation)), None)
@@ -59,8 +59,11 @@ class Unmatched:
             incident = self._new(job, explanation, incidents, health, now)
         return incident, explanation
 
-    def shared(self, explanation: Explanation) -> TrackedIncident | None:
-        """Return an open incident with the same root, on what jobs can share."""
+    def shared(self, explanation: Explanation, job: Job) -> TrackedIncident | None:
+        """Return an open incident with the same root, on what jobs can share.
+
+        None where it is of this job, and what the explanation reports is newer.
+        """
         root = first_cause.key(explanation.cause)
         one_change = changes.change_of(explanation) is not None
         if root[0] == faults.UNKNOWN or not (root[1] in matching.SHARED_TYPES or one_change):
@@ -69,7 +72,10 @@ class Unmatched:
             (
                 incident
                 for incident in self.open
-                if incident.open and incident.document is not None and incident.root == root
+                if incident.open
+                and incident.document is not None
+                and incident.root == root
+                and not matching.is_news(explanation, incident, job)
             ),
             None,
         )
@@ -108,6 +114,8 @@ class Unmatched:
         for incident in self.closed.of_job(job):
             late = incident.awaited_at is None and now - incident.closed_at > REOPEN_SECONDS
             if late or not shown & incident.held_kinds(job):
+                continue
+            if matching.is_news(explanation, incident, job):
                 continue
             again = matching.is_return(incident, explanation, job)
             if again or incident.root == root or faults.UNKNOWN in (root[0], incident.root[0]):

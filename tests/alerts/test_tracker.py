@@ -244,3 +244,41 @@ def test_an_incident_that_turns_out_to_be_part_of_another_is_merged_into_it(
     assert ["open", "resolved"] == [kept.status, merged.status]
     assert "host-b" == kept.root_cause.hypotheses[0].entity.id
     assert f"explained by incident {kept.id}" == merged.timeline[-1].text
+
+
+def test_clocks_that_are_off_from_the_start_are_one_incident(evaluated, tracker, topology, found):
+    off = [
+        found("host.clock_off", topology.host_entity(name), onset, magnitude=0.5)
+        for name, onset in (("host-a", 2.0), ("host-b", 20.0))
+    ]
+    evaluated(90, *off)
+    assert [["host.clock_off", "host.clock_off"]] == held(tracker)
+
+
+def test_a_clock_that_was_off_and_jumps_is_something_new(evaluated, tracker, topology, found):
+    host = topology.host_entity("host-a")
+    evaluated(90, found("host.clock_off", host, 2.0, magnitude=0.5))
+    for now in (300, 301):
+        evaluated(now, found("host.clock_off", host, 280.0, magnitude=32.0))
+    assert [2.0, 280.0] == [row.opened_at - START for row in tracker.incidents.values()]
+
+
+def test_a_clock_that_is_off_by_as_much_as_before_is_the_same(evaluated, tracker, topology, found):
+    """Its history is bounded: it begins later and later."""
+    host = topology.host_entity("host-a")
+    evaluated(90, found("host.clock_off", host, 2.0, magnitude=0.5))
+    evaluated(900, found("host.clock_off", host, 200.0, magnitude=0.6))
+    assert [2.0] == [row.opened_at - START for row in tracker.incidents.values()]
+
+
+def test_a_clock_that_jumps_beside_clocks_that_are_off_is_its_own_incident(
+    evaluated, tracker, lay_out, found
+):
+    layout = lay_out(hosts=[f"host-{number}" for number in range(6)])
+    hosts = [layout.host_entity(name) for name in layout.hosts]
+    off = [found("host.clock_off", host, 2.0, magnitude=0.5) for host in hosts[1:]]
+    evaluated(90, *off, layout=layout)
+    evaluated(300, *off, found("host.clock_off", hosts[0], 280.0, magnitude=0.4), layout=layout)
+    first, second = tracker.incidents.values()
+    assert (5, 280.0) == (len(first.symptoms), second.opened_at - START)
+    assert hosts[0] == second.root_cause.hypotheses[0].entity
