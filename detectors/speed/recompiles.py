@@ -38,8 +38,9 @@ class Recompiles(Detector):
     where nearly all ranks' own work grew by less (at 1.4 times the step). It is compilation where
     the ranks' own work is what grew: not the wait in collectives, for data or for a checkpoint.
     `fewest` such steps after the first ones, at irregular intervals (a regular one is an evaluation
-    or a checkpoint that nobody announces), make a finding; so do fewer where each has a number of
-    tokens that no step had before while other steps repeat theirs (new shapes), or where the
+    or a checkpoint that nobody announces; intervals that differ by little, but are far shorter than
+    the time before the first, are no schedule), make a finding; so do fewer where each has a number
+    of tokens that no step had before while other steps repeat theirs (new shapes), or where the
     compiler's log lines come with them.
 
     Parameters
@@ -111,7 +112,7 @@ class Recompiles(Detector):
         logged = _logged(window, columns)
         # What else than compute is in a step (two schedules at once look irregular) proves nothing.
         often = len(columns) >= self.fewest and steps.has(own_time.COMPUTE)
-        if len(columns) < 2 or not (fresh or logged or (often and _irregular(columns))):
+        if len(columns) < 2 or not (fresh or logged or (often and _irregular(columns, first))):
             return []
         found = self._findings(window, columns, step, valid, signs=fresh or logged)
         if fresh or logged:
@@ -244,12 +245,20 @@ def _unannounced(window: JobWindow, columns: Ints) -> Ints:
     return columns[~inside.any(axis=1)]
 
 
-def _irregular(columns: Ints) -> bool:
-    """Tell whether the intervals between columns differ, as those of a schedule do not."""
+def _irregular(columns: Ints, first: int) -> bool:
+    """Tell whether the intervals between columns differ, as those of a schedule do not.
+
+    first: since which column the job was looked at. A long time without any long step before the
+    first one is an interval as well: a schedule would have had some in it.
+    """
     gaps = np.diff(columns).astype(np.float64)
     middle = float(np.median(gaps))
     # Multiples of one interval are a schedule of which some steps were not long.
     base = float(gaps.min())
     if base >= 5 and np.all(np.abs(gaps / base - np.rint(gaps / base)) <= 1.5 / base):
         return False
-    return bool(np.median(np.abs(gaps - middle)) > 0.15 * middle or gaps.max() > 2 * middle)
+    # Most of the steps of one slow time are long, and it has no intervals.
+    apart = middle >= 2 and gaps.max() > gaps.min()
+    quiet = apart and columns[0] - first > 2 * gaps.max()
+    differ = np.median(np.abs(gaps - middle)) > 0.15 * middle or gaps.max() > 2 * middle
+    return bool(quiet or differ)

@@ -79,6 +79,26 @@ def test_what_else_is_long_is_no_finding(steady, columns):
     assert [] == Recompiles().evaluate(sketch(own))
 
 
+def test_intervals_that_differ_a_little_after_a_long_time_without_are_no_schedule(steady):
+    own = steady(steps=40)
+    own[:, [24, 27, 31]] = 8.0
+    assert ["job.slow", "job.recompiles"] == kinds(Recompiles().evaluate(sketch(own)))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param([24, 27, 30], id="a schedule that began late"),
+        pytest.param([9, 12, 16], id="one kept by the clock from the start"),
+        pytest.param([24, 25, 26], id="one slow time"),
+    ],
+)
+def test_three_close_together_may_be_something_else(steady, columns):
+    own = steady(steps=40)
+    own[:, columns] = 8.0
+    assert "job.recompiles" not in kinds(Recompiles().evaluate(sketch(own)))
+
+
 def test_a_first_step_of_minutes_is_no_finding(steady):
     own = steady(steps=60)
     own[:, 0] = 300.0
