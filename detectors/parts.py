@@ -112,6 +112,7 @@ def excess(
     most: float = 1 / 3,
     alone: bool = False,
     together: bool = False,
+    always: float = 1.6,
 ) -> Excess | None:
     """Return the few ranks that spend more on a part of the step than their peers and than before.
 
@@ -120,7 +121,8 @@ def excess(
     Nobody stands out when more than a third of the ranks do, or `most` of them where all of these
     spend more than they used to. alone: a rank whose role has no other one is compared with its
     own habit. together: what grew for all of a role has a cause that they share, and a rank stands
-    out only by more than that, and where it is longest step after step.
+    out only by more than that, and where it is longest step after step. always: how many times
+    `least_from_start` a rank must spend that was so all along, where its habit is known.
     """
     count = newest(window, steps, seconds=seconds, fewest=fewest)
     recent = steps.last(count)
@@ -148,7 +150,7 @@ def excess(
         often = (part[:, -count:] - below > effect[:, None] / 3).mean(axis=1)
         grown = effect >= np.where(known, least, least_from_start) * step
         # One that was so all along, and is still far beyond its peers, stands out as well.
-        odd = grown | (spent - peers >= 1.6 * least_from_start * step)
+        odd = grown | (spent - peers >= always * least_from_start * step)
         odd &= (often >= persistence) & (
             np.where(effect >= least * step, effect, spent - peers)
             >= SIGMAS * _noise(part, spent, peers, count)

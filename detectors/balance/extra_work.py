@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -30,8 +31,12 @@ _WHERE = {
 MARGIN = 0.8
 """Means of ratios are not ratios of means."""
 
-FEW = 4
-"""Ranks from which on it is no coincidence that rank 0 is the one."""
+FEW, FEWEST = 4, 3
+"""Ranks from which on it is no coincidence that rank 0 is the one; and, as info, where it was the
+one from the first step on: so is code, and not a loader that became slow."""
+
+ALL_ALONG_SECONDS, ALL_ALONG_STEPS = 45.0, 12
+"""How long little time for data is looked at where it was always there: noise is none so long."""
 
 _SPINS = 0.85
 """CPU of peers from which on a waiting process cannot be told from a working one."""
@@ -58,6 +63,7 @@ class ExtraWork(Detector):
     least_data : smallest excess of the time for data where the rank's habit is not known.
     on_cpu : share of the excess that the rank's process must spend on a CPU.
     little : smallest excess of what is timed that is reported as info: rank 0 logs in most jobs.
+        Time for data counts from there on, even where it was always there.
 
     Examples
     --------
@@ -111,6 +117,8 @@ class ExtraWork(Detector):
         if found is None:
             found, signal = self._measured(window, steps, self.little, self.little)
         if found is None:
+            found = self._prepares(window, steps, self.little, self.little, all_along=True)
+        if found is None:
             return []
         slow = parts.slowed(window, self.name, found, least=self.least, without="extra work of {}")
         slow = slow if certain else replace(slow, score=0.5)
@@ -157,21 +165,36 @@ class ExtraWork(Detector):
         return parts.excess(window, steps, _left(steps), least=least, least_from_start=from_start)
 
     def _prepares(
-        self, window: JobWindow, steps: Steps, least: float, from_start: float
+        self,
+        window: JobWindow,
+        steps: Steps,
+        least: float,
+        from_start: float,
+        *,
+        all_along: bool = False,
     ) -> parts.Excess | None:
-        """Return the ranks that work on their data, and do not wait for it."""
+        """Return the ranks that work on their data, and do not wait for it.
+
+        all_along: in most steps for long, however long they have done so.
+        """
         used = window.rank_readings.get(CPU)
         if not (steps.has(DATA) and steps.has(own_time.COMM)):
             return None
-        data = _sane(steps.plane(DATA))
-        found = parts.excess(
-            window, steps, data, least=least, least_from_start=from_start, together=True
+        look = partial(
+            parts.excess, window, steps, _sane(steps.plane(DATA)),
+            least=least, least_from_start=from_start, together=True,
+        )  # fmt: skip
+        found = (
+            look(always=1.0, persistence=0.6, seconds=ALL_ALONG_SECONDS, fewest=ALL_ALONG_STEPS)
+            if all_along
+            else look()
         )
         if found is None:
             return None
         if used is None or used.newest_at() == -np.inf:
             # Without CPU time: that rank 0 alone of many waits for a slow loader is unlikely.
-            alone = window.ranks[found.rows].tolist() == [0] and len(window.ranks) >= FEW
+            fewest = FEWEST if all_along and found.first <= parts.WARM_UP else FEW
+            alone = window.ranks[found.rows].tolist() == [0] and len(window.ranks) >= fewest
             return found if alone else None
         begin, end = found.seen()
         since = min(max(begin, found.onset()[1]), end - 2.2 * used.period())

@@ -61,6 +61,35 @@ def test_rank_0_alone_of_four_prepares_data_where_nobody_reports_its_cpu(evaluat
     assert ["job.slow", "rank.prepares_data"] == kinds(evaluated(**{DATA: wait}))
 
 
+@pytest.fixture
+def reads(steady):
+    """Return a function that evaluates a job of which one rank needs longer for its data."""
+
+    def evaluate(extra, *, ranks=4, row=0, since=0):
+        train, data = steady()[:ranks], np.full((ranks, 60), 0.01)
+        data[row, since:] += extra
+        planes = {COMPUTE: train, DATA: data, "training.comm.duration": data[row] - data + 0.1}
+        return ExtraWork().evaluate(sketch(train + data, planes=planes, hosts=1))
+
+    return evaluate
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_little_time_for_data_that_rank_0_always_needed_is_info(reads, ranks):
+    slow, rank = reads(0.065, ranks=ranks)
+    assert (0.5, "rank.prepares_data", "0") == (slow.score, rank.kind, rank.entity.id)
+    assert [] == reads(0.03, ranks=ranks)
+
+
+def test_of_three_ranks_rank_0_may_be_the_one_by_chance(reads):
+    """From the first step on it is code, as info; later, and another rank, it is a slow loader."""
+    slow, *_ = reads(0.3, ranks=3)
+    assert slow.score < 1
+    assert [] == reads(0.3, ranks=3, since=40)
+    assert [] == reads(0.065, ranks=3, row=1)
+    assert [] == reads(0.065, ranks=2)
+
+
 def test_own_time_on_the_cpu_is_extra_work_of_the_process(evaluated):
     findings = evaluated(timed=True, cpu=[0.5, 0.2, 0.2, 0.2])
     assert ["job.slow", "rank.extra_work"] == kinds(findings)
