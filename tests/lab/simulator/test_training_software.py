@@ -197,6 +197,14 @@ def test_recompilation_halts_all_ranks_at_single_steps():
     ]
 
 
+def test_the_compiler_warns_after_its_eighth_compilation_and_not_before():
+    settings = {"chance": 0.02, "seconds": 2.0, "logged": True}
+    found = broken("recompile", settings, seconds=240.0)
+    compute = np.array(steps(found, "compute"))[70:]
+    assert 0 < (compute.min(axis=1) > 1.5).sum() < 8
+    assert [] == events(found, "log.fault")
+
+
 @pytest.mark.parametrize("how", ["waits", "fails"])
 def test_a_failed_start_has_processes_and_no_steps(how):
     found = broken("init_failed", {"how": how, "timeout": 40.0}, onset=20.0, starts_after=20.0)

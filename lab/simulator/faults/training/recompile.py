@@ -12,6 +12,9 @@ from ...progress import Attempt
 from ...shape import Cluster, Scenario, Strength
 from . import preparing
 
+_LIMIT = 8
+"""Compilations of one function before torch._dynamo warns: config.recompile_limit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recompile:
@@ -43,9 +46,16 @@ class Recompile:
         return preparing.the_job(job, seats)
 
     def said(self, attempt: Attempt) -> list[tuple[float, str, dict[str, Any]]]:
-        """Return the compiler's warning when it gives up on specialising."""
-        if not self.logged:
+        """Return the compiler's warning when it gives up on specialising, if it comes to that."""
+        steps = attempt.steps
+        fastest = np.array([row.min() for row in steps.compute])
+        begun = np.array([row.max() for row in steps.start])
+        # A third: how long it takes strays by as much.
+        built = fastest > np.median(fastest) + self.seconds / 3 if len(fastest) else fastest > 0
+        compiled = np.flatnonzero(built & (begun >= self.onset))
+        if not self.logged or len(compiled) < _LIMIT:
             return []
+        at = float(steps.end[compiled[_LIMIT - 1]].max())
         text = "torch._dynamo hit config.recompile_limit (8); to log all recompilation reasons ..."
         pairs = {"signature": "torch.recompile_limit", "role": "root", "rank": 0, "text": text}
-        return [(self.onset + 8 * self.seconds / self.chance, "log.fault", pairs)]
+        return [(at, "log.fault", pairs)]
