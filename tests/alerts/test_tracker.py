@@ -59,8 +59,9 @@ def test_uneven_clocks_of_devices_change_no_steps_before_steps_are_slow(
     evaluated, tracker, topology, found, slow
 ):
     uneven = [found("gpu.behind_peers", topology.gpu_entity(rank), score=0.9) for rank in (1, 2)]
-    (change,) = evaluated(60, *uneven)
-    assert ("info", False) == (change.incident.severity, tracker.slows(RUN))
+    changes = evaluated(60, *uneven)
+    assert {"info"} == {change.incident.severity for change in changes}
+    assert not tracker.slows(RUN)
     evaluated(61, *uneven, slow)
     assert tracker.slows(RUN)
 
