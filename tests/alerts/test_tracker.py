@@ -9,6 +9,7 @@ from tests.alerts.explaining import EVERYTHING
 from rankscope.alerts import closed
 from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.tracker import IncidentTracker
+from rankscope.vocabulary import faults
 from rankscope.vocabulary.ids import Job
 
 START = 1_700_000_000.0
@@ -64,6 +65,21 @@ def test_uneven_clocks_of_devices_change_no_steps_before_steps_are_slow(
     assert not tracker.slows(RUN)
     evaluated(61, *uneven, slow)
     assert tracker.slows(RUN)
+
+
+def test_a_job_that_becomes_slow_is_news_where_its_devices_never_were_alike(
+    evaluated, lay_out, found
+):
+    """Slow since 40, and devices are uneven since long before that."""
+    wide = lay_out(hosts=[f"host-{name}" for name in "abcdefg"])
+    devices = [wide.gpu_entity(rank) for rank in range(6)]
+    uneven = [found("gpu.behind_peers", device, -300.0, score=0.9) for device in devices]
+    (standing,) = evaluated(20, *uneven, layout=wide)
+    first = standing.incident.root_cause.hypotheses[0]
+    assert (faults.UNKNOWN, "info") == (first.fault, standing.incident.severity)
+    changes = evaluated(60, *uneven, found("job.slow", wide.job_entity, 40.0), layout=wide)
+    opened = [row.incident.opened_at for row in changes if row.kind == "incident.opened"]
+    assert [START + 40] == opened
 
 
 def test_a_small_effect_of_a_named_cause_is_how_the_job_is(evaluated, tracker, topology, found):
