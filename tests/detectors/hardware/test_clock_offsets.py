@@ -47,8 +47,8 @@ def moved(steady):
     """Return a function: what is found where clocks stand off and one moves after 100 s."""
 
     def evaluate(offsets, which, by):
-        at = START + np.arange(0, 200, 5)
-        offset = np.repeat(np.array(offsets)[:, None], len(at), axis=1)
+        at = np.arange(START, START + 200, 5, dtype=np.float64)
+        offset = np.repeat(np.array(offsets, np.float64)[:, None], len(at), axis=1)
         offset[which, at >= START + 100] += by
         hosts = len(offsets)
         window = sketch(steady(ranks=2 * hosts), hosts=hosts, now=START + 200,
