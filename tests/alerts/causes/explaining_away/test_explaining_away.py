@@ -38,15 +38,15 @@ def test_what_a_ranks_slowness_does_to_the_evidence_on_its_host_is_explained(
     assert ["host.cpu_contention"] == [f for f, *_ in roots(slow, *contended("host-b"), more)]
 
 
-def test_what_the_job_shows_and_clocks_that_are_off_are_roots_of_their_own(roots, wide, found):
+def test_clocks_that_are_off_are_a_root_beside_what_the_job_shows(roots, wide, found):
     rows = [
         found("job.token_imbalance", wide.job_entity, 40.0, score=0.5),
         *(found("host.clock_off", wide.host_entity(f"host-{name}"), score=0.6) for name in "cde"),
     ]
-    assert {
-        ("balance.sequence_length", wide.job_entity.id, ("job.token_imbalance",)),
-        *(("host.clock_skew", f"host-{name}", ("host.clock_off",)) for name in "cde"),
-    } == {(fault, entity, tuple(symptoms)) for fault, entity, symptoms in roots(*rows)}
+    assert [
+        ("balance.sequence_length", wide.job_entity.id, ["job.token_imbalance"]),
+        ("host.clock_skew", "host-c", ["host.clock_off"] * 3),
+    ] == roots(*rows)
 
 
 def test_uneven_clocks_from_the_first_step_do_not_hide_a_rank_that_became_slow(
