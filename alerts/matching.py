@@ -8,44 +8,14 @@ from ..vocabulary.entities import Entity
 from ..vocabulary.ids import Job
 from . import first_cause
 from .causes.engine import Explanation, ranks_at
-from .causes.folding import STANDING
 from .lifecycle import TrackedIncident
+from .news import is_news
 
 SHARED_TYPES = ("host", "switch", "storage", "nic", "gpu")
 """Entities that several jobs stand on: a root on one is one incident for all of them."""
 
 SEEN_LATER = {"numerics.nan_data": ("numerics.nan_rank", faults.UNKNOWN)}
 """Faults that only their return in another attempt shows, and what the first was taken for."""
-
-
-CHANGED = 2.0
-"""Factor by which what lasted must have become larger to be something new."""
-
-
-def is_news(explanation: Explanation, incident: TrackedIncident, job: Job) -> bool:
-    """Return whether what an explanation reports began later than an incident of the same root.
-
-    A host may have a clock that is a second off for months. When it jumps by a minute, that is
-    something new, which began then. So is a job that becomes slow, where all that is known is that
-    its devices have never been alike.
-    """
-    part = incident.parts.get(job)
-    if part is None:
-        return False
-    if explanation.cause.hypotheses[0].fault not in STANDING:
-        devices_alone = {row.entity.type for row in part.symptoms.values()} == {"gpu"}
-        return devices_alone and incident.root[0] == faults.UNKNOWN and any(
-            row.entity.type == "job" and row.onset[0] > incident.detected_at
-            for row in explanation.symptoms
-        )  # fmt: skip
-    held = {
-        (row.kind, row.entity.type, row.entity.id): row.magnitude for row in part.symptoms.values()
-    }
-    return all(
-        row.onset[0] > incident.detected_at
-        and row.magnitude >= CHANGED * held.get((row.kind, row.entity.type, row.entity.id), 0.0)
-        for row in explanation.symptoms
-    )
 
 
 def matched(

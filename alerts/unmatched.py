@@ -15,6 +15,7 @@ from .affected_job import JobHealth
 from .causes.engine import Explanation
 from .closed import REOPEN_SECONDS, ClosedIncidents
 from .lifecycle import TrackedIncident, incident_id
+from .news import is_news
 from .open_incidents import OpenIncidents
 from .severity import severity, worse
 
@@ -75,7 +76,7 @@ class Unmatched:
                 if incident.open
                 and incident.document is not None
                 and incident.root == root
-                and not matching.is_news(explanation, incident, job)
+                and not is_news(explanation, incident, job)
             ),
             None,
         )
@@ -115,7 +116,7 @@ class Unmatched:
             late = incident.awaited_at is None and now - incident.closed_at > REOPEN_SECONDS
             if late or not shown & incident.held_kinds(job):
                 continue
-            if matching.is_news(explanation, incident, job):
+            if is_news(explanation, incident, job):
                 continue
             again = matching.is_return(incident, explanation, job)
             if again or incident.root == root or faults.UNKNOWN in (root[0], incident.root[0]):

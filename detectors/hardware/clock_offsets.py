@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import durations
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, JobWindow
+from ..window import JobWindow
 from . import devices
 
 OFFSET = "system.clock.offset"
@@ -63,37 +63,28 @@ class ClockOffsets(Detector):
         if not valid.any():
             return []
         everyone = float(np.median(value[valid])) if valid.sum() >= 3 else 0.0
-        others = _of_others(value, valid)
-        stands = np.abs(value - everyone) >= self.least
+        # One that moves takes no median with it; of three, two leave open which of them is off.
+        others = np.full(len(value), everyone)
+        if valid.sum() > 3:
+            others = devices.median_of_others(np.where(valid, value, np.nan))
         findings = []
-        odd = valid & (stands | (np.abs(value - others) >= self.least / 2))
-        for host in np.flatnonzero(odd).tolist():
+        beyond = np.fmax(np.abs(value - everyone), 2 * np.abs(value - others))
+        for host in np.flatnonzero(valid & (beyond >= self.least)).tolist():
             one = held.of(np.array([host]))
             order = np.argsort(one.at[0], kind="stable")
             past = one.value[0, order][one.at[0, order] <= at[host] - self.seconds]
             past = past[np.isfinite(past)]
             if not len(past):
                 continue
-            zero = middle = float(others[host])
-            off, first = float(value[host]) - middle, float(np.median(past[:FIRST]))
-            away = abs(off) >= self.least / 2 and abs(first - middle) < abs(off)
-            if away and (value[host] - first) * np.sign(off) >= self.least:
-                zero = first  # wherever it was before
-            elif stands[host]:
+            now, first = float(value[host]), float(np.median(past[:FIRST]))
+            zero, middle = self._moved(now, first, float(others[host])), float(others[host])
+            if zero is None:
                 zero = middle = everyone
-                off = float(value[host]) - middle
-            else:
+            sign = float(np.sign(now - middle))
+            if (past[-1] - zero) * sign < self.least or (now - zero) * sign < self.least:
                 continue
-            if not (past[-1] - zero) * np.sign(off) >= self.least:
-                continue
+            began = devices.since(held, host, zero + sign * self.least, below=sign < 0)
             entity = window.host_entity(host)
-            far = zero + np.sign(off) * self.least
-            began = devices.since(held, host, far, below=off < 0)
-            word = "ahead of" if off > 0 else "behind"
-            text = f"is {durations.seconds(abs(off))} {word} its peers"
-            if zero != middle and abs(zero - middle) >= self.least / 2:
-                by = durations.seconds(abs(float(value[host]) - zero))
-                text = f"moved {'ahead' if off > 0 else 'back'} by {by}, and {text}"
             findings.append(
                 report(
                     window,
@@ -101,34 +92,26 @@ class ClockOffsets(Detector):
                     "host.clock_off",
                     entity,
                     onset=began,
-                    magnitude=abs(off),
+                    magnitude=abs(now - middle),
                     score=1.0,
                     signal=OFFSET,
-                    observed=float(value[host]),
+                    observed=now,
                     expected=middle,
-                    text=f"{entity}: its clock {text}",
+                    text=f"{entity}: its clock {self._text(now, zero, middle)}",
                     ranks=(),
                 )
             )
         return findings
 
+    def _moved(self, now: float, first: float, others: float) -> float | None:
+        """Return where a clock was before it moved away from the others; None if it did not."""
+        off = now - others
+        away = abs(off) >= self.least / 2 and abs(first - others) < abs(off)
+        return first if away and (now - first) * np.sign(off) >= self.least else None
 
-def _of_others(value: Floats, valid: Flags) -> Floats:
-    """Return [hosts], the median of the other hosts: one that moves takes no median with it.
-
-    Of three it is the median of all, since two others leave open which of them is off; of fewer 0.
-    """
-    held = np.sort(value[valid])
-    count, half = len(held), len(held) // 2
-    if count < 3:
-        return np.zeros(len(value))
-    if count == 3:
-        return np.full(len(value), held[1])
-    if count % 2 == 0:
-        found: Floats = np.where(value <= held[half - 1], held[half], held[half - 1])
-        return found
-    lower, upper = (held[half - 1] + held[half]) / 2, (held[half] + held[half + 1]) / 2
-    beside = (held[half - 1] + held[half + 1]) / 2
-    outer = np.where(value < held[half], upper, lower)
-    middle: Floats = np.where(value == held[half], beside, outer)
-    return middle
+    def _text(self, now: float, zero: float, middle: float) -> str:
+        off, by = durations.seconds(abs(now - middle)), durations.seconds(abs(now - zero))
+        text = f"is {off} {'ahead of' if now > middle else 'behind'} its peers"
+        if abs(zero - middle) < self.least / 2:
+            return text
+        return f"moved {'ahead' if now > middle else 'back'} by {by}, and {text}"

@@ -1,0 +1,50 @@
+"""Whether an explanation with an open incident's root is about something that began later."""
+
+from ..vocabulary import faults
+from ..vocabulary.ids import Job
+from .affected_job import AffectedJob
+from .causes.engine import Explanation
+from .causes.folding import STANDING
+from .lifecycle import TrackedIncident
+
+CHANGED = 2.0
+"""Factor by which what lasted must have become larger to be something new."""
+
+
+def is_news(explanation: Explanation, incident: TrackedIncident, job: Job) -> bool:
+    """Return whether what an explanation reports began later than an incident of the same root."""
+    part = incident.parts.get(job)
+    if part is None:
+        return False
+    if explanation.cause.hypotheses[0].fault in STANDING:
+        return _changed(explanation, incident, part)
+    return _became_slow(explanation, incident, part)
+
+
+def _changed(explanation: Explanation, incident: TrackedIncident, part: AffectedJob) -> bool:
+    """Return whether what lasts has become much larger.
+
+    A host may have a clock that is a second off for months. When it jumps by a minute, that is
+    something new, which began then.
+    """
+    held = {
+        (row.kind, row.entity.type, row.entity.id): row.magnitude for row in part.symptoms.values()
+    }
+    return all(
+        row.onset[0] > incident.detected_at
+        and row.magnitude >= CHANGED * held.get((row.kind, row.entity.type, row.entity.id), 0.0)
+        for row in explanation.symptoms
+    )
+
+
+def _became_slow(explanation: Explanation, incident: TrackedIncident, part: AffectedJob) -> bool:
+    """Return whether a job shows a symptom where all that was known is uneven devices."""
+    devices_alone = {row.entity.type for row in part.symptoms.values()} == {"gpu"}
+    return (
+        devices_alone
+        and incident.root[0] == faults.UNKNOWN
+        and any(
+            row.entity.type == "job" and row.onset[0] > incident.detected_at
+            for row in explanation.symptoms
+        )
+    )
