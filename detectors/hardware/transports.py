@@ -26,12 +26,13 @@ class Transports(Detector):
     """Name hosts whose RDMA ports are silent while their peers' carry the job's traffic.
 
     Bytes a second that leave through the ports of the fabric (`hw.network.io`), against those
-    through ordinary interfaces (`system.network.io`), over the newest `seconds`. A host counts
+    through ordinary interfaces (`system.network.io`), over the newest `seconds` of the attempt: the
+    transport is chosen as it starts, and what left before was another attempt's. A host counts
     whose ports carry less than `silent` of the median host's, while its interfaces carry `factor`
     times the median host's, and a hundredth of what the ports of peers do; of two hosts, the other
-    is what is usual. It is
-    a symptom by itself, since such a host has been slow from its first step and no earlier step of
-    the job shows it. A line of a log that says so is evidence about its host.
+    is what is usual. One whose ports did carry traffic earlier in the attempt is left out: it has
+    chosen RDMA. It is a symptom by itself, since such a host has been slow from its first step and
+    no earlier step of the job shows it. A line of a log that says so is evidence about its host.
 
     Parameters
     ----------
@@ -74,9 +75,10 @@ class Transports(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host."""
         found = self._logs(window)
-        if len(window.hosts) < 2:
+        start = _start(window)
+        if len(window.hosts) < 2 or start == np.inf:
             return found
-        fabric, plain = self._fabric(window), self._plain(window)
+        fabric, plain = self._fabric(window, start), self._plain(window, start)
         if np.isfinite(fabric).sum() >= 2 and np.isfinite(plain).any():
             others = devices.median_of_others(fabric)
             beside = np.nan_to_num(devices.median_of_others(plain))
@@ -86,12 +88,14 @@ class Transports(Detector):
             for host in np.flatnonzero(odd).tolist():
                 usual = float(others[host])
                 entity = window.host_entity(host)
+                if self._carried(window, host, start) >= self.silent * usual:
+                    continue
                 finding = report(
                     window,
                     self.name,
                     "host.slow_transport",
                     entity,
-                    onset=_start(window, self.seconds),
+                    onset=start,
                     magnitude=float(fabric[host]) / usual,
                     signal="hw.network.io",
                     observed=float(fabric[host]),
@@ -103,22 +107,27 @@ class Transports(Detector):
                 found.append(finding)
         return found
 
-    def _fabric(self, window: JobWindow) -> Floats:
+    def _fabric(self, window: JobWindow, start: float) -> Floats:
         """Return [hosts], bytes a second that left through the ports of the fabric."""
         total = np.full(len(window.hosts), np.nan)
-        for plane in ports.planes(window, "hw.network.io"):
-            if plane.middle == "transmit" and not plane.by_rank:
-                rate = _rate(plane.readings, self.seconds)
-                total = np.where(np.isfinite(rate), np.nan_to_num(total) + rate, total)
+        for readings in _sent(window):
+            rate = _rate(readings, self.seconds, start)
+            total = np.where(np.isfinite(rate), np.nan_to_num(total) + rate, total)
         return total
 
-    def _plain(self, window: JobWindow) -> Floats:
+    def _carried(self, window: JobWindow, host: int, start: float) -> float:
+        """Return the bytes a second that left through a host's ports over the whole attempt."""
+        one = np.array([host])
+        rates = [_rate(readings.of(one), np.inf, start)[0] for readings in _sent(window)]
+        return float(np.nansum(rates))
+
+    def _plain(self, window: JobWindow, start: float) -> Floats:
         """Return [hosts], bytes a second that left through the busiest ordinary interface."""
         most = np.full(len(window.hosts), np.nan)
         fabric = {plane.device for plane in ports.planes(window, "hw.network.io")}
         for values, name in counters.variants(window.host_readings, "system.network.io"):
             if len(values) == 2 and values[1] == "transmit" and values[0] not in fabric | {"lo"}:
-                most = np.fmax(most, _rate(window.host_readings[name], self.seconds))
+                most = np.fmax(most, _rate(window.host_readings[name], self.seconds, start))
         return most
 
     def _logs(self, window: JobWindow) -> list[Finding]:
@@ -144,19 +153,26 @@ class Transports(Detector):
         return list(found.values())
 
 
-def _start(window: JobWindow, seconds: float) -> float:
-    """Return when the transports were chosen: when the attempt started."""
+def _sent(window: JobWindow) -> list[Readings]:
+    """Return what counts the bytes that leave through ports of the fabric, one a port."""
+    planes = ports.planes(window, "hw.network.io")
+    return [one.readings for one in planes if one.middle == "transmit" and not one.by_rank]
+
+
+def _start(window: JobWindow) -> float:
+    """Return when the transports were chosen: when the attempt started, inf where it has not."""
     if np.isfinite(window.attempt_started_at):
         return window.attempt_started_at
-    at = window.steps.at[np.isfinite(window.steps.at)]
-    return float(at.min()) if len(at) else window.now - seconds
+    return float(np.min(window.steps.at, initial=np.inf, where=np.isfinite(window.steps.at)))
 
 
-def _rate(readings: Readings, seconds: float) -> Floats:
+def _rate(readings: Readings, seconds: float, start: float) -> Floats:
+    """Return [hosts], bytes a second over the newest `seconds` that the attempt has run."""
     newest = readings.newest_at()
     if newest == -np.inf:
         return np.full(len(readings.latest()[0]), np.nan)
-    rate = readings.rate(newest - max(seconds, 3.2 * readings.period()), newest)
+    first = max(newest - max(seconds, 3.2 * readings.period()), start)
+    rate = readings.rate(first, newest)
     return np.where(rate < counters.MOST, rate, np.nan)
 
 

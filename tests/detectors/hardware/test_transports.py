@@ -1,9 +1,10 @@
 """Hosts whose training traffic takes the slow way: sockets in the place of RDMA."""
 
+import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.transports import Transports
-from rankscope.detectors.sketch import sketch
+from rankscope.detectors.sketch import START, readings, sketch
 
 GB = 5e9
 
@@ -53,3 +54,39 @@ def test_of_two_hosts_the_one_with_silent_ports_fell_back(steady, levels):
     }
     window = sketch(steady(), hosts=2, host_readings=held)
     assert ["host-1"] == [f.entity.id for f in Transports().evaluate(window)]
+
+
+def test_traffic_of_the_attempt_before_is_no_answer_of_this_one(steady, levels):
+    held = {
+        "hw.network.io|mlx5_0|transmit|1": levels(4, GB, 0.0, 1, counter=True),
+        "system.network.io|eth0|transmit": levels(4, 1e6, 1e9, 1, counter=True),
+    }
+    newest = max(float(one.newest_at()) for one in held.values())
+
+    def found(started, steps):
+        window = sketch(steps, hosts=4, host_readings=held, attempt_started_at=started)
+        return [(f.entity.id, f.onset[0]) for f in Transports().evaluate(window)]
+
+    nothing = steady(ranks=8)[:, :0]
+    assert [] == found(float("-inf"), nothing)
+    assert [] == found(newest - 4.0, nothing)
+    assert [("host-1", newest - 11.0)] == found(newest - 11.0, steady(ranks=8))
+
+
+def test_a_host_whose_ports_carried_traffic_in_the_attempt_has_not_fallen_back(steady):
+    at = START + np.arange(0.0, 301, 5)
+    fabric = np.tile(np.arange(len(at)) * GB, (4, 1))
+    plain = np.tile(np.arange(len(at)) * 1e6, (4, 1))
+    fabric[1, 40:] = fabric[1, 40]
+    plain[1, 40:] += np.arange(len(at) - 40) * 1e9
+    held = {
+        "hw.network.io|mlx5_0|transmit|1": readings(at, fabric),
+        "system.network.io|eth0|transmit": readings(at, plain),
+    }
+
+    def found(started):
+        window = sketch(steady(ranks=8), hosts=4, host_readings=held, attempt_started_at=started)
+        return [f.entity.id for f in Transports().evaluate(window)]
+
+    assert [] == found(START)
+    assert ["host-1"] == found(START + 200)
