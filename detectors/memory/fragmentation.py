@@ -15,6 +15,9 @@ from .gpu_leak import ALLOCATED, LIMIT, MOST, allocated, warm_up_end
 RESERVED = "training.memory.reserved"
 RETRIES = "training.memory.retries"
 
+LONGER = 0.5
+"""Share of the growth from which on longer steps are what it comes from."""
+
 
 class Fragmentation(Detector):
     """Name the ranks whose allocator retries, or reserves up to the limit what is not allocated.
@@ -27,6 +30,8 @@ class Fragmentation(Detector):
     fragmentation; otherwise memory is simply full: more is allocated. So is reserved memory that
     goes on growing while allocated memory does not: info where it will run out within hours or the
     limit is not reported, and beyond `near` of the device's memory a warning where retries are not.
+    Growth of which half or more came in steps that brought the rank more tokens than any before is
+    what longer steps need, and says nothing either.
     A symptom because the next large tensor finds no block and the job dies.
 
     Parameters
@@ -169,6 +174,8 @@ class Fragmentation(Detector):
                 continue
             if not near[row] and left[place] > growth.HORIZON_SECONDS:
                 continue
+            if _by_longer_steps(window, row, begun) >= LONGER:
+                continue
             later = waits or not near[row]
             left_over = (
                 f", and {room[place] / 2**30:.3g} GiB of the device are left"
@@ -193,6 +200,19 @@ class Fragmentation(Detector):
                 )
             )
         return findings
+
+
+def _by_longer_steps(window: JobWindow, row: int, begun: float) -> float:
+    """Return the share of a rank's growth that came in steps of more tokens than all before.
+
+    Such records become rare, one in n steps after n: fragmentation seldom grows in one.
+    """
+    tokens, reserved = (window.steps.plane(name)[row] for name in (own_time.TOKENS, RESERVED))
+    ends = own_time.step_ends(window.steps)
+    seen = np.isfinite(tokens) & np.isfinite(reserved) & np.isfinite(ends)
+    record = np.diff(np.maximum.accumulate(tokens[seen])) > 0
+    grown = np.diff(np.maximum.accumulate(reserved[seen])) * (ends[seen][1:] >= begun)
+    return float(grown[record].sum() / grown.sum()) if grown.any() else 0.0
 
 
 def _lowest(values: Floats) -> Floats:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors import own_time
 from rankscope.detectors.memory.fragmentation import RESERVED, RETRIES, Fragmentation
 from rankscope.detectors.memory.gpu_leak import ALLOCATED, LIMIT
 from rankscope.detectors.sketch import START, readings, sketch
@@ -111,3 +112,25 @@ def test_a_gap_alone_is_no_finding(evaluated):
     assert [] == evaluated(None, 78e9, 30e9)
     assert [] == evaluated(0 * STEP, 78e9, 30e9)
     assert [] == evaluated(None, None, 30e9)
+
+
+def test_reserved_memory_that_grows_with_the_longest_step_so_far_is_no_fragmentation():
+    random = np.random.default_rng(3)
+    tokens = random.normal(4000, 30, (4, COUNT))
+    tokens[1, 200:] = 4000 + 8 * STEP[:200] * random.random(200)
+    by_rank = {LIMIT: readings(np.array([START]), np.full((4, 1), 80e9))}
+
+    def found(reserved):
+        planes = {
+            RESERVED: reserved,
+            ALLOCATED: np.full((4, COUNT), 25e9),
+            own_time.TOKENS: tokens,
+        }
+        window = sketch(np.full((4, COUNT), 0.8), planes=planes, rank_readings=by_rank)
+        return [f.entity.id for f in Fragmentation().evaluate(window)]
+
+    needed = np.maximum.accumulate(25e9 + 7e6 * tokens, axis=1)
+    assert [] == found(needed)
+    torn = needed.copy()
+    torn[1] = 53e9 + 9e9 * np.maximum(STEP - 200, 0) / 200
+    assert ["1"] == found(torn)
