@@ -8,8 +8,14 @@ from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
+from . import counters
 
 REMAP = "hw.gpu.row_remap"
+COUNTS = ("hw.gpu.row_remaps|uncorrected", "hw.gpu.retired_pages|uncorrected")
+"""What counts rows and pages that were given up, where nobody says that one waits."""
+
+PAST_SECONDS = 86_400.0
+"""How long a row or page that was given up is worth knowing, if the job lasts that long."""
 
 _WORDS = {
     "pending": "a bad row of memory waits to be replaced; reset it when its job has ended",
@@ -22,7 +28,9 @@ class RowRemaps(Detector):
 
     Neither costs the job anything yet. A failed remap leaves a row that has returned wrong data in
     use, which is why it counts without an effect; a pending one takes effect with the next reset,
-    and somebody should plan it.
+    and somebody should plan it. Exporters that have no such state (of other vendors, DCGM's) count
+    the rows or pages that uncorrected errors took out of use: one more during the attempt is the
+    same.
 
     Parameters
     ----------
@@ -37,7 +45,8 @@ class RowRemaps(Detector):
     >>> [(finding.kind, str(finding.entity)) for finding in RowRemaps().evaluate(window)]
     [('gpu.row_remap_failed', 'gpu GPU-2 on host-1')]
 
-    Fails on devices before Ampere (page retirement) and of vendors without the state.
+    Fails on devices of vendors without states and counts, and for what came before the attempt
+    where only counts are reported.
 
     References: NVIDIA, GPU memory error management; facts on node telemetry 4.3.
     """
@@ -73,4 +82,32 @@ class RowRemaps(Detector):
                         text=f"{entity}: {words}",
                     )
                 )
-        return findings
+        return [*findings, *self._counted(window)]
+
+    def _counted(self, window: JobWindow) -> list[Finding]:
+        """Return findings by counts, on devices that do not say whether a row waits."""
+        stated = np.isfinite(window.of_ranks(f"{REMAP}|pending").latest()[0])
+        findings: dict[int, Finding] = {}
+        for name in COUNTS:
+            held = window.rank_readings.get(name)
+            if held is None:
+                continue
+            grown = counters.growth(held, PAST_SECONDS)
+            for number, row in enumerate(grown.rows.tolist()):
+                entity = window.gpu_entity(row)
+                before, after = grown.last[number].tolist()
+                if entity is None or stated[row] or after < window.attempt_started_at:
+                    continue
+                findings[row] = report(
+                    window,
+                    self.name,
+                    "gpu.row_remap_pending",
+                    entity,
+                    onset=(before, after),
+                    score=1.0,
+                    signal=name.split("|")[0],
+                    observed=float(grown.total[number]),
+                    text=f"{entity}: {grown.total[number]:.0f} more rows or pages of its memory "
+                    "were given up after uncorrected errors; reset it when its job has ended",
+                )
+        return list(findings.values())

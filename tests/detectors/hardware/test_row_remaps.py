@@ -18,3 +18,17 @@ def test_a_state_is_reported_since_it_is_there(steady, levels, state, score):
 def test_a_remap_that_took_effect_is_over(steady, levels):
     held = {"hw.gpu.row_remap|pending": levels(4, 0, 1, 2, until=40)}
     assert [] == RowRemaps().evaluate(sketch(steady(), rank_readings=held))
+
+
+@pytest.mark.parametrize("metric", ["hw.gpu.retired_pages", "hw.gpu.row_remaps"])
+def test_a_page_given_up_during_the_attempt_is_found_where_no_state_is_reported(
+    steady, levels, metric
+):
+    held = {f"{metric}|uncorrected": levels(4, 3, 4, 2, since=20)}
+    (finding,) = RowRemaps().evaluate(sketch(steady(), rank_readings=held))
+    assert ("gpu.row_remap_pending", "GPU-2") == (finding.kind, finding.entity.id)
+    assert finding.onset[1] == START + 20
+    later = sketch(steady(), rank_readings=held, attempt_started_at=START + 30)
+    assert [] == RowRemaps().evaluate(later)
+    told = {**held, "hw.gpu.row_remap|pending": levels(4, 0)}
+    assert [] == RowRemaps().evaluate(sketch(steady(), rank_readings=told))
