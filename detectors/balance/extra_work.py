@@ -52,7 +52,9 @@ class ExtraWork(Detector):
     device and not a missing CPU, which leave the CPU seconds of a step as they are. A whole host
     that stands out so has slower CPUs, and is no finding. Where the excess is in the time for data
     and the process works in it, and does not sleep until its loader's workers are done, the rank
-    prepares data itself; where nobody reports its CPU, rank 0 alone counts as one that does. Time
+    prepares data itself; where nobody reports its CPU, rank 0 alone counts as one that does, and
+    as info where it has spent a little more than its peers from the first step on, and no less CPU
+    than they: peers that spin while they wait hide how much more. Time
     for data that has grown on all ranks has a cause that they share: one prepares its own only
     where its excess is more than that.
 
@@ -191,11 +193,9 @@ class ExtraWork(Detector):
         )
         if found is None:
             return None
+        always = all_along and found.first <= parts.WARM_UP
         if used is None or used.newest_at() == -np.inf:
-            # Without CPU time: that rank 0 alone of many waits for a slow loader is unlikely.
-            fewest = FEWEST if all_along and found.first <= parts.WARM_UP else FEW
-            alone = window.ranks[found.rows].tolist() == [0] and len(window.ranks) >= fewest
-            return found if alone else None
+            return found if _rank_0_alone(window, found, FEWEST if always else FEW) else None
         begin, end = found.seen()
         since = min(max(begin, found.onset()[1]), end - 2.2 * used.period())
         # Waiting for a CPU is work that takes longer, and no wait for a loader.
@@ -215,6 +215,10 @@ class ExtraWork(Detector):
         share = found.effect / found.step
         with np.errstate(invalid="ignore"):
             works = cpu >= usual + (0.5 - burnt) * share
+            # A small share of the step may be hidden in the CPU time; none was saved meanwhile.
+            unclear = (share < self.least) & (cpu >= usual)
+        if always and unclear[found.rows].all() and _rank_0_alone(window, found, FEWEST):
+            return found
         rows = np.array([row for row in found.rows if works[row]], np.int64)
         if not len(rows) or _whole_hosts(window, rows, cpu):
             return None
@@ -257,6 +261,11 @@ class ExtraWork(Detector):
         if not len(rows) or _whole_hosts(window, rows, cpu):
             return None
         return replace(found, rows=rows)
+
+
+def _rank_0_alone(window: JobWindow, found: parts.Excess, fewest: int) -> bool:
+    """Tell whether it is rank 0 alone of many; that just this one has a slow loader is unlikely."""
+    return window.ranks[found.rows].tolist() == [0] and len(window.ranks) >= fewest
 
 
 def _left(steps: Steps) -> Floats:

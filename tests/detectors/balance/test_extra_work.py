@@ -62,14 +62,16 @@ def test_rank_0_alone_of_four_prepares_data_where_nobody_reports_its_cpu(evaluat
 
 
 @pytest.fixture
-def reads(steady):
+def reads(steady, levels):
     """Return a function that evaluates a job of which one rank needs longer for its data."""
 
-    def evaluate(extra, *, ranks=4, row=0, since=0):
+    def evaluate(extra, *, ranks=4, row=0, since=0, cpu=None):
         train, data = steady()[:ranks], np.full((ranks, 60), 0.01)
         data[row, since:] += extra
         planes = {COMPUTE: train, DATA: data, "training.comm.duration": data[row] - data + 0.1}
-        return ExtraWork().evaluate(sketch(train + data, planes=planes, hosts=1))
+        used = {} if cpu is None else {CPU: levels(ranks, 0.7, cpu, row)}
+        window = sketch(train + data, planes=planes, hosts=1, rank_readings=used)
+        return ExtraWork().evaluate(window)
 
     return evaluate
 
@@ -79,6 +81,14 @@ def test_little_time_for_data_that_rank_0_always_needed_is_info(reads, ranks):
     slow, rank = reads(0.065, ranks=ranks)
     assert (0.5, "rank.prepares_data", "0") == (slow.score, rank.kind, rank.entity.id)
     assert [] == reads(0.03, ranks=ranks)
+
+
+def test_little_time_for_data_of_rank_0_alone_counts_unless_its_cpu_rests_meanwhile(reads):
+    slow, rank = reads(0.065, cpu=0.71)
+    assert (0.5, "rank.prepares_data", "0") == (slow.score, rank.kind, rank.entity.id)
+    assert [] == reads(0.065, cpu=0.65)
+    assert [] == reads(0.065, cpu=0.71, row=1)
+    assert [] == reads(0.3, cpu=0.71)
 
 
 def test_of_three_ranks_rank_0_may_be_the_one_by_chance(reads):
