@@ -3,6 +3,7 @@
 from ..contract import Detector
 from .ended_hosts import EndedHosts
 from .exits import Exits
+from .logged_crashes import LoggedCrashes
 from .never_started import NeverStarted
 from .silent_hosts import SilentHosts
 from .stalls import Stalls
@@ -10,6 +11,7 @@ from .stalls import Stalls
 DETECTORS: tuple[Detector, ...] = (
     Stalls(),
     Exits(),
+    LoggedCrashes(),
     EndedHosts(),
     SilentHosts(),
     NeverStarted(),

@@ -40,8 +40,9 @@ class SilentHosts(Detector):
     periods : how many of the host's usual reporting intervals must pass.
     unknown : seconds of silence that count where the interval is not known, or where nothing from
         elsewhere says that the job waits for this host: no step has ended yet, only this host
-        reports steps, or the job may evaluate or save as long as it has done before and no rank is
-        seen to wait. Agents restart, and are back by then.
+        reports steps, the job may evaluate or save as long as it has done before and no rank is
+        seen to wait, or a device or rank elsewhere failed while this host still reported. Agents
+        restart, and are back by then.
     overdue : how many usual steps may pass since the last step ended before the job stands still.
 
     Examples
@@ -106,7 +107,9 @@ class SilentHosts(Detector):
                 continue
             if not self._missed_by_others(window, int(host), limit):
                 continue
-            if silence[host] < self.unknown and not _waited_for(window, int(host)):
+            if silence[host] < self.unknown and (
+                not _waited_for(window, int(host)) or _failed_elsewhere(window, int(host))
+            ):
                 continue
             entity = window.host_entity(int(host))
             last_received = float(window.host_last_received[host])
@@ -211,6 +214,20 @@ def _waited_for(window: JobWindow, host: int) -> bool:
         return True
     done = activity.since(window, last)
     return bool((((done.device == 0) | (done.cpu < activity.BUSY[0])) & elsewhere).any())
+
+
+def _failed_elsewhere(window: JobWindow, host: int) -> bool:
+    """Tell whether a device or a rank of another host failed in the last step, before the silence.
+
+    That is why the job waits, until this host has been away for longer than agents are.
+    """
+    last, usual = window.features.pace
+    here = window.hosts[host]
+    until = float(window.host_last_received[host])
+    return any(
+        event.resource.host not in (None, here) and last - usual <= event.at <= until
+        for event in stops.roots(window)
+    )
 
 
 def _pause_ends(window: JobWindow) -> float:

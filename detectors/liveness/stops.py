@@ -31,6 +31,9 @@ _WISHES = re.compile(
 )
 """Reasons of a scheduler that end a job without a fault."""
 
+_SAID = re.compile(r"slurm\.(?:time_limit|preempted)\b")
+"""Signatures of log lines that say the same."""
+
 _TAKES = re.compile(r"evict|node.?(?:not.?ready|lost|fail|pressure)|taint", re.IGNORECASE)
 """Reasons of a scheduler that end the processes of a host because of its state."""
 
@@ -123,6 +126,20 @@ def being_ended(window: JobWindow, last: float) -> bool:
     return False
 
 
+def roots(window: JobWindow) -> list[Event]:
+    """Return what tells of a fault by itself: failed devices, and errors of a rank's own."""
+    return [
+        event
+        for event in own_events(window)
+        if event.name == "gpu.fault"
+        or (
+            event.name == "log.fault"
+            and event.attributes.get("role") == "root"
+            and not _SAID.search(logged(event))
+        )
+    ]
+
+
 def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]) -> Outcome:
     """Return how the job ended, by the exits of its ranks and the abnormal ones among them."""
     wished = [event for event in abnormal if code_of(event) in _WISHED]
@@ -159,6 +176,24 @@ def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]
     return "together" if most <= len(abnormal) else "crashed"
 
 
+def wishes(window: JobWindow) -> list[float]:
+    """Return when a scheduler, or most ranks themselves, announced that the job will end."""
+    announced = [
+        event.at
+        for event in window.events
+        if (event.name == "scheduler.event" and _WISHES.search(_reason(event)))
+        or (event.name == "log.fault" and _SAID.search(logged(event)))
+    ]
+    leaving = {
+        rank_of(event): event.at
+        for event in reversed(window.events)
+        if event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
+    }
+    if len(leaving) > len(window.ranks) / 2:
+        announced.append(min(leaving.values()))
+    return announced
+
+
 def held_until(window: JobWindow, newest: float) -> float:
     """Return until when further exits may still come in after the newest one.
 
@@ -173,18 +208,7 @@ def _after_a_wish(
     window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event], wished: Sequence[Event]
 ) -> bool:
     """Tell whether what there is of exits follows a wish to end, as schedulers carry it out."""
-    announced = [
-        event.at
-        for event in window.events
-        if event.name == "scheduler.event" and _WISHES.search(_reason(event))
-    ]
-    leaving = {
-        rank_of(event): event.at
-        for event in reversed(window.events)
-        if event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
-    }
-    if len(leaving) > len(window.ranks) / 2:
-        announced.append(min(leaving.values()))
+    announced = wishes(window)
     began = min(announced or [event.at for event in wished], default=np.inf)
     stops = sum(is_stop(event) for event in exits)
     if not np.isfinite(began) or 2 * stops < len(exits) or _root_before(window, began):
@@ -232,12 +256,7 @@ def _host_of(window: JobWindow, event: Event) -> str | None:
 
 def _root_before(window: JobWindow, at: float) -> bool:
     """Tell whether a rank logged an error of its own, or a device failed, until `at`."""
-    return any(
-        event.at <= at
-        and (event.name == "gpu.fault"
-             or (event.name == "log.fault" and event.attributes.get("role") == "root"))
-        for event in own_events(window)
-    )  # fmt: skip
+    return any(event.at <= at for event in roots(window))
 
 
 def _stepped_after(window: JobWindow, rank: int, event: Event) -> bool:

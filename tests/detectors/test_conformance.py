@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.detectors.troubled import (
+    ended_by_its_logs,
     ended_from_outside,
     hardware,
     laid_out,
@@ -47,6 +48,7 @@ def test_something_is_found_in_a_troubled_job(detector, long_jobs, diverging):
         moved_clock(),
         never_started(),
         ended_from_outside(),
+        ended_by_its_logs(),
         scraped_only(),
     )
     assert any(

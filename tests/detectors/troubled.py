@@ -88,6 +88,16 @@ def ended_from_outside() -> JobWindow:
     return sketch(own, hosts=4, now=now, host_last_received=received, events=ends)
 
 
+def ended_by_its_logs() -> JobWindow:
+    """Return a job one of whose ranks logged an error, and the others that it was gone."""
+    lines = [Event("log.fault", START + 60.2, {"rank": 3, "role": "root"}, Resource("host-1", "a"))]
+    lines += [
+        Event("log.fault", START + 60.6, {"rank": rank, "role": "cascade"}, Resource("host-0", "a"))
+        for rank in (0, 1, 5, 6, 7)
+    ]
+    return sketch(np.full((8, 60), 0.8), hosts=4, now=START + 70, events=lines)
+
+
 def moved_clock() -> JobWindow:
     """Return a job on one of whose hosts the clock is moved ahead."""
     window = sketch(np.full((8, 80), 0.8), hosts=4)

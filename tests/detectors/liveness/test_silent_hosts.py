@@ -287,3 +287,25 @@ def test_in_what_may_be_a_pause_as_before_only_waiting_ranks_show_that_a_host_is
         held_baselines=held,
     )
     assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
+
+
+@pytest.mark.parametrize(
+    ("host", "at", "named"),
+    [
+        pytest.param("host-0", 104.9, [], id="elsewhere, before the silence"),
+        pytest.param("host-1", 104.9, ["host-1"], id="on the silent host"),
+        pytest.param("host-0", 90.0, ["host-1"], id="while steps went on"),
+        pytest.param("host-0", 110.0, ["host-1"], id="after the silence began"),
+    ],
+)
+def test_silence_after_a_device_elsewhere_failed_may_be_the_agent_s(
+    evaluated, event, host, at, named
+):
+    fault = event("gpu.fault", at, host=host)
+    assert named == [f.entity.id for f in evaluated(0.5, 15.0, events=[fault])]
+
+
+def test_after_a_minute_it_is_the_host_s_whatever_failed_elsewhere(evaluated, event):
+    fault = event("gpu.fault", 57.0, host="host-0")
+    (finding,) = evaluated(0.5, 62.0, events=[fault])
+    assert "host-1" == finding.entity.id

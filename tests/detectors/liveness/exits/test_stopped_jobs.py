@@ -123,3 +123,9 @@ def test_a_job_of_one_host_that_the_scheduler_evicts_is_no_stop(evaluated, exite
     assert "job.crashed" == evaluated(evicted, *ends)[0].kind
     preempted = event("scheduler.event", 55, reason="Preempted", text="by a higher priority")
     assert [] == evaluated(preempted, *ends)
+
+
+def test_the_scheduler_s_word_in_a_log_is_a_wish_and_no_error(evaluated, exited, event):
+    said = event("log.fault", 58, rank=0, role="root", signature="slurm.preempted")
+    killed = [exited(rank, 60.0, **KILL) for rank in range(4)]
+    assert ["rank.root_log"] == [finding.kind for finding in evaluated(said, *killed)]

@@ -1,0 +1,152 @@
+"""Crashes of which only the logs tell: nobody saw how the processes ended."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ...vocabulary.samples import Event
+from ..contract import Detector
+from ..findings import report
+from ..tenants import own_logs
+from ..window import JobWindow
+from . import stops
+from .stops import rank_of
+
+SILENT_SECONDS = 10.0
+"""Ranks that sent nothing for so long, and three intervals of their hosts, are gone."""
+
+
+class LoggedCrashes(Detector):
+    """Tell a crash from an error that one rank logs, and its peers' lines that it was gone.
+
+    Where agents may not watch processes, or nothing is their parent, no exit is reported. A rank
+    that dies of an error logs that; its peers, cut off in a collective, log that a connection was
+    closed. Both together, and no step that began after the error, are a crash: at once where most
+    of the peers say so, else when all ranks have been silent while hosts still report. The rank
+    whose error came first ended first. Errors that steps follow were survived.
+
+    Where exits are reported they say more, and this says nothing. Neither does it where ranks said
+    that they leave, a scheduler said that it stops the job, or a collective had timed out before
+    the error: what follows is the end of those, or the stall is the trouble.
+
+    Parameters
+    ----------
+    most : share of the other ranks whose logs must say that a peer is gone, to believe it at once.
+    together : seconds within which errors of two ranks have no order, by the clocks of hosts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankscope.detectors.sketch import START, sketch
+    >>> def line(rank, at, role):
+    ...     return Event("log.fault", START + at, {"rank": rank, "role": role, "signature": "x"})
+    >>> cut = [line(rank, 60.5, "cascade") for rank in (0, 1, 3)]
+    >>> window = sketch(np.full((4, 60), 0.8), events=[line(2, 60.1, "root"), *cut],
+    ...                 now=START + 65.0)
+    >>> for finding in LoggedCrashes().evaluate(window):
+    ...     print(finding.text, round(finding.onset[0] - START, 1))
+    4 of 4 ranks logged an error and no step followed 60.1
+    rank 2 logged an error first, its peers then that it was gone 60.1
+
+    Fails where no rank logs an error of its own (killed by a signal), or its peers log
+    nothing, as in a job of one rank: such errors also come at the end of jobs that are done.
+
+    Reference: roles of log lines, facts 2.5.
+    """
+
+    name = "logged_crashes"
+    kinds = ("job.crashed", "rank.first_exit")
+
+    def __init__(self, *, most: float = 0.5, together: float = 1.5) -> None:
+        self.most = most
+        self.together = together
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return the symptom and the rank that ended first, or nothing."""
+        roots, cut = self._lines(window)
+        if not cut or window.now < self._due(window, roots, cut):
+            return []
+        first = roots[0]
+        rank = rank_of(first)
+        row = None if rank is None else window.row_of(rank)
+        if row is None:
+            return []
+        ranks = sorted({one for event in (*roots, *cut) if (one := rank_of(event)) is not None})
+        seen = (first.at, max(event.at for event in cut))
+        others = {rank_of(e) for e in roots if e.at <= first.at + self.together} - {rank}
+        return [
+            report(
+                window,
+                self.name,
+                "job.crashed",
+                window.entity,
+                onset=first.at,
+                seen=seen,
+                magnitude=float(len(ranks)),
+                score=3.0,
+                signal="log.fault",
+                observed=float(len(ranks)),
+                expected=0.0,
+                text=f"{len(ranks)} of {window.world_size} ranks logged an error "
+                "and no step followed",
+                ranks=ranks,
+            ),
+            report(
+                window,
+                self.name,
+                "rank.first_exit",
+                window.rank_entity(row),
+                onset=first.at,
+                seen=seen,
+                score=1.5 if others else 3.0,
+                signal="log.fault",
+                observed=str(first.attributes.get("signature", "")),
+                text=f"rank {rank} logged an error first, its peers then that it was gone",
+            ),
+        ]
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return when lines that are there now have been followed by nothing for long enough."""
+        roots, cut = self._lines(window)
+        due = self._due(window, roots, cut) if cut else np.inf
+        return due if due > window.now else np.inf
+
+    def _due(self, window: JobWindow, roots: Sequence[Event], cut: Sequence[Event]) -> float:
+        """Return when these lines are a crash, should nothing else come in."""
+        said = roots[0].at + stops.HOLD_SECONDS
+        gone = {rank_of(event) for event in (*roots, *cut)} - {rank_of(roots[0])}
+        if len(gone) >= self.most * max(window.world_size - 1, 1):
+            return said
+        known = window.host_interval[np.isfinite(window.host_interval)]
+        silence = max(SILENT_SECONDS, 3 * float(np.max(known, initial=0.0)))
+        # Ranks are silent for as long as hosts are received meanwhile: else it is the data's end.
+        heard = np.max(window.host_last_received) - np.max(window.last_received)
+        return max(said, window.now + float(silence - heard))
+
+    def _lines(self, window: JobWindow) -> tuple[list[Event], list[Event]]:
+        """Return errors that no step followed, and what others logged of it since, oldest first."""
+        if stops.exits_of(window):
+            return [], []
+        last, usual = window.features.pace
+        since = last - usual if np.isfinite(last) else -np.inf
+        roots = sorted(
+            (
+                e
+                for e in stops.roots(window)
+                if rank_of(e) is not None and e.at > since and e.name == "log.fault"
+            ),
+            key=lambda event: event.at,
+        )
+        before = min((*stops.wishes(window), *stops.timed_out(window)), default=np.inf)
+        if not roots or before <= roots[0].at + stops.POLLED_SECONDS:
+            return [], []
+        cut = [
+            event
+            for event in own_logs(window)
+            if event.attributes.get("role") == "cascade"
+            and rank_of(event) not in (None, rank_of(roots[0]))
+            and event.at > roots[0].at - stops.POLLED_SECONDS
+            and not stops.is_time_out(event)
+        ]
+        return roots, cut
