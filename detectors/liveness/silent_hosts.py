@@ -15,6 +15,9 @@ from .stall_signs import AGE
 STOPPED_SECONDS = 10.0
 """A host that reports on for so long after the last step is not why there was no other."""
 
+LATE_SECONDS = 2.0
+"""A report may come so much later than its interval says."""
+
 
 class SilentHosts(Detector):
     """Report a host of the job that has sent nothing for long while another host still reports.
@@ -178,10 +181,10 @@ class SilentHosts(Detector):
         # a step (its agent has no probe, or the job was resized without it) only time is compared.
         until = np.flatnonzero(mine.any(axis=0))[-1] if mine.any() else -1
         later = np.flatnonzero(others.any(axis=0)) > until
-        # What ended before the host's next report was due proves nothing either.
+        # Neither does a step prove anything that began before the host's next report was due.
         due = float(window.host_last_received[host] + np.nan_to_num(window.host_interval[host]))
         newest = _newest(window.steps.at[window.host_of != host])
-        return bool(later.sum() > 2) and newest > due + self.overdue * usual
+        return bool(later.sum() > 2) and newest > due + usual + min(usual, LATE_SECONDS)
 
 
 def _newest(ends: Floats) -> float:

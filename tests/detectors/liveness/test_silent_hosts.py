@@ -151,6 +151,23 @@ def test_the_step_in_flight_may_still_end_without_the_silent_host(steady):
     assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
 
 
+def test_a_long_step_that_began_after_the_next_report_was_due_proves_a_host_alive(steady):
+    """Steps of six seconds: three ended since the host fell silent, the last after 16 s."""
+
+    def evaluate(silent_since):
+        received = np.array([START + 375, START + silent_since])
+        window = sketch(
+            steady(seconds=5.8), now=START + 375, host_last_received=received,
+            host_interval=np.full(2, 7.0),
+        )  # fmt: skip
+        window.steps.at[2:, 56:] = np.nan
+        assert 360 == pytest.approx(float(np.nanmax(window.steps.at)) - START, abs=3)
+        return [f.entity.id for f in SilentHosts().evaluate(window)]
+
+    assert [] == evaluate(344.0)
+    assert ["host-1"] == evaluate(349.0)
+
+
 def test_a_host_that_never_reported_a_step_is_not_missed_while_others_step_on(steady):
     """A job that was resized does without it; the agent of another may be away."""
     window = sketch(steady(), host_last_received=np.array([START + 60.0, START + 30.0]))
