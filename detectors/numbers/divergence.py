@@ -108,7 +108,7 @@ class Divergence(Detector):
         high = loss.cut(first, len(loss))
         start = float(np.median(loss.value[: BLOCK // 2]))
         learnt = start > low + SIGMAS * sigma and first >= place
-        lost = learnt and _climbing(high, start + limit, sigma)
+        lost = learnt and climbing(high.value, SIGMAS * sigma, above=start + limit)
         lasts = lost or (lasting(high) and len(loss) >= FEWEST)
         if not odd[first] or not lasts or _falling(high.value - low):
             return []
@@ -153,12 +153,12 @@ def _falling(rise: Floats) -> bool:
     return bool(level[-1] < 0.7 * level.max())
 
 
-def _climbing(high: Curve, start: float, sigma: float) -> bool:
-    """Tell whether points that stand high climb all the while, by now above a level."""
+def climbing(high: Floats, least: float, *, above: float = -np.inf) -> bool:
+    """Tell whether high points climb all the while: each third of them by `least`, to `above`."""
     if len(high) < CLIMBING:
         return False
-    thirds = [float(np.median(part)) for part in np.array_split(high.value, 3)]
-    return thirds[-1] > start and bool((np.diff(thirds) > SIGMAS * sigma).all())
+    thirds = [float(np.median(part)) for part in np.array_split(high, 3)]
+    return thirds[-1] > above and bool((np.diff(thirds) > least).all())
 
 
 def _other_data(loss: Curve, first: int, low: float, limit: float, norm: Curve) -> bool:

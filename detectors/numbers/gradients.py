@@ -10,7 +10,7 @@ from ..contract import Detector
 from ..curves import Curve
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
-from .divergence import POINTS, lasting
+from .divergence import CLIMBING, POINTS, climbing, lasting
 
 FEWEST, FEWEST_TO_FALL = 48, 32
 """Points without which no norm is usual: a large one is sooner an odd batch than a small one."""
@@ -44,7 +44,7 @@ class GradientExplosion(Detector):
     falls back step by step belongs to a jump of the loss that training recovers from. One that
     climbs slowly takes what is usual along: where it had stood still for 24 points before, it
     stands against the lowest median of 16 of the past 256 points, by `climbs` and for as long as a
-    divergence has to last.
+    divergence has to last; by `least`, for 16 points that climb all the while.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class GradientExplosion(Detector):
     >>> rise.text
     'the gradient norm is 54.6 since step 150, usually 0.988'
 
-    Fails where the norm is reported after clipping, and in the first 48 points. Cannot see which
+    Fails where the norm is reported after clipping, and in the first 40 points. Cannot see which
     layer it comes from: no layer reports.
 
     References: Pascanu et al. (ICML'13); facts on training signals.
@@ -81,13 +81,13 @@ class GradientExplosion(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding while the norm is that large."""
         norm = window.features.whole_gradient
-        if len(norm) < FEWEST:
-            return []
         return self._jumped(window, norm) or self._climbed(window, norm)
 
     def _climbed(self, window: JobWindow, norm: Curve) -> list[Finding]:
         """Return that the norm has climbed, slowly, from where it stood still."""
         past = norm.last(USUAL)
+        if len(past) < STILL + CLIMBING:
+            return []
         size = _size(past.value)
         now = float(np.median(size[-POINTS:]))
         if not now - float(size.min()) > np.log(self.climbs):
@@ -98,19 +98,21 @@ class GradientExplosion(Detector):
         if not now - low > max(np.log(self.climbs), SIGMAS * sigma):
             return []
         # The growth of a warm-up has its lowest level at its start, and stood still nowhere.
-        still = size[: place + LEVEL]
-        if len(still) < STILL or not float(np.median(still[:LEVEL])) > low - 2 * sigma:
+        if place + LEVEL < STILL and _knee(size) < LEVEL:
             return []
         odd: Flags = size > low + (now - low) / 4
         odd[: place + LEVEL] = False
         first = onsets.newest_run(odd)
         high = past.cut(first, len(past))
-        if not odd[first] or not lasting(high) or _falling_back(size[first:], sigma):
+        steadily = now - low > np.log(self.least) and climbing(size[first:], sigma)
+        if not odd[first] or not (steadily or lasting(high)) or _falling_back(size[first:], sigma):
             return []
         return [_finding(window, self, past, first, (now, low), 1.5)]
 
     def _jumped(self, window: JobWindow, norm: Curve) -> list[Finding]:
         """Return that the norm has left what is usual within a few points."""
+        if len(norm) < FEWEST:
+            return []
         size = _size(norm.value)
         usual = float(np.median(size[-USUAL:]))
         limit = max(np.log(self.least), SIGMAS * curves.noise(size[-USUAL:]))
@@ -137,8 +139,8 @@ class GradientVanishing(Detector):
     The median of the newest eight points against that of all points since the attempt began
     (thinned, so that a slow decay does not take its own measure along), in logarithms and beyond
     eight standard deviations, for as long as a divergence has to last, or for eight points that
-    take two minutes. Where the loss has fallen
-    by as much as it could (to a fifth), small gradients are what success looks like.
+    take two minutes. Where the loss has fallen by as much as it could (to a fifth), small gradients
+    are what success looks like.
 
     Parameters
     ----------
@@ -196,6 +198,15 @@ class GradientVanishing(Detector):
             return False
         start = float(np.median(before[: max(len(before) // 4, 1)]))
         return float(np.median(loss.value[-8:])) < self.solved * start
+
+
+def _knee(size: Floats) -> int:
+    """Return the place up to which a level fits best, and a line that rises from it thereafter."""
+    x = np.arange(len(size))
+    rise = np.maximum(x - x[:-2, None], 0.0)
+    rise -= rise.mean(axis=1, keepdims=True)
+    gain = (rise @ size) / np.sqrt((rise**2).sum(axis=1))
+    return int(np.argmax(gain))
 
 
 def _falling_back(size: Floats, sigma: float) -> bool:

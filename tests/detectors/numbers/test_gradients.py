@@ -35,6 +35,17 @@ def test_a_norm_that_climbs_slowly_from_where_it_stood_still_explodes(reported, 
     assert 1 <= rise.score < 2
 
 
+def test_a_norm_that_climbs_all_the_while_explodes_before_it_has_lasted(reported, norms):
+    """Of a job with long steps there are no fifty points."""
+    norm = norms(48, 0.12)
+    norm[26:] *= np.exp(0.15 * np.arange(22))
+    (rise,) = GradientExplosion().evaluate(reported(norm, plane=NORM))
+    assert rise.magnitude > 5
+    stays = norms(48, 0.12)
+    stays[26:] *= 8
+    assert [] == list(GradientExplosion().evaluate(reported(stays, plane=NORM)))
+
+
 def test_one_large_norm_and_the_growth_of_warm_up_are_no_explosion(reported, norms):
     norm = norms(200)
     norm[199] *= 100
