@@ -6,7 +6,9 @@ devices that idle; and for an incident that names the true cause and entity: a l
 fill the memory is worth knowing and pages nobody), is about the faulty job, is first reported
 at such a severity between the onset and the end of the fault plus a grace, and opens no earlier
 than the onset less a tolerance.
-(One that was info before the onset and rose after it has taken the fault in: it may open earlier.)
+(One that was info before the onset and rose after it has taken the fault in: it may open earlier.
+So may one that names the true cause and entity, by a quarter of the time that it took to find: when
+a slow change in noise began is known no better.)
 The first one to be reported is the answer; further matching ones are duplicates. Every other
 incident above info is false. A case without a fault has no match: all of them are false.
 """
@@ -23,6 +25,9 @@ TOLERANCE_SECONDS = 10.0
 TOLERANCE_STEPS = 2.0
 """How far before the onset an incident may open: onsets are estimates, by whole steps and at the
 clock of a host. The larger of the two counts."""
+
+TOLERANCE_SHARE = 0.25
+"""The same for an incident that names the true cause and entity, as a share of its delay."""
 
 GRACE_SECONDS = 60.0
 GRACE_STEPS = 3.0
@@ -85,7 +90,8 @@ def info_counts(fault: str) -> bool:
 
 def _matches(row: Seen, truth: Truth, step_seconds: float) -> bool:
     at = _counts_at(row, truth)
-    tolerance = max(TOLERANCE_SECONDS, TOLERANCE_STEPS * step_seconds)
+    slow = TOLERANCE_SHARE * (row.detected_at - truth.onset) if _named(row, truth) else 0.0
+    tolerance = max(TOLERANCE_SECONDS, TOLERANCE_STEPS * step_seconds, slow)
     grace = max(GRACE_SECONDS, GRACE_STEPS * step_seconds)
     return (
         at < float("inf")

@@ -42,6 +42,17 @@ def test_an_incident_may_open_a_little_early(incident, truth, early, step, found
     assert found == (made.found is not None)
 
 
+@pytest.mark.parametrize(("early", "fault", "found"), [(49.0, "gpu.slow", True),
+                                                       (51.0, "gpu.slow", False),
+                                                       (49.0, "host.lost", False)])  # fmt: skip
+def test_what_took_long_to_find_and_is_named_right_may_open_earlier(
+    incident, truth, early, fault, found
+):
+    """By a quarter of the delay: when a slow change in noise began is known no better."""
+    late = incident(200.0, GPU, opened_at=ONSET - early, fault=fault)
+    assert found == (outcome(truth(), [late], step_seconds=1.0).found is not None)
+
+
 @pytest.mark.parametrize(("at", "step", "found"), [(159.0, 1.0, True), (161.0, 1.0, False),
                                                    (161.0, 30.0, True)])  # fmt: skip
 def test_a_fault_that_ended_may_be_found_a_little_late(incident, truth, at, step, found):
