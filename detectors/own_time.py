@@ -215,6 +215,12 @@ def middle(values: Floats | Ints) -> float:
     return float(ordered[half] if count % 2 else (ordered[half - 1] + ordered[half]) / 2)
 
 
+def spread(values: Floats) -> float:
+    """Return how far values stray, robustly: the scaled median distance from the median."""
+    valid = values[np.isfinite(values)]
+    return 1.4826 * float(np.median(np.abs(valid - np.median(valid)))) if len(valid) else 0.0
+
+
 def highest(values: Floats, axis: int) -> Floats:
     """Return the maximum over an axis, NaN (and no warning) where everything is NaN."""
     valid = np.isfinite(values)

@@ -19,8 +19,9 @@ _LONG, _VALUES = 8, 100
 """Steps that suffice at least where they take long, and values of all ranks in them."""
 
 
-CERTAIN = 3.0
-"""Standard errors by which it must have become worse: lengths are drawn anew for each batch."""
+CERTAIN = 5.0
+"""Standard errors by which the ranks' tokens must lie farther apart than before. Many, as they are
+taken of few steps and asked for again and again."""
 
 FOLLOWS = 0.7
 """Correlation of the durations of steps with the tokens of the longest rank, at least."""
@@ -28,14 +29,10 @@ FOLLOWS = 0.7
 
 @dataclass(frozen=True, slots=True)
 class _Spread:
-    """What uneven tokens cost: share of a step, tokens of the longest rank over the mean.
-
-    error: the standard error of the share.
-    """
+    """What uneven tokens cost: share of a step, tokens of the longest rank over the mean."""
 
     lost: float
     longest: float
-    error: float
 
 
 class SequenceLength(Detector):
@@ -110,8 +107,6 @@ class SequenceLength(Detector):
         worse = now.lost - (habit.lost if habit is not None else now.lost)
         if habit is None and len(steps.index) >= parts.WARM_UP + count + fewest:
             worse = now.lost  # tokens explained nothing before
-        if habit is not None and worse < CERTAIN * float(np.hypot(now.error, habit.error)):
-            worse = 0.0  # so few steps differ by as much
         worse = min(worse, now.lost * _newly_uneven(early, recent))
         if worse < self.more and now.lost < self.from_start:
             return []
@@ -143,15 +138,19 @@ def _newly_uneven(early: Steps, recent: Steps) -> float:
     """Return the share of what the longest rank has beyond the mean that it had not before.
 
     0 where tokens are as uneven as ever, or nobody knows how uneven they were: a token that costs
-    more than before (a host without CPU time, another kernel) is no matter of lengths.
+    more than before (a host without CPU time, another kernel) is no matter of lengths. Whether they
+    are is told by all ranks: the longest one of a few steps may be much longer by chance.
     """
-    before, now = (most[np.isfinite(most)] for most in (_uneven(early), _uneven(recent)))
+    before, now = _apart(early), _apart(recent)
     if min(len(before), len(now)) < parts.FEWEST:
         return 0.0
-    usual, newest = own_time.middle(before), own_time.middle(now)
-    if newest - usual <= CERTAIN * float(np.hypot(_error(now), _error(before))):
+    error = math.sqrt(float(before.var(ddof=1)) / len(before) + float(now.var(ddof=1)) / len(now))
+    if float(now.mean() - before.mean()) <= CERTAIN * error:
         return 0.0
-    return (newest - usual) / (newest - 1)
+    usual, newest = (
+        own_time.middle(most[np.isfinite(most)]) for most in (_uneven(early), _uneven(recent))
+    )
+    return max(newest - usual, 0.0) / (newest - 1)
 
 
 def _since(steps: Steps, recent: Steps) -> Steps:
@@ -200,7 +199,7 @@ def _spread(steps: Steps, own: Floats) -> _Spread | None:
     longest = own_time.highest(np.where(known, predicted, np.nan), axis=0)[columns]
     beyond = (longest - mean) / step
     longest_rank = float(np.median(_uneven(steps)[columns]))
-    return _Spread(float(np.median(beyond)), longest_rank, _error(beyond))
+    return _Spread(float(np.median(beyond)), longest_rank)
 
 
 def _by_steps(steps: Steps, own: Floats) -> _Spread | None:
@@ -223,13 +222,17 @@ def _by_steps(steps: Steps, own: Floats) -> _Spread | None:
         return None
     step = float(np.median(duration))
     beyond = float(x @ y) / width * (longest - mean) / step
-    return _Spread(float(np.median(beyond)), float(np.median(longest / mean)), _error(beyond))
+    return _Spread(float(np.median(beyond)), float(np.median(longest / mean)))
 
 
-def _error(values: Floats) -> float:
-    """Return the standard error of the median of some values."""
-    away = float(np.median(np.abs(values - np.median(values))))
-    return 1.2533 * 1.4826 * away / math.sqrt(len(values))
+def _apart(steps: Steps) -> Floats:
+    """Return [steps], the standard deviation of the ranks' tokens over their mean."""
+    tokens = _tokens(steps)
+    known = np.isfinite(tokens)
+    mean = _mean(tokens, known)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        apart: Floats = np.sqrt(_mean((tokens - mean) ** 2, known)) / mean
+    return apart[known.any(axis=0) & (mean > 0)]
 
 
 def _uneven(steps: Steps) -> Floats:

@@ -129,12 +129,6 @@ def median_of_others(seen: Floats) -> Floats:
     return others
 
 
-def spread(values: Floats) -> float:
-    """Return how far values stray, robustly: the scaled median distance from the median."""
-    valid = values[np.isfinite(values)]
-    return 1.4826 * float(np.median(np.abs(valid - np.median(valid)))) if len(valid) else 0.0
-
-
 def since(readings: Readings, row: int, odd_from: float, *, below: bool = False) -> float:
     """Return when a row's values began to be odd (>= or, with `below`, <= `odd_from`) up to now.
 

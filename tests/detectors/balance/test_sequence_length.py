@@ -52,6 +52,20 @@ def test_steps_too_few_for_a_warning_are_dated_to_where_they_became_uneven(evalu
     assert found.onset[0] - always.onset[0] == pytest.approx(12 * 12.0, rel=0.2)
 
 
+def test_a_few_steps_that_happen_to_differ_alike_are_no_change():
+    """Eight long steps may lie close together, and above those before: lengths are drawn anew."""
+    warned = []
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        tokens = 4000 * random.lognormal(0.0, 0.2, (32, 48))
+        own = tokens / 250 * random.normal(1, 0.006, tokens.shape)
+        for count in range(20, 49):
+            window = sketch(own[:, :count], planes={TOKENS: tokens[:, :count]})
+            warned += [(seed, count) for found in SequenceLength().evaluate(window)
+                       if found.score > 1]  # fmt: skip
+    assert [] == warned
+
+
 def test_it_began_with_the_first_uneven_step(evaluated):
     early, late = evaluated(since=150, count=210)[0], evaluated(since=150, count=290)[0]
     assert early.onset == pytest.approx(late.onset, abs=3.0)
