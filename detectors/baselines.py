@@ -88,7 +88,7 @@ def pace_of(duration: Floats, size: int) -> Pace:
         float(np.interp(share * last, np.arange(last + 1), blocks))
         for share in (0.05, 0.15, 0.3, 0.95)
     )
-    spread = 1.4826 * own_time.middle(np.abs(duration - own_time.middle(duration)))
+    spread = own_time.spread(duration)
     return Pace(healthy, (upper - fast) / 1.12, spread, drift=(slow - fast) / 3.29)
 
 
@@ -209,9 +209,7 @@ class Baselines:
         # By how much ranks usually differ: of the faster half, so that the slow do not hide.
         valid = np.sort(usual[known])
         valid = valid[: (len(valid) + 1) // 2]
-        spread = 0.0
-        if len(valid):
-            spread = 1.4826 * float(np.median(np.abs(valid - np.median(valid))))
+        spread = own_time.spread(valid)
         known &= np.nan_to_num(usual, nan=np.inf) <= 1 + max(MOST_HABIT, SIGMAS * spread)
         self.known = known
         self.habit = np.where(known, np.clip(usual, 0.8, 1.25), 1.0)

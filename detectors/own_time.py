@@ -218,7 +218,7 @@ def middle(values: Floats | Ints) -> float:
 def spread(values: Floats) -> float:
     """Return how far values stray, robustly: the scaled median distance from the median."""
     valid = values[np.isfinite(values)]
-    return 1.4826 * float(np.median(np.abs(valid - np.median(valid)))) if len(valid) else 0.0
+    return 1.4826 * middle(np.abs(valid - middle(valid))) if len(valid) else 0.0
 
 
 def highest(values: Floats, axis: int) -> Floats:

@@ -223,7 +223,7 @@ def _noise(part: Floats, seconds: Floats, peers: Floats, count: int) -> float:
     spread = np.sqrt(recent.var(axis=1) / max(count, 1))
     beyond = np.sort((seconds - peers)[np.isfinite(seconds - peers)])
     half = beyond[: max((len(beyond) + 1) // 2, 1)]
-    between = 1.4826 * float(np.median(np.abs(half - np.median(half)))) if len(half) else 0.0
+    between = own_time.spread(half)
     within = float(np.median(spread)) if len(spread) else 0.0
     return float(np.hypot(within, between))
 

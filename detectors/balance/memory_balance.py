@@ -84,7 +84,7 @@ class MemoryBalance(Detector):
                 if len(rows) < FEWEST:
                     continue
                 middle = float(np.median(seen[rows]))
-                spread = 1.4826 * float(np.median(np.abs(seen[rows] - middle)))
+                spread = own_time.spread(seen[rows])
                 device = not metric.startswith("process.")
                 against = np.where(device & (limit[rows] > 0), limit[rows], middle)
                 excess = seen[rows] - middle

@@ -150,7 +150,7 @@ class PeerValues(Detector):
         distance = (peers.finite(plane[rows][:, newest]) - level) / noise
         recent = own_time.median(distance, axis=1)
         recent = np.where(np.isfinite(distance).sum(axis=1) >= NEWEST // 2, recent, 0.0)
-        between = 1.4826 * float(np.median(np.abs(recent - np.median(recent))))
+        between = own_time.spread(recent)
         least = max(self.sigmas * 1.2533 / np.sqrt(NEWEST), 6 * between)
         least = max(least, least_share * abs(middle) / noise)
         found = []

@@ -213,7 +213,7 @@ def _distance(excess: Floats, error: Floats, scale: Scale, *, half: bool) -> Flo
     valid = valid[: max(len(valid) // 2, 1)] if half else valid
     centre = float(np.median(valid)) if len(valid) else 0.0
     middle = max(centre, 0.0) if half else centre  # the lower half of noise is below what is usual
-    spread = 1.4826 * float(np.median(np.abs(valid - centre))) if len(valid) else 0.0
+    spread = own_time.spread(valid)
     distance: Floats = (excess - middle) / np.sqrt(error**2 + spread**2 + scale.certainty**2)
     return distance
 

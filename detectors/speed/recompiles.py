@@ -95,7 +95,7 @@ class Recompiles(Detector):
         if len(valid) < FEWEST_STEPS:
             return []
         step = own_time.middle(valid)
-        noise = 1.4826 * own_time.middle(np.abs(valid - step))
+        noise = own_time.spread(valid)
         with np.errstate(invalid="ignore"):
             together = max(TIMES_TOGETHER * step, step + SIGMAS * noise)
             long = duration > min(together, self.times * step)
