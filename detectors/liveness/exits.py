@@ -11,7 +11,7 @@ from ..findings import report
 from ..tenants import own_events
 from ..window import JobWindow
 from . import stops
-from .stops import code_of, rank_of
+from .stops import code_of, is_root, rank_of
 
 ENDS = "log.ends_without_error"
 """Signature that stands for the log of a rank which says nothing of an end."""
@@ -85,7 +85,7 @@ class Exits(Detector):
             and event.attributes.get("role") == "cascade"
             and (rank := rank_of(event)) is not None
         }
-        root = {rank_of(event) for event in window.events if _is_root(event)}
+        root = {rank_of(event) for event in window.events if is_root(event)}
         suspects = [event for event in exits if rank_of(event) not in cascade - root] or exits
         earliest = min(event.at for event in suspects)
         together = [event for event in suspects if event.at <= earliest + self.together]
@@ -100,21 +100,15 @@ class Exits(Detector):
         onset = (min(event.at for event in exits), first.at)
         together_all = outcome == "together"
         findings.append(
-            report(
+            crashed(
                 window,
                 self.name,
-                "job.crashed",
-                window.entity,
+                ended,
+                "ended together, as stopped" if together_all else "ended abnormally",
                 onset=(min(onset), max(onset)),
                 seen=(exits[0].at, exits[-1].at),
-                magnitude=float(len(ended)),
                 score=1.0 if together_all else 3.0,
                 signal="process.exit",
-                observed=float(len(ended)),
-                expected=0.0,
-                text=f"{len(ended)} of {window.world_size} ranks "
-                + ("ended together, as stopped" if together_all else "ended abnormally"),
-                ranks=ended,
             )
         )
         row = window.row_of(rank_of(first) or 0)
@@ -168,7 +162,7 @@ class Exits(Detector):
         findings: dict[int, Finding] = {}
         for event in own_events(window):
             rank = rank_of(event)
-            if not _is_root(event) or rank is None or rank in findings:
+            if not is_root(event) or rank is None or rank in findings:
                 continue
             row = window.row_of(rank)
             if row is None:
@@ -217,6 +211,35 @@ class Exits(Detector):
         return findings
 
 
+def crashed(
+    window: JobWindow,
+    detector: str,
+    ranks: Sequence[int],
+    how: str,
+    *,
+    onset: float | tuple[float, float],
+    seen: tuple[float, float],
+    score: float,
+    signal: str,
+) -> Finding:
+    """Return the symptom that so many ranks of the job are gone; `how`: what is known of it."""
+    return report(
+        window,
+        detector,
+        "job.crashed",
+        window.entity,
+        onset=onset,
+        seen=seen,
+        magnitude=float(len(ranks)),
+        score=score,
+        signal=signal,
+        observed=float(len(ranks)),
+        expected=0.0,
+        text=f"{len(ranks)} of {window.world_size} ranks {how}",
+        ranks=ranks,
+    )
+
+
 def _unsaid(window: JobWindow) -> set[int | None]:
     """Return the ranks whose logs end without an error: of several nobody knows who was first."""
     return {
@@ -224,10 +247,6 @@ def _unsaid(window: JobWindow) -> set[int | None]:
         for event in window.events
         if event.name == "log.fault" and event.attributes.get("signature") == ENDS
     }
-
-
-def _is_root(event: Event) -> bool:
-    return event.name == "log.fault" and event.attributes.get("role") == "root"
 
 
 def _how(event: Event) -> str:

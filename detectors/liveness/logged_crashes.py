@@ -11,7 +11,8 @@ from ..findings import report
 from ..tenants import own_logs
 from ..window import JobWindow
 from . import stops
-from .stops import rank_of
+from .exits import crashed
+from .stops import is_root, rank_of
 
 SILENT_SECONDS = 10.0
 """Ranks that sent nothing for so long, and three intervals of their hosts, are gone."""
@@ -64,7 +65,7 @@ class LoggedCrashes(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom and the rank that ended first, or nothing."""
-        roots, cut = self._lines(window)
+        roots, cut = _lines(window)
         if not cut or window.now < self._due(window, roots, cut):
             return []
         first = roots[0]
@@ -76,21 +77,15 @@ class LoggedCrashes(Detector):
         seen = (first.at, max(event.at for event in cut))
         others = {rank_of(e) for e in roots if e.at <= first.at + self.together} - {rank}
         return [
-            report(
+            crashed(
                 window,
                 self.name,
-                "job.crashed",
-                window.entity,
+                ranks,
+                "logged an error and no step followed",
                 onset=first.at,
                 seen=seen,
-                magnitude=float(len(ranks)),
                 score=3.0,
                 signal="log.fault",
-                observed=float(len(ranks)),
-                expected=0.0,
-                text=f"{len(ranks)} of {window.world_size} ranks logged an error "
-                "and no step followed",
-                ranks=ranks,
             ),
             report(
                 window,
@@ -108,7 +103,7 @@ class LoggedCrashes(Detector):
 
     def next_due(self, window: JobWindow) -> float:
         """Return when lines that are there now have been followed by nothing for long enough."""
-        roots, cut = self._lines(window)
+        roots, cut = _lines(window)
         due = self._due(window, roots, cut) if cut else np.inf
         return due if due > window.now else np.inf
 
@@ -124,29 +119,28 @@ class LoggedCrashes(Detector):
         heard = np.max(window.host_last_received) - np.max(window.last_received)
         return max(said, window.now + float(silence - heard))
 
-    def _lines(self, window: JobWindow) -> tuple[list[Event], list[Event]]:
-        """Return errors that no step followed, and what others logged of it since, oldest first."""
-        if stops.exits_of(window):
-            return [], []
-        last, usual = window.features.pace
-        since = last - usual if np.isfinite(last) else -np.inf
-        roots = sorted(
-            (
-                e
-                for e in stops.roots(window)
-                if rank_of(e) is not None and e.at > since and e.name == "log.fault"
-            ),
-            key=lambda event: event.at,
-        )
-        before = min((*stops.wishes(window), *stops.timed_out(window)), default=np.inf)
-        if not roots or before <= roots[0].at + stops.POLLED_SECONDS:
-            return [], []
-        cut = [
-            event
-            for event in own_logs(window)
-            if event.attributes.get("role") == "cascade"
-            and rank_of(event) not in (None, rank_of(roots[0]))
-            and event.at > roots[0].at - stops.POLLED_SECONDS
-            and not stops.is_time_out(event)
-        ]
-        return roots, cut
+
+def _lines(window: JobWindow) -> tuple[list[Event], list[Event]]:
+    """Return errors that no step followed, and what others logged of it since, oldest first."""
+    return window.features.once(_lines, lambda: _found(window)) if window.events else ([], [])
+
+
+def _found(window: JobWindow) -> tuple[list[Event], list[Event]]:
+    last, usual = window.features.pace
+    since = last - usual if np.isfinite(last) else -np.inf
+    roots = [e for e in stops.roots(window) if is_root(e) and rank_of(e) is not None]
+    roots = sorted((e for e in roots if e.at > since), key=lambda event: event.at)
+    if not roots or stops.exits_of(window):
+        return [], []
+    before = min((*stops.wishes(window), *stops.timed_out(window)), default=np.inf)
+    if before <= roots[0].at + stops.POLLED_SECONDS:
+        return [], []
+    cut = [
+        event
+        for event in own_logs(window)
+        if event.attributes.get("role") == "cascade"
+        and rank_of(event) not in (None, rank_of(roots[0]))
+        and event.at > roots[0].at - stops.POLLED_SECONDS
+        and not stops.is_time_out(event)
+    ]
+    return roots, cut

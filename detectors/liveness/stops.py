@@ -65,6 +65,11 @@ def code_of(event: Event) -> int | None:
     return code
 
 
+def is_root(event: Event) -> bool:
+    """Tell whether a line of a log stands for an error of its own, and not for a peer's."""
+    return event.name == "log.fault" and event.attributes.get("role") == "root"
+
+
 def is_stop(event: Event) -> bool:
     """Tell whether a process ended in order, or by a signal that somebody sent it."""
     return code_of(event) in _STOPS
@@ -131,12 +136,7 @@ def roots(window: JobWindow) -> list[Event]:
     return [
         event
         for event in own_events(window)
-        if event.name == "gpu.fault"
-        or (
-            event.name == "log.fault"
-            and event.attributes.get("role") == "root"
-            and not _SAID.search(logged(event))
-        )
+        if event.name == "gpu.fault" or (is_root(event) and not _SAID.search(logged(event)))
     ]
 
 
