@@ -261,6 +261,18 @@ def noise(values: Floats) -> float:
     return 1.4826 * own_time.middle(np.abs(second)) / float(np.sqrt(6.0))
 
 
+def bends(x: Floats, values: Floats, places: Ints) -> Floats:
+    """Return [places], how well a level up to a place and a line from it on fit the values.
+
+    Correlations, but for a common factor: positive where the line rises with x, which is monotonic.
+    With -x it is a line up to the place, that falls with x, and a level from it on.
+    """
+    rise = np.maximum(x - x[places][:, None], 0.0)
+    rise -= rise.mean(axis=1, keepdims=True)
+    gain: Floats = rise @ (values - values.mean()) / np.sqrt((rise**2).sum(axis=1))
+    return gain
+
+
 def recent(memory: Curve, window: Curve) -> Curve:
     """Return the window's points after those of the memory that the window no longer holds."""
     if not len(window) or not len(memory) or memory.plane != window.plane:

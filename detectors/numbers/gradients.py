@@ -202,11 +202,8 @@ class GradientVanishing(Detector):
 
 def _knee(size: Floats) -> int:
     """Return the place up to which a level fits best, and a line that rises from it thereafter."""
-    x = np.arange(len(size))
-    rise = np.maximum(x - x[:-2, None], 0.0)
-    rise -= rise.mean(axis=1, keepdims=True)
-    gain = (rise @ size) / np.sqrt((rise**2).sum(axis=1))
-    return int(np.argmax(gain))
+    x = np.arange(float(len(size)))
+    return int(np.argmax(curves.bends(x, size, np.arange(len(size) - 2))))
 
 
 def _falling_back(size: Floats, sigma: float) -> bool:

@@ -122,10 +122,7 @@ def _stopped(loss: Curve) -> int:
     """Return the place after which a level without slope fits best, and a line up to it before."""
     x = np.log(loss.index + 1.0)
     places = np.unique(np.linspace(1, len(x) - 2, min(len(x) - 2, 128)).astype(np.int64))
-    rise = np.maximum(x[places][:, None] - x, 0.0)
-    rise -= rise.mean(axis=1, keepdims=True)
-    gain = (rise @ (loss.value - loss.value.mean())) ** 2 / (rise**2).sum(axis=1)
-    return int(places[np.argmax(gain)])
+    return int(places[np.argmax(curves.bends(-x, loss.value, places) ** 2)])
 
 
 def _line(index: Ints, value: Floats) -> tuple[float, float]:
