@@ -57,6 +57,11 @@ LEARN_EVERY = 5
 """Steps after which the healthy step time is learnt anew."""
 
 
+AROUND = 0.75
+"""Over the root of their number: the share of values on either side among which the true median
+lies, by one and a half standard errors."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """A job's healthy step time.
@@ -97,12 +102,17 @@ def pace_of_few(duration: Floats) -> Pace:
 
     The middle of them is healthy where a fault fills less than half. The noise comes from the mean
     deviation without the largest (a hiccup): of so few values the median deviation says little.
+    Where some steps hold pauses (a checkpoint every fifth), the median does not stray as far as
+    those are long, but as the values around it lie apart.
     """
     seconds = float(np.median(duration))
     away = np.sort(np.abs(duration - seconds))[:-1]
     # Around their own median few values lie closer than around the true one.
     spread = 1.2533 * float(away.mean()) * len(duration) / (len(duration) - 1)
-    return Pace(seconds, 1.2533 * spread / math.sqrt(len(duration)), spread)
+    wander = 1.2533 * spread / math.sqrt(len(duration))
+    beside = min(AROUND / math.sqrt(len(duration)), 0.5)
+    low, high = np.quantile(duration, (0.5 - beside, 0.5 + beside))
+    return Pace(seconds, min(wander, float(high - low) / 2), spread)
 
 
 class Baselines:

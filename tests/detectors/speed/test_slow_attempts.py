@@ -63,6 +63,26 @@ def test_ten_steps_of_uneven_batches_make_no_attempt_slow(restarted):
     assert 1 == len(SlowSteps().evaluate(even))
 
 
+def test_checkpoints_in_every_fifth_step_hide_no_slow_attempt():
+    """A median does not stray as far as a few pauses are long; where half of them are, it does."""
+
+    def found(every, grown):
+        own = [np.random.default_rng(7 + n).normal(15.0, 0.3, (4, 22)) for n in range(2)]
+        for one in own:
+            one[:, ::every] += 8.0
+        earlier, later = Baselines(), Baselines()
+        earlier.learn(sketch(own[0]).features)
+        later.before = earlier.pace
+        return SlowSteps().evaluate(
+            replace(sketch(own[1] * grown, attempt=1), held_baselines=later)
+        )
+
+    (finding,) = found(5, 1.15)
+    assert finding.magnitude == pytest.approx(1.15, abs=0.03)
+    assert [] == found(5, 1.0)
+    assert [] == found(2, 1.15)
+
+
 def test_an_attempt_as_slow_as_the_one_before_was_at_times_is_not_slow():
     """Steps of the attempt before took 1 s, and up to 1.05 s as its hosts grew busier."""
     earlier, later = Baselines(), Baselines()
