@@ -8,11 +8,9 @@ from ...vocabulary.findings import Finding
 from .. import durations, own_time
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events
 from ..window import Floats, JobWindow, Steps
+from .since_change import CHANGE, changes
 from .slow_steps import SlowSteps
-
-CHANGE = "change"
 
 
 class Regressions(Detector):
@@ -129,14 +127,10 @@ class Regressions(Detector):
         first, last = slow.onset[0] - self.before, slow.onset[1]
         if from_start:
             first = min(first, window.attempt_started_at - 600.0)
-        changes = [
-            event
-            for event in own_events(window)
-            if event.name == CHANGE and first <= event.at <= last
-        ]
-        if not changes:
+        made = [event for event in changes(window) if first <= event.at <= last]
+        if not made:
             return [self._restart(window, slow)] if from_start else []
-        change = changes[-1]
+        change = made[-1]
         words = [str(change.attributes.get(name, "")) for name in ("kind", "text")]
         what = ": ".join(word for word in words if word)
         return [

@@ -30,6 +30,7 @@ from .pace import (
     noise_of,
     onset_of,
 )
+from .since_change import slow_since_change
 
 LEAST_BLOCK = 4
 """So many steps make a block at least; of the past there are `blocks` of them."""
@@ -67,6 +68,8 @@ class SlowSteps(Detector):
     open the healthy time is the one learnt before it (baselines.py). Two episodes or more, gone
     and back, are one finding that stays between them. Where steps are slow from the first on, the
     healthy time of the attempt before is what they stand against: code changes at restarts.
+    Where a change of code, configuration, driver or image is reported, the steps after it stand
+    against those before it (since_change.py): 3 % are enough.
     Ranks that go together take the same time for a step, so that steps which one host has reported
     are a first word about all of them, which scores below 1.
     What grows by less than 8 % and little by little, or when the past is too short to show how far
@@ -141,6 +144,8 @@ class SlowSteps(Detector):
         found = self._recurring(duration, valid, ends, found) or found
         if found is None:
             found = self._by_attempt(window, duration, valid, ends)
+        if found is None:
+            found = slow_since_change(window, duration, ends, sigmas=self.sigmas)
         if found is None:
             found, ends = self._by_first_reports(window)
         return [] if found is None else [self._finding(window, found, ends)]

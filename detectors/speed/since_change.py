@@ -1,0 +1,64 @@
+"""Steps that take longer since a change: a moment to compare at is known, and need not be found."""
+
+import math
+
+import numpy as np
+
+from ...vocabulary.samples import Event
+from .. import own_time
+from ..baselines import FEW, FEW_WARM_UP, pace_of_few
+from ..tenants import own_events
+from ..window import Floats, JobWindow
+from .pace import AT_ONCE, CERTAINTY, SIDE_STEPS, Slow
+
+CHANGE = "change"
+
+LEAST = 1.03
+"""The smallest ratio: of one moment that is given, rather than of every moment."""
+
+FEWEST, MOST = 8, 100
+"""Steps on either side of a change, at least and at most."""
+
+
+def changes(window: JobWindow) -> list[Event]:
+    """Return the changes of code, configuration, driver or image on the job's hosts."""
+    return [event for event in own_events(window) if event.name == CHANGE]
+
+
+def slow_since_change(
+    window: JobWindow, duration: Floats, ends: Floats, *, sigmas: float
+) -> Slow | None:
+    """Return what the steps after the newest change show against those before it.
+
+    duration, ends: [steps], seconds and when each step ended. Where a search over all moments has
+    to ask for 5 % and many steps, one question about a moment that is given is answered by the
+    median of eight steps on either side. Growth that came little by little began before the change
+    or has nothing to do with it. The step that the change falls into belongs to neither side.
+    """
+    made = changes(window)
+    if not made:
+        return None
+    valid = np.flatnonzero(np.isfinite(duration) & np.isfinite(ends))
+    valid = valid[valid >= FEW_WARM_UP]
+    place = int(np.searchsorted(ends[valid], made[-1].at))
+    before = duration[valid[max(place - MOST, 0) : place]]
+    since = duration[valid[place + 1 :]][-MOST:]
+    if min(len(before), len(since)) < max(FEWEST, FEW):
+        return None
+    healthy, now = pace_of_few(before), pace_of_few(since)
+    grown = now.seconds - healthy.seconds
+    noise = math.hypot(healthy.wander, now.wander) + CERTAINTY * healthy.seconds
+    if now.seconds < LEAST * healthy.seconds or grown < sigmas * noise:
+        return None
+    limit = healthy.seconds + grown / 2
+    newest = since[len(since) // 2 :]
+    if own_time.middle(newest) < limit or (since > limit).mean() < 0.6:
+        return None
+    beside = own_time.middle(since[:SIDE_STEPS]) - own_time.middle(before[-SIDE_STEPS:])
+    if beside < AT_ONCE * grown:
+        return None
+    first = int(valid[place + 1])
+    return Slow(healthy.seconds, now.seconds, first, noise, LEAST, len(since))
+
+
+__all__ = ["CHANGE", "changes", "slow_since_change"]
