@@ -25,7 +25,9 @@ class LoggedCrashes(Detector):
     that dies of an error logs that; its peers, cut off in a collective, log that a connection was
     closed. Both together, and no step that began after the error, are a crash: at once where most
     of the peers say so, else when all ranks have been silent while hosts still report. The rank
-    whose error came first ended first. Errors that steps follow were survived.
+    whose error came first ended first. Errors that steps follow were survived. Before the first
+    step nobody is cut off: there it is a crash where most ranks log an error of their own (a
+    rendezvous that not all have reached) and all are silent from then on.
 
     Where exits are reported they say more, and this says nothing. Neither does it where ranks said
     that they leave, a scheduler said that it stops the job, or a collective had timed out before
@@ -66,7 +68,7 @@ class LoggedCrashes(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom and the rank that ended first, or nothing."""
         roots, cut = _lines(window)
-        if not cut or window.now < self._due(window, roots, cut):
+        if not roots or window.now < self._due(window, roots, cut):
             return []
         first = roots[0]
         rank = rank_of(first)
@@ -74,7 +76,7 @@ class LoggedCrashes(Detector):
         if row is None:
             return []
         ranks = sorted({one for event in (*roots, *cut) if (one := rank_of(event)) is not None})
-        seen = (first.at, max(event.at for event in cut))
+        seen = (first.at, max(event.at for event in (*roots, *cut)))
         others = {rank_of(e) for e in roots if e.at <= first.at + self.together} - {rank}
         return [
             crashed(
@@ -97,21 +99,25 @@ class LoggedCrashes(Detector):
                 score=1.5 if others else 3.0,
                 signal="log.fault",
                 observed=str(first.attributes.get("signature", "")),
-                text=f"rank {rank} logged an error first, its peers then that it was gone",
+                text=f"rank {rank} logged an error first"
+                + (", its peers then that it was gone" if cut else ""),
             ),
         ]
 
     def next_due(self, window: JobWindow) -> float:
         """Return when lines that are there now have been followed by nothing for long enough."""
         roots, cut = _lines(window)
-        due = self._due(window, roots, cut) if cut else np.inf
+        due = self._due(window, roots, cut) if roots else np.inf
         return due if due > window.now else np.inf
 
     def _due(self, window: JobWindow, roots: Sequence[Event], cut: Sequence[Event]) -> float:
         """Return when these lines are a crash, should nothing else come in."""
         said = roots[0].at + stops.HOLD_SECONDS
         gone = {rank_of(event) for event in (*roots, *cut)} - {rank_of(roots[0])}
-        if len(gone) >= self.most * max(window.world_size - 1, 1):
+        most = bool(gone) and len(gone) >= self.most * (window.world_size - 1)
+        if not cut and not (most and not stops.stepped(window)):
+            return np.inf
+        if cut and most:
             return said
         known = window.host_interval[np.isfinite(window.host_interval)]
         silence = max(SILENT_SECONDS, 3 * float(np.max(known, initial=0.0)))

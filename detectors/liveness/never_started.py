@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import activity, own_time
+from .. import activity
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
 from . import stops
+from .logged_crashes import LoggedCrashes
 from .stall_signs import AGE
 
 _PROMPT_SECONDS = 60.0
@@ -77,12 +78,13 @@ class NeverStarted(Detector):
         start = window.attempt_started_at
         if not np.isfinite(start):
             start = _init_since(window)
-        if not np.isfinite(start) or _stepped(window):
+        if not np.isfinite(start) or stops.stepped(window):
             return []
-        ended = [event for event in stops.exits_of(window) if stops.code_of(event) != 0]
+        ended = [event.at for event in stops.exits_of(window) if stops.code_of(event) != 0]
+        ended = ended or [crash.onset[0] for crash in LoggedCrashes().evaluate(window)]
         watched = max(start, window.attempt_reported_at)
         if ended:
-            return [self._ended(window, start, ended[0].at)] if watched - start < self.least else []
+            return [self._ended(window, start, ended[0])] if watched - start < self.least else []
         if not _steps_would_be_seen(window):
             return []
         waited = float(np.max(window.last_received, initial=-np.inf)) - watched
@@ -167,10 +169,6 @@ def _asleep(window: JobWindow, since: float) -> bool:
     cpu = window.of_ranks(activity.CPU).mean(since, np.inf)
     device = np.nan_to_num(window.of_ranks("hw.gpu.utilization").mean(since, np.inf))
     return bool((cpu < activity.IDLE).all() and (device < activity.IDLE).all())
-
-
-def _stepped(window: JobWindow) -> bool:
-    return bool(np.isfinite(own_time.step_ends(window.steps)).any())
 
 
 def _steps_would_be_seen(window: JobWindow) -> bool:

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ...vocabulary.samples import Event, Scalar
+from .. import own_time
 from ..tenants import logged, own_events, own_logs
 from ..window import JobWindow
 
@@ -107,6 +108,11 @@ def timed_out(window: JobWindow) -> list[float]:
     return [
         event.at for event in own_logs(window) if rank_of(event) is not None and is_time_out(event)
     ]
+
+
+def stepped(window: JobWindow) -> bool:
+    """Return whether any step of the attempt has ended."""
+    return bool(np.isfinite(own_time.step_ends(window.steps)).any())
 
 
 def is_time_out(event: Event) -> bool:

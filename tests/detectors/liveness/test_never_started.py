@@ -96,3 +96,14 @@ def test_a_job_that_was_reported_late_is_given_as_long_from_then_on(evaluated):
 def test_a_job_that_was_reported_late_and_ended_may_have_stepped(evaluated, event):
     late = {"attempt_started_at": START - 7200, "attempt_reported_at": START}
     assert [] == evaluated(100, events=[event("process.exit", 40, rank=1, exit_code=1)], **late)
+
+
+def test_a_start_that_ended_in_logs_alone_had_no_step_either(event):
+    lines = [event("log.fault", 118.0, rank=rank, role="root") for rank in range(4)]
+    window = sketch(
+        np.zeros((4, 0)), now=START + 140, events=lines,
+        attempt_started_at=START, last_received=np.full(4, START + 118),
+        host_last_received=np.full(2, START + 140),
+    )  # fmt: skip
+    (found,) = NeverStarted().evaluate(window)
+    assert "the job ended 118 s after its start without one step" == found.text

@@ -111,3 +111,24 @@ def test_errors_of_a_job_that_is_being_stopped_are_no_crash(found, error, cut, e
 def test_after_a_collective_timed_out_the_stall_is_the_trouble(found, error, cut):
     late = cut(0, at=60.2, text="Watchdog caught collective operation timeout")
     assert [] == found(*late, error(2, 90.4), *cut(0, 1, 3, at=90.9), now=100.0)
+
+
+def test_a_start_that_most_ranks_gave_up_is_a_crash_once_all_are_silent(error):
+    """Nobody was cut off: the rendezvous of each ended by itself."""
+
+    def at(now, *ranks):
+        return sketch(
+            np.zeros((4, 0)), events=[error(rank, 118.0) for rank in ranks], now=START + now,
+            attempt_started_at=START, last_received=np.full(4, START + 118),
+            host_last_received=np.full(2, START + now),
+        )  # fmt: skip
+
+    assert [] == LoggedCrashes().evaluate(at(122, 0, 1, 2, 3))
+    assert [] == LoggedCrashes().evaluate(at(140, 0))
+    crash = LoggedCrashes().evaluate(at(140, 0, 1, 2, 3))[0]
+    assert "4 of 4 ranks logged an error and no step followed" == crash.text
+
+
+def test_errors_of_all_ranks_at_the_end_of_training_are_no_crash(found, error):
+    lines = [error(rank, 60.4) for rank in range(4)]
+    assert [] == found(*lines, now=100.0, last_received=np.full(4, START + 61))
