@@ -9,6 +9,7 @@ from .. import durations, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, JobWindow, Steps
+from .congestion import Congestion
 
 
 class SlowCollectives(Detector):
@@ -21,7 +22,8 @@ class SlowCollectives(Detector):
     noise means that the network, or what is sent, changed. Two episodes or more that come and go
     are found between them too. Evidence about the job. While it is `slows` of the step or more, and
     was in three steps in a row, it is what slows the job as well: no pause of a rank, evaluation or
-    checkpoint makes the exchange longer for the one that comes last.
+    checkpoint makes the exchange longer for the one that comes last. Where the ports of most hosts
+    show congestion too, `least` of the step is enough: two witnesses.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ class SlowCollectives(Detector):
             first = onsets.newest_run(np.nan_to_num(exchange) > usual + excess / 2)
         before = float(ends[max(first - 1, 0)])
         onset = (min(before, float(ends[first])), float(ends[first]))
-        lasts = ongoing and _in_a_row(exchange[-count:] > usual + least)
+        lasts = ongoing and _in_a_row(exchange[-count:] > usual + min(least, excess / 2))
         slow = self._slow(window, excess, step, onset) if lasts else []
         return [
             report(
@@ -128,8 +130,10 @@ class SlowCollectives(Detector):
 
         Nobody waits for longer than the step takes: a larger number is of another unit.
         """
-        lost = min(excess, 0.95 * step)
-        if lost < self.slows * step or excess > step:
+        lost, slows = min(excess, 0.95 * step), self.slows
+        if lost < slows * step and Congestion().evaluate(window):
+            slows = self.least
+        if lost < slows * step or excess > step:
             return []
         return [
             report(
@@ -139,7 +143,7 @@ class SlowCollectives(Detector):
                 window.entity,
                 onset=onset,
                 magnitude=step / (step - lost),
-                score=lost / (self.slows * step),
+                score=lost / (slows * step),
                 signal=own_time.STEP,
                 observed=step,
                 expected=step - lost,

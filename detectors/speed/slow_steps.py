@@ -212,8 +212,16 @@ class SlowSteps(Detector):
             ):
                 continue
             first = onset_of(values, limit, recent - pace.seconds, scale)
-            if held is None and scale.fewest < LONG and chance(values > limit, first) > CHANCE:
-                continue
+            if held is None and scale.fewest < LONG:
+                # Where steps are long again and again (a checkpoint in every third) a run never
+                # ends: only those without a single other among them may be something new.
+                slow = values > limit
+                sparse = slow[first:].mean() < onsets.ODD_SHARE
+                if (
+                    chance(slow, onsets.newest_run(slow, ends_after=1) if sparse else first)
+                    > CHANCE
+                ):
+                    continue
             rise = recent - pace.seconds
             drifts = scale.fewest >= LONG and drifted(values, ends[valid], first, rise, count)
             return Slow(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.slow_collectives import SlowCollectives
-from rankscope.detectors.sketch import sketch
+from rankscope.detectors.sketch import START, readings, sketch
 
 
 @pytest.fixture
@@ -49,6 +49,16 @@ def test_three_steps_in_a_row_with_a_slow_exchange_slow_the_job(found):
 def test_an_exchange_that_is_a_little_longer_is_evidence_and_slows_nobody(found):
     (finding,) = found([0.2] * 40 + [0.32] * 20)
     assert "job.slow_collectives" == finding.kind
+
+
+def test_an_exchange_that_is_a_little_longer_while_ports_are_congested_slows_the_job(found):
+    at = START + np.arange(0, 321, 5)
+    marks = np.cumsum(np.where(at > START + 200, 1000.0, 10.0))
+    ports = {"hw.network.congestion|mlx5_0|ecn|1": readings(at, np.stack((marks, marks)))}
+    _, slow = found([0.2] * 200 + [0.3] * 100, host_readings=ports)
+    assert "job.slow" == slow.kind
+    assert slow.score >= 1
+    assert 1.1 == pytest.approx(slow.magnitude, rel=0.05)
 
 
 def test_a_rank_that_comes_late_makes_the_others_wait_and_not_the_exchange_longer(found, steady):

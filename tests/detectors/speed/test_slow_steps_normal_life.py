@@ -39,6 +39,15 @@ def test_what_grows_little_by_little_and_by_a_few_per_cent_pages_nobody(factor, 
     assert pages == (max(found) >= 1)
 
 
+def test_a_hiccup_beside_long_steps_that_every_third_one_is_does_not_make_them_slow():
+    """A checkpoint in every third step: of the newest five, three are long when one more is."""
+    for seed in range(40):
+        duration = np.random.default_rng(seed).normal(29.4, 0.3, 40)
+        duration[::3] += 9.0
+        duration[37] += 3.2
+        assert [] == SlowSteps().evaluate(reported(duration)), seed
+
+
 @pytest.mark.parametrize(("onset", "pages"), [(40, False), (150, True)])
 def test_a_few_per_cent_page_nobody_while_the_past_is_shorter_than_what_is_compared(onset, pages):
     """Steps drift up and down within minutes; ninety seconds do not show by how much."""
