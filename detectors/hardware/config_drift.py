@@ -1,7 +1,7 @@
 """Hosts with a version or setting unlike their peers', and hosts that were changed."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from . import counters
 INFO = "system.software.info"
 
 MOST_NAMED = 3
+
+BARELY = 0.5
+"""Score of what is information: hosts that differ mostly work."""
 
 REFUSED = re.compile(
     r"mismatched nccl version[^\n]{0,40}?rank (\d{1,7}) (?:has|version) (\w[\w.]{0,30}),? "
@@ -35,13 +38,16 @@ class ConfigDrift(Detector):
     whole set. Where NCCL refuses to start since versions differ, each rank's line names a rank
     unlike itself: the hosts of the version that fewer hosts have are refused, of two that as many
     have the one that is not the lowest rank's. A `change` event of a
-    host counts for `seconds` after it, unless most hosts were changed: that is a roll-out. Evidence
-    only: hosts that differ mostly work.
+    host counts for `seconds` after it, unless most hosts were changed: that is a roll-out. All of
+    it is evidence: hosts that differ mostly work. Where all hosts report a name, and a few have
+    another version for `settled` seconds of the attempt, that is information by itself: what it
+    costs may be the same for all ranks, as of a port that everybody waits for, and never shows.
 
     Parameters
     ----------
     rare : share of the hosts that may differ.
     seconds : how long a change counts.
+    settled : seconds of an attempt before a host that differs is reported by itself.
 
     Examples
     --------
@@ -62,16 +68,20 @@ class ConfigDrift(Detector):
     """
 
     name = "config_drift"
-    kinds = ("host.differs", "host.changed", "host.version_refused")
+    kinds = ("host.differs", "host.drift", "host.changed", "host.version_refused")
     cadence_seconds = 10.0
 
-    def __init__(self, *, rare: float = 0.25, seconds: float = 1800.0) -> None:
+    def __init__(
+        self, *, rare: float = 0.25, seconds: float = 1800.0, settled: float = 60.0
+    ) -> None:
         self.rare = rare
         self.seconds = seconds
+        self.settled = settled
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host that differs, and one a host that was changed."""
         differences: dict[int, list[str]] = {}
+        drifted: dict[int, dict[str, str]] = {}
         for name, versions in self._versions(window).items():
             reported = [host for host, held in enumerate(versions) if held]
             if len(reported) < 3:
@@ -90,6 +100,8 @@ class ConfigDrift(Detector):
             for host in odd:
                 text = f"{name} {versions[host]} (its peers: {usual})"
                 differences.setdefault(host, []).append(text)
+                if len(reported) == len(window.hosts):
+                    drifted.setdefault(host, {})[name] = text
         findings = [
             report(
                 window,
@@ -106,7 +118,33 @@ class ConfigDrift(Detector):
             )
             for host, texts in sorted(differences.items())
         ]
+        findings += self._drifted(window, drifted)
         return [*findings, *self._refused(window), *self._changes(window)]
+
+    def _drifted(self, window: JobWindow, texts: Mapping[int, Mapping[str, str]]) -> list[Finding]:
+        """Return what is worth knowing of hosts that differ, whatever it costs; never a page.
+
+        texts: by host and name. Given time: at a start not all hosts have reported, and a roll-out
+        reaches one by one.
+        """
+        if window.now - max(window.attempt_started_at, window.attempt_reported_at) < self.settled:
+            return []
+        return [
+            report(
+                window,
+                self.name,
+                "host.drift",
+                window.host_entity(host),
+                onset=min(_since(window, name, host) for name in held),
+                magnitude=float(len(held)),
+                score=BARELY,
+                signal=INFO,
+                observed=next(iter(held.values())),
+                text=f"host {window.hosts[host]} is the odd one: "
+                + "; ".join(list(held.values())[:MOST_NAMED]),
+            )
+            for host, held in sorted(texts.items())
+        ]
 
     def _versions(self, window: JobWindow) -> dict[str, list[str]]:
         """Return by name the version of each host, several as one text, "" where none is known."""
@@ -185,3 +223,20 @@ class ConfigDrift(Detector):
             )
         alone = len(window.hosts) > 1 and 2 * len(found) <= len(window.hosts)
         return list(found.values()) if alone else []
+
+
+def _since(window: JobWindow, name: str, host: int) -> float:
+    """Return since when a host has reported the newest of its versions of a name."""
+    first = [
+        float(at[np.isfinite(value)].min())
+        for values, plane in counters.variants(window.host_readings, INFO)
+        if values[0] == name
+        for one in (window.host_readings[plane].of(np.array([host])),)
+        for at, value in zip(one.at, one.value, strict=True)
+        if np.isfinite(value).any()
+    ]
+    # What it has had for as long as it reported, the attempt has had from its start on.
+    if max(first) > min(first):
+        return max(first)
+    started = window.attempt_started_at
+    return started if np.isfinite(started) else min(first)

@@ -27,7 +27,9 @@ def found(steady):
 
 
 def test_the_host_with_another_version_differs(found):
-    assert [("host.differs", "host-2")] == found("570", "570", "550", "570")
+    assert [("host.differs", "host-2"), ("host.drift", "host-2")] == found(
+        "570", "570", "550", "570"
+    )
 
 
 def test_two_halves_are_a_roll_out(found):
@@ -76,3 +78,45 @@ def test_the_lines_as_nccl_writes_them_name_the_host_of_the_odd_rank(found, even
         host = f"host-{rank // 2}"
         lines.append(event("log.fault", 40, host=host, rank=rank, role="root", text=text))
     assert [("host.version_refused", "host-2")] == found(events=lines)
+
+
+@pytest.fixture
+def drift(steady):
+    """Return a function that returns what is worth knowing so many seconds after the start.
+
+    `host-2` has the odd version from a second on, and the usual one before.
+    """
+
+    def evaluate(seconds, *, since=0.0, silent=False):
+        at = START + np.arange(0.0, seconds + 1, 5)
+        usual, odd = np.ones((4, len(at))), np.full((4, len(at)), np.nan)
+        usual[2, at >= START + since] = np.nan
+        odd[2, at >= START + since] = 1.0
+        if silent:
+            usual[3] = np.nan
+        held = {
+            "system.software.info|nvidia|570": readings(at, usual),
+            "system.software.info|nvidia|550": readings(at, odd),
+        }
+        window = sketch(steady(ranks=8), hosts=4, host_readings=held, now=START + seconds,
+                        attempt_started_at=START)  # fmt: skip
+        return [f for f in ConfigDrift().evaluate(window) if f.kind == "host.drift"]
+
+    return evaluate
+
+
+def test_the_odd_one_of_all_hosts_is_information_after_a_minute(drift):
+    assert [] == drift(50.0)
+    (found,) = drift(70.0)
+    assert ("host-2", START) == (found.entity.id, found.onset[0])
+    assert found.score < 1
+    assert "host host-2 is the odd one: nvidia 550 (its peers: 570)" == found.text
+
+
+def test_a_version_that_came_later_is_dated_to_its_first_report(drift):
+    (found,) = drift(700.0, since=100.0)
+    assert START + 100.0 == found.onset[0]
+
+
+def test_while_a_host_has_not_reported_nobody_is_the_odd_one(drift):
+    assert [] == drift(70.0, silent=True)
