@@ -58,7 +58,10 @@ def run(trial: Trial, report: Report, *, as_json: bool) -> int:
     truth = running.truth_of(made)
     assert truth is not None  # noqa: S101  the scenario has a fault
     step = made.scenario.jobs[0].step_seconds
-    result = matching.outcome(truth, list(played.seen.values()), step_seconds=step)
+    push = made.scenario.reporting.push
+    result = matching.outcome(
+        truth, list(played.seen.values()), step_seconds=step, report_seconds=push
+    )
     documents = [
         incident.document()
         for incident in sorted(played.incidents.values(), key=lambda row: (row.opened_at, row.id))

@@ -89,7 +89,12 @@ def answers(case: TrackedCase, knowledge: Catalogue) -> list[Answer]:
     if truth is not None and not case.case["observable"]:
         return []
     rows = replayed.seen.values()
-    made = matching.outcome(truth, list(rows), step_seconds=case.step_seconds)
+    made = matching.outcome(
+        truth,
+        list(rows),
+        step_seconds=case.step_seconds,
+        report_seconds=float(case.case.get("report_seconds", 0.0)),
+    )
     counted = {row.id for row in (*made.duplicates, *made.false)}
     if made.found is not None:
         counted.add(made.found.id)

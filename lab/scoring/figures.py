@@ -99,7 +99,12 @@ def scored(results: Iterable[Result], method: str = PIPELINE) -> list[Scored]:
     return [
         Scored(
             row,
-            outcome(row.truth, own(row, method), step_seconds=row.step_seconds),
+            outcome(
+                row.truth,
+                own(row, method),
+                step_seconds=row.step_seconds,
+                report_seconds=float(row.case.get("report_seconds", 0.0)),
+            ),
             row.found[method],
         )
         for row in results

@@ -7,8 +7,9 @@ fill the memory is worth knowing and pages nobody), is about the faulty job, is 
 at such a severity between the onset and the end of the fault plus a grace, and opens no earlier
 than the onset less a tolerance.
 (One that was info before the onset and rose after it has taken the fault in: it may open earlier.
-So may one that names the true cause and entity, by a quarter of the time that it took to find: when
-a slow change in noise began is known no better.)
+So may one that names the true cause and entity, by a quarter of the time that it took to find, when
+a slow change in noise began is known no better; and by one reporting interval: a counter that was
+higher at a report began to rise at any time since the one before.)
 The first one to be reported is the answer; further matching ones are duplicates. Every other
 incident above info is false. A case without a fault has no match: all of them are false.
 """
@@ -53,14 +54,23 @@ class Outcome:
     first_report: float | None = None
 
 
-def outcome(truth: Truth | None, incidents: Sequence[Seen], *, step_seconds: float) -> Outcome:
-    """Return what the incidents of a case are worth; `step_seconds` is the healthy step."""
+def outcome(
+    truth: Truth | None,
+    incidents: Sequence[Seen],
+    *,
+    step_seconds: float,
+    report_seconds: float = 0.0,
+) -> Outcome:
+    """Return what the incidents of a case are worth.
+
+    step_seconds: of the healthy step; report_seconds: how often hosts report.
+    """
     above = [row for row in incidents if row.above_info_at is not None]
     accusing = tuple(row for row in above if placing.accuses(row, truth))
     if truth is None:
         return Outcome(None, (), tuple(above), accusing)
     matching = sorted(
-        (row for row in incidents if _matches(row, truth, step_seconds)),
+        (row for row in incidents if _matches(row, truth, step_seconds, report_seconds)),
         key=lambda row: (_counts_at(row, truth), row.id),
     )
     matched = {row.id for row in matching}
@@ -88,10 +98,12 @@ def info_counts(fault: str) -> bool:
     return kind is not None and kind.severity == "info"
 
 
-def _matches(row: Seen, truth: Truth, step_seconds: float) -> bool:
+def _matches(row: Seen, truth: Truth, step_seconds: float, report_seconds: float) -> bool:
     at = _counts_at(row, truth)
-    slow = TOLERANCE_SHARE * (row.detected_at - truth.onset) if _named(row, truth) else 0.0
-    tolerance = max(TOLERANCE_SECONDS, TOLERANCE_STEPS * step_seconds, slow)
+    tolerance = max(TOLERANCE_SECONDS, TOLERANCE_STEPS * step_seconds)
+    if _named(row, truth):
+        slow = TOLERANCE_SHARE * (row.detected_at - truth.onset)
+        tolerance = max(tolerance, slow, report_seconds)
     grace = max(GRACE_SECONDS, GRACE_STEPS * step_seconds)
     return (
         at < float("inf")

@@ -25,7 +25,8 @@ _MEASURES = f"""\
 A case counts as *found* where an incident above info (info, where the fault's own severity is info
 and the incident names no other fault, or where it names the true cause and entity) is about the
 faulty job, opens after the onset (less {matching.TOLERANCE_SECONDS:g} s or
-{matching.TOLERANCE_STEPS:g} steps) and is reported between the onset and the end of the fault (plus
+{matching.TOLERANCE_STEPS:g} steps; where it names the true cause and entity also less one reporting
+interval or a quarter of its delay) and is reported between the onset and the end of the fault (plus
 {matching.GRACE_SECONDS:g} s or {matching.GRACE_STEPS:g} steps). Any other incident above info is
 *false*. *Recall* leaves out cases whose telemetry cannot show the fault (the rules are in
 `lab/suites/observable.toml`); they are counted under "not observable".

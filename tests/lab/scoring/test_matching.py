@@ -53,6 +53,14 @@ def test_what_took_long_to_find_and_is_named_right_may_open_earlier(
     assert found == (outcome(truth(), [late], step_seconds=1.0).found is not None)
 
 
+@pytest.mark.parametrize(("fault", "found"), [("gpu.slow", True), ("host.lost", False)])
+def test_what_is_named_right_may_open_a_reporting_interval_early(incident, truth, fault, found):
+    """What a report shows began at any time since the one before it."""
+    early = incident(20.0, GPU, opened_at=ONSET - 16, fault=fault)
+    made = outcome(truth(), [early], step_seconds=1.0, report_seconds=17.0)
+    assert found == (made.found is not None)
+
+
 @pytest.mark.parametrize(("at", "step", "found"), [(159.0, 1.0, True), (161.0, 1.0, False),
                                                    (161.0, 30.0, True)])  # fmt: skip
 def test_a_fault_that_ended_may_be_found_a_little_late(incident, truth, at, step, found):
