@@ -162,7 +162,8 @@ def _by_scale(
     effect = np.where(slower, np.nan_to_num(grown), np.nan_to_num(plain))
     needed = np.where(slower, scale.least, np.where(alone, scale.least_alone, least_from_start))
     small = np.full(len(ratio), scale.least < SHORT.least)
-    sure = ~slower | (distance >= sigmas + BEYOND_CHANCE)
+    sure = np.zeros(len(ratio), np.bool_)
+    sure[rows] = (~slower | (distance >= sigmas + BEYOND_CHANCE))[rows]
     return Standing(rows, effect, np.where(slower, base, 1.0), effect / needed, small, sure, count)
 
 

@@ -15,7 +15,7 @@ from .asynchronous import aligned, apart
 from .excess import Standing, by_chance, standing_out
 from .hidden import behind_data
 from .newest import with_newest
-from .scales import FEW, FIRST, LONG, LONGER, SHORT, Scale, count_of
+from .scales import FEW, FIRST, LONG, LONGER, MIDDLE, SHORT, Scale, count_of
 from .straggler_findings import DETECTOR, healthy_seconds, slow_job, slow_rank, waits_least
 from .usual import Usual, unlike, usual_of
 
@@ -42,7 +42,8 @@ class Stragglers(Detector):
     ranks usually differ; a skew that many ranks have needs to be large, and one of devices of
     another model is no fault. The noise is that of the whole window too, by pairs of ranks: five
     steps alone hold too little of it. A rank that stands barely beyond chance slows the job only
-    where the job's steps grew with it, by half of the excess. A rank that was slow in two episodes
+    where the job's steps grew with it, by half of the excess, or where it stands farther in twelve
+    steps. A rank that was slow in two episodes
     or more stays named between them, where its peers have far fewer such steps.
     Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
 
@@ -196,6 +197,10 @@ class Stragglers(Detector):
             if scales == (FIRST,) and found is not None:
                 usually = by_chance(past, usual, found)
                 found = replace(found, first=True) if usually <= MOST_CHANCE else None
+            if found is not None and not found.sure[found.rows].any():
+                # A few more steps tell what may be chance in so few long ones.
+                more = look((MIDDLE,), (count_of(ends, MIDDLE),))
+                found = found if more is None else replace(found, sure=more.sure)
             if found is not None:
                 # Of a job that has just begun nobody knows yet how much its ranks vary.
                 return (found if begun else replace(found, first=True)), count

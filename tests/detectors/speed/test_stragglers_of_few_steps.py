@@ -175,3 +175,18 @@ def test_steps_that_half_of_the_ranks_have_reported_name_the_slow_one(steady, na
     for plane in (window.steps.at, *window.steps.planes.values()):
         plane[late, 76:] = np.nan
     assert slow == named(Stragglers().evaluate(window), "rank.slow_compute")
+
+
+@pytest.mark.parametrize(("since", "slows"), [(8, False), (14, True)])
+def test_an_excess_that_may_be_chance_in_eight_long_steps_is_sure_in_some_more(since, slows):
+    """A peer that always was nearly as slow hides what the excess costs the job."""
+    count = 0
+    for seed in range(20):
+        own = np.random.default_rng(seed).normal(20.0, 0.5, (10, 30 + since))
+        own[1] *= 1.06
+        own[3, 30:] *= 1.085
+        held = Baselines()
+        held.learn(sketch(own[:, :30]).features)
+        found = Stragglers().evaluate(replace(sketch(own), held_baselines=held))
+        count += "job.slow" in {finding.kind for finding in found}
+    assert slows == (count > 10)
