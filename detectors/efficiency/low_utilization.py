@@ -11,8 +11,9 @@ from ..findings import report
 from ..window import JobWindow
 from . import long_time
 
-_LEVELS = (("hw.gpu.sm.activity", 0.45), ("hw.gpu.utilization", 0.4))
-"""Metric and the level below which a job's devices are little used, the best known one first."""
+_LEVELS = (("hw.gpu.sm.activity", 0.5), ("hw.gpu.utilization", 0.65))
+"""Metric and the level below which a job's devices are little used, the best known one first: the
+guide's for SM activity; of utilization, that no kernel runs at all for a third of the time."""
 
 _SLOWER = 1.2
 """Factor on its former steps from which on a job has a fault: that is why its devices wait."""
@@ -22,7 +23,8 @@ class LowUtilization(Detector):
     """Say that a job uses its devices little over a long time, and what that costs.
 
     The median device's SM activity, or utilization where that is not reported, over `seconds` in
-    which steps ended all along. SM activity below one half is likely an ineffective use. Worth
+    which steps ended all along. SM activity below one half is likely an ineffective use, and so are
+    devices on which no kernel runs for a third of the time. Worth
     knowing and never a page: a small batch, a slow input pipeline or much communication is how the
     job was made. A job that has become slower has a fault, and its devices wait for that.
 
