@@ -29,6 +29,8 @@ class Limits:
 class Parameters(Protocol):
     """The parameters of the detector that decide; stalls.py says what each is."""
 
+    least: float
+    steps: float
     agreed: float
     surely: float
     beyond: float
@@ -67,7 +69,9 @@ def limits(parameters: Parameters, stall: Stall, signs: Sequence[Finding], shown
         return Limits(shown.least, max(soon, survived), certain)
     found = _by_activity(parameters, stall, signs, shown)
     if shown.phase in ("eval", "checkpoint", "init"):
-        first = max(shown.least * parameters.phases, survived)
+        # By how long steps take: that hosts report rarely makes no pause longer.
+        prompt = max(parameters.least, parameters.steps * stall.usual)
+        first = max(shown.least, prompt * parameters.phases, survived)
         return Limits(max(found.first, first), found.warning, found.certain)
     return found
 

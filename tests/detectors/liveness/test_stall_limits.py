@@ -130,6 +130,13 @@ def test_a_phase_that_takes_its_time_is_normal_life(evaluated, event, phase):
     assert 1 == len(scores(evaluated(300, events=(begun,))))
 
 
+def test_a_phase_takes_no_longer_where_hosts_report_rarely(evaluated, event):
+    begun = event("training.phase", 62, rank=0, phase="eval")
+    rare = {"host_interval": np.full(2, 25.0), "steps_interval": 25.0}
+    assert [] == evaluated(200, events=(begun,), **rare)
+    assert 1 == len(scores(evaluated(300, events=(begun,), **rare)))
+
+
 @pytest.mark.parametrize(("now", "score"), [(75, 1.0), (120, 1.0), (126, 3.0)])
 def test_after_a_checkpoint_counters_alone_accuse_nobody_for_a_minute(
     evaluated, group, event, now, score
