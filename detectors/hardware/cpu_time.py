@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..window import Floats, JobWindow, Readings
-from . import devices
+from . import devices, withheld_cpu
 
 _RISE = 1.4
 
@@ -51,6 +51,10 @@ class CpuTime(Detector):
     whichever is known; where both are, exceeding either is enough for wait, quota and steal, while
     load and pressure must exceed both (a job that loads every host alike is normal life).
 
+    They are evidence: what a host withholds costs the job something where its steps say so. A quota
+    that stops containers, or processes that wait while others have the CPUs, for a minute on half
+    of the hosts at most are worth knowing before that (withheld_cpu.py), and page nobody.
+
     Parameters
     ----------
     seconds : the newest time range evaluated; at least two readings of a counter must lie in it.
@@ -78,7 +82,7 @@ class CpuTime(Detector):
     """
 
     name = "cpu_time"
-    kinds = tuple(sign.kind for sign in _SIGNS)
+    kinds = (*(sign.kind for sign in _SIGNS), "host.cpu_withheld")
     cadence_seconds = 5.0
 
     def __init__(self, *, seconds: float = 20.0, past: float = 600.0) -> None:
@@ -95,7 +99,8 @@ class CpuTime(Detector):
         for sign in _SIGNS:
             for finding in self._sign(window, sign):
                 found.setdefault((finding.kind, finding.entity.id), finding)
-        return list(found.values())
+        evidence = list(found.values())
+        return [*evidence, *withheld_cpu.for_long(window, self.name, evidence)]
 
     def _sign(self, window: JobWindow, sign: _Sign) -> list[Finding]:
         readings, owner = _readings(window, sign)
