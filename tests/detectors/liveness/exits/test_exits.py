@@ -78,6 +78,28 @@ def test_a_rank_that_only_lost_its_peer_is_not_first_however_early_it_was_seen(
     assert (START + 60.0, START + 60.3) == findings[0].onset, "the crash began with the first exit"
 
 
+@pytest.mark.parametrize(
+    ("first", "line", "ended", "suspect"),
+    [
+        pytest.param({"exit_code": 1}, 60.4, 60.5, "1", id="its own error explains both"),
+        pytest.param({}, 60.4, 60.5, "1", id="nobody saw how the first one ended"),
+        pytest.param({"signal": 15}, 60.4, 60.5, "1", id="somebody asked the first one to end"),
+        pytest.param({"signal": 11}, 60.4, 60.5, "2", id="a signal explains itself"),
+        pytest.param({"exit_code": 1}, 62.9, 63.0, "2", id="later than clocks and polling explain"),
+        pytest.param({"exit_code": 1}, 20.0, 60.5, "2", id="an error of long ago was survived"),
+        pytest.param({"exit_code": 1}, 70.0, 60.5, "2", id="an error since is another process's"),
+    ],
+)
+def test_who_logged_an_error_goes_before_who_ended_just_before_it_without_a_word(
+    evaluated, exited, logged, named, first, line, ended, suspect
+):
+    """A disk fills: its rank logs that, a peer's end is reported half a second earlier."""
+    findings = evaluated(
+        exited(2, 60.0, **first), logged(1, line, "root"), exited(1, ended, exit_code=1)
+    )
+    assert [suspect] == named(findings, "rank.first_exit")
+
+
 def test_where_everybody_blames_a_peer_the_earliest_is_named(evaluated, exited, logged, named):
     findings = evaluated(
         logged(0, 59.9, "cascade"), logged(2, 59.9, "cascade"),
