@@ -9,7 +9,7 @@ from .. import curves, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow, Steps
-from . import outlying, peers, shapes, trios
+from . import outlying, pairs, peers, shapes, trios
 from .peers import EXCURSION, FEWEST_EARLY, NEWEST, Off
 
 LEAST_OF_LEVEL = {curves.LOSS: 0.02, curves.GRADIENT: 0.1}
@@ -48,7 +48,8 @@ class PeerValues(Detector):
     by little is a replica that drifts away; one that came at once is a device that computes wrong;
     what few points cannot tell apart (shapes.py) is either. A rank whose gradient norm is twice
     its peers' in five single steps, when no other rank's is, computes wrong now and then
-    (outlying.py). Of three ranks one leaves the other two (trios.py).
+    (outlying.py). Of three ranks one leaves the other two (trios.py), of two one leaves its own
+    past (pairs.py).
 
     Parameters
     ----------
@@ -68,8 +69,9 @@ class PeerValues(Detector):
     job.values_differ job example values of rank 5 differ from its peers'
     rank.value_offset rank 5 on host-1 rank 5's own loss is off by +0.519 since step 60, 25.9% of it
 
-    Fails with fewer than three ranks, where only reduced values are reported, and where a
-    rank was off by less than three times the batch noise from its first step. A wrong value that
+    Fails with a single rank, where only reduced values are reported, and where a
+    rank was off by less than three times the batch noise from its first step, or, of three or two
+    ranks, by whatever within their first 32 or 64 points. A wrong value that
     the reduction spreads to all ranks in the same step is not seen here. Cannot tell a device from
     a corrupted copy of the weights: a replay on another device can.
 
@@ -89,7 +91,7 @@ class PeerValues(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the ranks that are off, and the symptom that values differ."""
         steps = window.features.steps.last(MOST)
-        if len(window.ranks) < trios.RANKS or own_time.stale(window, window.features.steps):
+        if len(window.ranks) < pairs.RANKS or own_time.stale(window, window.features.steps):
             return []
         for metric in (curves.LOSS, curves.GRADIENT):
             plane = steps.planes.get(f"{metric}|local")
@@ -97,8 +99,9 @@ class PeerValues(Detector):
                 continue
             least = LEAST_OF_LEVEL[metric]
             off = [one for rows in _peers(window) for one in self._off(plane, rows, least)]
-            for rows in _trios(window):
-                one = trios.off(plane, rows, sigmas=self.sigmas, least=least)
+            for rows in _few(window):
+                few = trios if len(rows) == trios.RANKS else pairs
+                one = few.off(plane, rows, sigmas=self.sigmas, least=least)
                 off += [] if one is None else [one]
             if off and len(off) <= max(1, MOST_SHARE * len(window.ranks)):
                 return self._findings(window, steps.index, metric, off)
@@ -234,11 +237,12 @@ def _peers(window: JobWindow) -> list[Ints]:
     return [*enough, few] if len(few) >= peers.FEWEST else enough
 
 
-def _trios(window: JobWindow) -> list[Ints]:
-    """Return the rows of a role of three ranks, where no other role has too few."""
+def _few(window: JobWindow) -> list[Ints]:
+    """Return the rows of a role of three or two ranks, where no other role has too few."""
     _, role, size = np.unique(window.role_of, return_inverse=True, return_counts=True)
     few = np.flatnonzero(size[role] < peers.FEWEST)
-    return [few] if len(few) == trios.RANKS and bool((size[role[few]] == trios.RANKS).all()) else []
+    alone = len(few) in (trios.RANKS, pairs.RANKS) and bool((size[role[few]] == len(few)).all())
+    return [few] if alone else []
 
 
 def symptom(

@@ -16,6 +16,9 @@ REFERENCE = 256
 NEWEST, FEWEST_EARLY = 16, 16
 """Points that must be off together; points before them that show a rank's habit."""
 
+RUN, RUNS = 8, 8
+"""Points whose median is one, where peers are few; newest such runs that are off together."""
+
 EXCURSION = 2.0
 """A rank has to be off by so many times the farthest that peers have been and came back from."""
 
@@ -56,6 +59,17 @@ def excursions(plane: Floats, rows: Ints, count: int) -> float:
     runs -= own_time.median(runs, axis=1)[:, None]
     both = np.minimum(np.abs(runs[:, 1:]), np.abs(runs[:, :-1]))
     return float(np.max(both, initial=0.0, where=np.isfinite(both)))
+
+
+def runs(values: Floats) -> Floats:
+    """Return the median of each RUN values in a row; there are whole runs of them."""
+    return own_time.median(values.reshape(-1, RUN), axis=1)
+
+
+def farthest(levels: Floats) -> float:
+    """Return how far levels of runs have been for two in a row: data that comes in runs."""
+    far = np.abs(levels)
+    return float(np.minimum(far[1:], far[:-1]).max())
 
 
 def reference(plane: Floats, rows: Ints, columns: Ints) -> tuple[Floats, float]:

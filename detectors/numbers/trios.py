@@ -12,15 +12,14 @@ would still look alike: an offset that came at once is no more than worth knowin
 
 import numpy as np
 
-from .. import own_time
 from ..window import Floats, Ints
 from . import peers
-from .peers import EXCURSION, FEWEST_EARLY, NEWEST, Off
+from .peers import EXCURSION, FEWEST_EARLY, NEWEST, RUN, RUNS, Off
 
 RANKS = 3
 
-RUN, RUNS, EARLY_RUNS = 8, 8, 4
-"""Points whose median is one; newest such runs that are off, and runs before them at least."""
+EARLY_RUNS = 4
+"""Runs before those that are off, at least."""
 
 APART = 2.0
 """A rank is off by so many times what the other two have moved apart."""
@@ -66,25 +65,15 @@ def _away(values: Floats, place: int, sigmas: float, least: float) -> tuple[Floa
         sigmas * 1.2533 * np.sqrt(1 / NEWEST + 1 / early) * noise,
         least,
         APART * abs(float(np.median(apart[-NEWEST:]))),
-        EXCURSION * _excursions(_runs(apart)),
+        EXCURSION * peers.farthest(peers.runs(apart)),
     )
     if not abs(offset) > limit:
         return None
-    runs = _runs(away) * np.sign(offset)
+    runs = peers.runs(away) * np.sign(offset)
     near = np.flatnonzero(runs <= limit / 2)
     since = int(near[-1]) + 1 if len(near) else 0
     if len(runs) - since < RUNS or since < EARLY_RUNS:
         return None
-    if not abs(offset) > EXCURSION * _excursions(runs[:since]):
+    if not abs(offset) > EXCURSION * peers.farthest(runs[:since]):
         return None
     return away / noise, offset
-
-
-def _runs(values: Floats) -> Floats:
-    return own_time.median(values.reshape(-1, RUN), axis=1)
-
-
-def _excursions(runs: Floats) -> float:
-    """Return how far values have been for two runs: data that comes in runs."""
-    far = np.abs(runs)
-    return float(np.minimum(far[1:], far[:-1]).max())
