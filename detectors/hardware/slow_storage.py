@@ -16,7 +16,7 @@ from ..tenants import own_events, own_logs
 from ..window import Flags, JobWindow
 from . import counters, past
 from .full_disks import SYSTEM, UTILIZATION
-from .stuck_drivers import CALLS
+from .stuck_drivers import CALLS, silent_hosts
 
 ERROR = re.compile(r"nvme|filesystem|read_only|nfs|lustre|storage|\bio_?error", re.IGNORECASE)
 
@@ -48,8 +48,9 @@ class SlowStorage(Detector):
     more, as evidence about the mount that they share: the one on which all report the very same
     usage, or, where there is none but the hosts' own disks rest, storage of the network whose mount
     nobody reports ("shared"). Processes that are blocked say nothing where the host's calls into a
-    driver hang: those are what they wait for. Whether steps or checkpoints wait for it is for other
-    detectors to say. What the kernel logs about a disk or a file system counts as well.
+    driver hang, or none of its devices gives a reading: those are what they wait for. Whether steps
+    or checkpoints wait for it is for other detectors to say. What the kernel logs about a disk or a
+    file system counts as well.
 
     Parameters
     ----------
@@ -245,13 +246,16 @@ def _shared_mount(window: JobWindow) -> str | None:
 
 
 def _in_a_driver(window: JobWindow) -> Flags:
-    """Return [hosts], on which calls into a device's driver do not return."""
+    """Return [hosts], on which calls into a device's driver do not return, as it seems."""
     hung = {
         event.resource.host
         for event in own_events(window)
         if event.name == "gpu.fault" and event.attributes.get("code") in CALLS
     }
-    return np.array([host in hung for host in window.hosts], np.bool_)
+    silent = silent_hosts(window)
+    return np.array(
+        [name in hung or host in silent for host, name in enumerate(window.hosts)], np.bool_
+    )
 
 
 def _storage(window: JobWindow, host: int) -> Entity:

@@ -21,6 +21,9 @@ HUNG_LINE = re.compile(
 CALLS = ("nvml.hung",)
 BLOCKED = "system.processes.blocked"
 
+NOT_SAID = 1.0
+"""Score of what is concluded from readings that do not come: worth knowing, it pages nobody."""
+
 
 class StuckDrivers(Detector):
     """Name hosts whose driver hangs: by the kernel's own log, or by calls that do not return.
@@ -33,7 +36,9 @@ class StuckDrivers(Detector):
     Evidence: the symptom is that steps stop. They may go on for long, for kernels are launched past
     the driver; where none of the calls has returned after `unanswered` seconds, and no device of
     the host has given a reading since, that is a symptom of its own: the next allocation, reset or
-    exit of a process waits for ever, and so does a restart on that host.
+    exit of a process waits for ever, and so does a restart on that host. Where it is an exporter
+    that reads the devices nobody reports such calls: that no device of the host has given a reading
+    for as long, and a process more than usual waits in state D all the while, is worth knowing.
 
     Parameters
     ----------
@@ -54,7 +59,8 @@ class StuckDrivers(Detector):
     ['host host-1']
 
     Fails where the kernel's log may not be read (restricted profile) and every call returns late
-    instead of never.
+    instead of never. An exporter that waits for something else in state D looks like one that waits
+    for the driver.
 
     References: Linux Documentation/admin-guide/sysctl/kernel (hung_task_timeout_secs); facts on
     node telemetry 8 (one lock of the resource manager can freeze every client).
@@ -137,44 +143,55 @@ class StuckDrivers(Detector):
         held = window.host_readings.get(BLOCKED)
         if held is None or len(window.hosts) < 2:
             return []
-        last = last_readings(window)
-        newest, ends = float(last.max(initial=-np.inf)), window.features.step_ends
-        if newest == -np.inf:
-            return []  # no device is read at all
-        if not (newest - last > self.seconds).any():
-            return []  # all were read just now, as nearly always
-        period = reading_period(window)
-        limit = max(self.periods * period, self.seconds)
+        silent = silent_hosts(window, periods=self.periods, seconds=self.seconds)
+        if not silent:
+            return []
+        ends, last, period = (
+            window.features.step_ends,
+            last_readings(window),
+            reading_period(window),
+        )
+        newest, limit = float(last.max()), max(self.periods * period, self.seconds)
         stepped = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
-        late = np.isfinite(last) & (newest - last > limit) & (last >= stepped - 2 * limit)
         findings = []
-        for host in np.unique(window.host_of[late & (window.host_of >= 0)]).tolist():
-            here = window.host_of == host
-            began = float(last[here].max())
-            stands = stepped <= began + limit
-            if not late[here].all() or not stands or not newest > began + limit:
+        for host, began in silent.items():
+            stands = stepped <= began + limit < newest
+            stands &= float(last[window.host_of == host].min()) >= stepped - 2 * limit
+            goes_on = min(stepped, newest) >= began + max(self.unanswered, limit)
+            if not stands and not goes_on:
                 continue
             one = held.of(np.array([host]))
             now, usual = float(one.mean(began, np.inf)[0]), float(one.mean(-np.inf, began)[0])
-            if not now > max(self.blocked, 4 * np.nan_to_num(usual)):
+            # A process that never comes back is one at every reading of a minute.
+            least = self.blocked if stands else 1.0
+            if not now > max(least, 4 * np.nan_to_num(usual)):
                 continue
+            if goes_on and one.newest_at() < newest - limit:
+                continue  # the host does not report either
             name = window.hosts[host]
-            findings.append(
+            entity = window.topology.host_entity(name)
+            words = (
+                f"host {name}: no device has given a reading for {newest - began:.0f} s, "
+                f"and {now:.3g} processes wait in state D"
+            )
+            if goes_on:
+                words += "; the job goes on until it asks the driver for something"
+            findings += [
                 report(
                     window,
                     self.name,
-                    "host.driver_stuck",
-                    window.topology.host_entity(name),
+                    kind,
+                    entity,
                     onset=(began, began + period),
                     magnitude=now,
-                    score=3.0,
+                    score=3.0 if stands else NOT_SAID,
                     signal=BLOCKED,
                     observed=now,
                     expected=np.nan_to_num(usual),
-                    text=f"host {name}: no device has given a reading for {newest - began:.0f} s, "
-                    f"and {now:.3g} processes wait in state D",
+                    text=words,
                 )
-            )
+                for kind in (("host.driver_stuck",) if stands else self.kinds)
+            ]
         return findings
 
     def _finding(self, window: JobWindow, host: str, events: list[Event]) -> Finding:
@@ -196,6 +213,26 @@ class StuckDrivers(Detector):
             expected=0.0,
             text=f"host {host}: {text.strip()[:160] or 'calls into a driver do not return'}",
         )
+
+
+def silent_hosts(
+    window: JobWindow, *, periods: float = 2.5, seconds: float = 15.0
+) -> dict[int, float]:
+    """Return when the hosts all of whose devices fell silent last gave a reading of one.
+
+    Those of other hosts are read as ever. periods, seconds: how long none must have come.
+    """
+    last = last_readings(window)
+    newest = float(last.max(initial=-np.inf))
+    if newest == -np.inf or not (newest - last > seconds).any():
+        return {}  # no device is read at all, or all were just now, as nearly always
+    limit = max(periods * reading_period(window), seconds)
+    late = np.isfinite(last) & (newest - last > limit)
+    return {
+        host: float(last[window.host_of == host].max())
+        for host in np.unique(window.host_of[late & (window.host_of >= 0)]).tolist()
+        if late[window.host_of == host].all()
+    }
 
 
 def _hung(event: Event) -> bool:

@@ -1,5 +1,6 @@
 """Hosts whose processes wait for storage: busy disks, pressure, and processes that are blocked."""
 
+import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.slow_storage import SlowStorage
@@ -107,6 +108,18 @@ def test_processes_that_wait_for_a_devices_driver_do_not_wait_for_storage(steady
         len(SlowStorage().evaluate(sketch(steady(steps=200), host_readings=held, events=events)))
         for events in ((), (call,))
     ]
+    assert [1, 0] == found
+
+
+def test_processes_blocked_where_no_device_gives_a_reading_do_not_wait_for_storage(steady, levels):
+    held = {"system.processes.blocked": levels(2, 0.0, 4.0, 1, since=150, seconds=200)}
+    read, silent = levels(4, 500, seconds=200), levels(4, 500, seconds=200)
+    silent.at[2:, silent.at[0] > START + 150] = np.nan
+    found = [
+        len(SlowStorage().evaluate(sketch(steady(steps=200), now=START + 200, host_readings=held,
+                                          rank_readings={"hw.power": power})))
+        for power in (read, silent)
+    ]  # fmt: skip
     assert [1, 0] == found
 
 

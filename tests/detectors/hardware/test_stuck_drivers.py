@@ -50,7 +50,7 @@ def test_the_kernel_s_own_line_counts_whatever_its_signature_is_called(found, ev
         pytest.param(6.0, (2, 3), 40, ["host-1"], id="silent devices, processes in state D"),
         pytest.param(0.0, (2, 3), 40, [], id="nobody waits in state D: the agent cannot read"),
         pytest.param(6.0, (3,), 40, [], id="one device of several is that device's"),
-        pytest.param(6.0, (2, 3), 100, [], id="steps go on"),
+        pytest.param(6.0, (2, 3), 90, [], id="steps go on, not for a minute yet"),
         pytest.param(6.0, (0, 1, 2, 3), 40, [], id="no device is read anywhere"),
     ],
 )
@@ -94,3 +94,34 @@ def test_calls_that_never_return_are_a_symptom_of_a_job_that_goes_on(
     found = StuckDrivers().evaluate(window)
     assert named == [f.entity.id for f in found if f.kind == "host.driver_unresponsive"]
     assert ["host-1"] == [f.entity.id for f in found if f.kind == "host.driver_stuck"]
+
+
+@pytest.mark.parametrize(
+    ("until", "blocked", "silent", "held_until", "named"),
+    [
+        pytest.param(130, 1.5, (2, 3), 130, ["host-1"], id="a minute, a process in state D"),
+        pytest.param(95, 1.5, (2, 3), 95, [], id="not yet a minute"),
+        pytest.param(130, 0.5, (2, 3), 130, [], id="no process waits all the while"),
+        pytest.param(130, 1.5, (3,), 130, [], id="one device of two is that device's"),
+        pytest.param(130, 1.5, (2, 3), 60, [], id="the host does not report either"),
+    ],
+)
+def test_silent_devices_of_a_job_that_goes_on_are_worth_knowing(
+    steady, levels, until, blocked, silent, held_until, named
+):
+    """An exporter reads the devices: nobody reports that its calls do not return."""
+    power = levels(4, 500, seconds=until)
+    for row in silent:
+        power.at[row, power.at[0] > START + 40] = np.nan
+    held = levels(2, 0.0, blocked, 1, since=40, seconds=until)
+    held.at[1, held.at[0] > START + held_until] = np.nan
+    window = sketch(
+        steady(steps=until),
+        now=START + until,
+        rank_readings={"hw.power": power},
+        host_readings={"system.processes.blocked": held},
+    )
+    found = StuckDrivers().evaluate(window)
+    for kind in ("host.driver_stuck", "host.driver_unresponsive"):
+        assert named == [f.entity.id for f in found if f.kind == kind]
+    assert all(finding.score < 2 for finding in found)
