@@ -10,6 +10,8 @@ from ...vocabulary.ranks import Ranks
 from .. import durations, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
+from ..hardware.clocks import LowClock
+from ..hardware.throttling import Throttling
 from ..window import Floats, Ints, JobWindow
 
 SAMPLE = 128
@@ -17,6 +19,15 @@ SAMPLE = 128
 
 EARLY, FEWEST, EARLY_SECONDS = 40, 6, 60.0
 """Steps after the warm-up that say how it was from the first step; fewer where they are long."""
+
+HELD_DOWN = "; clocks of its devices are held down since then"
+"""What says that it is not the partition: a stage in one rack is as slow as that is hot."""
+
+MOST, TOGETHER_SECONDS = 0.75, 90.0
+"""Share of a stage's devices, and how close to its beginning their clocks must have sunk: heat
+builds up, and a stage is slow from the next step on."""
+
+_CLOCKS: tuple[Detector, ...] = (Throttling(), LowClock())
 
 
 class Stages(Detector):
@@ -26,8 +37,9 @@ class Stages(Detector):
     It is the partition, and not a bad node, when most ranks of the stage are slow alike, when it
     was so in the first steps already or came to all ranks of the stage on two hosts or more at one
     time (layers that are frozen or grow as training goes on), and when the stage's ranks wait least
-    inside collectives, where waits are reported. The job loses what the slowest stage has beyond
-    the mean of all.
+    inside collectives, where waits are reported. Where the clocks of its devices sank at that time,
+    and those of other stages did not, the finding says so: then it is these that are slow. The job
+    loses what the slowest stage has beyond the mean of all.
 
     Parameters
     ----------
@@ -102,6 +114,7 @@ class Stages(Detector):
             return []
         ends = own_time.step_ends(steps)
         first = 0 if always else _began(own, rows, 1 + (started + excess) / 2)
+        held = not always and _held_down(window, stage_of, rows, chosen, float(ends[first]))
         since = "the first step" if always else f"step {int(steps.index[first])}"
         rows = np.flatnonzero(everywhere == names[slowest])
         magnitude = float(seconds[slowest] / seconds.mean())
@@ -119,7 +132,8 @@ class Stages(Detector):
                 expected=others,
                 text=f"pipeline stage {int(names[slowest])} works "
                 f"{durations.seconds(seconds[slowest])} in a "
-                f"step, the other stages {durations.seconds(others)}, since {since}",
+                f"step, the other stages {durations.seconds(others)}, since {since}"
+                f"{HELD_DOWN if held else ''}",
                 ranks=window.ranks[rows].tolist(),
             )
         ]
@@ -158,6 +172,21 @@ def _by_hosts(window: JobWindow, rows: Ints) -> bool:
     """Tell whether ranks run on several hosts, so that no single one of these can be the reason."""
     hosts = window.host_of[rows]
     return len(np.unique(hosts[hosts >= 0])) > 1
+
+
+def _held_down(window: JobWindow, stage_of: Ints, rows: Ints, chosen: Ints, began: float) -> bool:
+    """Tell whether clocks are held down since then on most devices of a stage and few others.
+
+    stage_of, rows: of the chosen rows of the window.
+    """
+    ranks: set[int] = set()
+    for detector in _CLOCKS:
+        for found in detector.evaluate(window):
+            if abs(found.onset[1] - began) <= TOGETHER_SECONDS:
+                ranks.update(found.entity.ranks)
+    held = np.isin(window.ranks[chosen], np.array(sorted(ranks), np.int64))
+    others = np.setdiff1d(np.flatnonzero(stage_of >= 0), rows)
+    return bool(held[rows].mean() >= MOST and held[others].mean() <= 1 - MOST)
 
 
 def _began(own: Floats, rows: Ints, limit: float) -> int:

@@ -103,6 +103,16 @@ def test_what_shows_itself_after_a_restart_comes_before_a_regression(on_job, top
     assert ("balance.pipeline_stage", "group") == named([*restarted, stage], topology)
 
 
+def test_a_stage_is_not_cut_wrong_where_its_devices_got_hot(on_job, topology, found):
+    hot = "pipeline stage 1 works 3 s in a step; clocks of its devices are held down since then"
+    for text, fault in (("pipeline stage 1 works 3 s in a step", "balance.pipeline_stage"),
+                        (hot, "unknown")):  # fmt: skip
+        stage = found(
+            "group.stage_slow", Entity("group", "pp stage 1", None, Ranks((2, 3))), text=text
+        )
+        assert fault == named([*on_job(), stage], topology)[0]
+
+
 def test_a_rank_whose_allocator_retries_is_no_slow_device(on_job, topology, found):
     rank = topology.rank_entity(2)
     findings = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.balance.stages import Stages
-from rankscope.detectors.sketch import sketch
+from rankscope.detectors.sketch import readings, sketch
 from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.ranks import Ranks
 from rankscope.vocabulary.topology import CommunicationGroup, Placement, Topology
@@ -95,3 +95,29 @@ def test_what_came_to_a_stage_on_two_hosts_at_once_is_its_work(steady):
     (found,) = Stages().evaluate(window)
     assert 60 == np.searchsorted(window.steps.at[0], found.onset[1])
     assert "since step 60" in found.text
+
+
+@pytest.mark.parametrize(
+    ("hot", "since", "said"),
+    [
+        pytest.param((6, 7), 60, True, id="the clocks of its devices sank with it"),
+        pytest.param((6,), 60, False, id="of half of its devices"),
+        pytest.param((2, 3, 4, 5, 6, 7), 60, False, id="those of other stages did, too"),
+        pytest.param((6, 7), -500, False, id="they always were that low"),
+    ],
+)
+def test_a_stage_whose_devices_got_hot_when_it_became_slow_says_so(steady, hot, since, said):
+    """A stage that lies on the hosts of one rack: its cooling fails, and the partition is sound."""
+    own = steady(8, 120)
+    own[[6, 7], 60:] *= 1.4
+    placed = Topology(Job("example"), world_size=8,
+                      placements=[Placement(r, pp=r // 2) for r in range(8)])  # fmt: skip
+    window = sketch(own, placed=placed, role_of=np.arange(8) // 2)
+    window = replace(window, hosts=("host-0", "host-1"), host_of=np.array([0] * 7 + [1]))
+    began = float(window.steps.at[0][60])
+    at = np.arange(began - 600, window.now, 5.0)
+    held = np.zeros((8, len(at)))
+    held[list(hot)] = at >= began + since - 60
+    readings_of = {"hw.gpu.throttle|thermal_hw": readings(at, held)}
+    (found,) = Stages().evaluate(replace(window, rank_readings=readings_of))
+    assert said == ("held down since" in found.text)
