@@ -227,7 +227,7 @@ def with_fault(
     """
     needs = signs_of(fault_id(kind))
     step = float(shape.job.get("step_seconds", 1.0))
-    after = max(needs.after, _STEPS_AFTER * step)
+    after = max(needs.after, max(needs.steps, _STEPS_AFTER) * step)
     seconds = max(shape.seconds, 2 * after)
     scenario = scenario_of(shape, chosen, seconds=seconds)
     onset = float(random.uniform(0.35 * seconds, max(min(0.6 * seconds, seconds - after), 0.4)))

@@ -20,7 +20,7 @@ DEVICE_METRICS = ("hw.gpu.", "hw.temperature", "hw.power", "hw.energy", "hw.freq
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What shows a fault: alternatives, each a set of names; `after` in seconds.
+    """What shows a fault: alternatives, each a set of names; `after` in seconds, `steps` in steps.
 
     `gpus` and `hosts` are what a cluster needs to have the fault. `rise` is the least that it must
     add up to in a recording, as a share.
@@ -28,6 +28,7 @@ class Signs:
 
     alternatives: tuple[tuple[str, ...], ...]
     after: float
+    steps: int = 0
     gpus: bool = False
     hosts: int = 1
     rise: float = 0.0
@@ -41,6 +42,7 @@ def signs() -> Mapping[str, Signs]:
         row["id"]: Signs(
             alternatives=tuple(tuple(term.split(" + ")) for term in row["any"]),
             after=float(row["after"]),
+            steps=int(row.get("steps", 0)),
             gpus=bool(row.get("gpus", False)),
             hosts=int(row.get("hosts", 1)),
             rise=float(row.get("rise", 0.0)),

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from rankscope.lab import suites
@@ -12,6 +13,7 @@ from rankscope.lab.suites import drawing, observable
 from rankscope.lab.suites.tables import tables
 
 TABLED = ("tuning", "published", "holdout")
+LINES = ("gradient_vanishing", "plateau", "replica_divergence")
 
 
 def drawn(name, **options):
@@ -99,6 +101,31 @@ def test_a_fault_acts_within_its_recording_with_time_left_to_be_found():
             onset, seconds = case.scenario.fault["onset"], case.scenario.seconds
             after = observable.signs_of(case.fault).after
             assert seconds - onset >= min(after, 0.4 * seconds) - 1e-6
+
+
+@pytest.mark.parametrize("name", [*TABLED, "fresh"])
+def test_a_line_through_values_of_steps_gets_its_steps_after_the_onset(name):
+    """Of a job with long steps the seconds that a rule asks for hold a handful of points."""
+    ruled = {fault for fault, signs in observable.signs().items() if signs.steps}
+    assert {f"numerics.{fault}" for fault in LINES} == ruled
+    for case in drawn(name, seed=3):
+        if case.fault in ruled:
+            left = case.scenario.seconds - case.scenario.fault["onset"]
+            steps = left / case.scenario.jobs[0].step_seconds
+            assert steps >= observable.signs_of(case.fault).steps - 1e-6, case.name
+
+
+def test_only_rules_that_ask_for_steps_make_recordings_of_slow_jobs_longer():
+    read = tables()
+    slow = next(row for row in read.shapes if row.name == "slow-steps-a100")
+    slow = dataclasses.replace(slow, job={**slow.job, "step_seconds": 30.0})
+
+    def seconds(kind):
+        chosen, random = drawing.Chosen(read.habits[0]), np.random.default_rng(7)
+        return drawing.with_fault(kind, slow, chosen, random, strength="plain").seconds
+
+    assert 2 * 30.0 * observable.signs_of("numerics.plateau").steps == seconds("plateau")
+    assert max(slow.seconds, 2 * 8 * 30.0) == seconds("loss_spike")
 
 
 @pytest.mark.parametrize("name", [*TABLED, "fresh"])
