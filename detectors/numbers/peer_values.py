@@ -41,7 +41,7 @@ class PeerValues(Detector):
     Distance of each rank from the median of the peers of its role at the same step, in units of
     the spread between peers in a step (the noise of a micro batch). Ranks of roles with too few
     are compared with each other: what their roles differ by is their habit. A rank is off when the
-    median of its newest 16 distances, less that of its own earlier ones, is beyond `sigmas`
+    median of its newest 16 distances, less that of the oldest of its own, is beyond `sigmas`
     standard errors, beyond six times what other ranks' medians differ by (shards of data differ)
     and twice what any of them has been off by for eight points (data that comes in runs); where
     no earlier ones are known, three times the noise of a single point. An offset that grew little
@@ -67,7 +67,7 @@ class PeerValues(Detector):
     >>> for finding in PeerValues().evaluate(window):
     ...     print(finding.kind, finding.entity, finding.text)
     job.values_differ job example values of rank 5 differ from its peers'
-    rank.value_offset rank 5 on host-1 rank 5's own loss is off by +0.519 since step 60, 25.9% of it
+    rank.value_offset rank 5 on host-1 rank 5's own loss is off by +0.52 since step 60, 26.0% of it
 
     Fails with a single rank, where only reduced values are reported, and where a
     rank was off by less than three times the batch noise from its first step, or, of three or two
@@ -181,7 +181,9 @@ class PeerValues(Detector):
         noise = noise if noise > 0 else 1e-6 * abs(float(np.median(level))) + 1e-12
         distance = (plane[row, columns].astype(np.float64) - level) / noise
         recent = float(np.median(distance[-NEWEST:]))
-        early = distance[:-NEWEST][: 4 * FEWEST_EARLY]
+        early = distance[:-NEWEST]
+        # The older half, where there are few: what drifts has long begun in the newer one.
+        early = early[: max(FEWEST_EARLY, min(len(early) // 2, 4 * FEWEST_EARLY))]
         if len(early) < FEWEST_EARLY:
             return Off(row, distance, columns, recent, 0.0) if abs(recent) > self.unknown else None
         offset = recent - float(np.median(early))

@@ -46,6 +46,16 @@ def test_a_drift_that_began_late_is_no_offset(named):
     assert "since step 3" in findings[-1].text
 
 
+def test_a_slow_drift_is_no_habit_where_most_of_few_points_drift():
+    """Of the 66 points before the newest 16 the last 36 drift."""
+    drift = 0.05 * 0.075 * np.maximum(np.arange(82) - 30, 0)
+    drawn = [batches(16, 82, seed=seed) for seed in range(20)]
+    for values in drawn:
+        values[4] += drift
+    ranks = [[f.entity.id for f in found(values)[1:]] for values in drawn]
+    assert 19 <= ranks.count(["4"])
+
+
 def test_an_offset_with_errors_of_its_own_that_lasts_long_stays_one(named):
     values = batches(steps=500)
     values[2, 60:] += 0.5 * np.random.default_rng(3).normal(1.0, 0.2, 440)
