@@ -21,8 +21,15 @@ PLACES = 16
 BLOCKS = 8
 """Medians of so many blocks make a line; their scatter around it holds noise and slow wander."""
 
-BLOCK = 2
-"""Points that a block holds at least."""
+SIGMAS, PROGRESS = 5.0, 3.0
+"""Standard errors of the earlier slope, and of progress since, that a plateau is certain by."""
+
+CAUTION = 1.5
+"""So many times the standard errors of progress, where a plateau holds fewer than `points`.
+
+A line through eight blocks leaves six degrees of freedom, whatever a block holds: beyond 3 standard
+errors are 12 of 1,000 healthy lines, beyond 4.5 two. Few points are looked at in more attempts, and
+the wander of a loss is no longer averaged out within a block."""
 
 
 class Plateau(Detector):
@@ -32,13 +39,14 @@ class Plateau(Detector):
     on, the line through the points after it is compared with the line through those before it, as
     long in the logarithm of steps: a plateau is when even three standard errors of progress more
     would be less than `share` of the earlier slope, and that slope is beyond five of its own. It is
-    reported once it has lasted `seconds` and `points`; training that is nearly done looks alike, so
-    it is information.
+    reported once it has lasted `seconds` and `fewest` points, of fewer than `points` by half as
+    many standard errors again; training that is nearly done looks alike, so it is information.
 
     Parameters
     ----------
     share : share of the earlier slope below which nothing falls any more.
-    points, seconds : how long it has to last.
+    points, fewest, seconds : how long it has to last; between the two numbers of points more
+        standard errors are asked for.
 
     Examples
     --------
@@ -51,7 +59,7 @@ class Plateau(Detector):
     'the loss has not fallen since step 554: 2.2, and 2.22 then'
 
     Fails where a schedule of the learning rate lets the loss rest before it falls again: that is a
-    plateau while it lasts. Needs about three times as many steps as the loss fell before.
+    plateau while it lasts. Needs about half as many steps as the loss fell before.
 
     References: Kaplan et al. (2020) on loss as a power law of steps; facts on training signals.
     """
@@ -61,9 +69,12 @@ class Plateau(Detector):
     cadence_seconds = 60.0
     of_steps = True
 
-    def __init__(self, *, share: float = 0.2, points: int = 40, seconds: float = 300.0) -> None:
+    def __init__(
+        self, *, share: float = 0.2, points: int = 40, fewest: int = 20, seconds: float = 300.0
+    ) -> None:
         self.share = share
         self.points = points
+        self.fewest = fewest
         self.seconds = seconds
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
@@ -71,7 +82,7 @@ class Plateau(Detector):
         loss = window.baselines.loss.curve
         # The memory is thinned to half now and then; the points that it stands for count.
         held = len(loss) * max(int(own_time.middle(np.diff(loss.index))), 1) if len(loss) > 1 else 0
-        if MOST_SHARE * held < self.points:
+        if MOST_SHARE * held < self.fewest:
             return []
         for place in np.linspace(1 - MOST_SHARE, 1 - SHARE, PLACES) * len(loss):
             found = self._since(window, loss, int(place))
@@ -85,15 +96,16 @@ class Plateau(Detector):
         since, first = float(newest.at[0]), int(newest.index[0])
         reach = int(first**2 / max(int(newest.index[-1]), 1))
         before = loss.cut(int(np.searchsorted(loss.index, reach)), place)
-        if min(len(newest), len(before)) < BLOCKS * BLOCK:
+        if min(len(newest), len(before)) < BLOCKS:
             return None
-        if float(newest.at[-1]) - since < self.seconds or len(newest) < self.points:
+        if float(newest.at[-1]) - since < self.seconds or len(newest) < self.fewest:
             return None
         earlier, earlier_error = _line(before.index, before.value)
-        if not -earlier > 5 * earlier_error:
+        caution = CAUTION if len(newest) < self.points else 1.0
+        if not -earlier > SIGMAS * earlier_error:
             return None
         slope, error = _line(newest.index, newest.value)
-        if not -slope + 3 * error < -earlier * self.share:
+        if not -slope + caution * PROGRESS * error < -earlier * self.share:
             return None
         then, now = (own_time.middle(part) for part in np.array_split(newest.value, 4)[::3])
         if now > then + 3 * curves.noise(newest.value):

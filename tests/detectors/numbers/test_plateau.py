@@ -42,6 +42,25 @@ def test_a_plateau_of_a_slow_job_is_found_with_few_points(reported, losses):
     assert "since step 3" in flat.text or "since step 4" in flat.text
 
 
+def test_twenty_points_of_a_slow_job_are_enough_where_they_are_certain(reported, losses):
+    fell = np.minimum(np.arange(48), 22)
+    loss = losses(48, level=0.0, noise=0.03) + 11.0 - 1.6 * np.log(fell + 3)
+    found = [len(Plateau().evaluate(reported(loss[:end], step=30.0))) for end in range(32, 49)]
+    assert (0, 1) == (found[0], found[-1])
+    noisy = losses(48, level=0.0, noise=0.3) + 11.0 - 0.8 * np.log(np.arange(48) + 3)
+    assert [] == list(Plateau().evaluate(reported(noisy, step=30.0)))
+
+
+def test_few_points_of_healthy_slow_jobs_are_quiet(reported):
+    random = np.random.default_rng(7)
+    steps = np.arange(100)
+    for noise in np.geomspace(0.005, 0.05, 40):
+        loss = 2.0 + 8.0 * (1 + steps / random.uniform(5, 60)) ** -random.uniform(0.1, 1.0)
+        loss *= 1 + random.normal(0, noise, 100)
+        for end in range(30, 101, 10):
+            assert [] == list(Plateau().evaluate(reported(loss[:end], step=20.0)))
+
+
 def test_a_learning_rate_that_falls_in_steps_is_quiet_while_the_loss_falls(reported, losses):
     steps = np.arange(1, 1501)
     loss = losses(1500, level=0.0) + 8.0 - 0.6 * np.log(steps) - 0.3 * (steps > 800)
