@@ -3,12 +3,13 @@
 from ..contract import Detector
 from .bad_resume import BadResume
 from .divergence import Divergence
-from .gradients import GradientExplosion, GradientVanishing
+from .gradients import GradientExplosion
 from .loss_spike import LossSpike
 from .nonfinite import Nonfinite
 from .peer_values import PeerValues
 from .plateau import Plateau
 from .replicas import Replicas
+from .vanishing import GradientVanishing
 
 DETECTORS: tuple[Detector, ...] = (
     Nonfinite(),

@@ -1,4 +1,4 @@
-"""Exploding and vanishing gradients, by the norm that the job reports."""
+"""Exploding gradients, by the norm that the job reports; how a norm is measured and told."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ from ..findings import report
 from ..window import Flags, Floats, JobWindow
 from .divergence import CLIMBING, POINTS, climbing, lasting
 
-FEWEST, FEWEST_TO_FALL = 48, 32
-"""Points without which no norm is usual: a large one is sooner an odd batch than a small one."""
+FEWEST = 48
+"""Points without which no norm is usual: a large one may be an odd batch."""
 
 USUAL = 256
 """Points whose median is the usual norm."""
@@ -29,10 +29,7 @@ FALL = float(np.log(1.5))
 LEVEL, STILL = 16, 24
 """Points whose median is a level, and points for which a norm stands still before it climbs."""
 
-LONG_SECONDS = 120.0
-"""Where steps are long, points that take so long together are no run of odd batches."""
-
-_LEAST = 1e-30
+LEAST = 1e-30
 
 
 class GradientExplosion(Detector):
@@ -88,7 +85,7 @@ class GradientExplosion(Detector):
         past = norm.last(USUAL)
         if len(past) < STILL + CLIMBING:
             return []
-        size = _size(past.value)
+        size = size_of(past.value)
         now = float(np.median(size[-POINTS:]))
         if not now - float(size.min()) > np.log(self.climbs):
             return []
@@ -107,13 +104,13 @@ class GradientExplosion(Detector):
         steadily = now - low > np.log(self.least) and climbing(size[first:], sigma)
         if not odd[first] or not (steadily or lasting(high)) or _falling_back(size[first:], sigma):
             return []
-        return [_finding(window, self, past, first, (now, low), 1.5)]
+        return [finding(window, self, past, first, (now, low), 1.5)]
 
     def _jumped(self, window: JobWindow, norm: Curve) -> list[Finding]:
         """Return that the norm has left what is usual within a few points."""
         if len(norm) < FEWEST:
             return []
-        size = _size(norm.value)
+        size = size_of(norm.value)
         usual = float(np.median(size[-USUAL:]))
         limit = max(np.log(self.least), SIGMAS * curves.noise(size[-USUAL:]))
         if not float(np.median(size[-NEWEST:])) > usual + limit:
@@ -130,74 +127,7 @@ class GradientExplosion(Detector):
             return []
         certain = len(norm) - first >= 2 * NEWEST or now > usual + 2 * limit
         score = 1.0 + (now - usual) / limit * (0.5 + 0.5 * certain)
-        return [_finding(window, self, norm, first, (now, usual), score)]
-
-
-class GradientVanishing(Detector):
-    """Report that the gradient norm is next to nothing while the loss is not.
-
-    The median of the newest eight points against that of all points since the attempt began
-    (thinned, so that a slow decay does not take its own measure along), in logarithms and beyond
-    eight standard deviations, for as long as a divergence has to last, or for eight points that
-    take two minutes. Where the loss has fallen by as much as it could (to a fifth), small gradients
-    are what success looks like.
-
-    Parameters
-    ----------
-    least : smallest factor below the usual norm.
-    solved : share of its earlier size that the loss may fall to before small norms are normal.
-
-    Examples
-    --------
-    >>> from rankscope.detectors.sketch import sketch
-    >>> norm = np.random.default_rng(7).lognormal(0.0, 0.2, (1, 160))
-    >>> norm[0, 120:] *= 1e-3
-    >>> window = sketch(np.full((1, 160), 0.8), hosts=1, planes={"training.grad_norm": norm})
-    >>> (fall,) = GradientVanishing().evaluate(window)
-    >>> fall.text
-    'the gradient norm is 0.000911 since step 120, usually 0.912'
-
-    Fails where it was small from the first step. Cannot see which layer is starved.
-
-    References: Pascanu et al. (ICML'13); facts on training signals.
-    """
-
-    name = "gradient_vanishing"
-    kinds = ("job.gradient_vanished",)
-    cadence_seconds = 5.0
-    of_steps = True
-
-    def __init__(self, *, least: float = 30.0, solved: float = 0.2) -> None:
-        self.least = least
-        self.solved = solved
-
-    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
-        """Return one finding while the norm is that small."""
-        memory = window.baselines.gradient.curve
-        norm = window.features.whole_gradient
-        if len(norm) < FEWEST_TO_FALL:
-            return []
-        size = _size(norm.value)
-        usual = float(np.median(_size(memory.value))) if len(memory) else float(np.median(size))
-        limit = max(np.log(self.least), SIGMAS * curves.noise(size[: len(size) // 2]))
-        now = float(np.median(size[-8:]))
-        odd: Flags = size < usual - limit / 2
-        first = onsets.newest_run(odd)
-        low = norm.cut(first, len(norm))
-        long = len(low) >= POINTS and float(low.at[-1] - low.at[0]) >= LONG_SECONDS
-        if not now < usual - limit or not (long or lasting(low)):
-            return []
-        if self._solved(window, int(norm.index[first])):
-            return []
-        return [_finding(window, self, norm, first, (now, usual), min((usual - now) / limit, 4.0))]
-
-    def _solved(self, window: JobWindow, since: int) -> bool:
-        loss = window.features.whole_loss
-        before = loss.until(since).value
-        if not len(before) or not len(loss):
-            return False
-        start = float(np.median(before[: max(len(before) // 4, 1)]))
-        return float(np.median(loss.value[-8:])) < self.solved * start
+        return [finding(window, self, norm, first, (now, usual), score)]
 
 
 def _knee(size: Floats) -> int:
@@ -218,11 +148,12 @@ def _falling_back(size: Floats, sigma: float) -> bool:
     return slope < -3 * sigma / width**0.5 and -slope * (len(size) - 1) > FALL
 
 
-def _size(norm: Floats) -> Floats:
-    return np.log(np.maximum(norm, _LEAST))
+def size_of(norm: Floats) -> Floats:
+    """Return the logarithms of norms; that of zero is very small."""
+    return np.log(np.maximum(norm, LEAST))
 
 
-def _finding(
+def finding(
     window: JobWindow,
     detector: Detector,
     norm: Curve,
@@ -230,6 +161,7 @@ def _finding(
     sizes: tuple[float, float],
     score: float,
 ) -> Finding:
+    """Return that the norm is (now, usual), as logarithms, since a place of its curve."""
     now, usual = (float(np.exp(size)) for size in sizes)
     before = float(norm.at[max(first - 1, 0)])
     return report(
@@ -239,7 +171,7 @@ def _finding(
         window.entity,
         onset=(before, float(norm.at[first])),
         seen=(before, float(norm.at[-1])),
-        magnitude=max(now, usual) / max(min(now, usual), _LEAST),
+        magnitude=max(now, usual) / max(min(now, usual), LEAST),
         score=min(score, 4.0),
         signal=curves.GRADIENT,
         observed=now,

@@ -1,0 +1,69 @@
+"""A gradient norm that stood still and has sunk ever since, by factors, while the loss went on.
+
+Norms of healthy jobs fall by factors too, but with a reason that shows: from their first step on as
+the loss leaves its start, or once a learning rate that warms up makes the loss fall faster. So only
+a norm counts that was level before it began to sink, sinks all the while, and far more than the
+loss, which since then falls no faster than before.
+"""
+
+import numpy as np
+
+from .. import curves
+from ..curves import Curve
+from ..window import Floats
+from .divergence import CLIMBING, climbing
+
+STILL, NEWEST = 24, 8
+"""Points for which a norm is level before it sinks, and points whose median is where it is now."""
+
+LEVEL = 0.1
+"""Share of the fall that the halves of the level may differ by."""
+
+SIGMAS, EACH_THIRD = 8.0, 3.0
+"""Standard deviations of a point by which it is down, and by which each third is below the last."""
+
+OF_LOSS = 0.15
+"""Share of the norm's fall, in logarithms, that the loss may fall by: gradients of what is learnt
+by heart fall as the loss does."""
+
+
+def sinks(
+    size: Floats, norm: Curve, loss: Curve, *, least: float
+) -> tuple[int, float, float] | None:
+    """Return (place at which it began, newest size, level before); None where nothing sinks.
+
+    size: [points], logarithms of the norm. least: smallest fall. Where no loss is reported nobody
+    can say that a fall has no reason.
+    """
+    if len(size) < STILL + CLIMBING:
+        return None
+    now = float(np.median(size[-NEWEST:]))
+    if not float(np.median(size[:STILL])) - now > least:
+        return None
+    x = np.arange(float(len(size)))
+    places = np.arange(STILL, len(size) - CLIMBING + 1)
+    first = int(places[np.argmax(curves.bends(x, -size, places))])
+    level, sigma = float(np.median(size[:first])), curves.noise(size)
+    fall = level - now
+    if not fall > max(least, SIGMAS * sigma) or not climbing(-size[first:], EACH_THIRD * sigma):
+        return None
+    older, newer = (float(np.median(half)) for half in np.array_split(size[:first], 2))
+    if older - newer > LEVEL * fall:
+        return None
+    return (first, now, level) if _goes_on(loss, int(norm.index[first]), fall) else None
+
+
+def _goes_on(loss: Curve, since: int, fall: float) -> bool:
+    """Tell whether the loss, since a step, falls by little and no faster than before."""
+    before, after = loss.until(since), loss.after(since - 1)
+    if min(len(before), len(after)) < NEWEST or not float(loss.value.min()) > 0:
+        return False
+    (was, was_then), (had, now) = _ends(before.value), _ends(after.value)
+    if np.log(max(had, was_then) / now) > OF_LOSS * fall:
+        return False
+    noise = curves.noise(loss.value)
+    return (had - now) / len(after) < max(was - was_then, 0.0) / len(before) + noise / len(after)
+
+
+def _ends(value: Floats) -> tuple[float, float]:
+    return float(np.median(value[: NEWEST // 2])), float(np.median(value[-NEWEST // 2 :]))

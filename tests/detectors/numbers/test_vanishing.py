@@ -1,0 +1,88 @@
+"""Vanishing gradients: next to nothing, or on the way there from a level, for no reason."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.numbers.vanishing import GradientVanishing
+from rankscope.detectors.sketch import sketch
+
+NORM = "training.grad_norm"
+
+
+@pytest.fixture
+def norms():
+    """Return a function that draws [steps] norms around one."""
+
+    def draw(steps, spread=0.3):
+        return np.random.default_rng(7).lognormal(0.0, spread, steps)
+
+    return draw
+
+
+def found(norm, loss):
+    """Return what is found in a job of slow steps with this norm and loss, both [steps]."""
+    own = np.full((1, len(norm)), 16.0)
+    planes = {NORM: norm[None], "training.loss": loss[None]}
+    return list(GradientVanishing().evaluate(sketch(own, hosts=1, planes=planes)))
+
+
+def falling(steps):
+    """Return [steps] losses that fall ever more slowly."""
+    return 2.0 + 8.0 * (1 + np.arange(steps) / 40) ** -0.45
+
+
+def test_a_norm_that_sinks_tenfold_from_a_level_while_the_loss_goes_on_is_information(norms):
+    norm = norms(80, 0.12) * np.exp(-0.07 * np.maximum(np.arange(80) - 36, 0))
+    (fall,) = found(norm, falling(80))
+    assert fall.score < 1
+    assert "since step 3" in fall.text
+    assert [] == found(norm[:64], falling(64))
+
+
+def test_a_norm_that_sinks_as_the_loss_falls_faster_is_the_end_of_a_warm_up(norms):
+    began = np.maximum(np.arange(90) - 30, 0)
+    norm = norms(90, 0.12) * np.exp(-0.07 * began)
+    assert [] == found(norm, 10.0 * np.exp(-0.007 * began))
+    assert [] == found(norm, falling(90) * np.exp(-0.02 * began))
+
+
+def test_norms_that_sink_from_their_first_step_or_fall_at_once_are_quiet(norms):
+    ever = norms(90, 0.12) * np.exp(-0.05 * np.arange(90))
+    once = norms(90, 0.12) * np.where(np.arange(90) < 40, 1.0, 0.08)
+    assert [] == found(ever, falling(90))
+    assert [] == found(once, falling(90))
+
+
+def test_a_sinking_norm_without_a_loss_is_quiet(reported, norms):
+    norm = norms(80, 0.12) * np.exp(-0.07 * np.maximum(np.arange(80) - 36, 0))
+    assert [] == list(GradientVanishing().evaluate(reported(norm, plane=NORM, step=16.0)))
+
+
+def test_clipped_norms_are_quiet(reported, norms):
+    norm = np.minimum(norms(300), 1.0)
+    assert [] == list(GradientVanishing().evaluate(reported(norm, plane=NORM)))
+
+
+@pytest.mark.parametrize("tiny", [1e-3, 0.0])
+def test_a_norm_of_next_to_nothing_has_vanished(reported, norms, tiny):
+    norm = norms(300)
+    norm[200:] *= tiny
+    (fall,) = GradientVanishing().evaluate(reported(norm, plane=NORM))
+    assert "since step 200" in fall.text
+
+
+def test_small_gradients_of_a_solved_problem_are_quiet(norms):
+    norm, loss = norms(300), np.full(300, 2.0)
+    norm[200:] *= 1e-3
+    loss[200:] = 1e-3
+    own = np.full((1, 300), 0.8)
+    window = sketch(own, hosts=1, planes={NORM: norm[None], "training.loss": loss[None]})
+    assert [] == list(GradientVanishing().evaluate(window))
+
+
+def test_a_norm_that_vanishes_over_few_long_steps_is_found(reported):
+    norm = np.random.default_rng(7).lognormal(0.0, 0.1, 44)
+    norm[30:] *= 1e-3
+    kinds = [len(GradientVanishing().evaluate(reported(norm, plane="training.grad_norm", step=s)))
+             for s in (0.8, 16.0)]  # fmt: skip
+    assert [0, 1] == kinds
