@@ -17,7 +17,7 @@ from ..simulator.faults import FAULTS, inject
 from ..simulator.shape import Scenario, ScenarioError, Strength
 from .cases import Case
 from .fresh import drawn_habits, drawn_shapes
-from .observable import observable, rises, signs_of
+from .observable import shown_in, signs_of
 from .pairs import with_second
 from .tables import Benign, Habit, Missing, Shape, Suite, Tables, tables
 
@@ -180,7 +180,7 @@ class _Drawing:
             missing=chosen.missing.name if chosen.missing else "none",
             benign=chosen.benign.name if chosen.benign else "none",
             seed=int(random.integers(1 << 31)),
-            observable=_observable(fault, scenario),
+            observable=fault is None or shown_in(fault, scenario),
             scenario=dataclasses.replace(scenario, name=name),
         )
 
@@ -259,17 +259,6 @@ def _benign_reporting(benign: Benign, seconds: float) -> dict[str, Any]:
         for key, share in named.items()
         if share is not None
     }
-
-
-def _observable(fault: str | None, scenario: Scenario) -> bool:
-    if fault is None:
-        return True
-    settings = scenario.fault or {}
-    if "rate" in settings:
-        left = scenario.seconds - float(settings["onset"])
-        if not rises(fault, float(settings["rate"]), left / scenario.jobs[0].step_seconds):
-            return False
-    return observable(fault, scenario.reporting, scenario.cluster)
 
 
 def _quiet(first: int, hours: float) -> list[Case]:

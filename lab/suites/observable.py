@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 
 from ..simulator.series import exporters
-from ..simulator.shape import Cluster, Reporting
+from ..simulator.shape import Cluster, Reporting, Scenario
 
 DEVICE_METRICS = ("hw.gpu.", "hw.temperature", "hw.power", "hw.energy", "hw.frequency")
 """Beginnings of the names that only a cluster with accelerators reports."""
@@ -56,12 +56,30 @@ def signs_of(fault: str) -> Signs:
     return signs().get(fault, Signs(alternatives=((),), after=180.0))
 
 
-def observable(fault: str, reporting: Reporting, cluster: Cluster) -> bool:
-    """Return whether at least one alternative of the fault's signs is reported in full."""
+LINES = ("gpu.fault", "log.fault")
+"""Events that are read from logs: a fault that nobody logs shows none."""
+
+
+def observable(fault: str, reporting: Reporting, cluster: Cluster, *, logged: bool = True) -> bool:
+    """Return whether at least one alternative of the fault's signs is reported in full.
+
+    logged: whether anybody logs it.
+    """
     return any(
-        all(_reported(name, reporting, cluster) for name in names)
+        all((logged or name not in LINES) and _reported(name, reporting, cluster) for name in names)
         for names in signs_of(fault).alternatives
     )
+
+
+def shown_in(fault: str, scenario: Scenario) -> bool:
+    """Return whether the telemetry of a scenario can show the fault that it has."""
+    settings = scenario.fault or {}
+    if "rate" in settings:
+        left = scenario.seconds - float(settings["onset"])
+        if not rises(fault, float(settings["rate"]), left / scenario.jobs[0].step_seconds):
+            return False
+    logged = bool(settings.get("logged", True))
+    return observable(fault, scenario.reporting, scenario.cluster, logged=logged)
 
 
 def rises(fault: str, rate: float, steps: float) -> bool:

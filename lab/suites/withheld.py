@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .cases import Case
-from .observable import observable
+from .observable import shown_in
 from .tables import SuiteError, tables
 
 COMPLETE = "none"
@@ -49,6 +49,6 @@ def without(cases: Sequence[Case], source: str) -> list[Case]:
         reporting = case.scenario.reporting
         less = dataclasses.replace(reporting, hidden=(*reporting.hidden, *row.hidden))
         scenario = dataclasses.replace(case.scenario, reporting=less)
-        if case.fault and observable(case.fault, less, scenario.cluster):
+        if case.fault and shown_in(case.fault, scenario):
             found.append(dataclasses.replace(case, missing=source, scenario=scenario))
     return found

@@ -36,6 +36,14 @@ def test_a_fault_is_visible_by_any_of_its_signs():
     assert not observable.observable(thermal, Reporting(hidden=everything), Cluster())
 
 
+def test_what_nobody_logs_shows_in_no_event():
+    dcgm = Reporting(devices="dcgm")
+    memory = "gpu.memory_uncorrectable"
+    assert observable.observable(memory, dcgm, Cluster())
+    assert not observable.observable(memory, dcgm, Cluster(), logged=False)
+    assert observable.observable(memory, Reporting(), Cluster(), logged=False)  # counters
+
+
 def test_a_sign_of_two_names_needs_both():
     hidden = ("training.memory.retries", "training.memory.allocated")
     assert not observable.observable("memory.fragmentation", Reporting(hidden=hidden), Cluster())
