@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from ...detectors.window import Floats, Ints
 from .planes import Plane
 
+FEW_PARTS = 4
+"""Fewer batches than these cost less one after the other than together."""
+
 
 class PlaneSet:
     """Planes over the same rows. `version` moves when a plane gets a row."""
@@ -61,29 +64,65 @@ class PlaneSet:
 
         part: the number of the batch, ascending; None where there is one.
         """
-        part = np.zeros(len(planes), np.int64) if part is None else part
+        if part is not None and part[0] != part[-1]:
+            begins = np.flatnonzero(part[1:] != part[:-1]) + 1
+            if len(begins) >= FEW_PARTS:
+                self._append_parts(planes, rows, at, value, part)
+                return
+            for begin, end in pairwise([0, *begins.tolist(), len(planes)]):
+                here = slice(begin, end)
+                self.append(planes[here], rows[here], at[here], value[here])
+            return
         if (planes[1:] < planes[:-1]).any():
             # 16 bits make it a radix sort.
             order = np.argsort(planes.astype(np.int16), kind="stable")
             planes, rows, at, value = planes[order], rows[order], at[order], value[order]
-            part = part[order]
-        edges = [0, *(np.flatnonzero(planes[1:] != planes[:-1]) + 1).tolist(), len(planes)]
-        single = bool(part[0] == part[-1] and (part == part[0]).all())
+        edges = _edges(planes)
         # What a host reads, it reads at one time.
         one = float(at[0])
-        if single and bool((at == one).all()):
-            for begin, end in pairwise(edges):
-                self.planes[planes[begin]].write_at(rows[begin:end], one, value[begin:end])
+        if bool((at == one).all()):
+            self._append_one_time(edges, planes, rows, one, value)
             return
         for begin, end in pairwise(edges):
-            here, plane = slice(begin, end), self.planes[planes[begin]]
-            if single:
-                plane.write(rows[here], at[here], value[here])
-            else:
-                plane.write_parts(rows[here], at[here], value[here], part[here])
+            plane, here = self.planes[planes[begin]], slice(begin, end)
+            plane.write(rows[here], at[here], value[here])
+
+    def _append_one_time(
+        self, edges: list[int], planes: Ints, rows: Ints, at: float, value: Floats
+    ) -> None:
+        """Write readings of one time, by plane; `edges`: where each plane's readings begin."""
+        # Rows of a host mostly follow one another: then no step grows by anything but one.
+        jumps = np.zeros(len(rows), np.int64)
+        np.cumsum(rows[1:] - rows[:-1] != 1, out=jumps[1:])
+        begins, ends = edges[:-1], np.array(edges[1:])
+        follow = (jumps[begins] == jumps[ends - 1]).tolist()
+        firsts, held = rows[begins].tolist(), planes[begins].tolist()
+        for begin, end, number, first, slices in zip(
+            begins, edges[1:], held, firsts, follow, strict=True
+        ):
+            here = slice(first, first + end - begin) if slices else rows[begin:end]
+            self.planes[number].write_at(here, at, value[begin:end])
+
+    def _append_parts(
+        self, planes: Ints, rows: Ints, at: Floats, value: Floats, part: Ints
+    ) -> None:
+        """Write readings of many batches, together where that makes no difference."""
+        if (planes[1:] < planes[:-1]).any():
+            order = np.argsort(planes.astype(np.int16), kind="stable")
+            planes, rows, at, value = planes[order], rows[order], at[order], value[order]
+            part = part[order]
+        for begin, end in pairwise(_edges(planes)):
+            here = slice(begin, end)
+            plane = self.planes[planes[begin]]
+            plane.write_parts(rows[here], at[here], value[here], part[here])
 
     def clear(self, rows: Ints) -> None:
         """Empty rows that others will use."""
         for plane in self.planes:
             plane.clear(rows)
         self.version += 1
+
+
+def _edges(planes: Ints) -> list[int]:
+    """Return where the readings of each plane begin, and where the last ones end."""
+    return [0, *(np.flatnonzero(planes[1:] != planes[:-1]) + 1).tolist(), len(planes)]

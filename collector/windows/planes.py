@@ -44,7 +44,7 @@ class Plane(PlaneData):
         if first == last:
             self.write_at(rows, first, value)
             return
-        if (at[1:] < at[:-1]).any():
+        if np.count_nonzero(at[1:] < at[:-1]):
             order = np.argsort(at, kind="stable")
             rows, at, value = rows[order], at[order], value[order]
         self._learn(float(at[0]) - float(self.last_at[rows[0]]))
@@ -66,7 +66,7 @@ class Plane(PlaneData):
         if first == last:
             self._write_one_time(rows, first, value)
             return
-        if (at[1:] < at[:-1]).any():
+        if np.count_nonzero(at[1:] < at[:-1]):
             order = np.argsort(at, kind="stable")
             rows, at, value = rows[order], at[order], value[order]
         self._write_sorted(rows, at, value)
@@ -103,13 +103,14 @@ class Plane(PlaneData):
             self._advance(newest)
         within = ticks > self.newest - len(self.used)
         kept = self._beyond_base(rows, value)
-        if within.all():
+        late = len(ticks) - np.count_nonzero(within)
+        if not late:
             self._put(rows, ticks, at, kept)
         else:
-            self.late += int((~within).sum())
+            self.late += int(late)
             self._put(rows[within], ticks[within], at[within], kept[within])
         newer = at >= self.last_at[rows]
-        if not newer.all():
+        if np.count_nonzero(newer) < len(newer):
             rows, at, value = rows[newer], at[newer], value[newer]
         if self.changed_at is not None:
             many = len(np.unique(rows)) < len(rows)
@@ -122,43 +123,48 @@ class Plane(PlaneData):
         if len(at):
             self.newest_at = max(self.newest_at, float(at[-1]))
 
-    def write_at(self, rows: Ints, at: float, value: Floats) -> None:
-        """Write readings of one time, as `write` does."""
-        self._learn(at - float(self.last_at[rows[0]]))
+    def write_at(self, rows: Ints | slice, at: float, value: Floats) -> None:
+        """Write readings of one time, as `write` does; rows that follow one another as a slice."""
+        first = rows.start if isinstance(rows, slice) else rows[0]
+        self._learn(at - float(self.last_at[first]))
         if not self._reporting.known:
             self._stretch(at, at)
         self._write_one_time(rows, at, value)
 
-    def _write_one_time(self, rows: Ints, at: float, value: Floats) -> None:
+    def _write_one_time(self, rows: Ints | slice, at: float, value: Floats) -> None:
+        # Most of what a window costs to fill is here: a few operations on few values each.
         self.version += 1
         tick = math.floor(at / self.interval)
         if tick > self.newest:
             self._advance(tick)
         kept = value
         if self.base is not None:
-            kept = self._beyond_base(rows, value)
-            self._move(rows, at, value)
+            if np.count_nonzero(value != self.last_value[rows]):
+                kept = self._beyond_base(numbers(rows), value)
+                self.moved_at = max(self.moved_at, at, self.newest_at)
+            else:
+                kept = value - self.base[rows]  # every row has one: it has a value
         if tick > self.newest - len(self.used):
             slot = tick % len(self.used)
             self.value[slot, rows] = kept
             self.part[slot, rows] = part_of(at, tick, self.interval)
             self.used[slot] = True
         else:
-            self.late += len(rows)
+            self.late += len(value)
         if at < self.newest_at:
             newer = self.last_at[rows] <= at
             if not newer.all():
-                rows, value = rows[newer], value[newer]
+                rows, value = numbers(rows)[newer], value[newer]
         else:
             self.newest_at = at
         if self.changed_at is not None:
-            self.changed_at[rows[value != self.last_value[rows]]] = at
+            self.changed_at[numbers(rows)[value != self.last_value[rows]]] = at
         self.last_at[rows] = at
         self.last_value[rows] = value
 
     def _move(self, rows: Ints, newest: float, value: Floats) -> None:
         """Note whether a counter moves; all [points] but `newest`, the last time of them."""
-        if (value != self.last_value[rows]).any():
+        if np.count_nonzero(value != self.last_value[rows]):
             # One that comes late may differ from what is held of later times.
             self.moved_at = max(self.moved_at, newest, self.newest_at)
 
@@ -168,7 +174,7 @@ class Plane(PlaneData):
             return value
         base = self.base[rows]
         fresh = np.isnan(base)
-        if fresh.any():
+        if np.count_nonzero(fresh):
             self.base[rows[fresh]] = np.where(np.isfinite(value), value, 0.0)[fresh]
             base = self.base[rows]
         return value - base
@@ -274,3 +280,8 @@ class Plane(PlaneData):
                 order = np.argsort(ticks, kind="stable")
                 here, ticks = here[order], ticks[order]
                 self._put(here, ticks, at[here, column], value[here, column])
+
+
+def numbers(rows: Ints | slice) -> Ints:
+    """Return rows by their numbers, those of a slice too."""
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows

@@ -233,6 +233,33 @@ def test_batches_written_together_are_as_if_written_one_after_the_other(counter)
     )
 
 
+@pytest.mark.parametrize("hosts", [2, 6])
+@pytest.mark.parametrize("rows", [[0, 1, 2], [2, 0, 1]])
+def test_few_batches_and_many_are_written_alike(hosts, rows):
+    """Rows of a host that follow one another, and rows that do not; gauges and counters."""
+    draw, count = np.random.default_rng(7), 3
+    one, other = PlaneSet(), PlaneSet()
+    for held_by in (one, other):
+        for name, counter in (("gauge", False), ("counter", True)):
+            number = held_by.plane(name, counter=counter)
+            held_by.planes[number].fit(count * hosts)
+    planes = np.tile(np.repeat([0, 1], count), hosts)
+    of_host = np.concatenate([np.array(rows) + count * host for host in range(hosts)])
+    places = of_host.reshape(hosts, count).repeat(2, axis=0).reshape(-1)
+    part = np.repeat(np.arange(hosts), 2 * count)
+    for number in range(240):
+        at = 1000.0 + 5 * number + np.repeat(draw.uniform(0, 4, hosts), 2 * count)
+        value = number // 50 + np.round(draw.uniform(0, 0.6, len(at)))
+        one.append(planes, places, at, value, part)
+        for host in range(hosts):
+            for metric in (0, 1):
+                here = (part == host) & (planes == metric)
+                other.planes[metric].write(places[here], at[here], value[here])
+    for mine, its in zip(one.planes, other.planes, strict=True):
+        for name in ("value", "part", "used", "thin_at", "last_at", "last_value"):
+            np.testing.assert_array_equal(getattr(mine, name), getattr(its, name))
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 60), st.integers(0, 3)), max_size=60),
     st.floats(0, 300),
