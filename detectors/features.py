@@ -6,7 +6,7 @@ window drawn by hand computes them when they are asked for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -46,6 +46,7 @@ class Kept:
     own, ratio: [ranks, steps]. duration: [steps], median over ranks. most_tokens: [steps]. own is
     None where nobody reports what it is made of. version: [steps], another number whenever anything
     of a step changed. state: another number whenever anything of any step did; None: not known.
+    made: what was made of these steps alone; the next window has it too where they are the same.
     """
 
     own: Floats | None
@@ -54,6 +55,7 @@ class Kept:
     most_tokens: Floats
     version: Ints | None = None
     state: int | None = None
+    made: dict[Hashable, object] = field(default_factory=dict)
 
     def cut(self, first: int, last: int) -> Kept:
         """Return those of the columns [first, last)."""
@@ -152,6 +154,18 @@ class StepFeatures:
             self._made[name] = make()
         return cast("T", self._made[name])
 
+    def once_of_steps(self, name: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returns, made again only where steps changed since the last window.
+
+        For what follows from the steps and `name` alone; not to be changed.
+        """
+        kept = self._window.steps.kept
+        if kept is None:
+            return self.once(name, make)
+        if name not in kept.made:
+            kept.made[name] = make()
+        return cast("T", kept.made[name])
+
     @cached_property
     def loss(self) -> curves.Curve:
         """Return the job's loss, a point for each step that has one."""
@@ -232,6 +246,10 @@ class StepFeatures:
 
         NaN: with those of the median step. As it is where tokens do not explain it.
         """
+        known = tokens if np.isfinite(tokens) else None  # NaN would equal no other NaN
+        return self.once_of_steps(("duration", known), lambda: self._duration_with(tokens))
+
+    def _duration_with(self, tokens: float) -> Floats:
         fit = self._job_fit
         if fit is None:
             return self.duration
@@ -240,6 +258,9 @@ class StepFeatures:
     @cached_property
     def _job_fit(self) -> own_time.TokenFit | None:
         """Return how the duration of steps follows from tokens, None where it does not."""
+        return self.once_of_steps("fit", self._fit)
+
+    def _fit(self) -> own_time.TokenFit | None:
         if not self.steps.has(own_time.TOKENS):
             return None
         # The step waits for the rank with the most tokens.

@@ -4,6 +4,9 @@ Own time and its ratio to peers are planes of the grid ("~own", "~ratio"), so th
 its columns; what is one number a step is a ruler of it.
 """
 
+from collections.abc import Hashable
+from typing import Any
+
 import numpy as np
 
 from ...detectors import own_time
@@ -26,6 +29,12 @@ class KeptFeatures:
         self._fit: own_time.TokenFit | None = None
         self._fitted = 0
         self._version = 0
+        self._made_of: tuple[object, ...] = ()
+        self._made: dict[Hashable, object] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a snapshot keeps: what can be made of the steps again is not."""
+        return {**vars(self), "_made_of": (), "_made": {}}
 
     def refresh(self, grid: StepGrid, role_of: Ints) -> Steps:
         """Return the grid's steps with their features, brought up to date."""
@@ -41,6 +50,9 @@ class KeptFeatures:
             self._version += 1
             columns.version[here][dirty] = self._version
             dirty[:] = False
+        made_of = (self._version, steps.at.shape, steps.index.tobytes())
+        if made_of != self._made_of:
+            self._made_of, self._made = made_of, {}
         kept = [columns.values(name, len(role_of)) for name in (OWN, RATIO)]
         own, ratio = kept if self._plane is not None else (None, None)
         return Steps(
@@ -55,6 +67,7 @@ class KeptFeatures:
                 columns.most_tokens[here],
                 columns.version[here],
                 self._version,
+                self._made,
             ),
         )
 
