@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints
-from .slot_times import times
+from .slot_times import period, times
 
 THIN_SECONDS, THIN_SLOTS = 900.0, 48
 """Beyond the fine tier: twelve hours of means over 15 minutes (a counter's last value)."""
@@ -122,6 +122,12 @@ class PlaneData:
         if self.base is not None:
             values += self.base[rows]
         return at.T, values.T
+
+    def period(self, rows: Ints | slice, start: float) -> float:
+        """Return the usual time between readings of one row, of those from `start` on."""
+        slots, ticks = self.slots(start, np.inf)
+        part = self.part[slots][:, rows]
+        return period(ticks, part, self.interval, start)
 
     def _cells(
         self, slots: Ints, rows: Ints | slice

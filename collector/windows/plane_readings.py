@@ -99,12 +99,19 @@ class PlaneReadings(Readings):
         if self._period is None:
             interval = max(part.plane.interval for part in self._parts)
             start = self.newest_at() - 20 * interval
-            # Of the rows alone that are looked at: at a hundred thousand ranks all are many.
-            count = len(self._parts[0].rows)
-            some: Readings = self
-            if count > PERIOD_ROWS:
-                some = self.of(np.linspace(0, count - 1, PERIOD_ROWS).astype(np.int64))
-            self._period = some.between(start, np.inf).period()
+            count, one = len(self._parts[0].rows), self._parts[0]
+            if len(self._parts) > 1 or one.missing is not None or self._until < np.inf:
+                # Of the rows alone that are looked at: at a hundred thousand ranks all are many.
+                some: Readings = self
+                if count > PERIOD_ROWS:
+                    some = self.of(np.linspace(0, count - 1, PERIOD_ROWS).astype(np.int64))
+                self._period = some.between(start, np.inf).period()
+            else:
+                held = one.held
+                if count > PERIOD_ROWS:
+                    held = one.rows[np.linspace(0, count - 1, PERIOD_ROWS).astype(np.int64)]
+                # Of times alone, which planes of one report share.
+                self._period = one.plane.period(held, start)
         return self._period
 
     def history(self) -> Readings:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.arrays import Flags, Floats, Ints
+from ...detectors.readings import Readings
 
 PARTS = 250
 """Parts that a slot's time is resolved to: 20 ms of 5 s."""
@@ -34,6 +35,22 @@ def times(
     if part.size > MOST_SHARED:
         return _times(ticks, part, interval, start, end)
     return _shared(ticks.tobytes(), part.tobytes(), part.shape, interval, start, end)
+
+
+def period(ticks: Ints, part: NDArray[np.uint8], interval: float, start: float) -> float:
+    """Return the usual time between readings of [slots, rows], from `start` on."""
+    if part.size > MOST_SHARED:
+        at = _times(ticks, part, interval, start, np.inf)[0].T
+        return Readings(at, at).period()
+    return _shared_period(ticks.tobytes(), part.tobytes(), part.shape, interval, start)
+
+
+@lru_cache(maxsize=256)
+def _shared_period(
+    ticks: bytes, part: bytes, shape: tuple[int, ...], interval: float, start: float
+) -> float:
+    at = _shared(ticks, part, shape, interval, start, np.inf)[0].T
+    return Readings(at, at).period()
 
 
 @lru_cache(maxsize=256)
