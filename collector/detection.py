@@ -31,6 +31,8 @@ class Asked:
     found: tuple[Finding, ...]
     again: float
     """When it is asked again at the soonest where only data changed."""
+    latest: float
+    """When it looks at data that changed since, if no report comes before."""
     due: float = math.inf
     of: tuple[Any, ...] | None = None
     """The state of what a detector of steps looks at; None where that is not known."""
@@ -71,9 +73,10 @@ class Detection:
                 and window.now < asked.due
                 and (not changed or window.now < asked.again)
             ):
-                findings += asked.found
-                if changed:
-                    asked.due = min(asked.due, asked.again + _grace(detector))
+                if asked.found:
+                    findings += asked.found
+                if changed and asked.latest < asked.due:
+                    asked.due = asked.latest
                 continue
             # A site's own detector need not say it.
             of = state if getattr(detector, "of_steps", False) else None
@@ -90,7 +93,9 @@ class Detection:
                 again = window.now + detector.cadence_seconds
                 if asked is None:
                     again += _apart(window, detector)
-                held[detector.name] = Asked(window.now, found, again, of=of)
+                held[detector.name] = Asked(
+                    window.now, found, again, latest=again + _grace(detector), of=of
+                )
         return tuple(findings)
 
     def next_due(self, window: JobWindow, held: Mapping[str, Asked]) -> float:
