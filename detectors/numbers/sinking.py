@@ -30,7 +30,7 @@ by heart fall as the loss does."""
 def sinks(
     size: Floats, norm: Curve, loss: Curve, *, least: float
 ) -> tuple[int, float, float] | None:
-    """Return (place at which it began, newest size, level before); None where nothing sinks.
+    """Return (place since which it is low, newest size, level before); None where nothing sinks.
 
     size: [points], logarithms of the norm. least: smallest fall. Where no loss is reported nobody
     can say that a fall has no reason.
@@ -41,8 +41,10 @@ def sinks(
     if not float(np.median(size[:STILL])) - now > least:
         return None
     x = np.arange(float(len(size)))
-    places = np.arange(STILL, len(size) - CLIMBING + 1)
+    places = np.arange(STILL, len(size) - 2)
     first = int(places[np.argmax(curves.bends(x, -size, places))])
+    if len(size) - first < CLIMBING:
+        return None  # it may be a fall at once
     level, sigma = float(np.median(size[:first])), curves.noise(size)
     fall = level - now
     if not fall > max(least, SIGMAS * sigma) or not climbing(-size[first:], EACH_THIRD * sigma):
@@ -50,7 +52,11 @@ def sinks(
     older, newer = (float(np.median(half)) for half in np.array_split(size[:first], 2))
     if older - newer > LEVEL * fall:
         return None
-    return (first, now, level) if _goes_on(loss, int(norm.index[first]), fall) else None
+    if not _goes_on(loss, int(norm.index[first]), fall):
+        return None
+    # Since the newest that was as usual: the bend lies before it where norms fall a little anyway.
+    usual = np.flatnonzero(size >= level - sigma)
+    return int(usual[-1]) + 1, now, level
 
 
 def _goes_on(loss: Curve, since: int, fall: float) -> bool:

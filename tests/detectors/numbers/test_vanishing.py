@@ -39,6 +39,15 @@ def test_a_norm_that_sinks_tenfold_from_a_level_while_the_loss_goes_on_is_inform
     assert [] == found(norm[:64], falling(64))
 
 
+def test_what_sinks_fast_is_not_said_to_have_begun_before_it_did(norms):
+    """Sixteen points are asked for; a bend is not looked for only where so many are left."""
+    for noise in (0.0, 0.12):
+        for end in range(44, 70):
+            norm = norms(70, noise) * np.exp(-0.5 * np.maximum(np.arange(70) - 40, 0))
+            for fall in found(norm[:end], falling(70)[:end]):
+                assert any(f"since step {step}," in fall.text for step in range(40, 46))
+
+
 def test_a_norm_that_sinks_as_the_loss_falls_faster_is_the_end_of_a_warm_up(norms):
     began = np.maximum(np.arange(90) - 30, 0)
     norm = norms(90, 0.12) * np.exp(-0.07 * began)
