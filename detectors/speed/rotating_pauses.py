@@ -1,7 +1,7 @@
 """Short pauses of a different rank each time, which all others wait for: garbage collection."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,12 @@ CELLS = 1 << 21
 USUAL_STEPS, FEWEST_STEPS, FEWEST_PAUSES = 20, 10, 7
 """Steps that are looked at where `seconds` hold fewer; as few will do early in an attempt; steps of
 them that must wait for a pause."""
+
+WARM_UP = 5
+"""Steps at the start of an attempt that say nothing."""
+
+BARELY = 0.9
+"""Score of what is information."""
 
 MEASURED = 3.0
 """Score of collections that ranks have timed: what they cost is measured and not inferred."""
@@ -44,7 +50,8 @@ class RotatingPauses(Detector):
     job loses the mean of these. The pauses rotate when no rank has more than half of them and three
     ranks or more have some, so that no rank is to blame. A program runs on every host: where all of
     them are on one of several, it is that host that stops its processes. Where ranks report their
-    garbage collection, what the longest collection of each step costs is said as well.
+    garbage collection, what the longest collection of each step costs is said as well. Stray pauses
+    are more the more ranks there are: what they have cost since the first steps is information.
 
     Parameters
     ----------
@@ -93,13 +100,12 @@ class RotatingPauses(Detector):
         step = own_time.median(window.features.duration[None, -count:], axis=1)[0]
         if not step > 0:
             return []
-        pauses = _pauses(recent, window)
         findings: list[Finding] = []
-        lost = self._collected(window, recent, float(step), findings)
-        if pauses is not None:
-            lost = max(lost, self._rotating(window, recent, *pauses, findings))
+        collected = self._collected(window, recent, float(step), findings)
+        lost = max(collected, self._rotating(window, recent, findings))
         if not findings:
             return []
+        known = collected > 0 or not self._always(window, count, lost)
         lost, onset = min(lost, 0.95), min(finding.onset for finding in findings)
         # A step is as long as it is because of the pauses in most of them.
         usual = _mean_step(window.features.duration[-count:])
@@ -109,27 +115,26 @@ class RotatingPauses(Detector):
             f"{durations.seconds(usual * (1 - lost))}",
         )  # fmt: skip
         held = (found.entity.ranks for found in findings if found.kind == "host.pauses")
-        return [replace(slow, ranks=next(held, Ranks())), *findings]
+        score = slow.score if known else min(slow.score, BARELY)
+        return [replace(slow, score=score, ranks=next(held, Ranks())), *findings]
 
-    def _rotating(
-        self, window: JobWindow, recent: Steps, beyond: Floats, late: Flags, out: list[Finding]
-    ) -> float:
+    def _always(self, window: JobWindow, count: int, lost: float) -> bool:
+        """Tell whether the job has lost half as much since its first steps, or has just begun."""
+        last = max(len(window.features.steps.index) - count, WARM_UP)
+        first = max(last - count, WARM_UP)
+        if last - first < FEWEST_STEPS:
+            return True
+        before = window.features.steps.cut(first, last)
+        turns = _turns(before, window, window.features.duration[first:last])
+        return turns is not None and turns.lost >= lost / 2
+
+    def _rotating(self, window: JobWindow, recent: Steps, out: list[Finding]) -> float:
         """Add the finding on pauses that rotate, if they do; return the share that is lost."""
-        # A pause of many at once is no turn: an evaluation, a checkpoint, the network.
-        late = late & (late.sum(axis=0) <= max(1, len(late) // 4))
-        by_rank, steps = late.sum(axis=1), int(late.any(axis=0).sum())
-        total = int(by_rank.sum())
-        if steps < FEWEST_PAUSES or (by_rank > 0).sum() < 3 or by_rank.max() > 0.5 * total:
+        turns = _turns(recent, window, window.features.duration[-len(recent.index) :])
+        if turns is None or not self.least <= turns.lost < 1:
             return 0.0
-        # What lasts is no pause: nobody pauses in most steps, and most steps of a rank are usual.
-        if by_rank.max() > 0.5 * late.shape[1]:
-            return 0.0
-        longest = np.max(np.where(late, beyond, 0.0), axis=0)
-        longest = np.minimum(longest, MOST_TIMES * float(np.median(longest[longest > 0])))
-        whole = float(np.nansum(window.features.duration[-late.shape[1] :]))
-        lost = float(longest.sum()) / whole if whole > 0 else 0.0
-        if not self.least <= lost < 1:
-            return 0.0
+        beyond, late, longest, lost = turns.beyond, turns.late, turns.longest, turns.lost
+        by_rank = late.sum(axis=1)
         share = float((longest > 0).mean())
         ranks = int((by_rank > 0).sum())
         text = (
@@ -200,6 +205,40 @@ class RotatingPauses(Detector):
             expected=0.0,
             text=text,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """Pauses in turn: [ranks, steps] seconds beyond peers and habit, and which of them are pauses.
+
+    longest: [steps], the pause that each waits for, in seconds; lost: share of the time.
+    """
+
+    beyond: Floats
+    late: Flags
+    longest: Floats
+    lost: float
+
+
+def _turns(some: Steps, window: JobWindow, duration: Floats) -> _Turns | None:
+    """Return the pauses that rotate in some steps, None where they do not; duration: of these."""
+    pauses = _pauses(some, window)
+    if pauses is None:
+        return None
+    beyond, late = pauses
+    # A pause of many at once is no turn: an evaluation, a checkpoint, the network.
+    late = late & (late.sum(axis=0) <= max(1, len(late) // 4))
+    by_rank, steps = late.sum(axis=1), int(late.any(axis=0).sum())
+    total = int(by_rank.sum())
+    if steps < FEWEST_PAUSES or (by_rank > 0).sum() < 3 or by_rank.max() > 0.5 * total:
+        return None
+    # What lasts is no pause: nobody pauses in most steps, and most steps of a rank are usual.
+    if by_rank.max() > 0.5 * late.shape[1]:
+        return None
+    longest = np.max(np.where(late, beyond, 0.0), axis=0)
+    longest = np.minimum(longest, MOST_TIMES * float(np.median(longest[longest > 0])))
+    whole = float(np.nansum(duration))
+    return _Turns(beyond, late, longest, float(longest.sum()) / whole if whole > 0 else 0.0)
 
 
 def _pauses(recent: Steps, window: JobWindow) -> tuple[Floats, Flags] | None:

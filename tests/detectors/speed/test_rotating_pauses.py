@@ -135,3 +135,16 @@ def test_five_pauses_in_twenty_steps_of_a_job_with_hiccups_are_chance(steady):
     for number, column in enumerate([21, 24, 30, 33, 38]):
         own[4 * number, column] += 5.8
     assert [] == RotatingPauses().evaluate(sketch(own))
+
+
+@pytest.mark.parametrize(
+    ("first", "pages"),
+    [pytest.param(0, False, id="since the first steps"), pytest.param(150, True, id="since now")],
+)
+def test_pauses_that_were_there_all_along_are_information(steady, first, pages):
+    """Stray delays of many ranks: how the job is, until there are more."""
+    own = steady(ranks=8, steps=270)
+    pauses = pausing(own)
+    pauses[:, :first] = 0.0
+    slow, *_ = RotatingPauses().evaluate(sketch(own + pauses))
+    assert pages == (slow.score >= 1)
