@@ -33,15 +33,15 @@ class ConfigDrift(Detector):
 
     For each name (driver, kernel, firmware of a board, library, setting) the version that most
     hosts report is usual; hosts that report another one instead differ, where they are a quarter of
-    the hosts at most and three hosts or more report the name. Of two hosts that differ both are
-    named, weakly. Hosts with several versions of one name (two kinds of cards) are compared by the
-    whole set. Where NCCL refuses to start since versions differ, each rank's line names a rank
-    unlike itself: the hosts of the version that fewer hosts have are refused, of two that as many
-    have the one that is not the lowest rank's. A `change` event of a
-    host counts for `seconds` after it, unless most hosts were changed: that is a roll-out. All of
-    it is evidence: hosts that differ mostly work. Where all hosts report a name, and a few have
-    another version for `settled` seconds of the attempt, that is information by itself: what it
-    costs may be the same for all ranks, as of a port that everybody waits for, and never shows.
+    the hosts at most, or one alone, and three hosts or more report the name. Of two hosts that
+    differ both are named, weakly. Hosts with several versions of one name (two kinds of cards) are
+    compared by the whole set. Where NCCL refuses to start since versions differ, each rank's line
+    names a rank unlike itself: the hosts of the version that fewer hosts have are refused, of two
+    that as many have the one that is not the lowest rank's. A `change` event of a host counts for
+    `seconds` after it, unless most hosts were changed: that is a roll-out. All of it is evidence:
+    hosts that differ mostly work. Where all hosts report a name, and a few have another version for
+    `settled` seconds of the attempt, that is information by itself: what it costs may be the same
+    for all ranks, as of a port that everybody waits for, and never shows.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class ConfigDrift(Detector):
                 counts[versions[host]] = counts.get(versions[host], 0) + 1
             usual = max(sorted(counts), key=lambda version: counts[version])
             odd = [host for host in reported if versions[host] != usual]
-            if counts[usual] < (1 - self.rare) * len(reported):
+            if len(odd) > max(self.rare * len(reported), 1):
                 continue
             for host in odd:
                 text = f"{name} {versions[host]} (its peers: {usual})"

@@ -32,6 +32,11 @@ def test_the_host_with_another_version_differs(found):
     )
 
 
+def test_one_of_three_hosts_differs_and_two_of_five_do_not(found):
+    assert [("host.differs", "host-1"), ("host.drift", "host-1")] == found("570", "550", "570")
+    assert [] == found("570", "550", "570", "550", "570")
+
+
 def test_two_halves_are_a_roll_out(found):
     assert [] == found("570", "570", "550", "550")
 
