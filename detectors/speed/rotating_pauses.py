@@ -1,7 +1,8 @@
 """Short pauses of a different rank each time, which all others wait for: garbage collection."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,31 +11,29 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.ranks import Ranks
 from .. import durations, onsets, own_time
 from ..contract import Detector
-from ..features import DATA
 from ..findings import report
-from ..window import Flags, Floats, Ints, JobWindow, Steps
+from ..window import Floats, Ints, JobWindow, Steps
+from .turns import FEWEST_PAUSES, FEWEST_STEPS, late_steps, longest_of, turns
 
 GC = "training.gc.duration"
 
 CELLS = 1 << 21
 """Cells of [ranks, steps] that are looked at; of large jobs fewer steps."""
 
-USUAL_STEPS, FEWEST_STEPS, FEWEST_PAUSES = 20, 10, 7
-"""Steps that are looked at where `seconds` hold fewer; as few will do early in an attempt; steps of
-them that must wait for a pause."""
+USUAL_STEPS = 20
+"""Steps that are looked at where `seconds` hold fewer."""
 
 WARM_UP = 5
 """Steps at the start of an attempt that say nothing."""
+
+SIGMAS = 3.0
+"""By so many standard deviations of their number pauses have become more than they were."""
 
 BARELY = 0.9
 """Score of what is information."""
 
 MEASURED = 3.0
 """Score of collections that ranks have timed: what they cost is measured and not inferred."""
-
-MOST_TIMES = 3.0
-"""A pause counts up to so many times the median one: a single long one is another matter."""
-
 
 ONE_HOST, MOST_OF_RANKS = 0.9, 0.5
 """Share of the pauses from which on they are those of one host, if it has at most so many of the
@@ -105,7 +104,7 @@ class RotatingPauses(Detector):
         lost = max(collected, self._rotating(window, recent, findings))
         if not findings:
             return []
-        known = collected > 0 or not self._always(window, count, lost)
+        known = collected > 0 or not self._always(window, recent)
         lost, onset = min(lost, 0.95), min(finding.onset for finding in findings)
         # A step is as long as it is because of the pauses in most of them.
         usual = _mean_step(window.features.duration[-count:])
@@ -118,22 +117,34 @@ class RotatingPauses(Detector):
         score = slow.score if known else min(slow.score, BARELY)
         return [replace(slow, score=score, ranks=next(held, Ranks())), *findings]
 
-    def _always(self, window: JobWindow, count: int, lost: float) -> bool:
-        """Tell whether the job has lost half as much since its first steps, or has just begun."""
-        last = max(len(window.features.steps.index) - count, WARM_UP)
-        first = max(last - count, WARM_UP)
-        if last - first < FEWEST_STEPS:
+    def _always(self, window: JobWindow, recent: Steps) -> bool:
+        """Tell whether as many steps waited for a pause before, as long, or the job has just begun.
+
+        By the oldest steps that are held. Few pauses are more or fewer by chance.
+        """
+        last = max(len(window.features.steps.index) - len(recent.index), WARM_UP)
+        last = min(last, WARM_UP + 2 * len(recent.index))
+        held = [
+            late_steps(window.features.steps.cut(WARM_UP, last), window),
+            late_steps(recent, window),
+        ]
+        if last - WARM_UP < FEWEST_STEPS or held[0] is None or held[1] is None:
             return True
-        before = window.features.steps.cut(first, last)
-        turns = _turns(before, window, window.features.duration[first:last])
-        return turns is not None and turns.lost >= lost / 2
+        then, now = (longest_of(*pauses) for pauses in held if pauses is not None)
+        times = len(now) / len(then)
+        before, since = int((then > 0).sum()), int((now > 0).sum())
+        more = since - before * times >= SIGMAS * math.sqrt(since + before * times**2)
+        if before < FEWEST_PAUSES or more:
+            return not more
+        # They are longer where three of four are longer than three of four were.
+        return bool(np.quantile(now[now > 0], 0.25) <= np.quantile(then[then > 0], 0.75))
 
     def _rotating(self, window: JobWindow, recent: Steps, out: list[Finding]) -> float:
         """Add the finding on pauses that rotate, if they do; return the share that is lost."""
-        turns = _turns(recent, window, window.features.duration[-len(recent.index) :])
-        if turns is None or not self.least <= turns.lost < 1:
+        found = turns(recent, window, window.features.duration[-len(recent.index) :])
+        if found is None or not self.least <= found.lost < 1:
             return 0.0
-        beyond, late, longest, lost = turns.beyond, turns.late, turns.longest, turns.lost
+        beyond, late, longest, lost = found.beyond, found.late, found.longest, found.lost
         by_rank = late.sum(axis=1)
         share = float((longest > 0).mean())
         ranks = int((by_rank > 0).sum())
@@ -144,14 +155,12 @@ class RotatingPauses(Detector):
         )
         host = _only_host(window, by_rank)
         kind, signal = ("job.rotating_pauses" if host is None else "host.pauses"), own_time.STEP
-        found = self._report(
-            window, recent, _onset(recent, longest), kind, lost, lost, signal, text
-        )
+        said = self._report(window, recent, _onset(recent, longest), kind, lost, lost, signal, text)
         if host is not None:
-            found = replace(
-                found, entity=host, text=f"{text}; they are all on one of {len(window.hosts)} hosts"
+            said = replace(
+                said, entity=host, text=f"{text}; they are all on one of {len(window.hosts)} hosts"
             )
-        out.append(found)
+        out.append(said)
         return lost
 
     def _collected(
@@ -205,66 +214,6 @@ class RotatingPauses(Detector):
             expected=0.0,
             text=text,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Turns:
-    """Pauses in turn: [ranks, steps] seconds beyond peers and habit, and which of them are pauses.
-
-    longest: [steps], the pause that each waits for, in seconds; lost: share of the time.
-    """
-
-    beyond: Floats
-    late: Flags
-    longest: Floats
-    lost: float
-
-
-def _turns(some: Steps, window: JobWindow, duration: Floats) -> _Turns | None:
-    """Return the pauses that rotate in some steps, None where they do not; duration: of these."""
-    pauses = _pauses(some, window)
-    if pauses is None:
-        return None
-    beyond, late = pauses
-    # A pause of many at once is no turn: an evaluation, a checkpoint, the network.
-    late = late & (late.sum(axis=0) <= max(1, len(late) // 4))
-    by_rank, steps = late.sum(axis=1), int(late.any(axis=0).sum())
-    total = int(by_rank.sum())
-    if steps < FEWEST_PAUSES or (by_rank > 0).sum() < 3 or by_rank.max() > 0.5 * total:
-        return None
-    # What lasts is no pause: nobody pauses in most steps, and most steps of a rank are usual.
-    if by_rank.max() > 0.5 * late.shape[1]:
-        return None
-    longest = np.max(np.where(late, beyond, 0.0), axis=0)
-    longest = np.minimum(longest, MOST_TIMES * float(np.median(longest[longest > 0])))
-    whole = float(np.nansum(duration))
-    return _Turns(beyond, late, longest, float(longest.sum()) / whole if whole > 0 else 0.0)
-
-
-def _pauses(recent: Steps, window: JobWindow) -> tuple[Floats, Flags] | None:
-    """Return ([ranks, steps] seconds beyond peers and habit, which of them are pauses)."""
-    plane = own_time.COMM if recent.has(own_time.COMM) and recent.has(own_time.STEP) else None
-    plane = plane or own_time.own_plane(recent)
-    if plane is None or plane == own_time.STEP:
-        return None
-    own = own_time.own_seconds(recent, plane)
-    if plane == own_time.COMM and DATA in recent.planes:
-        own = own - np.nan_to_num(recent.planes[DATA])
-    own = own_time.per_token(own, recent)
-    beyond = np.full(own.shape, np.nan)
-    for role in np.unique(window.role_of):
-        rows = np.flatnonzero(window.role_of == role)
-        if len(rows) > 1:
-            beyond[rows] = own[rows] - own_time.median(own[rows], axis=0)
-    beyond = beyond - own_time.median(beyond, axis=1)[:, None]
-    valid = np.abs(beyond[np.isfinite(beyond)])
-    if len(valid) < FEWEST_STEPS:
-        return None
-    noise = 1.4826 * float(np.median(valid))
-    step = float(np.nanmedian(own))
-    with np.errstate(invalid="ignore"):
-        late = beyond > max(6 * noise, 0.05 * step)
-    return beyond, late
 
 
 def _only_host(window: JobWindow, by_rank: Ints) -> Entity | None:
