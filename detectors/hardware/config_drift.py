@@ -58,8 +58,10 @@ class ConfigDrift(Detector):
     >>> window = sketch(np.full((8, 60), 0.8), hosts=4, host_readings={
     ...     "system.software.info|nvidia|570.86.15": readings(at, new),
     ...     "system.software.info|nvidia|550.54.15": readings(at, old)})
-    >>> [finding.text for finding in ConfigDrift().evaluate(window)]
-    ['host host-3 differs: nvidia 550.54.15 (its peers: 570.86.15)']
+    >>> for finding in ConfigDrift().evaluate(window):
+    ...     print(finding.text)
+    host host-3 differs: nvidia 550.54.15 (its peers: 570.86.15)
+    host host-3 is the odd one: nvidia 550.54.15 (its peers: 570.86.15)
 
     Fails where all hosts are of one wrong version, and where nobody reports the setting that
     matters (environment variables of the job are not read).

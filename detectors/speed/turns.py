@@ -54,7 +54,7 @@ def longest_of(beyond: Floats, late: Flags) -> Floats:
 
 
 def late_steps(some: Steps, window: JobWindow) -> tuple[Floats, Flags] | None:
-    """Return what `_pauses` returns, without those of many ranks at once.
+    """Return what `pauses_of` returns, without those of many ranks at once.
 
     These are no turn: an evaluation, a checkpoint, the network.
     """
