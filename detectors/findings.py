@@ -7,6 +7,9 @@ from ..vocabulary.findings import Finding
 from ..vocabulary.ranks import Ranks
 from .window import JobWindow
 
+INFORMATION = 0.9
+"""The score of a symptom that is worth knowing and pages nobody (alerts/severity.py)."""
+
 
 def report(
     window: JobWindow,

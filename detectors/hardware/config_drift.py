@@ -1,24 +1,21 @@
 """Hosts with a version or setting unlike their peers', and hosts that were changed."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
-from ..findings import report
+from ..findings import INFORMATION, report
 from ..tenants import own_logs
 from ..window import JobWindow
 from . import counters
 
-INFO = "system.software.info"
+SOFTWARE = "system.software.info"
 
 MOST_NAMED = 3
-
-BARELY = 0.5
-"""Score of what is information: hosts that differ mostly work."""
 
 REFUSED = re.compile(
     r"mismatched nccl version[^\n]{0,40}?rank (\d{1,7}) (?:has|version) (\w[\w.]{0,30}),? "
@@ -114,7 +111,7 @@ class ConfigDrift(Detector):
                 magnitude=float(len(texts)),
                 # Of two hosts either may be the odd one: which, only slow ranks can tell.
                 score=1.0 if len(window.hosts) == 2 else 2.0 if len(texts) == 1 else 2.5,
-                signal=INFO,
+                signal=SOFTWARE,
                 observed=texts[0],
                 text=f"host {window.hosts[host]} differs: {'; '.join(texts[:MOST_NAMED])}",
             )
@@ -129,29 +126,32 @@ class ConfigDrift(Detector):
         texts: by host and name. Given time: at a start not all hosts have reported, and a roll-out
         reaches one by one.
         """
-        if window.now - max(window.attempt_started_at, window.attempt_reported_at) < self.settled:
+        started = max(window.attempt_started_at, window.attempt_reported_at)
+        if not texts or window.now - started < self.settled:
             return []
+        began = _since(window, texts)
         return [
             report(
                 window,
                 self.name,
                 "host.drift",
                 window.host_entity(host),
-                onset=min(_since(window, name, host) for name in held),
+                onset=began[host],
                 magnitude=float(len(held)),
-                score=BARELY,
-                signal=INFO,
+                score=INFORMATION,
+                signal=SOFTWARE,
                 observed=next(iter(held.values())),
                 text=f"host {window.hosts[host]} is the odd one: "
                 + "; ".join(list(held.values())[:MOST_NAMED]),
             )
             for host, held in sorted(texts.items())
+            if began[host] <= window.now - self.settled
         ]
 
     def _versions(self, window: JobWindow) -> dict[str, list[str]]:
         """Return by name the version of each host, several as one text, "" where none is known."""
         found: dict[str, list[set[str]]] = {}
-        for values, plane in counters.variants(window.host_readings, INFO):
+        for values, plane in counters.variants(window.host_readings, SOFTWARE):
             if len(values) < 2:
                 continue
             value, at = window.host_readings[plane].latest()
@@ -227,18 +227,24 @@ class ConfigDrift(Detector):
         return list(found.values()) if alone else []
 
 
-def _since(window: JobWindow, name: str, host: int) -> float:
-    """Return since when a host has reported the newest of its versions of a name."""
-    first = [
-        float(at[np.isfinite(value)].min())
-        for values, plane in counters.variants(window.host_readings, INFO)
-        if values[0] == name
-        for one in (window.host_readings[plane].of(np.array([host])),)
-        for at, value in zip(one.at, one.value, strict=True)
-        if np.isfinite(value).any()
-    ]
-    # What it has had for as long as it reported, the attempt has had from its start on.
-    if max(first) > min(first):
-        return max(first)
+def _since(window: JobWindow, names: Mapping[int, Iterable[str]]) -> dict[int, float]:
+    """Return by host since when it has reported the newest of its versions of these names."""
+    hosts = np.array(sorted(names))
+    began: dict[int, dict[str, list[float]]] = {int(host): {} for host in hosts}
+    for values, plane in counters.variants(window.host_readings, SOFTWARE):
+        if not any(values[0] in held for held in names.values()):
+            continue
+        readings = window.host_readings[plane].of(hosts)
+        first = np.min(np.where(np.isfinite(readings.value), readings.at, np.inf), axis=1)
+        for host, at in zip(hosts.tolist(), first.tolist(), strict=True):
+            if values[0] in names[host] and np.isfinite(at):
+                began[host].setdefault(values[0], []).append(at)
     started = window.attempt_started_at
-    return started if np.isfinite(started) else min(first)
+    return {
+        # What it has had for as long as it reported, the attempt has had from its start on.
+        host: min(
+            max(first) if max(first) > min(first) or not np.isfinite(started) else started
+            for first in by_name.values()
+        )
+        for host, by_name in began.items()
+    }

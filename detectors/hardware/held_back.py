@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from ..findings import report
+from ..findings import INFORMATION, report
 from ..window import JobWindow
 from . import devices
 from .throttling import CLOCK
@@ -21,9 +21,6 @@ PAUSES = 0.05
 
 SETTLED_SECONDS = 15.0
 """A low clock of less is a pause of its own, or of its job."""
-
-INFO = 0.9
-"""Score of what is information until steps show what it costs (alerts/severity.py)."""
 
 
 def before_steps_show(
@@ -77,7 +74,7 @@ def before_steps_show(
             found.entity,
             onset=(max(found.onset[0], first), max(found.onset[1], first)),
             magnitude=float(ratio[row]),
-            score=INFO,
+            score=INFORMATION,
             signal=found.signal,
             observed=found.observed,
             expected=found.expected,

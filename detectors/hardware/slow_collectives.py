@@ -143,7 +143,7 @@ class SlowCollectives(Detector):
                 window.entity,
                 onset=onset,
                 magnitude=step / (step - lost),
-                score=lost / (slows * step),
+                score=max(lost / (self.slows * step), 1.0),
                 signal=own_time.STEP,
                 observed=step,
                 expected=step - lost,

@@ -124,9 +124,9 @@ class SlowStorage(Detector):
             return
         start = newest - max(self.seconds, 3.2 * held.period())
         now = held.rate(start, newest) if counts else held.mean(start, newest)
-        if name.startswith("system.processes.blocked"):
-            now = np.where(_in_a_driver(window), np.nan, now)
         hosts = np.flatnonzero((now >= least) & (now < 1e6))
+        if len(hosts) and name.startswith("system.processes.blocked"):
+            hosts = hosts[~_in_a_driver(window)[hosts]]
         if not len(hosts):
             return
         levels = past.blocks(held.of(hosts), start, self.past, counter=counts)

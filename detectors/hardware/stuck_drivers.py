@@ -163,8 +163,8 @@ class StuckDrivers(Detector):
             one = held.of(np.array([host]))
             now, usual = float(one.mean(began, np.inf)[0]), float(one.mean(-np.inf, began)[0])
             # A process that never comes back is one at every reading of a minute.
-            least = self.blocked if stands else 1.0
-            if not now > max(least, 4 * np.nan_to_num(usual)):
+            enough = now > self.blocked if stands else now >= 1.0
+            if not enough or not now > 4 * np.nan_to_num(usual):
                 continue
             if goes_on and one.newest_at() < newest - limit:
                 continue  # the host does not report either

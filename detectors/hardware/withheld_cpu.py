@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 
 from ...vocabulary.findings import Finding
-from ..findings import report
+from ..findings import INFORMATION, report
 from ..window import JobWindow
-from .held_back import INFO
 
 LASTING_SECONDS = 60.0
 """A checkpoint, a compilation or a cron job takes CPU time for less."""
@@ -49,7 +48,7 @@ def for_long(window: JobWindow, detector: str, found: Iterable[Finding]) -> list
                 first.entity,
                 onset=began,
                 magnitude=first.magnitude,
-                score=INFO,
+                score=INFORMATION,
                 signal=first.signal,
                 observed=first.observed,
                 expected=first.expected,

@@ -12,7 +12,11 @@ from ..tenants import own_logs
 from ..window import JobWindow
 from . import stops
 from .exits import crashed
+from .stall_signs import AGE
 from .stops import is_root, rank_of
+
+TOGETHER_SECONDS = 60.0
+"""Ranks that wait for one rendezvous give it up within so long."""
 
 SILENT_SECONDS = 10.0
 """Ranks that sent nothing for so long, and three intervals of their hosts, are gone."""
@@ -110,20 +114,38 @@ class LoggedCrashes(Detector):
         due = self._due(window, roots, cut) if roots else np.inf
         return due if due > window.now else np.inf
 
+    def _gave_up(self, window: JobWindow, roots: Sequence[Event]) -> bool:
+        """Tell whether most ranks ended a start of which steps would have been seen, together."""
+        if stops.stepped(window) or not steps_would_be_seen(window):
+            return False
+        together = {rank_of(e) for e in roots if e.at >= roots[-1].at - TOGETHER_SECONDS}
+        most = len(together) > max(self.most * window.world_size, 1)
+        return most and bool(np.isfinite(window.last_received).any())
+
     def _due(self, window: JobWindow, roots: Sequence[Event], cut: Sequence[Event]) -> float:
         """Return when these lines are a crash, should nothing else come in."""
         said = roots[0].at + stops.HOLD_SECONDS
         gone = {rank_of(event) for event in (*roots, *cut)} - {rank_of(roots[0])}
         most = bool(gone) and len(gone) >= self.most * (window.world_size - 1)
-        if not cut and not (most and not stops.stepped(window)):
-            return np.inf
         if cut and most:
             return said
+        if not cut and not self._gave_up(window, roots):
+            return np.inf
         known = window.host_interval[np.isfinite(window.host_interval)]
         silence = max(SILENT_SECONDS, 3 * float(np.max(known, initial=0.0)))
         # Ranks are silent for as long as hosts are received meanwhile: else it is the data's end.
         heard = np.max(window.host_last_received) - np.max(window.last_received)
         return max(said, window.now + float(silence - heard))
+
+
+def steps_would_be_seen(window: JobWindow) -> bool:
+    """Return whether a source reports that would show steps: none so far means that none ended."""
+    if AGE in window.rank_readings:
+        return True
+    return any(
+        event.name == "training.phase" and event.attributes.get("phase") == "init"
+        for event in window.events
+    )
 
 
 def _lines(window: JobWindow) -> tuple[list[Event], list[Event]]:

@@ -10,7 +10,7 @@ from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
 from . import stops
-from .logged_crashes import LoggedCrashes
+from .logged_crashes import LoggedCrashes, steps_would_be_seen
 from .stall_signs import AGE
 
 _PROMPT_SECONDS = 60.0
@@ -85,7 +85,7 @@ class NeverStarted(Detector):
         watched = max(start, window.attempt_reported_at)
         if ended:
             return [self._ended(window, start, ended[0])] if watched - start < self.least else []
-        if not _steps_would_be_seen(window):
+        if not steps_would_be_seen(window):
             return []
         waited = float(np.max(window.last_received, initial=-np.inf)) - watched
         done = activity.since(window, start)
@@ -169,12 +169,3 @@ def _asleep(window: JobWindow, since: float) -> bool:
     cpu = window.of_ranks(activity.CPU).mean(since, np.inf)
     device = np.nan_to_num(window.of_ranks("hw.gpu.utilization").mean(since, np.inf))
     return bool((cpu < activity.IDLE).all() and (device < activity.IDLE).all())
-
-
-def _steps_would_be_seen(window: JobWindow) -> bool:
-    if AGE in window.rank_readings:
-        return True
-    return any(
-        event.name == "training.phase" and event.attributes.get("phase") == "init"
-        for event in window.events
-    )

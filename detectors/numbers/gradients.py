@@ -1,4 +1,4 @@
-"""Exploding gradients, by the norm that the job reports; how a norm is measured and told."""
+"""Exploding gradients, by the norm that the job reports; how a norm is measured and reported."""
 
 from collections.abc import Sequence
 

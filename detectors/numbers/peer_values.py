@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import curves, own_time
 from ..contract import Detector
-from ..findings import report
+from ..findings import INFORMATION, report
 from ..window import Floats, Ints, JobWindow, Steps
 from . import outlying, pairs, peers, shapes, trios
 from .peers import EXCURSION, FEWEST_EARLY, NEWEST, Off
@@ -20,9 +20,6 @@ MOST = 512
 
 CERTAIN = 64
 """Points that an offset has to last before it is certain."""
-
-INFO = 0.9
-"""Score of what is worth knowing and pages nobody (alerts/severity.py)."""
 
 MOST_SHARE = 0.125
 """Where more ranks than that stand out, it is the peers' distribution that is wide."""
@@ -206,7 +203,7 @@ class PeerValues(Detector):
             if len(one.distance) - first < CERTAIN:
                 score = min(score, 1.9)  # a shard may hold a run of unusual batches
             if not one.certain and shape.came != "gradually":
-                score = INFO
+                score = INFORMATION
             at = float(ends[one.columns[first]])
             before = float(ends[one.columns[max(first - 1, 0)]])
             found.append(

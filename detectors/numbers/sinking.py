@@ -54,9 +54,10 @@ def sinks(
         return None
     if not _goes_on(loss, int(norm.index[first]), fall):
         return None
-    # Since the newest that was as usual: the bend lies before it where norms fall a little anyway.
-    usual = np.flatnonzero(size >= level - sigma)
-    return int(usual[-1]) + 1, now, level
+    # Since the newest that were as usual: the bend lies before them where norms fall a little
+    # anyway. A single one among those that sink is an odd batch.
+    usual = np.flatnonzero((size[1:] >= level - sigma) & (size[:-1] >= level - sigma))
+    return int(usual[-1]) + 2 if len(usual) else first, now, level
 
 
 def _goes_on(loss: Curve, since: int, fall: float) -> bool:

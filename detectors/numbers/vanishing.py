@@ -8,6 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import curves, onsets
 from ..contract import Detector
 from ..curves import Curve
+from ..findings import INFORMATION
 from ..window import Flags, JobWindow
 from . import sinking
 from .divergence import POINTS, lasting
@@ -18,9 +19,6 @@ FEWEST = 32
 
 LONG_SECONDS = 120.0
 """Where steps are long, points that take so long together are no run of odd batches."""
-
-INFO = 0.9
-"""Score of what is worth knowing and pages nobody (alerts/severity.py)."""
 
 
 class GradientVanishing(Detector):
@@ -50,7 +48,8 @@ class GradientVanishing(Detector):
     'the gradient norm is 0.000911 since step 120, usually 0.912'
 
     Fails where it was small from the first step; slowly sinking norms where no loss is reported,
-    and in the first 24 points. Cannot see which layer is starved.
+    in the first 24 points, and once the level before is 256 points ago. Cannot see which layer is
+    starved.
 
     References: Pascanu et al. (ICML'13); facts on training signals.
     """
@@ -78,7 +77,7 @@ class GradientVanishing(Detector):
         if sunk is None:
             return []
         first, now, level = sunk
-        return [finding(window, self, past, first, (now, level), INFO)]
+        return [finding(window, self, past, first, (now, level), INFORMATION)]
 
     def _fell(self, window: JobWindow, norm: Curve) -> list[Finding]:
         """Return that the norm is next to nothing."""

@@ -11,7 +11,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.ranks import Ranks
 from .. import durations, onsets, own_time
 from ..contract import Detector
-from ..findings import report
+from ..findings import INFORMATION, report
 from ..window import Floats, Ints, JobWindow, Steps
 from .turns import FEWEST_PAUSES, FEWEST_STEPS, late_steps, longest_of, turns
 
@@ -28,9 +28,6 @@ WARM_UP = 5
 
 SIGMAS = 3.0
 """By so many standard deviations of their number pauses have become more than they were."""
-
-BARELY = 0.9
-"""Score of what is information."""
 
 MEASURED = 3.0
 """Score of collections that ranks have timed: what they cost is measured and not inferred."""
@@ -114,7 +111,7 @@ class RotatingPauses(Detector):
             f"{durations.seconds(usual * (1 - lost))}",
         )  # fmt: skip
         held = (found.entity.ranks for found in findings if found.kind == "host.pauses")
-        score = slow.score if known else min(slow.score, BARELY)
+        score = slow.score if known else min(slow.score, INFORMATION)
         return [replace(slow, score=score, ranks=next(held, Ranks())), *findings]
 
     def _always(self, window: JobWindow, recent: Steps) -> bool:

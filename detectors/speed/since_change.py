@@ -20,6 +20,10 @@ FEWEST, MOST = 8, 100
 """Steps on either side of a change, at least and at most."""
 
 
+MOST_CHANGES = 8
+"""So many of the newest changes are looked at: a roll-out reaches one host after the other."""
+
+
 def changes(window: JobWindow) -> list[Event]:
     """Return the changes of code, configuration, driver or image on the job's hosts."""
     return [event for event in own_events(window) if event.name == CHANGE]
@@ -28,19 +32,25 @@ def changes(window: JobWindow) -> list[Event]:
 def slow_since_change(
     window: JobWindow, duration: Floats, ends: Floats, *, sigmas: float
 ) -> Slow | None:
-    """Return what the steps after the newest change show against those before it.
+    """Return what the steps after one of the newest changes show against those before it.
 
     duration, ends: [steps], seconds and when each step ended. Where a search over all moments has
     to ask for 5 % and many steps, one question about a moment that is given is answered by the
     median of eight steps on either side. Growth that came little by little began before the change
     or has nothing to do with it. The step that the change falls into belongs to neither side.
     """
-    made = changes(window)
-    if not made:
-        return None
+    for change in changes(window)[: -MOST_CHANGES - 1 : -1]:
+        found = _slow_since(change.at, duration, ends, sigmas)
+        if found is not None:
+            return found
+    return None
+
+
+def _slow_since(at: float, duration: Floats, ends: Floats, sigmas: float) -> Slow | None:
+    """Return what the steps after a moment show against those before it."""
     valid = np.flatnonzero(np.isfinite(duration) & np.isfinite(ends))
     valid = valid[valid >= FEW_WARM_UP]
-    place = int(np.searchsorted(ends[valid], made[-1].at))
+    place = int(np.searchsorted(ends[valid], at))
     before = duration[valid[max(place - MOST, 0) : place]]
     since = duration[valid[place + 1 :]][-MOST:]
     if min(len(before), len(since)) < max(FEWEST, FEW):

@@ -123,5 +123,9 @@ def test_a_version_that_came_later_is_dated_to_its_first_report(drift):
     assert START + 100.0 == found.onset[0]
 
 
+def test_a_version_that_has_just_come_is_a_roll_out_until_it_stays(drift):
+    assert [] == drift(700.0, since=690.0)
+
+
 def test_while_a_host_has_not_reported_nobody_is_the_odd_one(drift):
     assert [] == drift(70.0, silent=True)

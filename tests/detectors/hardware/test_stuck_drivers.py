@@ -99,7 +99,7 @@ def test_calls_that_never_return_are_a_symptom_of_a_job_that_goes_on(
 @pytest.mark.parametrize(
     ("until", "blocked", "silent", "held_until", "named"),
     [
-        pytest.param(130, 1.5, (2, 3), 130, ["host-1"], id="a minute, a process in state D"),
+        pytest.param(130, 1.0, (2, 3), 130, ["host-1"], id="a minute, a process in state D"),
         pytest.param(95, 1.5, (2, 3), 95, [], id="not yet a minute"),
         pytest.param(130, 0.5, (2, 3), 130, [], id="no process waits all the while"),
         pytest.param(130, 1.5, (3,), 130, [], id="one device of two is that device's"),

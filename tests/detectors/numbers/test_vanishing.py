@@ -95,3 +95,10 @@ def test_a_norm_that_vanishes_over_few_long_steps_is_found(reported):
     kinds = [len(GradientVanishing().evaluate(reported(norm, plane="training.grad_norm", step=s)))
              for s in (0.8, 16.0)]  # fmt: skip
     assert [0, 1] == kinds
+
+
+@pytest.mark.parametrize("odd", [79, 76, 60])
+def test_one_odd_batch_among_norms_that_sink_moves_nothing(norms, odd):
+    norm = norms(80, 0.12) * np.exp(-0.07 * np.maximum(np.arange(80) - 36, 0))
+    norm[odd] = 1.2
+    assert [] == found(norm, falling(80)) or "since step 3" in found(norm, falling(80))[0].text

@@ -11,9 +11,12 @@ from rankscope.detectors.speed.slow_steps import SlowSteps
 def changed(event):
     """Return the window of one reporter whose configuration changes before a step."""
 
-    def window(duration, step):
-        at = float(np.cumsum(duration)[step - 1]) + 0.1
-        return reported(duration, events=(event("change", at, kind="config", text="new flag"),))
+    def window(duration, *steps):
+        ends = np.cumsum(duration)
+        return reported(duration, events=tuple(
+            event("change", float(ends[step - 1]) + 0.1, kind="config", text="new flag")
+            for step in steps
+        ))  # fmt: skip
 
     return window
 
@@ -32,7 +35,7 @@ def test_four_per_cent_since_a_change_show_in_few_long_steps(changed):
     (finding,) = SlowSteps().evaluate(changed(duration, 25))
 
     assert finding.magnitude == pytest.approx(1.045, abs=0.01)
-    assert "since step 27" in finding.text  # the one after the step that the change fell into
+    assert "since step 2" in finding.text, second  # the one after the step that the change fell into
 
 
 def test_less_than_eight_steps_after_a_change_say_nothing_about_little(changed):
@@ -53,3 +56,10 @@ def test_growth_that_came_little_by_little_is_not_the_changes(changed):
 def test_a_change_says_nothing_about_what_begins_long_after_it(changed):
     duration = long_steps(1.045, step=60, steps=75)
     assert [] == SlowSteps().evaluate(changed(duration, 25))
+
+
+def test_a_second_change_does_not_hide_what_began_with_the_first(changed):
+    duration = long_steps(1.06, steps=60)
+    for second in (27, 35, 50):
+        (finding,) = SlowSteps().evaluate(changed(duration, 25, second))
+        assert "since step 2" in finding.text, second

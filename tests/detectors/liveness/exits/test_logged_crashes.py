@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.liveness.logged_crashes import LoggedCrashes
-from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.liveness.stall_signs import AGE
+from rankscope.detectors.sketch import START, readings, sketch
 
 
 @pytest.fixture
@@ -116,14 +117,21 @@ def test_after_a_collective_timed_out_the_stall_is_the_trouble(found, error, cut
 def test_a_start_that_most_ranks_gave_up_is_a_crash_once_all_are_silent(error):
     """Nobody was cut off: the rendezvous of each ended by itself."""
 
-    def at(now, *ranks):
+    def at(now, *ranks, apart=0.0, **fields):
+        fields = {
+            "rank_readings": {AGE: readings(START + np.arange(0, 118, 5), np.zeros((4, 1)))},
+            "last_received": np.full(4, START + 118), **fields,
+        }  # fmt: skip
         return sketch(
-            np.zeros((4, 0)), events=[error(rank, 118.0) for rank in ranks], now=START + now,
-            attempt_started_at=START, last_received=np.full(4, START + 118),
-            host_last_received=np.full(2, START + now),
+            np.zeros((4, 0)), events=[error(rank, 118.0 - apart * rank) for rank in ranks],
+            now=START + now, attempt_started_at=START,
+            host_last_received=np.full(2, START + now), **fields,
         )  # fmt: skip
 
     assert [] == LoggedCrashes().evaluate(at(122, 0, 1, 2, 3))
+    assert [] == LoggedCrashes().evaluate(at(140, 0, 1, 2, 3, rank_readings={}))
+    assert [] == LoggedCrashes().evaluate(at(140, 0, 1, 2, 3, last_received=np.full(4, -np.inf)))
+    assert [] == LoggedCrashes().evaluate(at(140, 0, 1, 2, apart=35.0))
     assert [] == LoggedCrashes().evaluate(at(140, 0))
     crash = LoggedCrashes().evaluate(at(140, 0, 1, 2, 3))[0]
     assert "4 of 4 ranks logged an error and no step followed" == crash.text
