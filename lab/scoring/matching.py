@@ -119,8 +119,9 @@ def _named(row: Seen, truth: Truth) -> bool:
 
 def _counts_at(row: Seen, truth: Truth) -> float:
     """Return when an incident was first reported at a severity that counts, inf for never."""
-    if info_counts(truth.fault) and row.fault in (truth.fault, faults.UNKNOWN):
+    new = row.detected_at >= truth.onset
+    if new and info_counts(truth.fault) and row.fault in (truth.fault, faults.UNKNOWN):
         return row.detected_at
     if row.above_info_at is not None:
         return row.above_info_at
-    return row.detected_at if _named(row, truth) else float("inf")
+    return row.detected_at if new and _named(row, truth) else float("inf")

@@ -34,6 +34,14 @@ def test_info_from_before_the_onset_that_rises_after_it_has_taken_the_fault_in(i
     assert () == made.false
 
 
+def test_so_has_one_of_a_fault_that_is_information_itself(incident, truth):
+    host = entities.host("gpu-00")
+    risen = incident(-90.0, host, fault="host.config_drift", above_info_at=ONSET + 12)
+    made = outcome(truth("host.config_drift", host), [risen], step_seconds=1.0)
+    assert 12.0 == made.delay
+    assert () == made.false
+
+
 @pytest.mark.parametrize(("early", "step", "found"), [(9.0, 1.0, True), (11.0, 1.0, False),
                                                       (11.0, 6.0, True)])  # fmt: skip
 def test_an_incident_may_open_a_little_early(incident, truth, early, step, found):
