@@ -17,7 +17,7 @@ from . import curves, own_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from .window import Floats, Ints, JobWindow, Steps
+    from .window import Flags, Floats, Ints, JobWindow, Steps
 
 T = TypeVar("T")
 
@@ -28,6 +28,9 @@ FEWEST_REPORTED = 0.3
 
 UNIT, FITTED = 10.0, 64
 """Factor between two units of time at least; so many of the newest steps are compared."""
+
+TOKEN_RANKS, MOSTLY = 512, 0.95
+"""So many ranks show who has reported a step, and the share of those that usually have."""
 
 PARTS = (
     own_time.COMPUTE,
@@ -244,7 +247,8 @@ class StepFeatures:
     def duration_with(self, tokens: float) -> Floats:
         """Return [steps], the job's step time as it would be with so many tokens.
 
-        NaN: with those of the median step. As it is where tokens do not explain it.
+        NaN: with those of the median step. As it is where tokens do not explain it; where they do,
+        NaN for steps of which part of the ranks has yet to report its own.
         """
         known = tokens if np.isfinite(tokens) else None  # NaN would equal no other NaN
         return self.once_of_steps(("duration", known), lambda: self._duration_with(tokens))
@@ -253,7 +257,20 @@ class StepFeatures:
         fit = self._job_fit
         if fit is None:
             return self.duration
-        return fit.freed(self.duration, self.most_tokens, usual=tokens)
+        freed = fit.freed(self.duration, self.most_tokens, usual=tokens)
+        return np.where(self.once_of_steps("partly", self._partly), np.nan, freed)
+
+    def _partly(self) -> Flags:
+        """Return [steps], whether the most tokens may be those of a rank that has yet to report.
+
+        What a step took is known from any rank, why it took so long from all of them alone: where
+        hosts report seldom and steps are short, scores of the newest ones are known in part.
+        """
+        tokens = self.steps.plane(own_time.TOKENS)
+        some = np.linspace(0, len(tokens) - 1, min(len(tokens), TOKEN_RANKS)).astype(np.int64)
+        share = np.isfinite(tokens[some]).mean(axis=0)
+        partly: Flags = share < MOSTLY * float(np.median(share))
+        return partly
 
     @cached_property
     def _job_fit(self) -> own_time.TokenFit | None:

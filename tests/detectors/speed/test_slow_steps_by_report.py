@@ -122,3 +122,15 @@ def test_of_ranks_that_take_their_own_time_one_host_says_nothing_about_the_other
 
 def test_what_one_host_has_reported_of_healthy_steps_is_no_word(steady):
     assert [] == SlowSteps().evaluate(with_one_host_late(sketch(steady()), 52))
+
+
+def test_steps_whose_longest_rank_has_yet_to_report_are_not_slow_for_its_tokens():
+    """Hosts report every half minute, steps take a second: of forty steps two ranks are known."""
+    tokens = np.random.default_rng(5).integers(2_000, 4_000, (10, 200)).astype(float)
+    window = sketch(tokens / 4_000, hosts=5, planes={"training.tokens": tokens})
+    assert [] == SlowSteps().evaluate(window)
+    window = sketch(tokens / 4_000, hosts=5, planes={"training.tokens": tokens})
+    window.steps.at[2:, -40:] = np.nan
+    for plane in window.steps.planes.values():
+        plane[2:, -40:] = np.nan
+    assert [] == SlowSteps().evaluate(window)
