@@ -52,7 +52,7 @@ def test_an_exchange_that_is_a_little_longer_is_evidence_and_slows_nobody(found)
 
 
 def test_an_exchange_that_is_a_little_longer_while_ports_are_congested_slows_the_job(found):
-    at = START + np.arange(0, 321, 5)
+    at = START + np.arange(0.0, 321, 5)
     marks = np.cumsum(np.where(at > START + 200, 1000.0, 10.0))
     ports = {"hw.network.congestion|mlx5_0|ecn|1": readings(at, np.stack((marks, marks)))}
     _, slow = found([0.2] * 200 + [0.3] * 100, host_readings=ports)

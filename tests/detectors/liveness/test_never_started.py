@@ -104,7 +104,7 @@ def test_a_start_that_ended_in_logs_alone_had_no_step_either(event):
         np.zeros((4, 0)), now=START + 140, events=lines,
         attempt_started_at=START, last_received=np.full(4, START + 118),
         host_last_received=np.full(2, START + 140),
-        rank_readings={AGE: readings(START + np.arange(0, 118, 5), np.zeros((4, 1)))},
+        rank_readings={AGE: readings(START + np.arange(0.0, 118, 5), np.zeros((4, 1)))},
     )  # fmt: skip
     (found,) = NeverStarted().evaluate(window)
     assert "the job ended 118 s after its start without one step" == found.text

@@ -119,7 +119,7 @@ def test_a_start_that_most_ranks_gave_up_is_a_crash_once_all_are_silent(error):
 
     def at(now, *ranks, apart=0.0, **fields):
         fields = {
-            "rank_readings": {AGE: readings(START + np.arange(0, 118, 5), np.zeros((4, 1)))},
+            "rank_readings": {AGE: readings(START + np.arange(0.0, 118, 5), np.zeros((4, 1)))},
             "last_received": np.full(4, START + 118), **fields,
         }  # fmt: skip
         return sketch(
