@@ -54,9 +54,10 @@ def sinks(
         return None
     if not _goes_on(loss, int(norm.index[first]), fall):
         return None
-    # Since the newest that were as usual: the bend lies before them where norms fall a little
+    # Since the newest that were still level: the bend lies before them where norms fall a little
     # anyway. A single one among those that sink is an odd batch.
-    usual = np.flatnonzero((size[1:] >= level - sigma) & (size[:-1] >= level - sigma))
+    still = size >= level - max(sigma, LEVEL * fall)
+    usual = np.flatnonzero(still[1:] & still[:-1])
     return int(usual[-1]) + 2 if len(usual) else first, now, level
 
 
