@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from ...vocabulary.samples import Event
-from .. import own_time
-from ..baselines import FEW, FEW_WARM_UP, pace_of_few
+from .. import onsets, own_time
+from ..baselines import FEW_WARM_UP, pace_of_few
 from ..tenants import own_events
 from ..window import Floats, JobWindow
 from .pace import AT_ONCE, CERTAINTY, SIDE_STEPS, Slow
@@ -18,7 +18,6 @@ LEAST = 1.03
 
 FEWEST, MOST = 8, 100
 """Steps on either side of a change, at least and at most."""
-
 
 MOST_CHANGES = 8
 """So many of the newest changes are looked at: a roll-out reaches one host after the other."""
@@ -53,7 +52,7 @@ def _slow_since(at: float, duration: Floats, ends: Floats, sigmas: float) -> Slo
     place = int(np.searchsorted(ends[valid], at))
     before = duration[valid[max(place - MOST, 0) : place]]
     since = duration[valid[place + 1 :]][-MOST:]
-    if min(len(before), len(since)) < max(FEWEST, FEW):
+    if min(len(before), len(since)) < FEWEST:
         return None
     healthy, now = pace_of_few(before), pace_of_few(since)
     grown = now.seconds - healthy.seconds
@@ -62,7 +61,7 @@ def _slow_since(at: float, duration: Floats, ends: Floats, sigmas: float) -> Slo
         return None
     limit = healthy.seconds + grown / 2
     newest = since[len(since) // 2 :]
-    if own_time.middle(newest) < limit or (since > limit).mean() < 0.6:
+    if own_time.middle(newest) < limit or (since > limit).mean() < onsets.ODD_SHARE:
         return None
     beside = own_time.middle(since[:SIDE_STEPS]) - own_time.middle(before[-SIDE_STEPS:])
     if beside < AT_ONCE * grown:

@@ -10,7 +10,7 @@ from ...vocabulary.findings import Finding
 from .. import durations, onsets, own_time
 from ..baselines import FEW, FEW_WARM_UP, Baselines, pace_of, pace_of_few
 from ..contract import Detector
-from ..findings import report
+from ..findings import INFORMATION, report
 from ..window import Floats, Ints, JobWindow
 from .newest import first_reported
 from .pace import (
@@ -50,9 +50,6 @@ SAME_TOKENS = 0.02
 
 CHANCE = 1e-5
 """How probable a run of slow steps may be in a job that has slow steps anyway."""
-
-BARELY = 0.9
-"""The score of what is no symptom to page about."""
 
 LEAST_EPISODE = 1.15
 """The ratio that makes a step part of an episode."""
@@ -153,7 +150,7 @@ class SlowSteps(Detector):
     def _finding(self, window: JobWindow, found: Slow, ends: Floats) -> Finding:
         ratio = found.recent / found.healthy
         sure = (found.recent - found.healthy) / max(found.noise, 1e-12) / self.sigmas
-        most = BARELY if found.partly or (found.drifts and ratio < GRADUAL) else math.inf
+        most = INFORMATION if found.partly or (found.drifts and ratio < GRADUAL) else math.inf
         onset = float(ends[found.first])
         step = int(window.steps.index[found.first])
         return report(

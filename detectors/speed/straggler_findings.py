@@ -4,15 +4,12 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import durations, own_time
-from ..findings import report
+from ..findings import INFORMATION, report
 from ..window import Floats, Ints, JobWindow, Steps
 from .excess import Standing
 from .scales import SHORT
 
 DETECTOR = "stragglers"
-
-FIRST_WORD = 0.9
-"""Score of what is information until more steps show it (alerts/severity.py)."""
 
 
 def slow_rank(
@@ -148,7 +145,7 @@ def slow_job(
             onset=(min(float(at[max(first - 1, 0)]), onset), onset),
             seen=(float(at[-count]), float(at[-1])),
             magnitude=1 / (1 - share),
-            score=FIRST_WORD if found.first else max(share / SHORT.least, least_score),
+            score=INFORMATION if found.first else max(share / SHORT.least, least_score),
             signal=own_time.STEP,
             observed=step,
             expected=step - lost,
