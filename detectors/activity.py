@@ -114,6 +114,21 @@ def storing(window: JobWindow, last: float) -> tuple[np.ndarray, np.ndarray]:
     return placed & above[window.host_of], placed & pending[window.host_of]
 
 
+def stores_nothing(window: JobWindow, last: float) -> np.ndarray:
+    """Return [ranks], whether their host is known to read and write no more than before `last`.
+
+    A checkpoint that everybody writes shows against the past alone: no host stands out in it.
+    """
+    still = np.zeros(len(window.ranks), bool)
+    found = window.host_readings.get(IO_PRESSURE)
+    if found is None or not found.at.size:
+        return still
+    now = found.mean(last + _period(found), np.inf)
+    usual = np.nan_to_num(found.mean(last - _PAST_SECONDS, last))
+    quiet = now < np.maximum(WAITS_FOR_IO, FACTOR * usual)
+    return (window.host_of >= 0) & quiet[window.host_of]
+
+
 def _period(found: Readings) -> float:
     """Return how often readings come, in seconds; each covers the time since the one before."""
     rows = found.at[: min(len(found.at), 16)]

@@ -16,7 +16,7 @@ STOPPED_SECONDS = 10.0
 """A host that reports on for so long after the last step is not why there was no other."""
 
 LATE_SECONDS = 2.0
-"""A report may come so much later than its interval says."""
+"""A report may come so much later than its interval says; later steps show that the host lives."""
 
 
 class SilentHosts(Detector):
@@ -44,8 +44,8 @@ class SilentHosts(Detector):
     unknown : seconds of silence that count where the interval is not known, or where nothing from
         elsewhere says that the job waits for this host: no step has ended yet, only this host
         reports steps, the job may evaluate or save as long as it has done before and no rank is
-        seen to wait, or a device or rank elsewhere failed while this host still reported. Agents
-        restart, and are back by then.
+        seen to wait, a step elsewhere began after this host's next report was due, or a device or
+        rank elsewhere failed while this host still reported. Agents restart, and are back by then.
     overdue : how many usual steps may pass since the last step ended before the job stands still.
 
     Examples
@@ -111,7 +111,9 @@ class SilentHosts(Detector):
             if not self._missed_by_others(window, int(host), limit):
                 continue
             if silence[host] < self.unknown and (
-                not _waited_for(window, int(host)) or _failed_elsewhere(window, int(host))
+                not _waited_for(window, int(host))
+                or _failed_elsewhere(window, int(host))
+                or _outlived(window, int(host)) > 0
             ):
                 continue
             entity = window.host_entity(int(host))
@@ -181,15 +183,20 @@ class SilentHosts(Detector):
         # a step (its agent has no probe, or the job was resized without it) only time is compared.
         until = np.flatnonzero(mine.any(axis=0))[-1] if mine.any() else -1
         later = np.flatnonzero(others.any(axis=0)) > until
-        # Neither does a step prove anything that began before the host's next report was due.
-        due = float(window.host_last_received[host] + np.nan_to_num(window.host_interval[host]))
-        newest = _newest(window.steps.at[window.host_of != host])
-        return bool(later.sum() > 2) and newest > due + usual + min(usual, LATE_SECONDS)
+        slack = min(usual, LATE_SECONDS)
+        return bool(later.sum() > 2) and _outlived(window, host) > slack
 
 
-def _newest(ends: Floats) -> float:
-    """Return the newest of some ends of steps, -inf where there is none."""
-    return float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
+def _outlived(window: JobWindow, host: int) -> float:
+    """Return how long after the host's next report was due the newest step elsewhere began.
+
+    In seconds; above 0 the host missed a report that it lived to send, as it took part in the step.
+    """
+    _, usual = window.features.pace
+    ends = window.steps.at[window.host_of != host]
+    newest = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
+    due = float(window.host_last_received[host] + np.nan_to_num(window.host_interval[host]))
+    return newest - usual - due
 
 
 def _others_work(window: JobWindow, host: int) -> bool:
@@ -216,7 +223,9 @@ def _waited_for(window: JobWindow, host: int) -> bool:
     if (steps or ages) and not pausing:
         return True
     done = activity.since(window, last)
-    return bool((((done.device == 0) | (done.cpu < activity.BUSY[0])) & elsewhere).any())
+    # Devices rest while a checkpoint is written, too.
+    rests = (done.device == 0) & (np.isfinite(done.cpu) | activity.stores_nothing(window, last))
+    return bool(((rests | (done.cpu < activity.BUSY[0])) & elsewhere).any())
 
 
 def _failed_elsewhere(window: JobWindow, host: int) -> bool:

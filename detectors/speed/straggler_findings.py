@@ -125,12 +125,13 @@ def slow_job(
     with np.errstate(invalid="ignore", divide="ignore"):
         beyond = recent[rows] * (1 - 1 / ratio[rows, -count:])
     step = _step_seconds(steps, count, recent.T)
-    lost = max(min(middle(own_time.highest(beyond, axis=0)), 0.95 * step), 0.0)
+    excess = own_time.highest(beyond, axis=0)
+    lost = max(min(middle(excess), 0.95 * step), 0.0)
     share = lost / step if step > 0 else 0.0
     again = rows[[int(row) in found.since for row in rows]]
     if share < least / 2 and not len(again):
         return []
-    if not found.sure[rows].any() and not _grown(window, count, lost):
+    if not found.sure[rows].any() and not _grown(window, excess, lost):
         return []  # among hours of windows chance puts a rank there, but lengthens no step
     at = own_time.step_ends(steps)
     onset = float(at[first])
@@ -156,16 +157,19 @@ def slow_job(
     ]
 
 
-def _grown(window: JobWindow, count: int, lost: float) -> bool:
+def _grown(window: JobWindow, excess: Floats, lost: float) -> bool:
     """Tell whether the newest steps take longer than usual, by half of what is lost at least.
 
     True where nobody can tell. It is independent of how far a rank stands above its peers: of few
-    peers these may have been fast by chance.
+    peers these may have been fast by chance. excess: [newest steps], the slow ranks' in each. What
+    grew by more than that and what is lost holds something else, as a pause, and says nothing.
     """
     pace = window.baselines.pace
     if pace is None or pace.ranks != len(window.ranks):
         return True
-    longer = middle(window.features.job_duration[-count:]) - pace.seconds
+    grown = window.features.job_duration[-len(excess) :] - pace.seconds
+    with np.errstate(invalid="ignore"):
+        longer = middle(grown[~(grown > excess + lost)])
     return not longer < lost / 2
 
 

@@ -72,7 +72,10 @@ def _saving(attempts: Sequence[Attempt], host: int, at: Array, every: float) -> 
         if not len(ranks) or not attempt.steps.index:
             continue
         saved = np.array([float(row[ranks].max()) for row in attempt.steps.checkpoint])
-        ends = np.array([float(row[ranks].max()) for row in attempt.steps.start])
+        # What is saved after a step ends with it where steps hold pauses, else as the next begins.
+        steps = attempt.steps
+        until = steps.end if attempt.job.step_holds_pauses else steps.start
+        ends = np.array([float(row[ranks].max()) for row in until])
         for seconds, end in zip(saved[saved > 0.5], ends[saved > 0.5], strict=True):
             begin = end - seconds
             share += np.clip(np.minimum(at, end) - np.maximum(at - every, begin), 0, None) / every

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors.activity import IO_PRESSURE
 from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.liveness.silent_hosts import SilentHosts
 from rankscope.detectors.sketch import START, readings, sketch
@@ -146,26 +147,32 @@ def test_a_host_without_which_the_job_goes_on_stepping_is_alive(steady):
 
 
 def test_the_step_in_flight_may_still_end_without_the_silent_host(steady):
-    window = sketch(steady(), now=START + 80, host_last_received=np.array([START + 80, START + 55]))
+    window = sketch(steady(), now=START + 80, host_last_received=np.array([START + 80, START + 62]))
     window.steps.at[2:, 58:] = np.nan
     assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
 
 
-def test_a_long_step_that_began_after_the_next_report_was_due_proves_a_host_alive(steady):
-    """Steps of six seconds: three ended since the host fell silent, the last after 16 s."""
-
-    def evaluate(silent_since):
-        received = np.array([START + 375, START + silent_since])
-        window = sketch(
-            steady(seconds=5.8), now=START + 375, host_last_received=received,
-            host_interval=np.full(2, 7.0),
-        )  # fmt: skip
-        window.steps.at[2:, 56:] = np.nan
-        assert 360 == pytest.approx(float(np.nanmax(window.steps.at)) - START, abs=3)
-        return [f.entity.id for f in SilentHosts().evaluate(window)]
-
-    assert [] == evaluate(344.0)
-    assert ["host-1"] == evaluate(349.0)
+@pytest.mark.parametrize(
+    ("silent_since", "now", "named"),
+    [
+        pytest.param(344, 375, [], id="long before it began"),
+        pytest.param(344, 410, [], id="and for over a minute"),
+        pytest.param(349, 375, [], id="just before it began"),
+        pytest.param(349, 410, ["host-1"], id="and for over a minute: reports may be late"),
+        pytest.param(353, 380, ["host-1"], id="after it began"),
+    ],
+)
+def test_a_step_that_began_after_the_host_s_next_report_was_due_shows_it_alive(
+    steady, silent_since, now, named
+):
+    """Steps of six seconds: the last one elsewhere ended at 363 s."""
+    window = sketch(
+        steady(seconds=5.8), now=START + now, host_interval=np.full(2, 7.0),
+        host_last_received=np.array([START + now, START + silent_since]),
+    )  # fmt: skip
+    window.steps.at[2:, 56:] = np.nan
+    assert 363 == pytest.approx(float(np.nanmax(window.steps.at)) - START, abs=1)
+    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
 
 
 def test_a_host_that_never_reported_a_step_is_not_missed_while_others_step_on(steady):
@@ -176,7 +183,7 @@ def test_a_host_that_never_reported_a_step_is_not_missed_while_others_step_on(st
 
 
 def test_a_host_that_never_reported_a_step_is_missed_when_the_others_stop_soon_after_it(steady):
-    window = sketch(steady(), now=START + 80, host_last_received=np.array([START + 80, START + 58]))
+    window = sketch(steady(), now=START + 80, host_last_received=np.array([START + 80, START + 62]))
     window.steps.at[2:] = np.nan
     assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
 
@@ -301,6 +308,35 @@ def test_in_what_may_be_a_pause_as_before_only_waiting_ranks_show_that_a_host_is
         host_last_received=np.array([now - 0.5, now - 20]),
         host_interval=np.ones(2),
         rank_readings=by_rank,
+        held_baselines=held,
+    )
+    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
+
+
+@pytest.mark.parametrize(
+    ("pressure", "named"),
+    [
+        pytest.param(None, [], id="nothing says whether they save"),
+        pytest.param(0.3, [], id="they save"),
+        pytest.param(0.003, ["host-1"], id="they do not"),
+    ],
+)
+def test_devices_rest_while_a_checkpoint_is_written_too(steady, pressure, named):
+    """The job has survived a pause of 80 s, and how busy processes are is not reported."""
+    now = START + 160
+    at = START + np.arange(0.0, 161, 5)
+    math = np.where(at > START + 121, 0.0, 0.4)
+    waiting = np.where(at > START + 121, pressure or 0.0, 0.003)
+    by_host = {} if pressure is None else {IO_PRESSURE: readings(at, np.tile(waiting, (2, 1)))}
+    held = Baselines()
+    held.longest_gap = 80.0
+    window = sketch(
+        steady(steps=120),
+        now=now,
+        host_last_received=np.array([now - 0.5, now - 30]),
+        host_interval=np.ones(2),
+        rank_readings={"hw.gpu.tensor.activity": readings(at, np.tile(math, (4, 1)))},
+        host_readings=by_host,
         held_baselines=held,
     )
     assert named == [f.entity.id for f in SilentHosts().evaluate(window)]

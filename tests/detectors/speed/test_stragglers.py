@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors import own_time
 from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.sketch import sketch
 from rankscope.detectors.speed.stragglers import Stragglers
@@ -75,13 +76,27 @@ def test_a_rank_of_noisy_peers_is_slow_where_it_stands_far_above_them(named):
 
 
 @pytest.mark.parametrize(
-    ("factors", "kinds"),
+    ("factors", "pauses", "kinds"),
     [
-        pytest.param((1.02, 0.91), {"rank.slow_compute"}, id="its peer was fast for five steps"),
-        pytest.param((1.12, 1.0), {"rank.slow_compute", "job.slow"}, id="the steps grew with it"),
+        pytest.param((1.02, 0.91), 0, {"rank.slow_compute"}, id="its peer was fast five times"),
+        pytest.param(
+            (1.02, 0.91),
+            3,
+            {"rank.slow_compute"},
+            id="it was, and most steps hold pauses",
+        ),
+        pytest.param((1.12, 1.0), 0, {"rank.slow_compute", "job.slow"}, id="the steps grew"),
+        pytest.param(
+            (1.12, 1.0),
+            2,
+            {"rank.slow_compute", "job.slow"},
+            id="those without pauses grew",
+        ),
     ],
 )
-def test_a_rank_barely_beyond_chance_slows_the_job_only_where_its_steps_take_longer(factors, kinds):
+def test_a_rank_barely_beyond_chance_slows_the_job_only_where_its_steps_take_longer(
+    factors, pauses, kinds
+):
     """Two replicas, which differ by 2.7 % from step to step."""
     own = 3.5 * np.random.default_rng(4).normal(1.0, 0.027, (2, 200))
     held = Baselines()
@@ -89,6 +104,7 @@ def test_a_rank_barely_beyond_chance_slows_the_job_only_where_its_steps_take_lon
         held.learn(sketch(own[:, :end], hosts=1).features)
     own[:, 195:] = 3.5 * np.array(factors)[:, None]
     window = sketch(own, hosts=1, held_baselines=held)
+    window.steps.plane(own_time.STEP)[:, 200 - pauses :] += 20.0
     found = {f.kind for f in Stragglers().evaluate(window)}
     assert kinds == found - {"rank.waits_least"}
 

@@ -166,6 +166,23 @@ def test_checkpoints_keep_the_disk_busy_for_as_long_as_they_take():
         assert np.diff(value).max() > 4 * np.median(np.diff(value))
 
 
+@pytest.mark.parametrize("holds", [False, True])
+def test_tasks_wait_for_storage_while_devices_rest_for_the_checkpoint(holds):
+    job = Job(
+        step_seconds=1.0, checkpoint_every=40, checkpoint_seconds=15.0, step_holds_pauses=holds
+    )
+    found = recording.simulate(scenario(job=job), 1)
+    waits = rows(found, "system.pressure", resource="io", kind="some").items()
+    (at, waiting) = next(row for (host, _), row in waits if host == 0)
+    used = rows(found, "hw.gpu.tensor.activity").items()
+    (when, activity) = next(row for (host, _), row in used if host == 0)
+    rests = np.interp(at, when, activity) < 0.1 * np.median(activity)
+    saves = waiting > 0.05
+    begun = at > 30
+    assert saves.any()
+    assert (rests == saves)[begun].mean() > 0.9
+
+
 def test_a_host_booted_during_the_recording_reports_from_then_on():
     base = scenario(booted=((1, 20.0),), job=Job(step_seconds=1.0, starts_after=40.0))
     found = recording.simulate(base, 1)
