@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .window import Floats, JobWindow, Readings
+from .window import Flags, Floats, JobWindow, Readings
 
 CPU = "process.cpu.utilization"
 
@@ -92,11 +92,14 @@ def since(window: JobWindow, last: float) -> Activity:
     return Activity(device, cpu, reported & ~np.isfinite(cpu) & (not late))
 
 
-def storing(window: JobWindow, last: float) -> tuple[np.ndarray, np.ndarray]:
+def storing(
+    window: JobWindow, last: float, *, all_may: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Return [ranks], whose host reads or writes since `last`, and where that is yet unknown.
 
-    Its tasks wait for I/O far more than before, and than those of half of the hosts, but not all
-    of the time: what they ask for comes. It is unknown until a reading lies wholly after `last`.
+    Its tasks wait for I/O far more than before, and than those of half of the hosts (unless all of
+    them may write), but not all of the time: what they ask for comes. It is unknown until a reading
+    lies wholly after `last`.
     """
     nobody = np.zeros(len(window.ranks), bool)
     found = window.host_readings.get(IO_PRESSURE)
@@ -105,7 +108,7 @@ def storing(window: JobWindow, last: float) -> tuple[np.ndarray, np.ndarray]:
     period = _period(found)
     now = found.mean(last + period, np.inf)
     known = np.sort(now[np.isfinite(now)])
-    most = known[(len(known) - 1) // 2] if len(known) > 1 else 0.0
+    most = known[(len(known) - 1) // 2] if len(known) > 1 and not all_may else 0.0
     usual = np.maximum(np.nan_to_num(found.mean(last - _PAST_SECONDS, last)), most)
     above = (now >= np.maximum(WAITS_FOR_IO, FACTOR * usual)) & (now < ALWAYS)
     late = window.now - last > 3 * period + 5.0
@@ -114,19 +117,15 @@ def storing(window: JobWindow, last: float) -> tuple[np.ndarray, np.ndarray]:
     return placed & above[window.host_of], placed & pending[window.host_of]
 
 
-def stores_nothing(window: JobWindow, last: float) -> np.ndarray:
-    """Return [ranks], whether their host is known to read and write no more than before `last`.
-
-    A checkpoint that everybody writes shows against the past alone: no host stands out in it.
-    """
-    still = np.zeros(len(window.ranks), bool)
+def stores_nothing(window: JobWindow, last: float) -> Flags:
+    """Return [ranks], whose host is known to read and write no more than before `last`."""
     found = window.host_readings.get(IO_PRESSURE)
     if found is None or not found.at.size:
-        return still
-    now = found.mean(last + _period(found), np.inf)
-    usual = np.nan_to_num(found.mean(last - _PAST_SECONDS, last))
-    quiet = now < np.maximum(WAITS_FOR_IO, FACTOR * usual)
-    return (window.host_of >= 0) & quiet[window.host_of]
+        return np.zeros(len(window.ranks), bool)
+    known = np.isfinite(found.mean(last + _period(found), np.inf))
+    writes, _ = storing(window, last, all_may=True)
+    nothing: Flags = (window.host_of >= 0) & known[window.host_of] & ~writes
+    return nothing
 
 
 def _period(found: Readings) -> float:

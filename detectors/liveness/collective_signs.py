@@ -124,9 +124,10 @@ def circle(stall: Stall) -> list[Finding]:
 
 def inside(stall: Stall) -> list[Finding]:
     """Return that every member of a group is inside one collective, which does not complete."""
-    group = waiting_group(stall)
-    if group is None:
+    waiting = waiting_groups(stall)
+    if not waiting:
         return []
+    group = waiting[0]
     text = (
         f"all {len(group.rows)} members of group {group.name} launched collective "
         f"{group.enqueued[0]:.0f}, none has completed it"
@@ -151,9 +152,10 @@ def absent(stall: Stall) -> list[Finding]:
 
     They may wait there too: where anything else stands out, that is what the others wait for.
     """
-    group = waiting_group(stall)
-    if group is None or not 0 < len(group.absent) < len(group.rows):
+    waiting = waiting_groups(stall)
+    if not waiting or not 0 < len(waiting[0].absent) < len(waiting[0].rows):
         return []
+    group = waiting[0]
     return [
         stall.sign(
             row,
@@ -169,15 +171,16 @@ def absent(stall: Stall) -> list[Finding]:
     ]
 
 
-def waiting_group(stall: Stall) -> Group | None:
-    """Return a group whose members have all launched one collective that has not completed."""
+def waiting_groups(stall: Stall) -> list[Group]:
+    """Return the groups whose members have all launched one collective that has not completed."""
+    found = []
     for group in stall.window.groups:
         known = fresh(stall, group) & np.isfinite(group.enqueued) & np.isfinite(group.completed)
         if group.kind == "pp" or known.sum() < 2 or known.sum() < len(group.rows):
             continue
         if (group.enqueued > group.completed).all() and np.ptp(group.enqueued) == 0:
-            return group
-    return None
+            found.append(group)
+    return found
 
 
 def waits(group: Group) -> bool:

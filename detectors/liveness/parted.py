@@ -90,7 +90,10 @@ def _found(window: JobWindow, least: float, steps: float) -> Parted | None:
     usual = _usual(window, last)
     if newest - last < max(least, steps * usual) or not _together(window, last, usual):
         return None
-    further = (window.steps.at > last + usual / 2).sum(axis=1)
+    # What they ended before those that stand still last said so: of later steps others may have yet
+    # to report theirs.
+    until = float(at[standing].min())
+    further = ((window.steps.at > last + usual / 2) & (window.steps.at <= until)).sum(axis=1)
     alone = np.flatnonzero(known & ~standing & (further >= _FEWEST_STEPS))
     if not len(alone) or pauses.phase(window) in ("eval", "checkpoint", "shutdown"):
         return None

@@ -170,10 +170,12 @@ class SilentHosts(Detector):
     def _steps_go_on(self, window: JobWindow, host: int) -> bool:
         """Tell whether other ranks ended steps that began after the host was last received.
 
-        Also as long as the next step is not overdue: nothing says yet that the job stands still.
+        Also as long as the next step was not overdue in their newest reports: nothing says yet that
+        the job stands still.
         """
         last, usual = window.features.pace
-        if np.isfinite(last) and window.now - last < self.overdue * usual:
+        newest = float(np.delete(window.host_last_received, host).max(initial=-np.inf))
+        if np.isfinite(last) and newest - last < self.overdue * usual:
             return True
         others = np.isfinite(window.steps.at[window.host_of != host])
         mine = np.isfinite(window.steps.at[window.host_of == host])

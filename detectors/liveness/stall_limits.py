@@ -8,7 +8,7 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import activity
-from ..window import Flags, Ints, JobWindow
+from ..window import Flags, Group, Ints, JobWindow
 from . import collective_signs, pauses, stops
 from .parted import STEPS_ALONE
 from .stall_signs import Stall
@@ -107,6 +107,7 @@ def _by_activity(
         if not _nobodys_work(window, suspects):
             # Who writes for all burns no CPU that is known, and its host waits for the storage.
             storing, unseen = activity.storing(window, stall.last)
+            storing |= np.isnan(done.cpu) & activity.storing(window, stall.last, all_may=True)[0]
             on_host = ~(done.cpu < activity.IDLE) & ~np.isin(np.arange(len(busy)), on_device)
             at_work |= storing & on_host
             unseen &= np.isnan(done.cpu) & on_host
@@ -125,12 +126,23 @@ def _by_activity(
         return Limits(least, warning, max(parameters.agreed, 4 * usual, survived))
     if shown.saving or done.works.any():
         return Limits(timeout, 2 * timeout, 3 * timeout)
-    if collective_signs.waiting_group(stall) is not None and not done.busy.any():
+    waiting = collective_signs.waiting_groups(stall)
+    if waiting and not done.busy.any() and _nobody_unseen(stall, done, waiting):
         certain = max(parameters.surely, 10 * usual, survived)
         return Limits(least, max(30.0, survived), certain)
     if done.busy.any():
         return Limits(long, timeout, 2 * timeout)
     return Limits(max(least, survived), long, timeout)
+
+
+def _nobody_unseen(stall: Stall, done: activity.Activity, waiting: Sequence[Group]) -> bool:
+    """Tell whether something is known of what ranks do, or each of them waits in a collective.
+
+    Else one of which nothing is known may evaluate for the others.
+    """
+    known = np.isfinite(done.device) | np.isfinite(done.cpu)
+    rows = np.unique(np.concatenate([group.rows for group in waiting]))
+    return bool(known.any()) or len(rows) == len(stall.window.ranks)
 
 
 def _unseen_work(stall: Stall, signs: Sequence[Finding], done: activity.Activity) -> Flags:

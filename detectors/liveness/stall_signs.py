@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import activity
+from .. import activity, own_time
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
 from . import stops
@@ -21,6 +21,10 @@ DETECTOR = "stalls"
 SILENT_SECONDS = 12.0
 RECEIVED_SECONDS = 8.0
 """A probe is silent after the first, and counts as received within the second."""
+
+TOGETHER, REPORT_SECONDS = 1.5, 5.0
+"""So many reporting intervals, of such a length at least while no step ends, lie at most between
+the last reports of ranks that end together."""
 
 LATE_SECONDS = 60.0
 """So long a host may send what it read later than others do."""
@@ -79,7 +83,8 @@ class Stall:
 def behind_in_steps(stall: Stall) -> list[Finding]:
     """Return the few ranks whose last step is older than that of their peers.
 
-    Not those whose newest report is older than the step that they lack: it has yet to arrive.
+    Not those whose newest report is older than the step that they lack: it has yet to arrive. Nor
+    those whose agent was away since: what they did meanwhile was never reported.
     """
     window = stall.window
     at = window.steps.at
@@ -87,7 +92,8 @@ def behind_in_steps(stall: Stall) -> list[Finding]:
         return []
     valid = np.isfinite(at)
     newest = np.where(valid.any(axis=1), at.shape[1] - 1 - valid[:, ::-1].argmax(axis=1), -1)
-    behind = np.flatnonzero((newest < newest.max()) & (newest >= 0) & ~_awaited(stall))
+    lacks = (newest < newest.max()) & (newest >= 0) & ~_awaited(stall)
+    behind = np.flatnonzero(lacks & ~_returned(window, own_time.highest(at, axis=1)))
     if not 0 < len(behind) <= max(1, len(newest) // 3):
         return []
     index = window.steps.index
@@ -157,6 +163,14 @@ def left(stall: Stall) -> list[Finding]:
     ]
 
 
+def _returned(window: JobWindow, ended: Floats) -> Flags:
+    """Return [ranks], whose host fell silent and came back after the rank's last step."""
+    if len(window.host_returned) != len(window.hosts) or not len(window.hosts):
+        return np.zeros(len(window.ranks), np.bool_)
+    found: Flags = (window.host_of >= 0) & (window.host_returned[window.host_of] > ended)
+    return found
+
+
 def stacks(stall: Stall) -> dict[int, str]:
     """Return the innermost frames of each row's newest stack since the stall began."""
     window = stall.window
@@ -202,7 +216,10 @@ def outside(stall: Stall, tops: dict[int, str]) -> list[Finding]:
 
 
 def silent(stall: Stall) -> list[Finding]:
-    """Return ranks whose probe fell silent while their host and most other probes report."""
+    """Return ranks whose probe fell silent while their host and most other probes report.
+
+    Of ranks that ended together, as in a restart, the last reports lie an interval apart.
+    """
     window = stall.window
     silence = window.now - window.last_received
     interval = host_interval(window)
@@ -214,6 +231,8 @@ def silent(stall: Stall) -> list[Finding]:
     speaking = np.isfinite(silence) & (silence < received)
     late = silence > np.maximum(SILENT_SECONDS, 2.5 * interval)
     late &= ~_ended(window)
+    others = float(window.last_received[speaking].max(initial=-np.inf))
+    late &= others - window.last_received > TOGETHER * np.maximum(REPORT_SECONDS, interval)
     quiet = np.flatnonzero(late & (host_silence < received) & np.isfinite(silence))
     if not 0 < len(quiet) <= speaking.sum():
         return []

@@ -35,6 +35,9 @@ is written is the same each time."""
 TOGETHER = 1.0
 """Marks of one rank so close together (s) may belong to one pause, whatever their order."""
 
+CLOCKS_APART = 5.0
+"""Marks of ranks so close together (s) are of one checkpoint: their hosts' clocks may differ."""
+
 
 class Checkpoints(Detector):
     """Compare the newest checkpoints with this job's own earlier ones, and with the time.
@@ -299,7 +302,7 @@ def _announced(window: JobWindow) -> Floats:
     pairs += [(begin, _ended(window, begin, ends)) for begin in writing.values()]
     merged: list[list[float]] = []
     for begin, end in sorted(pairs):
-        if merged and begin <= merged[-1][1] + 1.0:
+        if merged and begin <= merged[-1][1] + CLOCKS_APART:
             merged[-1][1] = max(merged[-1][1], end)
         else:
             merged.append([begin, end])

@@ -32,6 +32,9 @@ SIGMAS = 3.0
 MEASURED = 3.0
 """Score of collections that ranks have timed: what they cost is measured and not inferred."""
 
+ALWAYS_TIMES = 1.5
+"""So many times the least share must collections cost that were no cheaper in the first steps."""
+
 ONE_HOST, MOST_OF_RANKS = 0.9, 0.5
 """Share of the pauses from which on they are those of one host, if it has at most so many of the
 ranks: seven pauses or more fall so by chance once in a hundred times."""
@@ -47,7 +50,8 @@ class RotatingPauses(Detector):
     ranks or more have some, so that no rank is to blame. A program runs on every host: where all of
     them are on one of several, it is that host that stops its processes. Where ranks report their
     garbage collection, what the longest collection of each step costs is said as well. Stray pauses
-    are more the more ranks there are: what they have cost since the first steps is information.
+    are more the more ranks there are: what they have cost since the first steps is information, and
+    so are collections that have, up to 1.5 times `least`.
 
     Parameters
     ----------
@@ -101,7 +105,11 @@ class RotatingPauses(Detector):
         lost = max(collected, self._rotating(window, recent, findings))
         if not findings:
             return []
-        known = collected > 0 or not self._always(window, recent)
+        if collected > 0:
+            cost_before = _cost_before(window, recent)
+            known = collected >= ALWAYS_TIMES * self.least or cost_before < collected / 2
+        else:
+            known = not self._always(window, recent)
         lost, onset = min(lost, 0.95), min(finding.onset for finding in findings)
         # A step is as long as it is because of the pauses in most of them.
         usual = _mean_step(window.features.duration[-count:])
@@ -211,6 +219,18 @@ class RotatingPauses(Detector):
             expected=0.0,
             text=text,
         )
+
+
+def _cost_before(window: JobWindow, recent: Steps) -> float:
+    """Return the share that collections took of as many of the oldest steps; inf where too few."""
+    steps, size = window.features.steps, len(recent.index)
+    last = min(len(steps.index) - size, WARM_UP + 2 * size)
+    if last - WARM_UP < FEWEST_STEPS:
+        return math.inf
+    held = steps.cut(WARM_UP, last).plane(GC)
+    longest = np.where(np.isfinite(held) & (held < own_time.MOST), held, 0.0).max(axis=0)
+    whole = float(np.nansum(window.features.duration[WARM_UP:last]))
+    return float(longest.sum()) / whole if whole > 0 else math.inf
 
 
 def _only_host(window: JobWindow, by_rank: Ints) -> Entity | None:

@@ -35,6 +35,22 @@ def test_a_collective_that_everybody_waits_in_is_certain_after_a_minute(
     assert score == evaluated(now, groups=(pending,))[0].score
 
 
+@pytest.mark.parametrize(
+    ("rows", "cpu", "score"),
+    [
+        pytest.param(4, None, 2.0, id="all ranks wait"),
+        pytest.param(2, None, 1.0, id="of the others nothing is known: they may evaluate"),
+        pytest.param(2, 1.0, 2.0, id="their processes spin"),
+    ],
+)
+def test_a_collective_of_some_is_a_hang_where_something_is_known_of_the_others(
+    evaluated, group, rows, cpu, score
+):
+    pending = group([100] * rows, [99] * rows, at=95)
+    busy = {} if cpu is None else processes(95, *([cpu] * 4))
+    assert score == evaluated(95, groups=(pending,), readings=busy)[0].score
+
+
 def test_counters_that_are_all_complete_say_that_nobody_waits_in_a_collective(evaluated, group):
     idle = group([100] * 4, [100] * 4, at=150)
     assert 1.0 == evaluated(150, groups=(idle,))[0].score
@@ -239,7 +255,7 @@ def waits_for_io(now, during, *, until=None):
         pytest.param(0, (0.08, 0.002), 240, [2.0], id="and not for ever"),
         pytest.param(1, (0.08, 0.002), 90, [3.0], id="nobody gives its second work for all"),
         pytest.param(0, (0.002, 0.08), 90, [3.0], id="it is another host that writes"),
-        pytest.param(0, (0.08, 0.07), 90, [3.0], id="all hosts write alike"),
+        pytest.param(0, (0.08, 0.07), 90, [], id="all hosts write, and it writes longest"),
         pytest.param(0, (0.97, 0.002), 90, [3.0], id="nothing is written: the storage hangs"),
         pytest.param(0, (0.002, 0.002), 90, [3.0], id="nobody writes"),
     ],
