@@ -57,6 +57,19 @@ def test_steps_that_are_only_not_reported_yet_part_nobody(parted):
     assert [] == parted([3], reported=[2, 30, 55, 62])
 
 
+def test_steps_after_the_newest_report_of_those_that_stand_part_nobody(parted, steady):
+    """All stood for a checkpoint; the host whose report comes first has gone on by three steps."""
+    ages = np.array([[12.0], [12.0], [12.0], [0.0]])
+    at = np.array([[72.0], [72.0], [72.0], [76.5]]) + START
+    for ended_at, expected in ((72.0, []), (70.0, [("rank.steps_alone", "3")])):
+        window = sketch(
+            steady(steps=63, spread=0.0), now=START + 77, rank_readings={AGE: readings(at, ages)}
+        )
+        window.steps.at[:3, LAST:] = np.nan
+        window.steps.at[3, LAST:] = START + ended_at + np.array([-1.0, 0.0, 1.0])
+        assert expected == named(Stalls().evaluate(window))
+
+
 def test_ranks_that_never_went_together_do_as_they_like(parted):
     assert [] == parted([3], apart=5.0)
 

@@ -196,6 +196,18 @@ def test_hosts_that_fell_silent_together_come_back_one_by_one(evaluated):
     assert ["host-1"] == [f.entity.id for f in evaluated(0.5, 60.0, **stayed)]
 
 
+@pytest.mark.parametrize(("reported", "named"), [(6.0, []), (2.0, ["host-1"])])
+def test_a_step_is_overdue_by_the_newest_report_of_the_others(steady, reported, named):
+    """Steps of five seconds, reports every six: the next step has yet to be reported."""
+    own = steady(seconds=4.8)
+    end = sketch(own).now
+    window = sketch(
+        own, now=end + 13, host_interval=np.full(2, 3.0),
+        host_last_received=end + 13 - np.array([reported, 16.0]),
+    )  # fmt: skip
+    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
+
+
 def test_a_host_whose_agent_announced_its_shutdown_is_not_lost(evaluated):
     """Its ranks step on, or the scheduler ended them together with it."""
     assert [] == evaluated(0.5, 45.0, host_announced=np.array([False, True]))

@@ -190,6 +190,15 @@ def test_a_rank_whose_last_step_is_older_is_behind(evaluated):
     assert ("3", 57.0, 59.0) == (behind.entity.id, behind.observed, behind.expected)
 
 
+@pytest.mark.parametrize(("returned", "named"), [(88.0, []), (30.0, ["3"]), (-np.inf, ["3"])])
+def test_steps_that_a_host_s_agent_was_too_far_away_to_report_are_not_lacking(
+    evaluated, returned, named
+):
+    back = np.array([-np.inf, returned]) + START
+    findings = evaluated(90, last_step={3: 57}, host_returned=back)
+    assert named == [f.entity.id for f in findings if f.kind == "rank.behind_step"]
+
+
 def test_most_ranks_cannot_be_behind_the_few(evaluated):
     findings = evaluated(90, last_step={0: 58, 1: 58, 2: 58})
     assert ["job.stalled"] == kinds(findings)
@@ -259,6 +268,19 @@ def test_a_silent_probe_on_a_host_that_speaks_is_a_sign(evaluated):
 def test_a_silent_probe_without_a_speaking_host_is_no_sign(evaluated, fields):
     last_received = np.array([90.0, 90.0, 63.0, 90.0]) + START
     assert ["job.stalled"] == kinds(evaluated(90, last_received=last_received, **fields))
+
+
+@pytest.mark.parametrize(
+    ("others", "named"),
+    [
+        pytest.param(83.0, [], id="all ended together, and reported every five seconds"),
+        pytest.param(86.0, ["2"], id="they reported on for eight seconds"),
+    ],
+)
+def test_a_probe_is_silent_where_others_reported_on(evaluated, others, named):
+    last_received = np.array([others, 80.0, 78.0, 80.0]) + START
+    findings = evaluated(90.5, last_received=last_received)
+    assert named == [f.entity.id for f in findings if f.kind == "rank.probe_silent"]
 
 
 def test_most_probes_cannot_be_silent(evaluated):

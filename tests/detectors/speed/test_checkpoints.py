@@ -125,6 +125,17 @@ def test_between_two_reports_a_checkpoint_took_what_they_are_further_apart(stead
     )
 
 
+def test_marks_of_hosts_whose_clocks_differ_are_of_one_checkpoint(steady, event):
+    """The first rank writes for all; by another host's clock that began a second and more ago."""
+    own = steady(steps=150)
+    spans = [(30.0, 58.0), (105.0, 139.0)]
+    rows = list(announced(event, spans))
+    for begin, _ in spans:
+        rows += [event("training.phase", begin - 1.1, rank=2, phase="checkpoint"),
+                 event("training.phase", begin - 1.09, rank=2, phase="train")]  # fmt: skip
+    assert [] == Checkpoints().evaluate(sketch(own, events=sorted(rows, key=lambda e: e.at)))
+
+
 def test_nobody_announces_checkpoints(steady):
     """The docstring's failure mode."""
     own = steady(steps=150)

@@ -148,3 +148,20 @@ def test_pauses_that_were_there_all_along_are_information(steady, first, pages):
     pauses[:, :first] = 0.0
     slow, *_ = RotatingPauses().evaluate(sketch(own + pauses))
     assert pages == (slow.score >= 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "seconds", "warns"),
+    [
+        pytest.param(0, 0.06, False, id="since the first steps"),
+        pytest.param(0, 0.12, True, id="since the first steps, and dear"),
+        pytest.param(150, 0.06, True, id="since now"),
+    ],
+)
+def test_collections_that_always_cost_a_little_are_information(steady, first, seconds, warns):
+    own = steady(ranks=8, steps=270)
+    pauses = np.zeros(own.shape)
+    pauses[:, first:] = seconds
+    window = sketch(own + pauses, planes={COMPUTE: own, GC: pauses})
+    slow, measured, *_ = RotatingPauses().evaluate(window)
+    assert ("job.gc_pauses", warns) == (measured.kind, slow.score >= 1)
