@@ -232,7 +232,7 @@ def silent(stall: Stall) -> list[Finding]:
     late = silence > np.maximum(SILENT_SECONDS, 2.5 * interval)
     late &= ~_ended(window)
     others = float(window.last_received[speaking].max(initial=-np.inf))
-    late &= others - window.last_received > TOGETHER * np.maximum(REPORT_SECONDS, interval)
+    late &= window.last_received < others - TOGETHER * np.maximum(REPORT_SECONDS, interval)
     quiet = np.flatnonzero(late & (host_silence < received) & np.isfinite(silence))
     if not 0 < len(quiet) <= speaking.sum():
         return []
