@@ -5,6 +5,8 @@ in a circle, and whether everybody is inside. The rules are those of the facts o
 3.3, which named eight of eight culprits of real hangs.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ...vocabulary.findings import Finding
@@ -124,10 +126,9 @@ def circle(stall: Stall) -> list[Finding]:
 
 def inside(stall: Stall) -> list[Finding]:
     """Return that every member of a group is inside one collective, which does not complete."""
-    waiting = waiting_groups(stall)
-    if not waiting:
+    group = next(waiting_groups(stall), None)
+    if group is None:
         return []
-    group = waiting[0]
     text = (
         f"all {len(group.rows)} members of group {group.name} launched collective "
         f"{group.enqueued[0]:.0f}, none has completed it"
@@ -152,10 +153,9 @@ def absent(stall: Stall) -> list[Finding]:
 
     They may wait there too: where anything else stands out, that is what the others wait for.
     """
-    waiting = waiting_groups(stall)
-    if not waiting or not 0 < len(waiting[0].absent) < len(waiting[0].rows):
+    group = next(waiting_groups(stall), None)
+    if group is None or not 0 < len(group.absent) < len(group.rows):
         return []
-    group = waiting[0]
     return [
         stall.sign(
             row,
@@ -171,16 +171,14 @@ def absent(stall: Stall) -> list[Finding]:
     ]
 
 
-def waiting_groups(stall: Stall) -> list[Group]:
-    """Return the groups whose members have all launched one collective that has not completed."""
-    found = []
+def waiting_groups(stall: Stall) -> Iterator[Group]:
+    """Give the groups whose members have all launched one collective that has not completed."""
     for group in stall.window.groups:
         known = fresh(stall, group) & np.isfinite(group.enqueued) & np.isfinite(group.completed)
         if group.kind == "pp" or known.sum() < 2 or known.sum() < len(group.rows):
             continue
         if (group.enqueued > group.completed).all() and np.ptp(group.enqueued) == 0:
-            found.append(group)
-    return found
+            yield group
 
 
 def waits(group: Group) -> bool:

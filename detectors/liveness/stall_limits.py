@@ -8,7 +8,7 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import activity
-from ..window import Flags, Group, Ints, JobWindow
+from ..window import Flags, Ints, JobWindow
 from . import collective_signs, pauses, stops
 from .parted import STEPS_ALONE
 from .stall_signs import Stall
@@ -126,8 +126,7 @@ def _by_activity(
         return Limits(least, warning, max(parameters.agreed, 4 * usual, survived))
     if shown.saving or done.works.any():
         return Limits(timeout, 2 * timeout, 3 * timeout)
-    waiting = collective_signs.waiting_groups(stall)
-    if waiting and not done.busy.any() and _nobody_unseen(stall, done, waiting):
+    if not done.busy.any() and _transport_hangs(stall, done):
         certain = max(parameters.surely, 10 * usual, survived)
         return Limits(least, max(30.0, survived), certain)
     if done.busy.any():
@@ -135,14 +134,17 @@ def _by_activity(
     return Limits(max(least, survived), long, timeout)
 
 
-def _nobody_unseen(stall: Stall, done: activity.Activity, waiting: Sequence[Group]) -> bool:
-    """Tell whether something is known of what ranks do, or each of them waits in a collective.
+def _transport_hangs(stall: Stall, done: activity.Activity) -> bool:
+    """Tell whether a group waits in a collective.
 
-    Else one of which nothing is known may evaluate for the others.
+    Where nothing else is known of ranks all of them must wait in some: one of which nothing is
+    known may evaluate for the others.
     """
-    known = np.isfinite(done.device) | np.isfinite(done.cpu)
-    rows = np.unique(np.concatenate([group.rows for group in waiting]))
-    return bool(known.any()) or len(rows) == len(stall.window.ranks)
+    waiting = collective_signs.waiting_groups(stall)
+    if np.isfinite(done.device).any() or np.isfinite(done.cpu).any():
+        return next(waiting, None) is not None
+    rows = {row for group in waiting for row in group.rows.tolist()}
+    return len(rows) == len(stall.window.ranks)
 
 
 def _unseen_work(stall: Stall, signs: Sequence[Finding], done: activity.Activity) -> Flags:

@@ -127,8 +127,7 @@ class RotatingPauses(Detector):
 
         By the oldest steps that are held. Few pauses are more or fewer by chance.
         """
-        last = max(len(window.features.steps.index) - len(recent.index), WARM_UP)
-        last = min(last, WARM_UP + 2 * len(recent.index))
+        last = _oldest(window, recent)
         held = [
             late_steps(window.features.steps.cut(WARM_UP, last), window),
             late_steps(recent, window),
@@ -174,11 +173,7 @@ class RotatingPauses(Detector):
         """Add the finding on garbage collection, if it costs; return the share that is lost."""
         if not recent.has(GC):
             return 0.0
-        held = recent.plane(GC)
-        held = np.where(np.isfinite(held) & (held < own_time.MOST), held, 0.0)
-        longest = held.max(axis=0)
-        whole = float(np.nansum(window.features.duration[-held.shape[1] :]))
-        lost = float(longest.sum()) / whole if whole > 0 else 0.0
+        longest, lost = _collections(recent, window.features.duration[-len(recent.index) :])
         if not self.least <= lost < 1 or (longest > 0.02 * step).sum() < 3:
             return 0.0
         text = (
@@ -221,16 +216,27 @@ class RotatingPauses(Detector):
         )
 
 
-def _cost_before(window: JobWindow, recent: Steps) -> float:
-    """Return the share that collections took of as many of the oldest steps; inf where too few."""
-    steps, size = window.features.steps, len(recent.index)
-    last = min(len(steps.index) - size, WARM_UP + 2 * size)
-    if last - WARM_UP < FEWEST_STEPS:
-        return math.inf
-    held = steps.cut(WARM_UP, last).plane(GC)
+def _collections(steps: Steps, duration: Floats) -> tuple[Floats, float]:
+    """Return [steps], the longest collection of a rank (s), and the share of the time they take."""
+    held = steps.plane(GC)
     longest = np.where(np.isfinite(held) & (held < own_time.MOST), held, 0.0).max(axis=0)
-    whole = float(np.nansum(window.features.duration[WARM_UP:last]))
-    return float(longest.sum()) / whole if whole > 0 else math.inf
+    whole = float(np.nansum(duration))
+    return longest, float(longest.sum()) / whole if whole > 0 else 0.0
+
+
+def _oldest(window: JobWindow, recent: Steps) -> int:
+    """Return the column where the oldest steps end, to compare with: twice as many at most."""
+    size = len(recent.index)
+    return min(max(len(window.features.steps.index) - size, WARM_UP), WARM_UP + 2 * size)
+
+
+def _cost_before(window: JobWindow, recent: Steps) -> float:
+    """Return the share that collections took of the oldest steps; inf where nobody can tell."""
+    last = _oldest(window, recent)
+    duration = window.features.duration[WARM_UP:last]
+    if last - WARM_UP < FEWEST_STEPS or not np.nansum(duration) > 0:
+        return math.inf
+    return _collections(window.features.steps.cut(WARM_UP, last), duration)[1]
 
 
 def _only_host(window: JobWindow, by_rank: Ints) -> Entity | None:

@@ -294,6 +294,28 @@ def test_the_only_host_that_reports_steps_may_be_without_its_agent_for_a_minute(
     assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
 
 
+def since_121(before, during, *, rows):
+    """Return readings of all rows that change when the last step has ended."""
+    at = START + np.arange(0.0, 161, 5)
+    return readings(at, np.tile(np.where(at > START + 121, during, before), (rows, 1)))
+
+
+def paused(steady, silence, **fields):
+    """Evaluate a job that survived a pause of 80 s once, and is in another half a minute long."""
+    now = START + 160
+    held = Baselines()
+    held.longest_gap = 80.0
+    window = sketch(
+        steady(steps=120),
+        now=now,
+        host_last_received=np.array([now - 0.5, now - silence]),
+        host_interval=np.ones(2),
+        held_baselines=held,
+        **fields,
+    )
+    return SilentHosts().evaluate(window)
+
+
 @pytest.mark.parametrize(
     ("cpu", "named"),
     [
@@ -305,24 +327,9 @@ def test_the_only_host_that_reports_steps_may_be_without_its_agent_for_a_minute(
 def test_in_what_may_be_a_pause_as_before_only_waiting_ranks_show_that_a_host_is_lost(
     steady, cpu, named
 ):
-    """The job has survived a pause of 80 s; an agent may be away during the next."""
-    now = START + 160
-    at = START + np.arange(0.0, 161, 5)
-    by_rank = {}
-    if cpu is not None:
-        used = np.where(at > START + 121, cpu, 1.0)
-        by_rank = {"process.cpu.utilization": readings(at, np.tile(used, (4, 1)))}
-    held = Baselines()
-    held.longest_gap = 80.0
-    window = sketch(
-        steady(steps=120),
-        now=now,
-        host_last_received=np.array([now - 0.5, now - 20]),
-        host_interval=np.ones(2),
-        rank_readings=by_rank,
-        held_baselines=held,
-    )
-    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
+    """An agent may be away during the next pause."""
+    by_rank = {} if cpu is None else {"process.cpu.utilization": since_121(1.0, cpu, rows=4)}
+    assert named == [f.entity.id for f in paused(steady, 20, rank_readings=by_rank)]
 
 
 @pytest.mark.parametrize(
@@ -334,24 +341,11 @@ def test_in_what_may_be_a_pause_as_before_only_waiting_ranks_show_that_a_host_is
     ],
 )
 def test_devices_rest_while_a_checkpoint_is_written_too(steady, pressure, named):
-    """The job has survived a pause of 80 s, and how busy processes are is not reported."""
-    now = START + 160
-    at = START + np.arange(0.0, 161, 5)
-    math = np.where(at > START + 121, 0.0, 0.4)
-    waiting = np.where(at > START + 121, pressure or 0.0, 0.003)
-    by_host = {} if pressure is None else {IO_PRESSURE: readings(at, np.tile(waiting, (2, 1)))}
-    held = Baselines()
-    held.longest_gap = 80.0
-    window = sketch(
-        steady(steps=120),
-        now=now,
-        host_last_received=np.array([now - 0.5, now - 30]),
-        host_interval=np.ones(2),
-        rank_readings={"hw.gpu.tensor.activity": readings(at, np.tile(math, (4, 1)))},
-        host_readings=by_host,
-        held_baselines=held,
-    )
-    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
+    """How busy processes are is not reported."""
+    by_rank = {"hw.gpu.tensor.activity": since_121(0.4, 0.0, rows=4)}
+    by_host = {} if pressure is None else {IO_PRESSURE: since_121(0.003, pressure, rows=2)}
+    found = paused(steady, 30, rank_readings=by_rank, host_readings=by_host)
+    assert named == [f.entity.id for f in found]
 
 
 @pytest.mark.parametrize(
