@@ -59,6 +59,15 @@ def test_the_demo_runs_a_torch_job_where_torch_is(short_path):
     assert "no evidence from GPUs" in done.stdout
 
 
+@pytest.fixture
+def interruptible():
+    """Let child processes be interrupted: what a shell runs in the background ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_demo_leaves_nothing_running_and_says_where_its_logs_are(number, short_path):
     command = [sys.executable, "-m", "rankscope.cli.main", "demo", "--trainer", "numpy"]
