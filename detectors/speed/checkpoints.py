@@ -35,6 +35,9 @@ is written is the same each time."""
 TOGETHER = 1.0
 """Marks of one rank so close together (s) may belong to one pause, whatever their order."""
 
+WRITES = 0.5
+"""A rank writes whose checkpoints take this share of the longest; the others hardly stop."""
+
 CLOCKS_APART = 5.0
 """Marks of ranks so close together (s) are of one checkpoint: their hosts' clocks may differ."""
 
@@ -246,13 +249,21 @@ def _inside(window: JobWindow, pairs: Floats, seconds: float) -> float:
 
 
 def _written(window: JobWindow) -> Floats:
-    """Return [checkpoints, 2], begin and end of each that steps report, in order."""
+    """Return [checkpoints, 2], begin and end of each that steps report, in order.
+
+    How long one took is not known where only ranks reported it that never write.
+    """
     steps = window.features.steps
     if not steps.has(CHECKPOINT):
         return np.zeros((0, 2))
-    length = own_time.highest(steps.plane(CHECKPOINT), axis=0)
+    plane = steps.plane(CHECKPOINT)
+    length = own_time.highest(plane, axis=0)
     with np.errstate(invalid="ignore"):
         columns = np.flatnonzero((length > 0) & (length < own_time.MOST))
+    usual = own_time.median(plane[:, columns], axis=1)
+    with np.errstate(invalid="ignore"):
+        writes = usual >= WRITES * np.max(usual, initial=0.0, where=np.isfinite(usual))
+    columns = columns[np.isfinite(plane[writes][:, columns]).any(axis=0)]
     end = window.features.step_ends[columns]
     pairs = np.stack([end - length[columns], end], axis=1)
     return pairs[np.isfinite(pairs).all(axis=1)]

@@ -175,3 +175,16 @@ def test_one_short_checkpoint_before_two_that_take_ten_times_as_long_says_enough
 
 def test_checkpoints_that_grow_once_the_optimizer_has_state_are_normal_life(checkpointed):
     assert [] == checkpointed({10: 2.0, 60: 6.0, 110: 6.0, 160: 6.5})
+
+
+def test_a_checkpoint_that_only_ranks_reported_which_never_write_says_nothing(steady):
+    """The report of the rank that wrote the first was lost; the others hardly stopped."""
+    own = steady(steps=200)
+    written = np.full(own.shape, np.nan)
+    written[:, [40, 110, 180]] = 0.02
+    written[2, [40, 110, 180]] = 4.0, 43.0, 53.0
+    total = own + np.nan_to_num(written[2])
+    slow, *_rest = Checkpoints().evaluate(sketch(total, planes={CHECKPOINT: written}))
+    assert "job.slow" == slow.kind
+    written[2, 40] = np.nan
+    assert [] == Checkpoints().evaluate(sketch(total, planes={CHECKPOINT: written}))
