@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...formats import exporters
 from ...vocabulary import metrics
 from ...vocabulary.samples import Attributes
+from ..simulator.devices import nvidia_name
 from ..simulator.placement import host_name
 from ..simulator.recording import Recording
 from ..simulator.shape import Scenario
@@ -22,13 +23,6 @@ from ..simulator.shape import Scenario
 INTERVAL = 15.0
 NAMESPACE = "train"
 _DCGM_PORT, _NODE_PORT = 9400, 9100
-_MODELS = {
-    (1_980e6, 700.0): "NVIDIA H100 80GB HBM3",
-    (1_755e6, 350.0): "NVIDIA H100 PCIe",
-    (1_410e6, 400.0): "NVIDIA A100-SXM4-80GB",
-    (2_520e6, 450.0): "NVIDIA GeForce RTX 4090",
-}
-"""Names of models by SM clock (Hz) and power limit (W)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +71,7 @@ def exported(recording: Recording) -> Iterator[Exported]:
             labels = {
                 "gpu": str(pairs.get("gpu", "")),
                 "UUID": str(device),
-                "modelName": model_name(recording.scenario.cluster.model(series.host)),
+                "modelName": nvidia_name(recording.scenario.cluster.model(series.host)),
                 "Hostname": host,
                 "exported_namespace": NAMESPACE,
                 "exported_pod": f"{job}-worker-{series.host}",
@@ -92,12 +86,6 @@ def exported(recording: Recording) -> Iterator[Exported]:
         yield Exported(
             labels["instance"], name, kind, labels, series.at[keep], series.value[keep] / factor
         )
-
-
-def model_name(model: tuple[float, float]) -> str:
-    """Return what a device of this model (SM clock in Hz, power limit in W) is called."""
-    clock, limit = model
-    return _MODELS.get(model, f"NVIDIA {clock / 1e6:.0f} MHz {limit:.0f} W")
 
 
 def open_metrics(found: list[Exported], *, start: float) -> Iterator[str]:

@@ -53,7 +53,7 @@ class Model:
 
 MODELS: dict[str, Model] = {
     "nvidia": Model(
-        "nvidia", "NVIDIA H800", 1_980e6, 700.0, 75.0, 345e6, 2_619e6, 80 * 2.0**30,
+        "nvidia", "NVIDIA H100 80GB HBM3", 1_980e6, 700.0, 75.0, 345e6, 2_619e6, 80 * 2.0**30,
         8, 16, 5,
     ),
     "amd": Model(
@@ -70,6 +70,19 @@ MODELS: dict[str, Model] = {
         "cambricon", "MLU590", 1_900e6, 550.0, 85.0, 400e6, 1_600e6, 96 * 2.0**30, 6, 16, 5,
     ),
 }  # fmt: skip
+
+_NVIDIA = {
+    (1_980e6, 700.0): "NVIDIA H100 80GB HBM3",
+    (1_755e6, 350.0): "NVIDIA H100 PCIe",
+    (1_410e6, 400.0): "NVIDIA A100-SXM4-80GB",
+    (2_520e6, 450.0): "NVIDIA GeForce RTX 4090",
+}
+
+
+def nvidia_name(model: tuple[float, float]) -> str:
+    """Return what a device of this SM clock (Hz) and power limit (W) is called."""
+    clock, limit = model
+    return _NVIDIA.get(model, f"NVIDIA {clock / 1e6:.0f} MHz {limit:.0f} W")
 
 
 @dataclass(slots=True)

@@ -65,9 +65,10 @@ class Readings:
         math = np.clip(seen.math * (1 - foreign) + 0.8 * foreign, 0, 1)
         clock: Array = history.one("clock")[:, slot].astype(float)
         heat: Array = history.one("heat")[:, slot].astype(float)
-        nominal, watts = (model.clock, model.limit)
+        nominal, watts, name = model.clock, model.limit, model.name
         if model.vendor == "nvidia":
             nominal, watts = self._cluster.model(host)
+            name = devices.nvidia_name((nominal, watts))
         idle = kernel < 0.02
         drawn = devices.power(clock, math, kernel, of("efficiency"), model.idle_watts / model.limit)
         drawn = drawn * (1 + 0.012 * random.standard_normal(size))
@@ -84,7 +85,7 @@ class Readings:
         rise = rise + 0.5 * random.standard_normal(size)
         jitter = 1 - np.abs(random.standard_normal(size)) * 0.006
         frequency = np.where(idle, model.idle_clock, nominal * clock * jitter)
-        yield "hw.gpu.info", np.ones(size), {"hw.model": model.name}
+        yield "hw.gpu.info", np.ones(size), {"hw.model": name}
         yield "hw.gpu.utilization", np.minimum(kernel * 1.02, 1), {}
         yield "hw.gpu.graphics.activity", kernel, {}
         yield "hw.gpu.memory.copy.utilization", np.clip(0.6 * math, 0, 1), {}

@@ -263,3 +263,14 @@ def test_the_clock_that_is_wanted_is_the_clock_that_comes_out():
     state.devices.cooling[0] = 1.0
     state.devices.limit[0] = devices.limit_for(0.6)
     assert devices.settle(state.devices)[0] == pytest.approx(0.6, abs=0.02)
+
+
+def test_devices_of_each_model_are_called_by_their_own_name():
+    two = Cluster(hosts=2, slots=1, models=((1_980e6, 700.0), (1_410e6, 400.0)))
+    found = recording.simulate(scenario(cluster=two), 1)
+    names = {
+        (series.host, dict(series.attributes)["hw.model"])
+        for series in found.series
+        if series.metric == "hw.gpu.info"
+    }
+    assert names == {(0, "NVIDIA H100 80GB HBM3"), (1, "NVIDIA A100-SXM4-80GB")}
