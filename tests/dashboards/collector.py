@@ -5,164 +5,19 @@ It serves the real console pages: what is tested is what is shipped.
 
 import base64
 import json
-import math
 import queue
-import random
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-import numpy as np
-
 from rankscope.alerts.causes import runbook_pages
-from rankscope.collector.figures.distribution import Distribution, Wanted, results
-from rankscope.collector.figures.spread import Spreading
-from rankscope.collector.windows.matrices import Matrix
 from rankscope.dashboards import console
-from rankscope.vocabulary import metrics, times
+from rankscope.vocabulary import times
 
-ONSET = 1795183385.0
-"""2026-11-20T14:03:05Z, the onset in fixtures/incident.json."""
-
-STEPS = 428
-KNOWN = metrics.catalogue()
-HOOK = {"id": "wh_1", "url": "https://chat.example/hook", "format": "slack", "per_minute": 60,
-        "events": ["incident.opened"], "jobs": [], "severities": ["critical"], "faults": [],
-        "enabled": True, "disabled_reason": None, "origin": "api",
-        "created_at": "2026-11-20T10:00:00Z"}  # fmt: skip
-DEAD = {"webhook_id": "msg_1", "incident": "5b8e1f0c2a7d4c93", "type": "incident.opened",
-        "state": "dead", "created_at": "2026-11-20T14:03:20Z", "due_at": "2026-11-20T14:03:20Z",
-        "finished_at": "2026-11-20T14:30:00Z", "attempts": 9, "last_status": 503,
-        "last_error": "the receiver is overloaded"}  # fmt: skip
-
-HOSTS = ("gpu-11", "gpu-12")
-_NOW = times.rfc3339(ONSET + 85)
-
-
-def _port(metric: str, number: int, value: float, **more: str) -> dict[str, Any]:
-    port = {"device": f"mlx5_{number}", "port": "1", **more}
-    return {"metric": metric, "attributes": port, "value": value, "at": _NOW}
-
-
-_PORTS = [
-    *(_port("hw.network.up", number, float(number != 1)) for number in range(4)),
-    _port("hw.network.bandwidth.limit", 1, 50e9),
-    _port("hw.network.errors", 2, 1730.0, **{"error.type": "symbol_error"}),
-    _port("hw.network.errors", 3, 0.0, **{"error.type": "symbol_error"}),
-]
-NODE: dict[str, Any] = {
-    "ranks": {"llm-7b": [2, 3]},
-    "readings": [
-        {"metric": "system.cpu.steal", "attributes": {}, "value": 0.1, "at": _NOW}, *_PORTS],
-    "devices": [
-        {"hw_id": "GPU-1", "index": 6, "model": "H100", "job": "llm-7b", "rank": 2, "readings": [
-            {"metric": "hw.temperature", "attributes": {"hw.sensor": "gpu"}, "value": 91.0,
-             "at": _NOW},
-            {"metric": "hw.gpu.throttle", "attributes": {"reason": "thermal_hw"}, "value": 1.0,
-             "at": _NOW},
-            {"metric": "hw.gpu.nvlink.up", "attributes": {"link": "0"}, "value": 0.0,
-             "at": _NOW},
-            {"metric": "hw.gpu.pcie.width", "attributes": {}, "value": 8.0, "at": _NOW},
-            {"metric": "hw.gpu.pcie.width.max", "attributes": {}, "value": 16.0, "at": _NOW}]},
-    ],
-}  # fmt: skip
-NODE_SERIES: dict[str, Any] = {
-    "metric": "hw.temperature",
-    "unit": "Cel",
-    "series": [
-        {
-            "attributes": {"hw.id": "GPU-1", "hw.sensor": "gpu"},
-            "points": [[times.rfc3339(ONSET + 5 * index), 60 + index] for index in range(20)],
-        }
-    ],
-}
-STATS: dict[str, Any] = {
-    "incidents": {"open": 1, "acknowledged": 0, "resolved": 2}, "mttd_seconds": 9.0,
-    "gpu_hours_lost": 12.5, "lost_by_fault": [
-        {"fault": "host.cpu_contention", "gpu_hours": 12.5, "incidents": 3}],
-}  # fmt: skip
-OPENAPI: dict[str, Any] = {
-    "tags": [{"name": "jobs", "description": "What is watched"}],
-    "paths": {"/api/v1/jobs": {"get": {
-        "tags": ["jobs"], "summary": "List jobs",
-        "parameters": [{"name": "cluster", "in": "query", "schema": {
-            "anyOf": [{"type": "string"}, {"type": "null"}]}}],
-        "responses": {"200": {"content": {"application/json": {"example": {"items": []}}}}},
-    }}}
-}  # fmt: skip
-
-
-def incident(**changes: Any) -> dict[str, Any]:
-    """Return the example incident, with top-level changes."""
-    return {**fixture("incident"), **changes}
-
-
-def fixture(name: str) -> dict[str, Any]:
-    """Return a document of an endpoint."""
-    found: dict[str, Any] = json.loads(
-        Path(__file__).with_name("fixtures").joinpath(f"{name}.json").read_text()
-    )
-    return found
-
-
-def matrices(metric: str, ranks: int, culprits: set[int]) -> list[Matrix]:
-    """Return two minutes of a per-step metric in which the culprits stand out after the onset."""
-    noise = random.Random(metric)
-    at: list[list[float]] = []
-    values: list[list[float]] = []
-    for rank in range(ranks):
-        moment, waited = ONSET - 60, 0.0
-        at.append([])
-        values.append([])
-        for _ in range(STEPS):
-            late = moment >= ONSET and rank in culprits
-            step = 0.6 if moment >= ONSET else 0.21
-            own = (0.57 if late else 0.18) + noise.gauss(0, 0.012)
-            waited += step * (0.66 if late else 0.01)
-            value = {
-                "training.comm.duration": max(0.004, step - own),
-                "training.step.duration": step + noise.gauss(0, 0.01),
-                "process.cpu.wait": waited,
-                "training.loss": math.inf if late else 2.4 + noise.gauss(0, 0.05),
-            }.get(metric, own)
-            at[-1].append(moment)
-            values[-1].append(value)
-            moment += step
-    names = list(range(ranks))
-    times, found = np.array(at), np.array(values)
-    if metric == "training.grad_norm":  # what every rank sees after the reduction, and its own
-        own_norm = found * np.array([3 if rank in culprits else 1 for rank in names])[:, None]
-        return [
-            Matrix("training.grad_norm|global", names, times, found),
-            Matrix("training.grad_norm|local", names, times, own_norm),
-        ]
-    return [Matrix(metric, names, times, found)]
-
-
-def distribution(
-    query: Mapping[str, list[str]], ranks: int, culprits: set[int], *, source: str
-) -> dict[str, Any]:
-    """Return what /distribution answers, made by the collector's own sums."""
-    metric = query["metric"][0]
-    counter = metrics.catalogue()[metric].kind == "counter" if metric in KNOWN else False
-    chosen = tuple(int(rank) for rank in query.get("rank", ()))
-    wanted = Wanted(metric, counter, 120, chosen, int(query.get("peers", ["0"])[0]))
-    held = matrices(metric, ranks, culprits)
-    spreadings = {one.name: Spreading(ONSET - 60, ONSET + 85, 120, counter) for one in held}
-    for one in held:
-        spreadings[one.name].add(one)
-    found = Distribution(ONSET - 60, 145 / 120, ONSET - 60, results(spreadings, wanted))
-    unit = metrics.catalogue()[metric].unit if metric in KNOWN else None
-    return {
-        "metric": metric,
-        "unit": unit,
-        "rate": counter,
-        "source": source,
-        **found.document(),
-    }
+from .documents import DEAD, HOSTS, NODE, NODE_SERIES, ONSET, OPENAPI, STATS, STEPS, fixture
+from .made_series import distribution
 
 
 class Collector:

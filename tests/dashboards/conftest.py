@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from . import documents as made_documents
+from .collector import Collector
+
 
 def _load(path: Path) -> ModuleType:
     """Return a module by its file: neither tests nor tools are packages that could be imported."""
@@ -27,8 +30,8 @@ def load() -> Callable[[Path], ModuleType]:
 
 @pytest.fixture(scope="session")
 def documents() -> Any:
-    """Return tests/dashboards/collector.py: `Collector`, `incident`, `ONSET`."""
-    return _load(Path(__file__).with_name("collector.py"))
+    """Return tests/dashboards/documents.py: `incident`, `HOOK`, `ONSET`."""
+    return made_documents
 
 
 @pytest.fixture(scope="session")
@@ -51,12 +54,12 @@ def browser(chromium: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
-def serve(documents: Any) -> Iterator[Callable[..., Any]]:
+def serve() -> Iterator[Callable[..., Any]]:
     """Return a starter of servers: `serve([incident], token="Bearer x")`."""
     running: list[Any] = []
 
     def start(incidents: list[dict[str, Any]], **options: Any) -> Any:
-        running.append(documents.Collector(incidents, **options))
+        running.append(Collector(incidents, **options))
         return running[-1]
 
     yield start
