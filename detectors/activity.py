@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .window import Flags, Floats, JobWindow, Readings
+from .window import Floats, JobWindow, Readings
 
 CPU = "process.cpu.utilization"
 
@@ -101,48 +101,21 @@ def storing(
     them may write), but not all of the time: what they ask for comes. It is unknown until a reading
     lies wholly after `last`.
     """
-    found = _io(window, last)
-    if found is None:
-        nobody = np.zeros(len(window.ranks), bool)
-        return nobody, nobody
-    readings, period, now, usual = found
-    known = np.sort(now[np.isfinite(now)])
-    most = known[(len(known) - 1) // 2] if len(known) > 1 and not all_may else 0.0
-    above = _stores(now, np.maximum(usual, most))
-    late = window.now - last > 3 * period + 5.0
-    pending = np.isfinite(readings.at).any(axis=1) & ~np.isfinite(now) & (not late)
-    placed = window.host_of >= 0
-    return placed & above[window.host_of], placed & pending[window.host_of]
-
-
-def stores_nothing(window: JobWindow, last: float) -> Flags:
-    """Return [ranks], whose host is known to read and write no more than before `last`."""
-    found = _io(window, last)
-    if found is None:
-        return np.zeros(len(window.ranks), bool)
-    _, _, now, usual = found
-    quiet = np.isfinite(now) & ~_stores(now, usual)
-    nothing: Flags = (window.host_of >= 0) & quiet[window.host_of]
-    return nothing
-
-
-def _io(window: JobWindow, last: float) -> tuple[Readings, float, Floats, Floats] | None:
-    """Return readings of I/O pressure and their period (s), and [hosts], the mean after and before.
-
-    None where nobody reports it; NaN where no reading lies wholly after `last`, 0 if none before.
-    """
+    nobody = np.zeros(len(window.ranks), bool)
     found = window.host_readings.get(IO_PRESSURE)
     if found is None or not found.at.size:
-        return None
+        return nobody, nobody
     period = _period(found)
-    before = np.nan_to_num(found.mean(last - _PAST_SECONDS, last))
-    return found, period, found.mean(last + period, np.inf), before
-
-
-def _stores(now: Floats, usual: Floats) -> Flags:
-    """Return [hosts], whose tasks wait for I/O far more than usual, but not all of the time."""
-    found: Flags = (now >= np.maximum(WAITS_FOR_IO, FACTOR * usual)) & (now < ALWAYS)
-    return found
+    now = found.mean(last + period, np.inf)
+    usual = np.nan_to_num(found.mean(last - _PAST_SECONDS, last))
+    known = np.sort(now[np.isfinite(now)])
+    most = known[(len(known) - 1) // 2] if len(known) > 1 and not all_may else 0.0
+    above = now >= np.maximum(WAITS_FOR_IO, FACTOR * np.maximum(usual, most))
+    above &= now < ALWAYS
+    late = window.now - last > 3 * period + 5.0
+    pending = np.isfinite(found.at).any(axis=1) & ~np.isfinite(now) & (not late)
+    placed = window.host_of >= 0
+    return placed & above[window.host_of], placed & pending[window.host_of]
 
 
 def _period(found: Readings) -> float:

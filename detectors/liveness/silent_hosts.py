@@ -43,9 +43,10 @@ class SilentHosts(Detector):
     periods : how many of the host's usual reporting intervals must pass.
     unknown : seconds of silence that count where the interval is not known, or where nothing from
         elsewhere says that the job waits for this host: no step has ended yet, only this host
-        reports steps, the job may evaluate or save as long as it has done before and no rank is
-        seen to wait, a step elsewhere began after this host's next report was due, or a device or
-        rank elsewhere failed while this host still reported. Agents restart, and are back by then.
+        reports steps, the job may evaluate or save as long as it has done before, a step elsewhere
+        began after this host's next report was due, or a device or rank elsewhere failed, or
+        another host fell silent, while this host still reported. Agents restart, and are back by
+        then.
     overdue : how many usual steps may pass since the last step ended before the job stands still.
 
     Examples
@@ -113,6 +114,7 @@ class SilentHosts(Detector):
             if silence[host] < self.unknown and (
                 not _waited_for(window, int(host))
                 or _failed_elsewhere(window, int(host))
+                or _silent_before(window, int(host), late, interval)
                 or _outlived(window, int(host)) > 0
             ):
                 continue
@@ -215,19 +217,15 @@ def _waited_for(window: JobWindow, host: int) -> bool:
     """Tell whether others show that the job stands still; else its agent alone may be away.
 
     Silence of the only host that reports steps is silence about steps. And as long as a pause may
-    last that nobody announces, only ranks that are seen to wait tell it from a stop.
+    last that the job has survived before, others that wait may wait for a rank that evaluates or
+    saves for all of them.
     """
     elsewhere = window.host_of != host
     last, _ = window.features.pace
     steps = np.isfinite(window.steps.at[elsewhere]).any()
     ages = np.isfinite(window.of_ranks(AGE).latest()[0][elsewhere]).any()
     pausing = window.now - last < 1.5 * pauses.longest(window)
-    if (steps or ages) and not pausing:
-        return True
-    done = activity.since(window, last)
-    # Devices rest while a checkpoint is written, too.
-    rests = (done.device == 0) & (np.isfinite(done.cpu) | activity.stores_nothing(window, last))
-    return bool(((rests | (done.cpu < activity.BUSY[0])) & elsewhere).any())
+    return bool((steps or ages) and not pausing)
 
 
 def _failed_elsewhere(window: JobWindow, host: int) -> bool:
@@ -242,6 +240,18 @@ def _failed_elsewhere(window: JobWindow, host: int) -> bool:
         event.resource.host not in (None, here) and last - usual <= event.at <= until
         for event in stops.roots(window)
     )
+
+
+def _silent_before(window: JobWindow, host: int, late: Flags, interval: Floats) -> bool:
+    """Tell whether another host fell silent clearly before this one, as steps ended no more.
+
+    That is why the job waits. late, interval: [hosts], who is silent; reporting intervals (s).
+    """
+    last, usual = window.features.pace
+    received = window.host_last_received
+    stopped = received > last - usual - 2 * interval
+    first = received + np.maximum(1.5 * interval, 5.0) < received[host]
+    return bool((late & stopped & first).any())
 
 
 def _pause_ends(window: JobWindow) -> float:

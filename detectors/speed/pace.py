@@ -23,6 +23,10 @@ SIDE_STEPS, SIDE_SECONDS, AT_ONCE = 12, 60.0, 0.5
 """So many steps and seconds before an onset and after it show how much of a rise came at once, and
 which share of it does where something happened."""
 
+MOST_SIDE, STRAYS, SURE = 40, 6.0, 1.5
+"""More steps, up to so many, where medians of fewer stray by more than one in so many of a rise; by
+how many standard errors more than that share must have come at once."""
+
 YOUNG_SECONDS = 1500.0
 """A window that holds less holds all that the attempt has shown."""
 
@@ -127,8 +131,12 @@ def drifted(values: Floats, ends: Floats, first: int, rise: float, count: int) -
     if past < stretch and float(ends[-1] - ends[0]) < YOUNG_SECONDS:
         return True  # a drift of the newest would not have shown in so short a past
     near = int((np.abs(ends - ends[first]) <= SIDE_SECONDS).sum()) // 2
-    side = max(SIDE_STEPS, near)
+    spread = own_time.spread(np.diff(values))  # of two steps; a drift moves it little
+    certain = math.ceil(min((1.2533 * spread * STRAYS / rise) ** 2, MOST_SIDE))
+    side = max(SIDE_STEPS, near, certain)
     before, after = values[max(first - side, 0) : first], values[first : first + side]
     if len(before) < SIDE_STEPS // 2:
         return False
-    return own_time.middle(after) - own_time.middle(before) < AT_ONCE * rise
+    error = 1.2533 * spread / math.sqrt(min(len(before), len(after)))
+    at_once = own_time.middle(after) - own_time.middle(before)
+    return at_once < AT_ONCE * rise + SURE * error

@@ -140,7 +140,7 @@ class SlowSteps(Detector):
         found = found or self._by_few(duration, ends)
         found = self._recurring(duration, valid, ends, found) or found
         if found is None:
-            found = self._by_attempt(window, duration, valid, ends)
+            found = self._by_attempt(window, valid, ends)
         if found is None:
             found = slow_since_change(window, duration, ends, sigmas=self.sigmas)
         if found is None:
@@ -293,9 +293,7 @@ class SlowSteps(Detector):
             return None
         return Slow(healthy, overall, int(valid[place]), 0.005 * healthy, 1.03, fewest, said)
 
-    def _by_attempt(
-        self, window: JobWindow, duration: Floats, valid: Ints, ends: Floats
-    ) -> Slow | None:
+    def _by_attempt(self, window: JobWindow, valid: Ints, ends: Floats) -> Slow | None:
         """Return that the attempt is slower, from its first step on, than the one before it."""
         before, ranks = window.baselines.before, len(window.ranks)
         if before is None or before.ranks != ranks:
@@ -303,7 +301,8 @@ class SlowSteps(Detector):
         count = covered(ends, valid, FROM_START)
         if len(valid) < count or not before.seconds > 0:
             return None
-        values = duration[valid]
+        # As they would be with the tokens of the attempt before, where tokens explain them.
+        values = window.features.duration_with(before.tokens)[valid]
         recent = float(np.median(values[-count:]))
         tokens = window.features.most_tokens
         tokens = tokens[np.isfinite(tokens)]

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.activity import IO_PRESSURE
 from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.liveness.silent_hosts import SilentHosts
 from rankscope.detectors.sketch import START, readings, sketch
@@ -316,36 +315,17 @@ def paused(steady, silence, **fields):
     return SilentHosts().evaluate(window)
 
 
-@pytest.mark.parametrize(
-    ("cpu", "named"),
-    [
-        pytest.param(None, [], id="nothing says whether the others wait or evaluate"),
-        pytest.param(0.02, ["host-1"], id="the others sleep"),
-        pytest.param(0.5, [], id="the others work"),
-    ],
-)
-def test_in_what_may_be_a_pause_as_before_only_waiting_ranks_show_that_a_host_is_lost(
-    steady, cpu, named
+@pytest.mark.parametrize(("silence", "named"), [(20.0, []), (70.0, ["host-1"])])
+@pytest.mark.parametrize("cpu", [pytest.param(0.02, id="sleep"), pytest.param(1.0, id="spin")])
+def test_in_what_may_be_a_pause_as_before_an_agent_may_be_away_for_a_minute(
+    steady, cpu, silence, named
 ):
-    """An agent may be away during the next pause."""
-    by_rank = {} if cpu is None else {"process.cpu.utilization": since_121(1.0, cpu, rows=4)}
-    assert named == [f.entity.id for f in paused(steady, 20, rank_readings=by_rank)]
-
-
-@pytest.mark.parametrize(
-    ("pressure", "named"),
-    [
-        pytest.param(None, [], id="nothing says whether they save"),
-        pytest.param(0.3, [], id="they save"),
-        pytest.param(0.003, ["host-1"], id="they do not"),
-    ],
-)
-def test_devices_rest_while_a_checkpoint_is_written_too(steady, pressure, named):
-    """How busy processes are is not reported."""
-    by_rank = {"hw.gpu.tensor.activity": since_121(0.4, 0.0, rows=4)}
-    by_host = {} if pressure is None else {IO_PRESSURE: since_121(0.003, pressure, rows=2)}
-    found = paused(steady, 30, rank_readings=by_rank, host_readings=by_host)
-    assert named == [f.entity.id for f in found]
+    """The others wait for the first rank, which evaluates alone, as they would for a lost host."""
+    by_rank = {
+        "process.cpu.utilization": since_121(1.0, cpu, rows=4),
+        "hw.gpu.tensor.activity": since_121(0.4, 0.0, rows=4),
+    }
+    assert named == [f.entity.id for f in paused(steady, silence, rank_readings=by_rank)]
 
 
 @pytest.mark.parametrize(
@@ -368,3 +348,23 @@ def test_after_a_minute_it_is_the_host_s_whatever_failed_elsewhere(evaluated, ev
     fault = event("gpu.fault", 57.0, host="host-0")
     (finding,) = evaluated(0.5, 62.0, events=[fault])
     assert "host-1" == finding.entity.id
+
+
+@pytest.mark.parametrize(
+    ("silence", "named"),
+    [
+        pytest.param([28.0, 0.5, 20.0], ["host-0"], id="an agent away later"),
+        pytest.param([28.0, 0.5, 27.0], ["host-0", "host-2"], id="both together"),
+        pytest.param([50.0, 0.5, 20.0], ["host-2"], id="an agent away for long while steps ended"),
+    ],
+)
+def test_the_host_that_fell_silent_first_is_what_the_job_waits_for(steady, silence, named):
+    now = START + 90
+    window = sketch(
+        steady(ranks=6, steps=int((now - START - 28) / 1.05)),
+        hosts=3,
+        now=now,
+        host_last_received=now - np.array(silence),
+        host_interval=np.ones(3),
+    )
+    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]

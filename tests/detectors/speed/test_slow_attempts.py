@@ -54,6 +54,26 @@ def test_an_attempt_with_a_few_more_tokens_a_step_is_not_slow_for_them(restarted
     assert 1 == len(SlowSteps().evaluate(attempt(0.85, restarted)))
 
 
+def test_attempts_are_compared_as_they_would_be_with_the_same_tokens():
+    """Durations follow tokens; this attempt's pace was learnt of batches 6 % larger, by chance."""
+    rng = np.random.default_rng(7)
+
+    def window(held, usual, grown=1.0):
+        tokens = np.broadcast_to(np.round(usual * rng.normal(1, 0.06, 40)), (4, 40))
+        own = 20 * tokens / 4096 * grown * rng.normal(1, 0.002, 40)
+        return replace(sketch(own, planes={TOKENS: tokens}, attempt=1), held_baselines=held)
+
+    earlier, later = Baselines(), Baselines()
+    earlier.learn(window(earlier, 4096.0).features)
+    later.learn(window(later, 4096.0 * 1.06).features)
+    assert earlier.pace is not None
+    assert later.pace is not None
+    later.before = replace(earlier.pace, tokens=4096.0)
+    assert later.pace.tokens > 1.04 * 4096.0
+    assert [] == SlowSteps().evaluate(window(later, 4096.0))
+    assert 1 == len(SlowSteps().evaluate(window(later, 4096.0, grown=1.1)))
+
+
 def test_ten_steps_of_uneven_batches_make_no_attempt_slow(restarted):
     """Their durations follow their tokens; so few of them do not show that yet."""
     steps = np.array([0.88, 0.84, 0.79, 0.84, 0.91, 1.22, 0.96, 0.97, 0.86, 0.96])
