@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .window import Flags, Floats
+from .window import Flags, Floats, Ints
 
 ENDS_AFTER = 3
 """So many normal values in a row are the end of a run; fewer are luck."""
@@ -12,6 +12,9 @@ ODD_SHARE = 0.6
 
 MOST_GAP_SECONDS = 600.0
 """The longest time between two episodes of one fault that comes and goes."""
+
+CLEARLY = 1.0
+"""By how much the logarithm of a likelihood must be higher to say that something began."""
 
 
 def newest_run(odd: Flags, *, ends_after: int = ENDS_AFTER) -> int:
@@ -39,6 +42,32 @@ def change_point(values: Floats, limit: float, most: float) -> int:
     beyond = np.clip(values - limit, -most, most)
     sums = np.cumsum(beyond[::-1])
     return len(values) - 1 - int(np.argmax(sums))
+
+
+def more_often(places: Ints, size: int) -> int:
+    """Return which of these places, ascending, is the first since which they are more frequent.
+
+    size: how many places there are. By the likelihood of two rates instead of one; the first where
+    the two are not clearly likelier, or the places are not more frequent after any.
+    """
+    number = len(places)
+    before, first = np.arange(number), places - places[0]
+    rest = size - places[0]
+    after, last = number - before, rest - first
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = _likelihood(before, first) + _likelihood(after, last)
+        gain = np.where(before / first < after / last, gain, -np.inf)
+    best = int(np.argmax(gain))
+    return best if float(gain[best] - _likelihood(number, rest)) > CLEARLY else 0
+
+
+def _likelihood(count: Ints | int, size: Ints | int) -> Floats:
+    """Return the highest logarithm of the likelihood of so many among so many, by one rate."""
+    return _x_log_x(count) + _x_log_x(np.subtract(size, count)) - _x_log_x(size)
+
+
+def _x_log_x(values: Ints | int) -> Floats:
+    return np.multiply(values, np.log(np.maximum(values, 1)))
 
 
 def episodes(odd: Flags, fewest: int, *, ends_after: int = ENDS_AFTER) -> list[tuple[int, int]]:

@@ -137,7 +137,7 @@ def excess(
     below = _below(newly, spent, window.role_of)
     early = part[:, WARM_UP:-count][:, :HABIT]
     known = np.isfinite(early).sum(axis=1) >= FEWEST
-    usual = np.zeros(len(spent))
+    usual, habit = np.zeros(len(spent)), np.full(len(spent), np.nan)
     if early.shape[1]:
         habit = habit_of(early, count)
         usual = np.where(known, np.nan_to_num(habit - _middle(habit, window)), 0.0)
@@ -172,10 +172,12 @@ def excess(
         return None
     if not _waited_for(recent, rows, step):
         return None
-    first = min(
-        _first(part[row], float(peers[row] + effect[row] / 2), float(effect[row]), count)
-        for row in rows
-    )
+    limit = peers + effect / 2
+    with np.errstate(invalid="ignore"):
+        # Of a rank that itself spends more than it used to; its peers may spend less meanwhile.
+        itself = known & (spent - habit >= effect / 3)
+        limit = np.where(itself, np.fmax(limit, (habit + spent) / 2), limit)
+    first = min(_first(part[row], float(limit[row]), float(effect[row]), count) for row in rows)
     return Excess(rows, spent, peers, effect, first, step, recent, steps)
 
 

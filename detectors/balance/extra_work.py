@@ -38,6 +38,9 @@ one from the first step on: so is code, and not a loader that became slow."""
 ALL_ALONG_SECONDS, ALL_ALONG_STEPS = 45.0, 12
 """How long little time for data is looked at where it was always there: noise is none so long."""
 
+MOVED = 1 / 3
+"""Share of an excess by which the others' own time fell where work moved to who has the excess."""
+
 _SPINS = 0.85
 """CPU of peers from which on a waiting process cannot be told from a working one."""
 
@@ -258,9 +261,22 @@ class ExtraWork(Detector):
         with np.errstate(invalid="ignore"):
             busy = (cpu - usual) * found.step >= self.on_cpu * found.effect
         rows = np.array([row for row in found.rows if busy[row]], np.int64)
-        if not len(rows) or _whole_hosts(window, rows, cpu):
+        if not len(rows) or _whole_hosts(window, rows, cpu) or _moved(own, found, others):
             return None
         return replace(found, rows=rows)
+
+
+def _moved(own: Floats, found: parts.Excess, others: Ints) -> bool:
+    """Tell whether the others' own time fell as that of these ranks rose: it is their work.
+
+    own: [ranks, steps], seconds. The router of experts moves tokens so.
+    """
+    before = parts.mean(own[others, parts.WARM_UP : -len(found.recent.index)])
+    fell = before - found.seconds[others]
+    fell = fell[np.isfinite(fell)]
+    return bool(len(fell)) and float(np.median(fell)) >= MOVED * float(
+        found.effect[found.rows].min()
+    )
 
 
 def _rank_0_alone(window: JobWindow, found: parts.Excess, fewest: int) -> bool:

@@ -29,6 +29,10 @@ FALL = float(np.log(1.5))
 LEVEL, STILL = 16, 24
 """Points whose median is a level, and points for which a norm stands still before it climbs."""
 
+EARLY_LEVEL, EARLY_TIMES = 8, 3.0
+"""Points whose median is a level before there are enough to have stood still; of `least`, the
+factor that a norm must have climbed by then: a warm-up takes it some way."""
+
 LEAST = 1e-30
 
 
@@ -41,7 +45,8 @@ class GradientExplosion(Detector):
     falls back step by step belongs to a jump of the loss that training recovers from. One that
     climbs slowly takes what is usual along: where it had stood still for 24 points before, it
     stands against the lowest median of 16 of the past 256 points, by `climbs` and for as long as a
-    divergence has to last; by `least`, for 16 points that climb all the while.
+    divergence has to last; by `least`, for 16 points that climb all the while. In the first 40
+    points only those count, of three times `least` over the lowest median of 8.
 
     Parameters
     ----------
@@ -59,7 +64,7 @@ class GradientExplosion(Detector):
     >>> rise.text
     'the gradient norm is 54.6 since step 150, usually 0.988'
 
-    Fails where the norm is reported after clipping, and in the first 40 points. Cannot see which
+    Fails where the norm is reported after clipping, and in the first 24 points. Cannot see which
     layer it comes from: no layer reports.
 
     References: Pascanu et al. (ICML'13); facts on training signals.
@@ -83,26 +88,29 @@ class GradientExplosion(Detector):
     def _climbed(self, window: JobWindow, norm: Curve) -> list[Finding]:
         """Return that the norm has climbed, slowly, from where it stood still."""
         past = norm.last(USUAL)
-        if len(past) < STILL + CLIMBING:
+        if len(past) < EARLY_LEVEL + CLIMBING:
             return []
+        early = len(past) < STILL + CLIMBING
+        count, factor = (EARLY_LEVEL, EARLY_TIMES * self.least) if early else (LEVEL, self.climbs)
         size = size_of(past.value)
         now = float(np.median(size[-POINTS:]))
-        if not now - float(size.min()) > np.log(self.climbs):
+        if not now - float(size.min()) > np.log(factor):
             return []
-        level = curves.trailing_median(np.append(size, np.nan), LEVEL)[LEVEL:]
+        level = curves.trailing_median(np.append(size, np.nan), count)[count:]
         place = int(np.argmin(level))
         low, sigma = float(level[place]), curves.noise(size)
-        if not now - low > max(np.log(self.climbs), SIGMAS * sigma):
+        if not now - low > max(np.log(factor), SIGMAS * sigma):
             return []
         # The growth of a warm-up has its lowest level at its start, and stood still nowhere.
-        if place + LEVEL < STILL and _knee(size) < LEVEL:
+        if place + count < STILL and _knee(size) < count:
             return []
         odd: Flags = size > low + (now - low) / 4
-        odd[: place + LEVEL] = False
+        odd[: place + count] = False
         first = onsets.newest_run(odd)
         high = past.cut(first, len(past))
         steadily = now - low > np.log(self.least) and climbing(size[first:], sigma)
-        if not odd[first] or not (steadily or lasting(high)) or _falling_back(size[first:], sigma):
+        lasts = steadily or (not early and lasting(high))
+        if not odd[first] or not lasts or _falling_back(size[first:], sigma):
             return []
         return [finding(window, self, past, first, (now, low), 1.5)]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, own_time
+from .. import durations, onsets, own_time
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
@@ -134,7 +134,8 @@ class Recompiles(Detector):
         duration, ends = window.features.duration, window.features.step_ends
         extra = duration[columns] - step
         lost = float(extra.sum()) / float(valid.sum())
-        onset = (float(ends[columns[0] - 1]), float(ends[columns[0]]))
+        began = int(columns[onsets.more_often(columns, len(ends))])
+        onset = (float(ends[began - 1]), float(ends[began]))
         middle = float(np.median(duration[columns]))
         evidence = report(
             window,

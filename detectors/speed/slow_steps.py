@@ -45,8 +45,9 @@ not at every step."""
 MOST_FEW = 30
 """From so many steps on blocks of them say more."""
 
-SAME_TOKENS = 0.02
-"""Attempts whose tokens a step differ by more are not compared."""
+MORE_TOKENS, FEWER_TOKENS = 0.02, 0.1
+"""An attempt with so much larger batches than the one before is not compared with it; neither is
+one whose batches are so much smaller, which is no reason to be slower and yet another job."""
 
 CHANCE = 1e-5
 """How probable a run of slow steps may be in a job that has slow steps anyway."""
@@ -307,8 +308,8 @@ class SlowSteps(Detector):
         tokens = window.features.most_tokens
         tokens = tokens[np.isfinite(tokens)]
         usual = float(np.median(tokens)) if len(tokens) else math.nan
-        if math.isfinite(before.tokens) != math.isfinite(usual) or (
-            abs(usual - before.tokens) > SAME_TOKENS * before.tokens
+        if math.isfinite(before.tokens) != math.isfinite(usual) or not (
+            math.isnan(usual) or -FEWER_TOKENS <= usual / before.tokens - 1 <= MORE_TOKENS
         ):
             return None
         # A step takes longer by the share of its tokens at most.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors import parts
 from rankscope.detectors.balance.extra_work import ExtraWork
 from rankscope.detectors.features import DATA
 from rankscope.detectors.sketch import START, readings, sketch
@@ -117,6 +118,29 @@ def test_own_time_on_the_cpu_is_extra_work_of_the_process(evaluated):
 )
 def test_own_time_without_more_cpu_is_somebody_elses(evaluated, cpu):
     assert [] == evaluated(timed=True, cpu=cpu)
+
+
+@pytest.mark.parametrize(("ends", "found"), [(0.55, False), (0.8, True)])
+def test_where_the_others_own_time_falls_meanwhile_work_was_moved_and_not_added(
+    steady, ends, found
+):
+    """A router that sends more tokens to the experts of rank 0 sends fewer to those of rank 1."""
+    own = steady(ranks=2)
+    own[0, 50:] += 0.25
+    own[1, 50:] += ends - 0.8
+    busy = readings(AT, np.array([0.9, 0.5])[:, None])
+    findings = ExtraWork().evaluate(sketch(own, hosts=1, rank_readings={CPU: busy}))
+    assert found == ("rank.extra_work" in kinds(findings))
+
+
+def test_an_excess_begins_where_the_rank_s_own_time_rises_though_its_peer_falls_far_below(steady):
+    own = steady(ranks=2)
+    own[0, 50:] += 0.3
+    own[1, 50:] -= 0.4
+    window = sketch(own, hosts=1)
+    found = parts.excess(window, window.features.steps, own, least=0.08, least_from_start=0.2)
+    assert found is not None
+    assert 50 == found.first
 
 
 def test_a_whole_host_that_needs_more_cpu_has_slower_ones(steady):

@@ -45,6 +45,17 @@ def test_a_norm_that_climbs_all_the_while_explodes_before_it_has_lasted(reported
     assert [] == list(GradientExplosion().evaluate(reported(stays, plane=NORM)))
 
 
+def test_in_the_first_points_a_norm_explodes_that_climbs_far_beyond_any_warm_up(reported, norms):
+    """Fifteen steps of a healthy job, and two dozen in which each norm is a third larger."""
+    norm = norms(39, 0.12)
+    norm[15:] *= np.exp(0.3 * np.arange(24))
+    (rise,) = GradientExplosion().evaluate(reported(norm, plane=NORM))
+    assert rise.magnitude > 30
+    warm = norms(39, 0.12)
+    warm[15:] *= np.exp(0.12 * np.arange(24))
+    assert [] == list(GradientExplosion().evaluate(reported(warm, plane=NORM)))
+
+
 def test_one_large_norm_and_the_growth_of_warm_up_are_no_explosion(reported, norms):
     norm = norms(200)
     norm[199] *= 100

@@ -158,3 +158,14 @@ def test_batches_that_begin_to_vary_are_no_new_shapes_to_compile(steady):
     tokens[:, 190:] = np.random.default_rng(1).integers(3000, 9000, (4, 10))
     own[:, [191, 196]] = 4.0
     assert [] == Recompiles().evaluate(sketch(own, planes={TOKENS: tokens}))
+
+
+def test_recompilation_began_when_long_steps_became_more_frequent(steady):
+    """Two stray delays long before are the job's own."""
+    own = steady(steps=260)
+    often = [150, 155, 166, 170, 183, 197, 201, 214, 226, 240, 247]
+    own[:, [12, 70, *often]] = 3.0
+    window = sketch(own)
+    _slow, compiled = Recompiles().evaluate(window)
+    assert 13 == compiled.magnitude
+    assert compiled.onset[1] == window.steps.at[:, 150].max()

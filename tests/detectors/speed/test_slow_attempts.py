@@ -39,6 +39,7 @@ def test_an_attempt_slow_from_its_first_step_stands_against_the_one_before(resta
         pytest.param({"seconds": 0.82}, id="two per cent are luck"),
         pytest.param({"ranks": 8}, id="another number of ranks"),
         pytest.param({"tokens": 8192.0}, id="other batches"),
+        pytest.param({"tokens": 3500.0}, id="much smaller batches"),
         pytest.param({"tokens": np.nan}, id="nobody reports how large batches are"),
         pytest.param({"steps": 12}, id="too few steps"),
     ],
@@ -52,6 +53,7 @@ def test_an_attempt_with_a_few_more_tokens_a_step_is_not_slow_for_them(restarted
     assert finding.magnitude == pytest.approx(1.08, abs=0.01)
     assert [] == SlowSteps().evaluate(attempt(0.85, restarted, tokens=4096.0 * 1.019))
     assert 1 == len(SlowSteps().evaluate(attempt(0.85, restarted)))
+    assert 1 == len(SlowSteps().evaluate(attempt(0.85, restarted, tokens=4096.0 * 0.93)))
 
 
 def test_attempts_are_compared_as_they_would_be_with_the_same_tokens():
