@@ -302,16 +302,18 @@ class SlowSteps(Detector):
         count = covered(ends, valid, FROM_START)
         if len(valid) < count or not before.seconds > 0:
             return None
-        # As they would be with the tokens of the attempt before, where tokens explain them.
-        values = window.features.duration_with(before.tokens)[valid]
-        recent = float(np.median(values[-count:]))
         tokens = window.features.most_tokens
         tokens = tokens[np.isfinite(tokens)]
         usual = float(np.median(tokens)) if len(tokens) else math.nan
-        if math.isfinite(before.tokens) != math.isfinite(usual) or not (
-            math.isnan(usual) or -FEWER_TOKENS <= usual / before.tokens - 1 <= MORE_TOKENS
+        if (
+            math.isfinite(before.tokens) != math.isfinite(usual)
+            or usual > (1 + MORE_TOKENS) * before.tokens
+            or usual < (1 - FEWER_TOKENS) * before.tokens
         ):
             return None
+        # As they would be with the tokens of the attempt before, where tokens explain them.
+        values = window.features.duration_with(before.tokens)[valid]
+        recent = float(np.median(values[-count:]))
         # A step takes longer by the share of its tokens at most.
         more = max(usual / before.tokens, 1.0) if before.tokens > 0 else 1.0
         healthy = before.seconds * more

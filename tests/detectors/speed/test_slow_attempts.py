@@ -56,6 +56,12 @@ def test_an_attempt_with_a_few_more_tokens_a_step_is_not_slow_for_them(restarted
     assert 1 == len(SlowSteps().evaluate(attempt(0.85, restarted, tokens=4096.0 * 0.93)))
 
 
+def test_attempts_whose_tokens_are_reported_as_zero_are_compared_all_the_same(restarted):
+    restarted.before = replace(restarted.before, tokens=0.0)
+    assert 1 == len(SlowSteps().evaluate(attempt(0.9, restarted, tokens=0.0)))
+    assert [] == SlowSteps().evaluate(attempt(0.9, restarted))
+
+
 def test_attempts_are_compared_as_they_would_be_with_the_same_tokens():
     """Durations follow tokens; this attempt's pace was learnt of batches 6 % larger, by chance."""
     rng = np.random.default_rng(7)
