@@ -274,9 +274,8 @@ def _moved(own: Floats, found: parts.Excess, others: Ints) -> bool:
     before = parts.mean(own[others, parts.WARM_UP : -len(found.recent.index)])
     fell = before - found.seconds[others]
     fell = fell[np.isfinite(fell)]
-    return bool(len(fell)) and float(np.median(fell)) >= MOVED * float(
-        found.effect[found.rows].min()
-    )
+    excess = float(found.effect[found.rows].min())
+    return len(fell) > 0 and float(np.median(fell)) >= MOVED * excess
 
 
 def _rank_0_alone(window: JobWindow, found: parts.Excess, fewest: int) -> bool:

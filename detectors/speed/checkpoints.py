@@ -260,10 +260,10 @@ def _written(window: JobWindow) -> Floats:
     length = own_time.highest(plane, axis=0)
     with np.errstate(invalid="ignore"):
         columns = np.flatnonzero((length > 0) & (length < own_time.MOST))
-    usual = own_time.median(plane[:, columns], axis=1)
-    with np.errstate(invalid="ignore"):
+        taken = plane[:, columns]
+        usual = own_time.median(taken, axis=1)
         writes = usual >= WRITES * np.max(usual, initial=0.0, where=np.isfinite(usual))
-    columns = columns[np.isfinite(plane[writes][:, columns]).any(axis=0)]
+    columns = columns[np.isfinite(taken[writes]).any(axis=0)]
     end = window.features.step_ends[columns]
     pairs = np.stack([end - length[columns], end], axis=1)
     return pairs[np.isfinite(pairs).all(axis=1)]

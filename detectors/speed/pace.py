@@ -15,6 +15,9 @@ LONG = 20
 CERTAINTY = 0.003
 """What no noise goes below, as a share of the step."""
 
+OF_MEDIAN = 1.2533
+"""How much farther a median strays than a mean does."""
+
 GRADUAL = 1.08
 """Steps that grow by less, and little by little, are what warmer air and busier neighbours do to
 healthy jobs: worth knowing, and no page."""
@@ -97,8 +100,12 @@ def faster(pace: Pace, held: Pace | None) -> Pace:
 
 def noise_of(pace: Pace, count: int) -> float:
     """Return how far a median of so many healthy steps strays, in seconds."""
-    error = 1.2533 * pace.spread / math.sqrt(count)
-    return math.hypot(error, pace.wander) + CERTAINTY * pace.seconds
+    return math.hypot(_error(pace.spread, count), pace.wander) + CERTAINTY * pace.seconds
+
+
+def _error(spread: float, count: int) -> float:
+    """Return the standard error of the median of so many values that stray by `spread`."""
+    return OF_MEDIAN * spread / math.sqrt(count)
 
 
 def chance(slow: Flags, first: int) -> float:
@@ -132,11 +139,10 @@ def drifted(values: Floats, ends: Floats, first: int, rise: float, count: int) -
         return True  # a drift of the newest would not have shown in so short a past
     near = int((np.abs(ends - ends[first]) <= SIDE_SECONDS).sum()) // 2
     spread = own_time.spread(np.diff(values))  # of two steps; a drift moves it little
-    certain = math.ceil(min((1.2533 * spread * STRAYS / rise) ** 2, MOST_SIDE))
+    certain = math.ceil(min((OF_MEDIAN * spread * STRAYS / rise) ** 2, MOST_SIDE))
     side = max(SIDE_STEPS, near, certain)
     before, after = values[max(first - side, 0) : first], values[first : first + side]
     if len(before) < SIDE_STEPS // 2:
         return False
-    error = 1.2533 * spread / math.sqrt(min(len(before), len(after)))
     at_once = own_time.middle(after) - own_time.middle(before)
-    return at_once < AT_ONCE * rise + SURE * error
+    return at_once < AT_ONCE * rise + SURE * _error(spread, min(len(before), len(after)))

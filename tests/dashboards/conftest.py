@@ -13,7 +13,7 @@ from .collector import Collector
 
 
 def _load(path: Path) -> ModuleType:
-    """Return a module by its file: neither tests nor tools are packages that could be imported."""
+    """Return a module by its file: tools are no package that is installed."""
     spec = importlib.util.spec_from_file_location(f"_{path.stem}_of_tests", path)
     assert spec is not None
     assert spec.loader is not None

@@ -1,10 +1,11 @@
 """What a page of a large job loads: bytes are asserted, time is measured by a person."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+
+from .large_job import LargeJob
 
 pytestmark = pytest.mark.acceptance
 
@@ -16,10 +17,9 @@ performance.getEntriesByType('resource').concat(performance.getEntriesByType('na
 
 
 @pytest.fixture(scope="module")
-def large(load: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Return a real collector's application with 1,024 ranks and 1,000 steps behind it."""
-    module = load(Path(__file__).with_name("large_job.py"))
-    with module.LargeJob(tmp_path_factory.mktemp("large"), ranks=1024, steps=1000) as running:
+    with LargeJob(tmp_path_factory.mktemp("large"), ranks=1024, steps=1000) as running:
         yield running
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from rankscope.dashboards import console
 
+from .large_job import LargeJob
+
 pytestmark = pytest.mark.acceptance
 
 HREFS = """[...document.querySelectorAll('a[href], link[href], script[src], img[src]')]
@@ -21,10 +23,9 @@ SHOWN = "document.querySelector('main h1') && !document.querySelector('main .loa
 
 
 @pytest.fixture(scope="module")
-def small(load: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Return a real collector's application with a small job behind it."""
-    module = load(Path(__file__).with_name("large_job.py"))
-    with module.LargeJob(tmp_path_factory.mktemp("small"), ranks=16, steps=40) as running:
+    with LargeJob(tmp_path_factory.mktemp("small"), ranks=16, steps=40) as running:
         yield running
 
 

@@ -316,16 +316,28 @@ def paused(steady, silence, **fields):
 
 
 @pytest.mark.parametrize(("silence", "named"), [(20.0, []), (70.0, ["host-1"])])
-@pytest.mark.parametrize("cpu", [pytest.param(0.02, id="sleep"), pytest.param(1.0, id="spin")])
+@pytest.mark.parametrize(
+    "cpu",
+    [
+        pytest.param(0.02, id="the others sleep"),
+        pytest.param(1.0, id="the others spin"),
+        pytest.param(None, id="nothing says whether the others wait or evaluate"),
+    ],
+)
 def test_in_what_may_be_a_pause_as_before_an_agent_may_be_away_for_a_minute(
     steady, cpu, silence, named
 ):
     """The others wait for the first rank, which evaluates alone, as they would for a lost host."""
-    by_rank = {
-        "process.cpu.utilization": since_121(1.0, cpu, rows=4),
-        "hw.gpu.tensor.activity": since_121(0.4, 0.0, rows=4),
-    }
+    by_rank = {"hw.gpu.tensor.activity": since_121(0.4, 0.0, rows=4)}
+    if cpu is not None:
+        by_rank["process.cpu.utilization"] = since_121(1.0, cpu, rows=4)
     assert named == [f.entity.id for f in paused(steady, silence, rank_readings=by_rank)]
+
+
+@pytest.mark.parametrize("silence", [20.0, 70.0])
+def test_in_a_pause_in_which_the_others_work_no_host_is_lost(steady, silence):
+    by_rank = {"process.cpu.utilization": since_121(1.0, 0.5, rows=4)}
+    assert [] == paused(steady, silence, rank_readings=by_rank)
 
 
 @pytest.mark.parametrize(
