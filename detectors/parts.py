@@ -113,6 +113,7 @@ def excess(
     alone: bool = False,
     together: bool = False,
     always: float = 1.6,
+    roles: Ints | None = None,
 ) -> Excess | None:
     """Return the few ranks that spend more on a part of the step than their peers and than before.
 
@@ -122,25 +123,27 @@ def excess(
     spend more than they used to. alone: a rank whose role has no other one is compared with its
     own habit. together: what grew for all of a role has a cause that they share, and a rank stands
     out only by more than that, and where it is longest step after step. always: how many times
-    `least_from_start` a rank must spend that was so all along, where its habit is known.
+    `least_from_start` a rank must spend that was so all along, where its habit is known. roles:
+    [ranks], who is compared with whom; None: ranks of one role.
     """
+    roles = window.role_of if roles is None else roles
     count = newest(window, steps, seconds=seconds, fewest=fewest)
     recent = steps.last(count)
     step = step_seconds(recent)
     newly = part[:, -count:]
-    if not stands_out(window, step, newly, least=min(least, least_from_start), alone=alone):
+    if not stands_out(roles, step, newly, least=min(least, least_from_start), alone=alone):
         return None
     newly = np.where(np.abs(newly) < own_time.MOST, newly, np.nan)
     spent = mean(newly)
-    peers = _peers(spent, window.role_of)
+    peers = _peers(spent, roles)
     part = np.where(np.abs(part) < own_time.MOST, part, np.nan)
-    below = _below(newly, spent, window.role_of)
+    below = _below(newly, spent, roles)
     early = part[:, WARM_UP:-count][:, :HABIT]
     known = np.isfinite(early).sum(axis=1) >= FEWEST
     usual, habit = np.zeros(len(spent)), np.full(len(spent), np.nan)
     if early.shape[1]:
         habit = habit_of(early, count)
-        usual = np.where(known, np.nan_to_num(habit - _middle(habit, window)), 0.0)
+        usual = np.where(known, np.nan_to_num(habit - _middle(habit, roles)), 0.0)
         if alone:
             single = known & ~np.isfinite(peers) & np.isfinite(spent)
             peers = np.where(single, habit, peers)
@@ -159,7 +162,7 @@ def excess(
     if together:
         shared = peers
         if early.shape[1]:
-            grew = _peers(spent - habit_of(early, count), window.role_of)
+            grew = _peers(spent - habit_of(early, count), roles)
             shared = np.where(known & grown, grew, peers)
         with np.errstate(invalid="ignore"):
             odd &= ~(effect < shared)
@@ -182,17 +185,17 @@ def excess(
 
 
 def stands_out(
-    window: JobWindow, step: float, newly: Floats, *, least: float, alone: bool = False
+    roles: Ints, step: float, newly: Floats, *, least: float, alone: bool = False
 ) -> bool:
     """Tell whether anybody may stand out by a share of the step (s), whatever is usual.
 
-    newly: [ranks, newest steps], seconds. A habit only lowers the effect, so what is False here
-    needs no past. alone: as `excess` has it.
+    roles: [ranks]. newly: [ranks, newest steps], seconds. A habit only lowers the effect, so what
+    is False here needs no past. alone: as `excess` has it.
     """
     if not step > 0:
         return False
     seconds = mean(np.where(np.abs(newly) < own_time.MOST, newly, np.nan))
-    peers = _peers(seconds, window.role_of)
+    peers = _peers(seconds, roles)
     if alone:
         peers = np.where(np.isfinite(peers) | ~np.isfinite(seconds), peers, 0.0)
     most = np.max(seconds - peers, initial=-np.inf, where=np.isfinite(peers))
@@ -255,11 +258,11 @@ def _roles(seconds: Floats, role_of: Ints) -> Iterator[Ints]:
             yield rows
 
 
-def _middle(values: Floats, window: JobWindow) -> Floats:
+def _middle(values: Floats, role_of: Ints) -> Floats:
     """Return [ranks], the median of each rank's role."""
     middle = np.zeros(len(values))
-    for role in own_time.roles(window.role_of):
-        rows = np.flatnonzero((window.role_of == role) & np.isfinite(values))
+    for role in own_time.roles(role_of):
+        rows = np.flatnonzero((role_of == role) & np.isfinite(values))
         if len(rows):
             middle[rows] = float(np.median(values[rows]))
     return middle

@@ -52,7 +52,8 @@ class ExtraWork(Detector):
     preprocessing, gathering results) exceeds that of its peers, who wait in collectives meanwhile.
     Or, where compute time is measured as that remainder, the rank's own time exceeds that of its
     peers and its process uses the CPU for a good part of that: work in the process, not a slower
-    device and not a missing CPU, which leave the CPU seconds of a step as they are. A whole host
+    device and not a missing CPU, which leave the CPU seconds of a step as they are. Rank 0, where
+    it is the only one of its role, has all other ranks for peers in the first sign. A whole host
     that stands out so has slower CPUs, and is no finding. Where the excess is in the time for data
     and the process works in it, and does not sleep until its loader's workers are done, the rank
     prepares data itself; where nobody reports its CPU, rank 0 alone counts as one that does, and
@@ -165,9 +166,16 @@ class ExtraWork(Detector):
         # In a healthy job the newest steps are all that is looked at.
         recent = steps.last(parts.newest(window, steps))
         lowest = min(least, from_start)
-        if not parts.stands_out(window, parts.step_seconds(recent), _left(recent), least=lowest):
+        # Where nobody shares rank 0's role, what no role explains is compared with all the others.
+        roles, lone = window.role_of, _lone(window)
+        if lone:
+            roles = np.zeros_like(roles)
+        if not parts.stands_out(roles, parts.step_seconds(recent), _left(recent), least=lowest):
             return None
-        return parts.excess(window, steps, _left(steps), least=least, least_from_start=from_start)
+        found = parts.excess(
+            window, steps, _left(steps), least=least, least_from_start=from_start, roles=roles
+        )
+        return found if found and (not lone or _rank_0_alone(window, found, FEW)) else None
 
     def _prepares(
         self,
@@ -276,6 +284,12 @@ def _moved(own: Floats, found: parts.Excess, others: Ints) -> bool:
     fell = fell[np.isfinite(fell)]
     excess = float(found.effect[found.rows].min())
     return len(fell) > 0 and float(np.median(fell)) >= MOVED * excess
+
+
+def _lone(window: JobWindow) -> bool:
+    """Tell whether rank 0 is the only one of its role, as in a job of one model replica."""
+    row = window.row_of(0)
+    return row is not None and int((window.role_of == window.role_of[row]).sum()) == 1
 
 
 def _rank_0_alone(window: JobWindow, found: parts.Excess, fewest: int) -> bool:

@@ -10,14 +10,11 @@ from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events
 from ..window import JobWindow
-from . import stops
+from . import exit_order, stops
 from .stops import code_of, is_root, rank_of
 
 ENDS = "log.ends_without_error"
 """Signature that stands for the log of a rank which says nothing of an end."""
-
-JUST_SECONDS = 10.0
-"""A process that logs the error it dies of takes no longer to end."""
 
 
 class Exits(Detector):
@@ -36,8 +33,9 @@ class Exits(Detector):
     that peer, however early its exit was seen. So did one that ended by an exit code without any
     word in its log yet, where another that ended within the time of polling logged an error of its
     own: the lines of the first are still to come, or say nothing, and clocks order no two hosts
-    better than that. Signals but SIGTERM need no line. An exit that steps of the same rank follow
-    is over: the job was restarted.
+    better than that. Signals but SIGTERM need no line. Where no log tells, exits are ordered by
+    one clock: freed of the offsets that hosts report of their own. An exit that steps of the same
+    rank follow is over: the job was restarted.
     Where a collective timed out before the first exit, the stall before it is the trouble: those
     that waited end themselves, and nobody is named.
 
@@ -93,16 +91,7 @@ class Exits(Detector):
         }
         root = {rank_of(event) for event in window.events if is_root(event)}
         suspects = [event for event in exits if rank_of(event) not in cascade - root] or exits
-        earliest = min(event.at for event in suspects)
-        together = [event for event in suspects if event.at <= earliest + self.together]
-        first = min(
-            together,
-            key=lambda e: (rank_of(e) not in root, code_of(e) == -stops.SIGTERM, e.at, rank_of(e)),
-        )
-        if rank_of(first) not in root and _says_nothing(first):
-            explained = _explained(window, suspects, earliest)
-            together = explained or together
-            first = together[0] if explained else first
+        first, together = exit_order.first(window, suspects, root, self.together)
         alone = len(together) == 1 or (
             rank_of(first) in root and sum(rank_of(event) in root for event in together) == 1
         )
@@ -257,26 +246,6 @@ def _unsaid(window: JobWindow) -> set[int | None]:
         for event in window.events
         if event.name == "log.fault" and event.attributes.get("signature") == ENDS
     }
-
-
-def _says_nothing(event: Event) -> bool:
-    """Tell whether an exit leaves open why: an exit code, or SIGTERM, which somebody sent."""
-    code = code_of(event)
-    return code is None or code > 0 or code == -stops.SIGTERM
-
-
-def _explained(window: JobWindow, exits: Sequence[Event], earliest: float) -> list[Event]:
-    """Return the exits no later than polling explains whose ranks had just logged an error."""
-    lines = [(rank_of(event), event.at) for event in window.events if is_root(event)]
-    return [
-        event
-        for event in exits
-        if event.at <= earliest + stops.POLLED_SECONDS
-        and any(
-            rank == rank_of(event) and 0 <= event.at + stops.POLLED_SECONDS - at <= JUST_SECONDS
-            for rank, at in lines
-        )
-    ]
 
 
 def _how(event: Event) -> str:

@@ -47,6 +47,16 @@ def test_a_little_extra_work_or_work_that_was_always_there_is_info(evaluated):
         assert (0.5, "rank.extra_work") == (slow.score, rank.kind)
 
 
+@pytest.mark.parametrize(("row", "named"), [(0, ["0"]), (3, [])])
+def test_rank_0_of_the_only_model_replica_is_compared_with_all_others(steady, row, named):
+    """What the other stages spend beside training may be theirs: of a last stage, the loss."""
+    train, more = steady(), np.zeros((4, 60))
+    more[row] = 0.4
+    window = sketch(train + more, planes={COMPUTE: train}, role_of=np.arange(4))
+    found = [f for f in ExtraWork().evaluate(window) if f.kind == "rank.extra_work"]
+    assert named == [f.entity.id for f in found]
+
+
 def test_a_part_that_is_timed_is_no_extra_work(evaluated):
     wait = np.zeros((4, 60))
     wait[1, 40:] = 0.3

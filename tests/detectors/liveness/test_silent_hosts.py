@@ -195,6 +195,17 @@ def test_hosts_that_fell_silent_together_come_back_one_by_one(evaluated):
     assert ["host-1"] == [f.entity.id for f in evaluated(0.5, 60.0, **stayed)]
 
 
+@pytest.mark.parametrize(("heard", "named"), [(64.0, []), (90.0, ["host-2"])])
+def test_of_hosts_stopped_together_one_may_be_heard_an_interval_later(steady, heard, named):
+    """Of three, the first is back after half a minute and the second was last received `heard`."""
+    window = sketch(
+        steady(), hosts=4, now=START + 91, host_interval=np.full(4, 5.0),
+        host_last_received=START + np.array([90.5, heard, 61.0, 90.8]),
+        host_returned=np.array([START + 90.5, -np.inf, -np.inf, START + 90.8]),
+    )  # fmt: skip
+    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
+
+
 @pytest.mark.parametrize(("reported", "named"), [(6.0, []), (2.0, ["host-1"])])
 def test_a_step_is_overdue_by_the_newest_report_of_the_others(steady, reported, named):
     """Steps of five seconds, reports every six: the next step has yet to be reported."""

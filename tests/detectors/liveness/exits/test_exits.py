@@ -1,9 +1,10 @@
 """Processes that ended abnormally, and which of them ended first."""
 
+import numpy as np
 import pytest
 
 from rankscope.detectors.liveness.exits import Exits
-from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.sketch import START, readings, sketch
 
 
 def test_the_first_abnormal_exit_is_the_suspect_and_the_rest_cascade(evaluated, exited, named):
@@ -17,6 +18,26 @@ def test_the_first_abnormal_exit_is_the_suspect_and_the_rest_cascade(evaluated, 
     assert ("rank.first_exit", "2", "exit code 1", 3.0) == (
         first.kind, first.entity.id, first.observed, first.score,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("skew", "root", "first"), [(0.0, False, "3"), (0.0, True, "0"), (40.0, False, "0")]
+)
+def test_exits_without_a_log_are_ordered_by_one_clock(
+    evaluated, exited, logged, named, skew, root, first
+):
+    """By its own clock, which is 1.1 s behind, host-0 was first; where a log tells, it is heard."""
+    at, offset = START + np.arange(0, 120, 5), np.array([[-1.1], [0.0]])
+    ends = (
+        exited(0, 60.0, exit_code=1, host="host-0"),
+        exited(3, 60.4, exit_code=1, host="host-1"),
+    )
+    lines = [logged(0, 59.8, "root")] if root else []
+    found = evaluated(
+        *lines, *ends, clock_skew=skew,
+        host_readings={"system.clock.offset": readings(at, offset)},
+    )  # fmt: skip
+    assert [first] == named(found, "rank.first_exit")
 
 
 def test_an_exit_in_order_is_no_crash(evaluated, exited):
