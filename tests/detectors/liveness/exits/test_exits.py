@@ -27,7 +27,7 @@ def test_exits_without_a_log_are_ordered_by_one_clock(
     evaluated, exited, logged, named, skew, root, first
 ):
     """By its own clock, which is 1.1 s behind, host-0 was first; where a log tells, it is heard."""
-    at, offset = START + np.arange(0, 120, 5), np.array([[-1.1], [0.0]])
+    at, offset = START + np.arange(0.0, 120.0, 5.0), np.array([[-1.1], [0.0]])
     ends = (
         exited(0, 60.0, exit_code=1, host="host-0"),
         exited(3, 60.4, exit_code=1, host="host-1"),
