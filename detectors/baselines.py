@@ -108,8 +108,8 @@ def pace_of_few(duration: Floats) -> Pace:
     seconds = float(np.median(duration))
     away = np.sort(np.abs(duration - seconds))[:-1]
     # Around their own median few values lie closer than around the true one.
-    spread = 1.2533 * float(away.mean()) * len(duration) / (len(duration) - 1)
-    wander = 1.2533 * spread / math.sqrt(len(duration))
+    spread = own_time.OF_MEDIAN * float(away.mean()) * len(duration) / (len(duration) - 1)
+    wander = own_time.OF_MEDIAN * spread / math.sqrt(len(duration))
     beside = min(AROUND / math.sqrt(len(duration)), 0.5)
     low, high = np.quantile(duration, (0.5 - beside, 0.5 + beside))
     return Pace(seconds, min(wander, float(high - low) / 2), spread)
@@ -235,7 +235,7 @@ class Baselines:
         before[:size] = self.usual[:size]
         away = own_time.median(np.abs(past - usual[:, None]), axis=1)
         away = away[np.isfinite(away)]
-        noise = 1.2533 * 1.4826 * float(np.median(away)) if len(away) else 0.0
+        noise = own_time.OF_MEDIAN * own_time.OF_MAD * float(np.median(away)) if len(away) else 0.0
         most = SIGMAS * noise / math.sqrt(FEWEST)
         rise = np.full(len(usual), max(most, MOST_RISE))
         new = np.isnan(before)

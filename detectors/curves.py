@@ -258,7 +258,7 @@ def noise(values: Floats) -> float:
     if len(values) < 4:
         return 0.0
     second = values[2:] - 2 * values[1:-1] + values[:-2]
-    return 1.4826 * own_time.middle(np.abs(second)) / float(np.sqrt(6.0))
+    return own_time.OF_MAD * own_time.middle(np.abs(second)) / float(np.sqrt(6.0))
 
 
 def bends(x: Floats, values: Floats, places: Ints) -> Floats:

@@ -32,6 +32,9 @@ STALE_SECONDS = 60.0
 HEALTHY_QUANTILE = 0.3
 """The peers' healthy reference: below the median, so that half of a small job may be affected."""
 
+OF_MAD, OF_MEDIAN = 1.4826, 1.2533
+"""Of Gaussian values: how many times their median distance from the median the standard deviation
+is, and how much farther a median strays than a mean does."""
 
 FEW = 512
 """So many values are sorted sooner than partitioned."""
@@ -218,7 +221,7 @@ def middle(values: Floats | Ints) -> float:
 def spread(values: Floats) -> float:
     """Return how far values stray, robustly: the scaled median distance from the median."""
     valid = values[np.isfinite(values)]
-    return 1.4826 * middle(np.abs(valid - middle(valid))) if len(valid) else 0.0
+    return OF_MAD * middle(np.abs(valid - middle(valid))) if len(valid) else 0.0
 
 
 def highest(values: Floats, axis: int) -> Floats:

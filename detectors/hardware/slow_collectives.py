@@ -85,7 +85,7 @@ class SlowCollectives(Detector):
         if len(early) < parts.FEWEST or len(recent) < parts.FEWEST or not step > 0:
             return []
         usual = own_time.middle(early)
-        noise = 1.4826 * own_time.middle(np.abs(early - usual))
+        noise = own_time.OF_MAD * own_time.middle(np.abs(early - usual))
         least = max(self.least * step, self.sigmas * noise)
         ends = own_time.step_ends(steps)
         seen, first = own_time.middle(recent), None

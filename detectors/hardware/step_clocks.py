@@ -71,7 +71,7 @@ class StepClocks(Detector):
         middle = own_time.median(usual, axis=1)
         shift = own_time.median(recent, axis=1) - middle
         stray = np.abs(usual - middle[:, None])
-        noise = 1.4826 * own_time.median(stray, axis=1)
+        noise = own_time.OF_MAD * own_time.median(stray, axis=1)
         first = early - _others(early)
         same = own_time.median(first[:, -ENOUGH:], axis=1) - own_time.median(
             first[:, : usual.shape[1]], axis=1

@@ -109,7 +109,7 @@ class BadResume(Detector):
         first = first - slope * np.arange(len(first))
         sigma = curves.noise(before.value)
         # Of few points: medians of more of them say more than each point does.
-        error = 1.2533 * sigma * math.sqrt(1 / len(first) + 1 / min(len(before), LINE))
+        error = own_time.OF_MEDIAN * sigma * math.sqrt(1 / len(first) + 1 / min(len(before), LINE))
         limit = max(self.least * abs(level), SIGMAS * error)
         newest = float(np.median(now.value[-self.points :]))
         if not first.min() > level + max(self.least * abs(level), EACH_SIGMAS * sigma):

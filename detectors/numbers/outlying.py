@@ -43,7 +43,7 @@ def repeated(plane: Floats, rows: Ints) -> Outlying | None:
     values = np.log(values[:, columns])
     level = own_time.median(values, axis=0)
     away = values - level
-    noise = 1.4826 * own_time.middle(np.abs(away[np.isfinite(away)]))
+    noise = own_time.OF_MAD * own_time.middle(np.abs(away[np.isfinite(away)]))
     out = away > max(SIGMAS * noise, float(np.log(FACTOR)))
     counts = out[:, -NEWEST:].sum(axis=1)
     place = int(np.argmax(counts))

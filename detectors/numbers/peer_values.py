@@ -151,7 +151,7 @@ class PeerValues(Detector):
         recent = own_time.median(distance, axis=1)
         recent = np.where(np.isfinite(distance).sum(axis=1) >= NEWEST // 2, recent, 0.0)
         between = own_time.spread(recent)
-        least = max(self.sigmas * 1.2533 / np.sqrt(NEWEST), 6 * between)
+        least = max(self.sigmas * own_time.OF_MEDIAN / np.sqrt(NEWEST), 6 * between)
         least = max(least, least_share * abs(middle) / noise)
         found = []
         far = np.flatnonzero(np.abs(recent) > least)

@@ -78,7 +78,7 @@ def reference(plane: Floats, rows: Ints, columns: Ints) -> tuple[Floats, float]:
     level = own_time.median(values, axis=0)
     strays = own_time.median(np.abs(values - level), axis=0)
     strays = strays[np.isfinite(strays)]
-    return level, 1.4826 * float(np.median(strays)) if len(strays) else 0.0
+    return level, own_time.OF_MAD * float(np.median(strays)) if len(strays) else 0.0
 
 
 def chosen(rows: Ints) -> Ints:

@@ -179,7 +179,7 @@ def _distances(values: Floats) -> Floats:
     """Return [devices, values] in robust standard deviations from the median; 0 where unknown."""
     middle = own_time.median(values, axis=0)
     off = values - middle
-    spread = 1.4826 * own_time.median(np.abs(off), axis=0)
+    spread = own_time.OF_MAD * own_time.median(np.abs(off), axis=0)
     # Two in a hundred of the level is what readings are worth.
     spread = np.maximum(spread, 0.02 * np.abs(middle))
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -129,11 +129,11 @@ def _by_scale(
         return None  # a healthy job ends here, without one sort
     middle = own_time.median(recent, axis=1)
     within = own_time.median(np.abs(recent - middle[:, None]), axis=1)
-    error = 1.2533 * 1.4826 * within / math.sqrt(count)
+    error = own_time.OF_MEDIAN * own_time.OF_MAD * within / math.sqrt(count)
     pooled = error[np.isfinite(error)]
     error = np.maximum(np.nan_to_num(error), float(np.median(pooled)) if len(pooled) else 0.0)
     # Of five steps the deviation says little, and of two ranks one is always ahead of the other.
-    error = np.maximum(error, 1.2533 * noise(ratio, role_of) / math.sqrt(count))
+    error = np.maximum(error, own_time.OF_MEDIAN * noise(ratio, role_of) / math.sqrt(count))
     sigmas = max(SIGMAS, 1.5 + math.sqrt(2 * math.log(max(len(ratio), 1))))
     grown, plain = middle / base - 1, middle - 1
     # What is usual is as uncertain as the steps that it was learnt from are few.
@@ -201,7 +201,7 @@ def noise(ratio: Floats, role_of: Ints) -> Floats:
     apart = past[order[first]] - past[order[first + half[first]]]
     away = own_time.median(np.abs(apart - own_time.median(apart, axis=1)[:, None]), axis=1)
     away = away[np.isfinite(away)]
-    single = 1.4826 * float(np.median(away)) / math.sqrt(2) if len(away) else 0.0
+    single = own_time.OF_MAD * float(np.median(away)) / math.sqrt(2) if len(away) else 0.0
     return single * np.sqrt(1 + 1 / np.maximum(size - 1, 1))[role]
 
 

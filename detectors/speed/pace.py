@@ -15,9 +15,6 @@ LONG = 20
 CERTAINTY = 0.003
 """What no noise goes below, as a share of the step."""
 
-OF_MEDIAN = 1.2533
-"""How much farther a median strays than a mean does."""
-
 GRADUAL = 1.08
 """Steps that grow by less, and little by little, are what warmer air and busier neighbours do to
 healthy jobs: worth knowing, and no page."""
@@ -105,7 +102,7 @@ def noise_of(pace: Pace, count: int) -> float:
 
 def _error(spread: float, count: int) -> float:
     """Return the standard error of the median of so many values that stray by `spread`."""
-    return OF_MEDIAN * spread / math.sqrt(count)
+    return own_time.OF_MEDIAN * spread / math.sqrt(count)
 
 
 def chance(slow: Flags, first: int) -> float:
@@ -139,7 +136,7 @@ def drifted(values: Floats, ends: Floats, first: int, rise: float, count: int) -
         return True  # a drift of the newest would not have shown in so short a past
     near = int((np.abs(ends - ends[first]) <= SIDE_SECONDS).sum()) // 2
     spread = own_time.spread(np.diff(values))  # of two steps; a drift moves it little
-    certain = math.ceil(min((OF_MEDIAN * spread * STRAYS / rise) ** 2, MOST_SIDE))
+    certain = math.ceil(min((own_time.OF_MEDIAN * spread * STRAYS / rise) ** 2, MOST_SIDE))
     side = max(SIDE_STEPS, near, certain)
     before, after = values[max(first - side, 0) : first], values[first : first + side]
     if len(before) < SIDE_STEPS // 2:

@@ -183,9 +183,9 @@ class SlowWithSigns(Detector):
         if not len(theirs) or len(valid) < self.fewest or len(rows) >= len(others):
             return None
         effect = float(np.median(valid))
-        error = 1.2533 * float(np.median(noise(ratio, window.role_of)[rows]))
+        error = own_time.OF_MEDIAN * float(np.median(noise(ratio, window.role_of)[rows]))
         error /= np.sqrt(len(valid))
-        spread = 1.2533 * float(np.std(theirs)) / np.sqrt(len(rows))
+        spread = own_time.OF_MEDIAN * float(np.std(theirs)) / np.sqrt(len(rows))
         distance = (effect - max(float(np.median(theirs)), 0.0)) / max(
             np.hypot(error, spread), 1e-9
         )

@@ -84,7 +84,7 @@ def pauses_of(recent: Steps, window: JobWindow) -> tuple[Floats, Flags] | None:
     valid = np.abs(beyond[np.isfinite(beyond)])
     if len(valid) < FEWEST_STEPS:
         return None
-    noise = 1.4826 * float(np.median(valid))
+    noise = own_time.OF_MAD * float(np.median(valid))
     step = float(np.nanmedian(own))
     with np.errstate(invalid="ignore"):
         late = beyond > max(6 * noise, 0.05 * step)
