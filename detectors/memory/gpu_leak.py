@@ -25,6 +25,10 @@ STEADY = 10
 """Parts of a range, of trend.BINS, in which memory in use must have risen: a cache grows by a few
 records, a leak with every step."""
 
+BEYOND_PEERS, MANY = 0.25, 4
+"""Share of the least growth by which memory in use must be above that of all peers, but for one of
+many: their caches reach one level, some later than others."""
+
 MOST = 8
 """So many ranks are named, the first to run out."""
 
@@ -35,10 +39,11 @@ class GpuLeak(Detector):
     What the framework has allocated at the end of each step; where a rank does not report it, the
     memory in use on its device. The first steps are left out. Growth must be what growth.py calls
     so: significant, in many places, up to now, and not levelling off below the limit; resizes are
-    steps, caches level off. Growth that goes with the rank's tokens is a longer batch. Where half
-    of the ranks grow it is the job's code. It slows nothing and is a symptom all the same: when the
-    limit is reached the job dies. What runs out within `horizon` is a warning, later is info; where
-    the limit is not reported, what would fill the largest device within it.
+    steps, caches level off: where only what is in use is known, a rank whose peers hold as much
+    fills its cache. Growth that goes with the rank's tokens is a longer batch. Where half of the
+    ranks grow it is the job's code. It slows nothing and is a symptom all the same: when the limit
+    is reached the job dies. What runs out within `horizon` is a warning, later is info; where the
+    limit is not reported, what would fill the largest device within it.
 
     Parameters
     ----------
@@ -114,10 +119,11 @@ class GpuLeak(Detector):
         least = self.least if signal == ALLOCATED else self.cached
         newest = readings.latest()[0]
         known = np.isfinite(limit) & (limit > 0)
+        least_grown = np.where(known, least * np.where(known, limit, 0.0), 0.02 * newest)
         found = growth.growing(
             readings,
             now=window.now,
-            least=np.where(known, least * np.where(known, limit, 0.0), 0.02 * newest),
+            least=least_grown,
             limit=np.where(known, limit, np.inf),
             since=warm_up_end(window),
             risen=trend.BINS // 4 if signal == ALLOCATED else STEADY,
@@ -135,6 +141,9 @@ class GpuLeak(Detector):
             # What others hold grows as well: by records, and levels off there, or by the same leak,
             # which is not significant yet at each of them.
             kept &= found.slope >= self.beyond * found.usual
+            if signal == USAGE:
+                peers = _highest_of_peers(newest, window.role_of[rows], found.rows)
+                kept &= ~(found.level < peers + BEYOND_PEERS * least_grown[found.rows])
         order = order[kept[order]]
         for place in order[: 1 if whole else MOST]:
             row, slope = int(rows[found.rows[place]]), float(found.slope[place])
@@ -196,6 +205,21 @@ def _unreported(window: JobWindow) -> Flags:
     reported = np.isfinite(window.steps.last(64).plane(ALLOCATED)).sum(axis=1)
     silent: Flags = reported == 0
     return silent
+
+
+def _highest_of_peers(newest: Floats, role_of: Ints, grown: Ints) -> Floats:
+    """Return [grown], the most that another rank of the role holds which does not grow; NaN: none.
+
+    newest: [ranks], bytes in use now. role_of: [ranks]. grown: rows that grow. Of many others the
+    second, as one may hold what is its own.
+    """
+    others = np.delete(newest, grown), np.delete(role_of, grown)
+    highest = np.full(len(grown), np.nan)
+    for place, role in enumerate(role_of[grown]):
+        same = others[0][(others[1] == role) & np.isfinite(others[0])]
+        if len(same):
+            highest[place] = np.sort(same)[-2 if len(same) >= MANY else -1]
+    return highest
 
 
 def _longer_batches(window: JobWindow, rows: Ints, found: growth.Growth) -> Flags:

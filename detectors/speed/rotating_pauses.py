@@ -29,6 +29,9 @@ WARM_UP = 5
 SIGMAS = 3.0
 """By so many standard deviations of their number pauses have become more than they were."""
 
+LONGER_SIGMAS = 4.0
+"""By so many they have become longer: stray pauses are of any length."""
+
 MEASURED = 3.0
 """Score of collections that ranks have timed: what they cost is measured and not inferred."""
 
@@ -140,8 +143,7 @@ class RotatingPauses(Detector):
         more = since - before * times >= SIGMAS * math.sqrt(since + before * times**2)
         if before < FEWEST_PAUSES or more:
             return not more
-        # They are longer where three of four are longer than three of four were.
-        return bool(np.quantile(now[now > 0], 0.25) <= np.quantile(then[then > 0], 0.75))
+        return _above(now[now > 0], then[then > 0]) < LONGER_SIGMAS
 
     def _rotating(self, window: JobWindow, recent: Steps, out: list[Finding]) -> float:
         """Add the finding on pauses that rotate, if they do; return the share that is lost."""
@@ -216,11 +218,25 @@ class RotatingPauses(Detector):
         )
 
 
+def _above(now: Floats, then: Floats) -> float:
+    """Return by how many standard deviations values lie above earlier ones, by their ranks.
+
+    Mann and Whitney's test, which makes nothing of a few values whatever they are.
+    """
+    pairs = len(now) * len(then)
+    above = float(np.searchsorted(np.sort(then), now).sum()) / pairs
+    return (above - 0.5) / math.sqrt((len(now) + len(then) + 1) / (12 * pairs))
+
+
 def _collections(steps: Steps, duration: Floats) -> tuple[Floats, float]:
-    """Return [steps], the longest collection of a rank (s), and the share of the time they take."""
+    """Return [steps], the longest collection of a rank (s), and the share of the time they take.
+
+    Of a step with another pause in it, as an evaluation, the usual step counts.
+    """
     held = steps.plane(GC)
     longest = np.where(np.isfinite(held) & (held < own_time.MOST), held, 0.0).max(axis=0)
-    whole = float(np.nansum(duration))
+    usual = own_time.middle(duration[np.isfinite(duration)])
+    whole = float(np.nansum(np.minimum(duration, longest + 2 * usual)))
     return longest, float(longest.sum()) / whole if whole > 0 else 0.0
 
 

@@ -90,6 +90,22 @@ def test_device_memory_counts_where_the_framework_says_nothing(evaluated):
     assert [] == evaluated(np.full((4, COUNT), 30.0), **{USAGE: readings(at, usage)})
 
 
+@pytest.mark.parametrize(
+    ("held", "named"),
+    [([40, 43], []), ([40, 42], ["1"]), ([40, 40, 40, 40, 50], ["1"]), ([40, 40, 50], [])],
+)
+def test_a_cache_that_fills_up_to_what_peers_hold_is_no_leak(held, named):
+    """Rank 1 takes 3.3 GiB in four minutes; the last rank holds most, of many its own affair."""
+    at = START + np.arange(0.0, 401, 5)
+    usage = np.repeat(np.array([held[0], 40, *held[1:]])[:, None] * GIB, len(at), axis=1)
+    usage[1] += np.maximum(at - START - 150, 0) / 60 * 0.8 * GIB
+    limit = readings(np.array([START]), np.full((len(usage), 1), 80 * GIB))
+    window = sketch(
+        np.full((len(usage), COUNT), 0.8), rank_readings={LIMIT: limit, USAGE: readings(at, usage)}
+    )
+    assert named == [f.entity.id for f in GpuLeak().evaluate(window)]
+
+
 def test_an_allocators_cache_that_grows_by_a_percent_is_no_leak(evaluated):
     """What is in use holds the cache as well, which grows with every record of the peak."""
     at = START + np.arange(0.0, 481, 5)

@@ -165,3 +165,26 @@ def test_collections_that_always_cost_a_little_are_information(steady, first, se
     window = sketch(own + pauses, planes={COMPUTE: own, GC: pauses})
     slow, measured, *_ = RotatingPauses().evaluate(window)
     assert ("job.gc_pauses", warns) == (measured.kind, slow.score >= 1)
+
+
+@pytest.mark.parametrize(
+    ("every", "pages"),
+    [pytest.param(15, False, id="a few"), pytest.param(5, True, id="many")],
+)
+def test_pauses_as_frequent_as_before_are_longer_where_there_are_many(steady, every, pages):
+    """Stray pauses are of any length: ten of them may well be longer than ten others."""
+    own = steady(ranks=8, steps=400)
+    pauses = pausing(own, every=every, seconds=1.0)
+    strayed = np.random.default_rng(3).uniform(0.5, 1.5, pauses.shape[1])
+    length = np.where(np.arange(pauses.shape[1]) < 240, 0.2, 0.8)
+    slow, *_ = RotatingPauses().evaluate(sketch(own + pauses * strayed * length))
+    assert pages == (slow.score >= 1)
+
+
+def test_an_evaluation_between_the_first_steps_makes_their_collections_no_cheaper(steady):
+    own = steady(ranks=8, steps=270)
+    pauses = np.full(own.shape, 0.045)
+    whole = own + pauses
+    whole[:, 20] += 200.0
+    slow, *_ = RotatingPauses().evaluate(sketch(whole, planes={COMPUTE: own, GC: pauses}))
+    assert slow.score < 1
