@@ -110,7 +110,7 @@ class PeriodicWork(Detector):
             return []
         row = int(rows[np.lexsort((window.ranks[rows], -cost[rows]))[0]])
         begun = self._regular_since(steps.index[parts.WARM_UP :], odd[row])
-        spread = own_time.OF_MAD * float(np.median(np.abs(excess[row] - np.median(excess[row]))))
+        spread = own_time.spread(excess[row])
         extra = float(np.median(excess[row][odd[row]]))
         if begun is None or extra < 8 * spread:
             return []

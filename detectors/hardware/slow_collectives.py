@@ -85,8 +85,7 @@ class SlowCollectives(Detector):
         if len(early) < parts.FEWEST or len(recent) < parts.FEWEST or not step > 0:
             return []
         usual = own_time.middle(early)
-        noise = own_time.OF_MAD * own_time.middle(np.abs(early - usual))
-        least = max(self.least * step, self.sigmas * noise)
+        least = max(self.least * step, self.sigmas * own_time.spread(early))
         ends = own_time.step_ends(steps)
         seen, first = own_time.middle(recent), None
         runs = onsets.episodes(np.nan_to_num(exchange) > usual + least, parts.FEWEST)

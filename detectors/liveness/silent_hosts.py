@@ -19,6 +19,11 @@ LATE_SECONDS = 2.0
 """A report may come so much later than its interval says; later steps show that the host lives."""
 
 
+OUTLAST = 0.8
+"""Share of the silence that counts by which others must have been received later: where the data
+or the job ends, the last reports of hosts lie an interval or two apart."""
+
+
 class SilentHosts(Detector):
     """Report a host of the job that has sent nothing for long while another host still reports.
 
@@ -99,9 +104,10 @@ class SilentHosts(Detector):
         for host in np.flatnonzero(late):
             ranks = set(window.ranks[window.host_of == host].tolist())
             others = np.delete(window.host_last_received, host)
-            # Where the data ends, the last reports of the hosts lie an interval or two apart.
             longer = float(others.max(initial=-np.inf)) - window.host_last_received[host]
-            if longer < 0.8 * limit[host] or not np.delete(reporting, host).any() or ranks <= ended:
+            if longer < OUTLAST * limit[host] or not np.delete(reporting, host).any():
+                continue
+            if ranks <= ended:
                 continue
             if min(ranks, default=0) >= window.newest_world_size > 0:
                 continue
@@ -166,8 +172,7 @@ class SilentHosts(Detector):
         back = np.delete(window.host_returned, host)
         received = np.delete(window.host_last_received, host)
         since = window.host_last_received[host]
-        # Of hosts stopped together, some were received an interval or two later than others.
-        all_the_time = (back <= since) & (received - since > 0.8 * limit[host])
+        all_the_time = (back <= since) & (received - since > OUTLAST * limit[host])
         again = (back > since) & (window.now - back > limit[host])
         return bool((all_the_time | again).any())
 
@@ -287,7 +292,7 @@ def _job_was_over(window: JobWindow, host: int, limit: Floats) -> bool:
     elsewhere = elsewhere[np.isfinite(elsewhere)]
     if not len(elsewhere):
         return False
-    return float(elsewhere.max()) < silent_since + 0.8 * float(limit[host])
+    return float(elsewhere.max()) < silent_since + OUTLAST * float(limit[host])
 
 
 def _crashes_elsewhere(window: JobWindow, host: int) -> list[float]:

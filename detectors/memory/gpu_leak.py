@@ -213,13 +213,14 @@ def _highest_of_peers(newest: Floats, role_of: Ints, grown: Ints) -> Floats:
     newest: [ranks], bytes in use now. role_of: [ranks]. grown: rows that grow. Of many others the
     second, as one may hold what is its own.
     """
-    others = np.delete(newest, grown), np.delete(role_of, grown)
-    highest = np.full(len(grown), np.nan)
-    for place, role in enumerate(role_of[grown]):
-        same = others[0][(others[1] == role) & np.isfinite(others[0])]
-        if len(same):
-            highest[place] = np.sort(same)[-2 if len(same) >= MANY else -1]
-    return highest
+    steady = np.isfinite(newest)
+    steady[grown] = False
+    highest = np.full(len(newest), np.nan)
+    for role in own_time.roles(role_of[grown]):
+        held = np.sort(newest[steady & (role_of == role)])
+        if len(held):
+            highest[role_of == role] = held[-2 if len(held) >= MANY else -1]
+    return highest[grown]
 
 
 def _longer_batches(window: JobWindow, rows: Ints, found: growth.Growth) -> Flags:

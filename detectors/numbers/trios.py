@@ -59,7 +59,7 @@ def _away(values: Floats, place: int, sigmas: float, least: float) -> tuple[Floa
     early = min(values.shape[1] - RUN * RUNS, 4 * FEWEST_EARLY)
     away = values[place] - level
     away, apart = away - np.median(away[:early]), apart - np.median(apart[:early])
-    strays = own_time.OF_MAD * float(np.median(np.abs(apart - np.median(apart)))) / np.sqrt(2.0)
+    strays = own_time.spread(apart) / np.sqrt(2.0)
     noise = np.sqrt(1.5) * max(strays, 1e-6 * abs(float(np.median(level))) + 1e-12)
     offset = float(np.median(away[-NEWEST:]))
     limit = max(
