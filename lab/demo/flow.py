@@ -4,7 +4,7 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, TextIO
 
 from ...vocabulary.times import parse
@@ -96,9 +96,18 @@ class Demo:
         """Keep the console up until somebody presses Ctrl-C."""
         stage.relieve()
         self.say(f"console: {stage.address}/ (Ctrl-C ends everything)")
-        with contextlib.suppress(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt), self.interruptible():
             while True:
                 time.sleep(1)
+
+    @contextlib.contextmanager
+    def interruptible(self) -> Generator[None]:
+        """Say that Ctrl-C was heard: a job of stopped ranks takes seconds to end."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.say("ending every process; Ctrl-C again ends them at once")
+            raise
 
     def _start(self, stage: Stage, client: Client) -> None:
         """Start everything and wait until the job trains and the collector sees it."""

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -93,21 +93,45 @@ class Processes:
         return process
 
     def stop(self, *processes: Process, grace_seconds: float = _GRACE_SECONDS) -> None:
-        """End these processes and everything they started; asks first, then insists."""
+        """End these processes and everything they started; asks first, then insists.
+
+        Ctrl-C while it waits ends the waiting, never what has to be ended.
+        """
         rest = list(reversed(processes))
         below = [child for process in rest for child in _below(process)]
-        for process in rest:
-            _signal(process, signal.SIGTERM)
-        deadline = time.monotonic() + grace_seconds
-        while time.monotonic() < deadline and any(process.ended is None for process in rest):
-            time.sleep(0.05)
-        for process in rest:
+        try:
+            for process in rest:
+                _signal(process, signal.SIGTERM)
+            for child in below:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    child.resume()  # a process that is stopped hears nothing but SIGKILL
+            deadline = time.monotonic() + grace_seconds
+            while time.monotonic() < deadline and any(process.ended is None for process in rest):
+                time.sleep(0.05)
+        finally:
+            with _uninterrupted():
+                self._kill(rest, below)
+
+    def _kill(self, processes: Sequence[Process], below: Sequence[psutil.Process]) -> None:
+        for process in processes:
             _signal(process, signal.SIGKILL)
             process.handle.wait()
         for child in below:
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
-        self._running = [process for process in self._running if process not in rest]
+        self._running = [process for process in self._running if process not in processes]
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Generator[None]:
+    """Keep signals that would end this process waiting until the block is through."""
+    before = signal.pthread_sigmask(
+        signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    )
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _below(process: Process) -> Sequence[psutil.Process]:

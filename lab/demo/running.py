@@ -44,7 +44,7 @@ def run(
     logs.mkdir()
     right = False
     try:
-        with Processes(logs) as processes:
+        with Processes(logs) as processes, demo.interruptible():
             stage = Stage(folder, processes, demo.hosts, mechanism, elsewhere)
             client = Client(stage.address, elsewhere.token if elsewhere else "")
             document, verdict = demo.play(stage, client)

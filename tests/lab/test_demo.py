@@ -1,7 +1,9 @@
 """The parts of the demo that need no job: how hosts are divided, how its result is checked."""
 
 import contextlib
+import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -9,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from rankscope.lab.demo import flow
@@ -133,28 +136,78 @@ def test_no_cause_at_all_is_wrong():
     assert "software.crash at rank 3 on demo-b" in verdict.text
 
 
-@pytest.mark.parametrize("apart", [False, True], ids=["its group", "a session of its own"])
-def test_processes_are_ended_with_everything_they_started(tmp_path, apart):
+@pytest.fixture
+def logs(tmp_path):
     (tmp_path / "logs").mkdir()
+    return tmp_path / "logs"
+
+
+def a_stubborn_process_with_a_child(processes, *, apart):
     script = (
         "import subprocess, sys, time, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'],"
         f" start_new_session={apart});"
         "print(child.pid, flush=True); time.sleep(600)"
     )
-    with Processes(tmp_path / "logs") as processes:
-        process = processes.start("stubborn", [sys.executable, "-c", script], environ={})
-        while not process.log.read_text().endswith("\n"):
-            assert process.ended is None
-    assert process.ended is not None
-    child = int(process.log.read_text())
+    process = processes.start("stubborn", [sys.executable, "-c", script], environ={})
+    while not process.log.read_text().endswith("\n"):
+        assert process.ended is None
+    return process, int(process.log.read_text())
+
+
+def ends(pid):
     # The kernel ends a killed process in its own time: only that it ends can be asked for.
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         while (
-            Path(f"/proc/{child}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+            Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
             not in "ZX"
         ):
             time.sleep(0.01)
+    return True
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["its group", "a session of its own"])
+def test_processes_are_ended_with_everything_they_started(logs, apart):
+    with Processes(logs) as processes:
+        process, child = a_stubborn_process_with_a_child(processes, apart=apart)
+    assert process.ended is not None
+    assert ends(child)
+
+
+def test_a_second_ctrl_c_ends_the_waiting_and_leaves_not_even_a_stopped_process(logs, monkeypatch):
+    processes = Processes(logs)
+    process, child = a_stubborn_process_with_a_child(processes, apart=True)
+    os.kill(child, signal.SIGSTOP)
+
+    def pressed(seconds):
+        assert process.ended is None, "the grace period was over before the key was pressed"
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rankscope.lab.demo.processes.time.sleep", pressed)
+        with pytest.raises(KeyboardInterrupt), processes:
+            pass
+    assert process.ended is not None
+    assert ends(child)
+
+
+def test_a_stopped_process_is_let_go_so_that_it_can_end_by_itself(logs):
+    script = (
+        "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7));"
+        "print('ready', flush=True); signal.pause()"
+    )
+    starter = (  # as torchrun does, it ends only after what it started
+        "import signal, subprocess, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+        "sys.exit(subprocess.call([sys.executable, '-c', sys.argv[1]]))"
+    )
+    with Processes(logs) as processes:
+        process = processes.start("starter", [sys.executable, "-c", starter, script], environ={})
+        while "ready" not in process.log.read_text():
+            assert process.ended is None
+        (below,) = psutil.Process(process.handle.pid).children()
+        below.suspend()
+        processes.stop(process, grace_seconds=600)
+    assert 7 == process.ended
 
 
 def test_on_a_collector_that_goes_on_each_demo_is_a_job_of_its_own(tmp_path):
