@@ -4,7 +4,8 @@ The number of steps follows from the effect: a large one shows in three steps, a
 many as the noise asks for.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,34 @@ LONGER = Scale(32, 90.0, 0.04, 0.08, 0.55, 0.005)
 
 FIRST = Scale(3, 6.0, 0.12, 0.25, 1.0, 0.015)
 """Enough for a first word, which is information; the others make it a warning."""
+
+
+class Scales(NamedTuple):
+    """Those that ranks are searched by in turn."""
+
+    short: Scale
+    long: Scale
+    few: Scale
+    longer: Scale
+    first: Scale
+
+
+def scales(least: float, least_small: float, fewest: int, seconds: float) -> Scales:
+    """Return all of them with these limits; none of fewer steps than `fewest` is below `least`."""
+    short = replace(SHORT, least=least, fewest=fewest, seconds=seconds)
+    small = min(least_small, least)
+    return Scales(
+        short=_least_alone(short, least),
+        long=_least_alone(replace(LONG, least=small), small),
+        few=_least_alone(replace(FEW, least=max(FEW.least, least)), least),
+        longer=_least_alone(replace(LONGER, least=small), small),
+        first=_least_alone(replace(FIRST, least=max(FIRST.least, least)), least),
+    )
+
+
+def _least_alone(scale: Scale, least: float) -> Scale:
+    return replace(scale, least_alone=max(scale.least_alone, least))
+
 
 ENDED = 4
 """Of the steps of the longest scale this part, the newest, must show the effect as well."""

@@ -15,7 +15,7 @@ from .asynchronous import aligned, apart
 from .excess import Standing, by_chance, standing_out
 from .hidden import behind_data
 from .newest import with_newest
-from .scales import FEW, FIRST, LONG, LONGER, MIDDLE, SHORT, Scale, count_of
+from .scales import FEW, LONG, MIDDLE, SHORT, count_of, scales
 from .straggler_findings import DETECTOR, healthy_seconds, slow_job, slow_rank, waits_least
 from .usual import Usual, unlike, usual_of
 
@@ -49,8 +49,9 @@ class Stragglers(Detector):
 
     Parameters
     ----------
-    least : smallest excess over peers in the newest `seconds` or `fewest` steps.
-    least_small : smallest excess that lasts for a minute.
+    least : smallest excess over peers in the newest `seconds` or `fewest` steps, in fewer, and of
+        steps that come again and again.
+    least_small : smallest excess that lasts for a minute; `least` where that is less.
     least_from_start : smallest excess of ranks of which no habit is known, where several have it.
     fewest, seconds : how much of the newest past large effects are looked for in.
     warm_up : steps at the start of an attempt that say nothing about anybody.
@@ -109,15 +110,6 @@ class Stragglers(Detector):
         self.warm_up = warm_up
         self.most = most
 
-    def _scales(self) -> tuple[Scale, Scale, Scale]:
-        short = replace(SHORT, least=self.least, fewest=self.fewest, seconds=self.seconds)
-        least = min(self.least_small, self.least)
-        long, longer = (
-            replace(one, least=least, least_alone=max(one.least_alone, least))
-            for one in (LONG, LONGER)
-        )
-        return short, long, longer
-
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return findings on ranks, and one on the job when the ranks' excess slows its steps."""
         steps, own, ratio = window.features.steps, window.features.own, window.features.ratio
@@ -175,7 +167,9 @@ class Stragglers(Detector):
         """
         begun = ratio.shape[1] >= self.fewest + self.warm_up
         past = ratio[:, self.warm_up if begun else FEW_WARM_UP :]
-        short, long, longer = self._scales()
+        short, long, few, longer, first = scales(
+            self.least, self.least_small, self.fewest, self.seconds
+        )
         count = count_of(ends, short)
         if begun:
             count = min(count, past.shape[1])
@@ -183,18 +177,18 @@ class Stragglers(Detector):
             standing_out, past, usual, role_of=window.role_of,
             least_from_start=self.least_from_start, isolated=isolated,
         )  # fmt: skip
-        for scales, of in (
+        for searched, counts in (
             ((short, long), (count, count_of(ends, long))),
-            ((FEW,), (count_of(ends, FEW),)),
+            ((few,), (count_of(ends, few),)),
             ((longer,), (count_of(ends, longer),)),
-            ((FIRST,), (count_of(ends, FIRST),)),
+            ((first,), (count_of(ends, first),)),
         ):
-            if scales == (FIRST,) and not begun:
+            if searched == (first,) and not begun:
                 break  # nothing is known yet of what is usual
-            found = look(scales, of)
+            found = look(searched, counts)
             if found is not None and len(others := unlike(window)):
-                found = look(scales, of, unlike=others)
-            if scales == (FIRST,) and found is not None:
+                found = look(searched, counts, unlike=others)
+            if searched == (first,) and found is not None:
                 usually = by_chance(past, usual, found)
                 found = replace(found, first=True) if usually <= MOST_CHANCE else None
             if found is not None and not found.sure[found.rows].any():
@@ -211,7 +205,7 @@ class Stragglers(Detector):
     ) -> Standing | None:
         """Return what was found, with the ranks that are slow again and again."""
         with np.errstate(invalid="ignore"):
-            limit = (LEAST_EPISODE * usual.ratio).astype(ratio.dtype)
+            limit = (max(LEAST_EPISODE, 1 + self.least) * usual.ratio).astype(ratio.dtype)
             odd = ratio[:, self.warm_up :] > limit[:, None]
         times = odd.sum(axis=1, dtype=np.int16)
         # By the healthy half: what everybody's pauses do to everybody singles nobody out.

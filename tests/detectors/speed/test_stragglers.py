@@ -55,6 +55,32 @@ def test_two_ranks_of_one_host_are_both_named(steady, named):
     assert ["2", "3"] == named(findings, "rank.slow_compute")
 
 
+@pytest.mark.parametrize(
+    ("seconds", "slow"),
+    [(1, slice(40, 60)), (5, slice(57, 60)), (1, slice(0, 60))],
+    ids=["lately", "in three long steps", "from the start"],
+)
+def test_nobody_is_named_below_what_the_settings_ask_for(steady, named, seconds, slow):
+    own = steady(ranks=8) * seconds
+    own[2, slow] *= 1.4
+    window = sketch(own)
+
+    for least in (0.3, 0.5):
+        asked = Stragglers(least=least, least_small=least, least_from_start=least)
+        found = named(asked.evaluate(window), "rank.slow_compute")
+        assert (["2"] if least < 0.4 else []) == found
+
+
+def test_slowness_that_comes_again_is_not_named_below_what_the_settings_ask_for(steady, named):
+    own = steady(ranks=8, steps=420)
+    for begin in (100, 200, 300):
+        own[3, begin : begin + 40] *= 1.4
+    gap = sketch(own[:, :400])
+
+    assert ["3"] == named(Stragglers(least=0.3).evaluate(gap), "rank.slow_compute")
+    assert [] == Stragglers(least=0.5).evaluate(gap)
+
+
 def test_slowness_that_comes_and_goes_stays_one_finding_through_the_gaps(steady, named):
     own = steady(ranks=8, steps=420)
     for begin in (100, 200, 300):
