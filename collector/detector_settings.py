@@ -1,12 +1,15 @@
 """Settings of the detectors: which run, with which parameters, for which jobs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field, model_validator
 
 from ..detectors import catalogue
+from ..detectors.rule_mistakes import Path, mistakes
 from ..detectors.selection import Rule, Selection, SelectionError, plugins
 from ..settings import Section
+from ..settings.errors import InnerError, InnerProblem
 
 
 class RuleSettings(Section):
@@ -50,8 +53,32 @@ class DetectorSettings(Section):
 
     @model_validator(mode="after")
     def _selects(self) -> "DetectorSettings":
-        try:
-            self.selection()
-        except SelectionError as error:
-            raise ValueError(str(error)) from None
+        if found := _of_plugins(self.plugins):
+            # What the missing ones are called is not known, so no name in a rule can be refused.
+            raise InnerError(found)
+        detectors = (*catalogue.detectors(), *plugins(self.plugins))
+        rules: list[tuple[Path, DetectorSettings | RuleSettings]] = [((), self)]
+        rules += [(("rules", index), rule) for index, rule in enumerate(self.rules)]
+        found = [
+            InnerProblem((*above, *one.path), one.what, one.fix)
+            for above, rule in rules
+            for one in mistakes(detectors, rule.disabled, rule.parameters)
+        ]
+        if found:
+            raise InnerError(found)
         return self
+
+
+def _of_plugins(names: Sequence[str]) -> list[InnerProblem]:
+    """Return what is wrong with each plugin beside those before it."""
+    found: list[InnerProblem] = []
+    loaded: list[str] = []
+    for index, name in enumerate(names):
+        try:
+            plugins([*loaded, name])
+        except SelectionError as error:
+            fix = "install or correct it, or take it out of the list"
+            found.append(InnerProblem(("plugins", index), str(error), fix))
+        else:
+            loaded.append(name)
+    return found

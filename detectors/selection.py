@@ -5,7 +5,6 @@ and cluster match a pattern, some are left out and some get other parameters. A 
 somebody else's package comes through the entry point `rankscope.detectors`, if it is asked for.
 """
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -15,12 +14,17 @@ from typing import Any
 from ..vocabulary import findings
 from . import catalogue
 from .contract import Detector
+from .rule_mistakes import Mistake, mistakes
 
 ENTRY_POINTS = "rankscope.detectors"
 
 
 class SelectionError(ValueError):
-    """A rule that names a detector or a parameter that does not exist, or a value it cannot be."""
+    """Rules or plugins that cannot be as they are; of rules `mistakes` holds every mistake."""
+
+    def __init__(self, text: str, *, mistakes: Sequence[Mistake] = ()) -> None:
+        super().__init__(text)
+        self.mistakes = tuple(mistakes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,13 @@ class Selection:
         self.detectors = tuple(detectors)
         self.rules = tuple(rules)
         self._made: dict[tuple[bool, ...], tuple[Detector, ...]] = {}
-        for rule in self.rules:
-            changed(self.detectors, [rule])
+        found = [
+            mistake
+            for rule in self.rules
+            for mistake in mistakes(self.detectors, rule.disabled, rule.parameters)
+        ]
+        if found:
+            raise SelectionError("\n".join(map(str, found)), mistakes=found)
 
     def of(self, job: str, cluster: str | None) -> tuple[Detector, ...]:
         """Return the detectors of a job."""
@@ -68,13 +77,13 @@ class Selection:
 
 
 def changed(detectors: Iterable[Detector], rules: Sequence[Rule]) -> tuple[Detector, ...]:
-    """Return detectors as rules leave them."""
+    """Return detectors as rules without a mistake leave them."""
     held = {detector.name: detector for detector in detectors}
     out: set[str] = set()
     for rule in rules:
-        out |= {_known(name, held) for name in rule.disabled}
+        out |= set(rule.disabled)
         for name, parameters in rule.parameters.items():
-            held[name] = _with(held[_known(name, held)], parameters)
+            held[name] = _with(held[name], parameters)
     return tuple(detector for name, detector in held.items() if name not in out)
 
 
@@ -115,25 +124,13 @@ def plugins(names: Iterable[str]) -> tuple[Detector, ...]:
     return tuple(made)
 
 
-def _known(name: str, held: Mapping[str, Detector]) -> str:
-    if name in held:
-        return name
-    near = difflib.get_close_matches(name, held, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(held))}"
-    raise SelectionError(f"there is no detector {name!r}; {hint}")
-
-
 def _with(detector: Detector, parameters: Mapping[str, Any]) -> Detector:
     held = dict(vars(detector))
     for name, value in parameters.items():
-        if name not in held:
-            near = difflib.get_close_matches(name, held, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(held) or 'none'}"
-            raise SelectionError(f"detector {detector.name} has no parameter {name!r}; {hint}")
         old = held[name]
-        number = isinstance(old, int | float) and not isinstance(old, bool)
-        if number != (isinstance(value, int | float) and not isinstance(value, bool)):
-            expected = "a number" if number else type(old).__name__
-            raise SelectionError(f"{detector.name}.{name} is {expected}")
-        held[name] = float(value) if isinstance(old, float) else value
+        if isinstance(old, float):
+            value = float(value)  # 3 where 0.15 is the default
+        elif isinstance(old, int) and isinstance(value, float) and value.is_integer():
+            value = int(value)  # 5.0 is a count, too
+        held[name] = value
     return type(detector)(**held)

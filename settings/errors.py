@@ -4,6 +4,7 @@ A problem never repeats a text that was given: what stands in the wrong place ma
 Only a number out of range is shown.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -25,6 +26,23 @@ class Problem:
         return ": ".join(
             part for part in (self.where, self.key, f"{self.what}; {self.fix}") if part
         )
+
+
+@dataclass(frozen=True, slots=True)
+class InnerProblem:
+    """A mistake that a section's own check found at a key below it; `path` leads there."""
+
+    path: tuple[str | int, ...]
+    what: str
+    fix: str
+
+
+class InnerError(ValueError):
+    """Raised by a section's own check that knows where each mistake stands, for all of them."""
+
+    def __init__(self, problems: Sequence[InnerProblem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"{one.what}; {one.fix}" for one in problems))
 
 
 class SettingsError(ValueError):

@@ -1,6 +1,6 @@
 """File and environment into one settings object, or every mistake at once."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from . import environment, files
-from .errors import Problem, SettingsError
+from .errors import InnerError, Problem, SettingsError
 from .nearest import known_or_nearest
 from .sections import section_of, variable
 
@@ -66,7 +66,7 @@ def load(
         # Without a readable file its keys are missing by no fault of their own: say what is true.
         if not file.problems:
             details = error.errors(include_url=False)
-            problems.extend(_problem(detail, model, given) for detail in details)
+            problems.extend(one for detail in details for one in _problems(detail, model, given))
         # `from None`, and inputs hidden in it: a traceback must not show what was typed either.
         raise SettingsError(tuple(dict.fromkeys(problems))) from None
     if problems:
@@ -119,8 +119,18 @@ def _merged(model: type[BaseModel], under: dict[str, Any], over: dict[str, Any])
     return merged
 
 
-def _problem(detail: ErrorDetails, model: type[BaseModel], given: _Given) -> Problem:
+def _problems(detail: ErrorDetails, model: type[BaseModel], given: _Given) -> Iterator[Problem]:
     loc = _place(detail, given.values)
+    error = detail.get("ctx", {}).get("error")
+    if isinstance(error, InnerError):
+        for inner in error.problems:
+            key = (*loc, *inner.path)
+            yield Problem(given.where(key), _dotted(key), inner.what, inner.fix)
+    else:
+        yield _problem(detail, loc, model, given)
+
+
+def _problem(detail: ErrorDetails, loc: Loc, model: type[BaseModel], given: _Given) -> Problem:
     kind = detail["type"]
     context = detail.get("ctx", {})
     if kind == "extra_forbidden":

@@ -123,3 +123,52 @@ def test_a_parameter_that_a_detector_does_not_have_is_named(check):
     assert code == 1
     assert "stragglers" in err
     assert "ratio" in err
+
+
+def test_every_mistake_in_the_detectors_is_named_with_its_own_line(check):
+    _, _, err = check(
+        """detectors:
+  disabled: [cpu_time, straglers]
+  parameters:
+    stragglers:
+      least: 0.1
+      leest: 0.5
+      seconds: abc
+  rules:
+    - jobs: rl-*
+      disabled:
+        - stals
+      parameters:
+        stalls: {lest: 3}
+"""
+    )
+    where = re.findall(r"settings.yaml:(\d+): detectors\.(\S+):", err)
+    assert [
+        ("2", "disabled.1"),
+        ("6", "parameters.stragglers.leest"),
+        ("7", "parameters.stragglers.seconds"),
+        ("11", "rules.0.disabled.0"),
+        ("13", "rules.0.parameters.stalls.lest"),
+    ] == where
+    assert "seconds: must be a number, not text" in err
+    assert "abc" not in err
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("stragglers: {least: -3}", "must be at least 0, not -3; the default is 0.08"),
+        ("stragglers: {fewest: 2.5}", "must be a whole number, not 2.5"),
+        ("stragglers: {fewest: true}", "must be a number, not a boolean"),
+        ("idle_gpus: {price: cheap}", "must be a number of at least 0, or null, not text"),
+    ],
+)
+def test_a_parameter_that_its_detector_cannot_have_is_refused(check, value, words):
+    code, _, err = check(f"detectors: {{parameters: {{{value}}}}}\n")
+    assert (1, True) == (code, words in err)
+
+
+@pytest.mark.parametrize("value", ["stragglers: {fewest: 7.0, least: 1}", "idle_gpus: {price: 2}"])
+def test_a_parameter_that_its_detector_can_have_is_taken(check, value):
+    code, _, err = check(f"detectors: {{parameters: {{{value}}}}}\n")
+    assert (0, "") == (code, err)

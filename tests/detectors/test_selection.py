@@ -57,7 +57,10 @@ def test_of_two_rules_for_one_parameter_the_later_wins_and_the_others_stay(selec
     [
         (Rule(disabled=("stal",)), "there is no detector 'stal'; did you mean stalls?"),
         (Rule(parameters={"stalls": {"lest": 1}}), "no parameter 'lest'; did you mean least?"),
-        (Rule(parameters={"stalls": {"least": "soon"}}), "stalls.least is a number"),
+        (
+            Rule(parameters={"stalls": {"least": "soon"}}),
+            "stalls.least: must be a number, not text",
+        ),
     ],
 )
 def test_a_mistake_is_named_when_the_selection_is_made(rule, words):

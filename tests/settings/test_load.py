@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from rankscope.settings import Section, SettingsError, keys, load
+from rankscope.settings.errors import InnerError, InnerProblem
 
 
 class Hook(Section):
@@ -35,11 +36,24 @@ class Export(Section):
     groups: bool = False
 
 
+class Checked(Section):
+    names: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _no_mistake(self) -> "Checked":
+        wrong = [number for number, name in enumerate(self.names) if name == "wrong"]
+        if wrong:
+            problems = [InnerProblem(("names", one), "a wrong name", "rename it") for one in wrong]
+            raise InnerError(problems)
+        return self
+
+
 class Root(Section):
     data_dir: Path = Path("rankscope-data")
     push: Push = Push()
     export: Export = Export()
     hooks: list[Hook] = Field(default_factory=list)
+    checked: Checked = Checked()
 
 
 class Strict(Section):
@@ -212,6 +226,17 @@ def test_a_sections_own_check_gives_its_own_fix(refused):
     assert refused("push:\n  endpoint: host\n").endswith(
         "push.endpoint: not accepted; write the scheme too, as in http://HOST:8470"
     )
+
+
+def test_a_sections_check_that_knows_where_its_mistakes_stand_gets_the_line_of_each(refused):
+    first, second = refused("checked:\n  names:\n  - wrong\n  - x\n  - wrong\n").splitlines()
+    assert first.endswith("agent.yaml:3: checked.names.0: a wrong name; rename it")
+    assert second.endswith("agent.yaml:5: checked.names.2: a wrong name; rename it")
+
+
+def test_the_same_mistake_in_a_variable_names_the_variable(refused):
+    message = refused(RANKSCOPE_CHECKED__NAMES="x, wrong")
+    assert "RANKSCOPE_CHECKED__NAMES: checked.names.1: a wrong name; rename it" == message
 
 
 def test_a_missing_key_names_file_and_variable():
