@@ -14,6 +14,7 @@ from typing import Any
 from ..vocabulary import findings
 from . import catalogue
 from .contract import Detector
+from .members import add_kinds, missing
 from .rule_mistakes import Mistake, mistakes
 
 ENTRY_POINTS = "rankscope.detectors"
@@ -93,26 +94,21 @@ def plugins(names: Iterable[str]) -> tuple[Detector, ...]:
     An entry point is a detector class. Kinds of findings that are its own stand in its attribute
     `finding_kinds`. Raises SelectionError for what is not installed or is no detector.
     """
-    installed = {point.name: point for point in metadata.entry_points(group=ENTRY_POINTS)}
     made: list[Detector] = []
     taken = {detector.name for detector in catalogue.detectors()}
     for name in names:
-        if name not in installed:
-            known = ", ".join(sorted(installed)) or "none"
-            raise SelectionError(
-                f"no installed package offers the detector {name!r} (entry points of "
-                f"{ENTRY_POINTS}: {known})"
-            )
+        point = entry_point(name)
         try:
-            detector: Detector = installed[name].load()()
-            findings.add(getattr(detector, "finding_kinds", ()))
-            unknown = sorted(set(detector.kinds) - set(findings.catalogue()))
+            detector: Detector = point.load()()
+            wrong = [*missing(detector), *add_kinds(detector)]
         except Exception as error:  # the edge of somebody else's code
             raise SelectionError(
-                f"the detector {name!r} ({installed[name].value}) cannot be loaded: "
+                f"the detector {name!r} ({point.value}) cannot be loaded: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        if unknown:
+        if wrong:
+            raise SelectionError(f"the detector {name!r} ({point.value}): {'; '.join(wrong)}")
+        if unknown := sorted(set(detector.kinds) - set(findings.catalogue())):
             raise SelectionError(
                 f"the detector {name!r} reports {', '.join(unknown)}: kinds that nobody describes; "
                 "list them in its finding_kinds"
@@ -122,6 +118,18 @@ def plugins(names: Iterable[str]) -> tuple[Detector, ...]:
         taken.add(detector.name)
         made.append(detector)
     return tuple(made)
+
+
+def entry_point(name: str) -> metadata.EntryPoint:
+    """Return the entry point of an installed package by its name. Raises SelectionError."""
+    installed = {point.name: point for point in metadata.entry_points(group=ENTRY_POINTS)}
+    if name not in installed:
+        known = ", ".join(sorted(installed)) or "none"
+        raise SelectionError(
+            f"no installed package offers the detector {name!r} (entry points of "
+            f"{ENTRY_POINTS}: {known})"
+        )
+    return installed[name]
 
 
 def _with(detector: Detector, parameters: Mapping[str, Any]) -> Detector:

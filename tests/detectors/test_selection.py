@@ -1,5 +1,6 @@
 """Which detectors evaluate which job, and those of other people's packages."""
 
+from dataclasses import replace
 from importlib import metadata
 
 import pytest
@@ -104,6 +105,49 @@ class Broken(Mine):
         raise ZeroDivisionError("mine")
 
 
+class Nameless(Detector):
+    kinds = ("job.slow",)
+
+    def evaluate(self, window):
+        return []
+
+
+class NoDetector:
+    name = "mine"
+    kinds = ("job.slow",)
+
+    def evaluate(self, window):
+        return []
+
+
+class Named(Mine):
+    finding_kinds = ("job.of_mine",)  # type: ignore[assignment]
+
+
+class Written(Mine):
+    finding_kinds = ({"kind": "job.of_mine"},)  # type: ignore[assignment]
+
+
+class Single(Mine):
+    finding_kinds = OWN  # type: ignore[assignment]
+
+
+class OtherEntity(Mine):
+    finding_kinds = (replace(OWN, entities=("node",)),)  # type: ignore[arg-type]
+
+
+class NoTuple(Mine):
+    finding_kinds = (replace(OWN, signals="training.loss"),)  # type: ignore[arg-type]
+
+
+class OtherEffect(Mine):
+    finding_kinds = (replace(OWN, effect="kills"),)  # type: ignore[arg-type]
+
+
+class Redefined(Mine):
+    finding_kinds = (replace(OWN, kind="job.slow"),)
+
+
 @pytest.fixture
 def installed(monkeypatch):
     """Return a function that makes a class of this file an entry point of an installed package."""
@@ -138,6 +182,15 @@ def test_an_installed_detector_comes_with_its_own_kinds_of_findings(installed):
         (Undescribed, "job.of_nobody: kinds that nobody describes"),
         (Taken, "calls itself stalls: taken"),
         (Broken, "cannot be loaded: ZeroDivisionError: mine"),
+        (Nameless, r":Nameless\): it has no name"),
+        (NoDetector, "it is no Detector: it has no next_due and no cadence_seconds .inherit from"),
+        (Named, "its finding_kinds holds 'job.of_mine', a str: list a FindingKind"),
+        (Written, "holds {'kind': 'job.of_mine'}, a dict: list a FindingKind"),
+        (Single, "its finding_kinds is a FindingKind, not a tuple of FindingKind"),
+        (OtherEntity, "the kind job.of_mine is about a node; there are job, rank, gpu"),
+        (NoTuple, "the kind job.of_mine has signals 'training.loss', not a tuple of names"),
+        (OtherEffect, "the kind job.of_mine has the effect 'kills'; there are stops, corrupts"),
+        (Redefined, "its finding_kinds: the kind of finding job.slow exists and is another"),
     ],
 )
 def test_what_is_wrong_with_an_installed_detector_is_said_before_the_start(installed, kind, words):
@@ -149,3 +202,13 @@ def test_what_is_wrong_with_an_installed_detector_is_said_before_the_start(insta
 def test_nothing_is_loaded_that_nobody_asked_for(installed):
     installed(Broken)
     assert () == selection.plugins([])
+
+
+def test_of_kinds_of_which_one_is_wrong_none_is_added(installed):
+    class Half(Mine):
+        finding_kinds = (OWN, "job.of_mine")  # type: ignore[assignment]
+
+    installed(Half)
+    with pytest.raises(SelectionError):
+        selection.plugins(["mine"])
+    assert OWN.kind not in findings.catalogue()
