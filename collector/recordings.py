@@ -6,6 +6,7 @@ several are merged by event time, then file name, then line.
 """
 
 import gzip
+import json
 import re
 import tempfile
 import zlib
@@ -65,14 +66,22 @@ def files(path: Path) -> list[Path]:
     return [path]
 
 
-def lines(paths: Sequence[Path], *, warn: Callable[[str], None]) -> Iterator[Line]:
+def lines(
+    paths: Sequence[Path],
+    *,
+    warn: Callable[[str], None],
+    cut_off: Callable[[str], None] | None = None,
+) -> Iterator[Line]:
     """Return the lines of the files in their order. Reading them raises RecordingError.
 
-    `warn` is called for a last line that was cut off; what cannot be a request at all is an error.
+    `warn` is called for a last line that was cut off, as in a file that is still written;
+    `cut_off` (else `warn`) for a compressed file that stops in the middle: how much of it is
+    missing cannot be known. What cannot be a request at all is an error.
     """
+    cut_off = cut_off or warn
     if len(paths) == 1:
-        return _in_order(paths[0], warn)
-    return _merged(paths, warn)
+        return _in_order(paths[0], warn, cut_off)
+    return _merged(paths, warn, cut_off)
 
 
 def event_time(body: bytes) -> float | None:
@@ -93,17 +102,34 @@ def plausible(at: float) -> bool:
     return 0.0 < at < LATEST
 
 
-def _in_order(path: Path, warn: Callable[[str], None]) -> Iterator[Line]:
+def not_json(text: bytes) -> str | None:
+    """Return why a line is not JSON, without quoting it; None where it is."""
+    try:
+        json.loads(text.rstrip().decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return f"not JSON: not UTF-8 at byte {error.start + 1}"
+    except json.JSONDecodeError as error:
+        return f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
+    except RecursionError:
+        return "not JSON: nested too deeply"
+    return None
+
+
+def _in_order(
+    path: Path, warn: Callable[[str], None], cut_off: Callable[[str], None]
+) -> Iterator[Line]:
     with _opened(path) as stream:
-        for number, text in enumerate(_readable(stream, path, warn), start=1):
+        for number, text in enumerate(_readable(stream, path, cut_off), start=1):
             if (line := _line(text, path, number, warn)) is not None:
                 yield line
 
 
-def _merged(paths: Sequence[Path], warn: Callable[[str], None]) -> Iterator[Line]:
+def _merged(
+    paths: Sequence[Path], warn: Callable[[str], None], cut_off: Callable[[str], None]
+) -> Iterator[Line]:
     """Sort what the order needs, not the lines themselves: recordings can be large."""
     with ExitStack() as stack:
-        streams = [stack.enter_context(_seekable(path, warn)) for path in paths]
+        streams = [stack.enter_context(_seekable(path, cut_off)) for path in paths]
         order: list[tuple[float, int, int, int]] = []
         for place, stream in enumerate(streams):
             offset, at = 0, 0.0
@@ -127,10 +153,10 @@ def _line(text: bytes, path: Path, number: int, warn: Callable[[str], None]) -> 
     if _LOGS.match(text):
         return Line(Kind.LOGS_JSON, text, path, number, last=not whole)
     if text.strip() and not _OTHER.match(text):
-        if whole:
-            raise RecordingError(
-                f"{path}:{number}: neither resourceMetrics nor resourceLogs: no OTLP request"
-            )
+        broken = not_json(text)
+        if whole or broken is None:
+            what = broken or "neither resourceMetrics nor resourceLogs: no OTLP request"
+            raise RecordingError(f"{path}:{number}: {what}")
         warn(f"{path}:{number}: the last line is cut off and left out")
     return None
 
@@ -144,7 +170,7 @@ def _opened(path: Path) -> IO[bytes]:
         raise RecordingError(f"{path}: {error.strerror or error}") from error
 
 
-def _readable(stream: IO[bytes], path: Path, warn: Callable[[str], None]) -> Iterator[bytes]:
+def _readable(stream: IO[bytes], path: Path, cut_off: Callable[[str], None]) -> Iterator[bytes]:
     """Yield lines until the end, or until a compressed file stops in the middle."""
     number = 0
     try:
@@ -152,17 +178,17 @@ def _readable(stream: IO[bytes], path: Path, warn: Callable[[str], None]) -> Ite
             number += 1
             yield text
     except EOFError:
-        warn(f"{path}: the compressed file is cut off after line {number}")
+        cut_off(f"{path}: the compressed file is cut off after line {number}; the rest is missing")
     except (OSError, zlib.error) as error:
         raise RecordingError(f"{path}: unreadable after line {number}: {error}") from error
 
 
-def _seekable(path: Path, warn: Callable[[str], None]) -> IO[bytes]:
+def _seekable(path: Path, cut_off: Callable[[str], None]) -> IO[bytes]:
     """Return the file, or its unpacked copy: seeking in a packed one reads it from the start."""
     if not path.name.endswith(".gz"):
         return _opened(path)
     copy = tempfile.TemporaryFile()  # noqa: SIM115  the caller's ExitStack closes it
     with _opened(path) as packed:
-        copy.writelines(_readable(packed, path, warn))
+        copy.writelines(_readable(packed, path, cut_off))
     copy.seek(0)
     return copy

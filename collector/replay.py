@@ -28,6 +28,7 @@ from .journal import interface, journal
 from .journal.entries import Entry
 from .journal.kinds import Kind
 from .recordings import RecordingError
+from .replayed import Replayed
 
 _MOST_LEADING = 10_000
 """Lines of events that are held until the first samples; a recording may have none at all."""
@@ -46,7 +47,8 @@ class Replay:
     """One replay: the pipeline, what is reported on the way, and what came out.
 
     `warn` gets what was left out, `failed` defects that were passed over, as live, `progress` every
-    record. With `ignore_actions` the outcome is that of nobody having done anything.
+    record. With `ignore_actions` the outcome is that of nobody having done anything. `replayed` is
+    what it went through.
     """
 
     pipeline: Evaluator
@@ -54,6 +56,7 @@ class Replay:
     failed: Callable[[str, Exception], None]
     progress: Callable[[Progress], None] = lambda _: None
     ignore_actions: bool = False
+    replayed: Replayed = field(default_factory=Replayed)
     _last: dict[str, Any] = field(default_factory=dict)
 
     def run(self, path: Path) -> list[dict[str, Any]]:
@@ -81,7 +84,9 @@ class Replay:
         schedule = self._schedule(Recorded())
         last = None
         for count, (now, body) in enumerate(ticks, start=1):
-            schedule.apply(decoder.decode(Payload(Kind.REMOTE_WRITE, body)), now)
+            decoded = decoder.decode(Payload(Kind.REMOTE_WRITE, body))
+            schedule.apply(decoded, now)
+            self.replayed.count(decoded)
             self.progress(Progress(count, now))
             last = now
         if last is not None:
@@ -105,7 +110,8 @@ class Replay:
         ordered = sorted(self._last.values(), key=lambda row: (row.opened_at, row.id))
         return [incident.document() for incident in ordered]
 
-    def _changed(self, changes: Sequence[Any], _now: float) -> None:
+    def _changed(self, changes: Sequence[Any], now: float) -> None:
+        self.replayed.note(changes, now)
         for change in changes:
             self._last[change.incident.id] = change.incident
 
@@ -138,6 +144,7 @@ class Replay:
                     schedule.until(entry.at)
                 else:
                     schedule.apply(decoded, entry.at)
+                    self.replayed.count(decoded)
             self.progress(Progress(count, entry.at))
 
     def _lines(self, path: Path) -> None:
@@ -157,18 +164,24 @@ class Replay:
             if clock.now is None:
                 continue
             schedule.apply(entry, clock.now)
+            self.replayed.count(entry)
             self.progress(Progress(count, clock.now))
         if clock.now is not None:
             schedule.until(clock.now + recordings.RUN_ON_SECONDS)
 
     def _decoded(self, files: Sequence[Path], decoder: Decoder) -> Iterator[Decoded]:
-        for line in recordings.lines(files, warn=self.warn):
+        for line in recordings.lines(files, warn=self.warn, cut_off=self._cut_off):
             try:
                 yield decoder.decode(Payload(line.kind, line.body))
             except UndecodableError as error:
                 if not line.last:
-                    raise RecordingError(f"{line.place}: {error}") from error
+                    why = recordings.not_json(line.body) or error
+                    raise RecordingError(f"{line.place}: {why}") from error
                 self.warn(f"{line.place}: the last line is cut off and left out")
+
+    def _cut_off(self, text: str) -> None:
+        self.replayed.cut_off.append(text)
+        self.warn(text)
 
 
 def _skips(folder: Path) -> Iterator[Entry]:

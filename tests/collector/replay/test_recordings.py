@@ -77,9 +77,27 @@ def test_a_record_without_its_own_time_has_that_of_its_observation():
     assert recordings.event_time(text.encode()) == 7.0
 
 
-def test_a_line_that_is_no_request_names_file_and_line(tmp_path, read):
-    (tmp_path / "a.jsonl").write_text(line(1) + "garbage\n" + line(2))
-    with pytest.raises(RecordingError, match=r"a\.jsonl:2: "):
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"plain text", "not JSON: Expecting value at column 1"),
+        (b'{"resourceMet', "not JSON: Unterminated string starting at column 2"),
+        (b"\xff\xfe\x00", "not JSON: not UTF-8 at byte 1"),
+        (b"[" * 100_000, "not JSON: nested too deeply"),
+        (b'{"spans": []}', "neither resourceMetrics nor resourceLogs: no OTLP request"),
+        (b"[1]", "neither resourceMetrics nor resourceLogs: no OTLP request"),
+    ],
+)
+def test_a_line_that_is_no_request_is_named_with_what_it_is(tmp_path, read, text, words):
+    (tmp_path / "a.jsonl").write_bytes(line(1).encode() + text + b"\n" + line(2).encode())
+    with pytest.raises(RecordingError) as caught:
+        read(tmp_path / "a.jsonl")
+    assert f"{tmp_path / 'a.jsonl'}:2: {words}" == str(caught.value)
+
+
+def test_a_last_line_that_is_whole_without_its_end_is_not_called_cut_off(tmp_path, read):
+    (tmp_path / "a.jsonl").write_text(line(1) + '{"spans": []}')
+    with pytest.raises(RecordingError, match=r"a\.jsonl:2: neither"):
         read(tmp_path / "a.jsonl")
 
 
