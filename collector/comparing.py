@@ -5,12 +5,20 @@ moved, those of one job and symptom that overlap in time are taken for one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-Document = Mapping[str, Any]
+from . import compared
+from .compared import Document
+from .replayed import Notice
 
-_COMPARED = ("severity", "status", "fault", "entity", "opened_at", "detected_at", "resolved_at")
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one replay gave: the incidents, and by their ids the notices of each."""
+
+    incidents: Sequence[dict[str, Any]]
+    notices: Mapping[str, Sequence[Notice]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +45,45 @@ class Difference:
         }
 
 
-def differences(old: Sequence[Document], new: Sequence[Document]) -> list[Difference]:
-    """Return what differs between the incidents of two replays, in order of time."""
-    found = [
-        Difference(one, other, changed)
-        for one, other in _pairs(old, new)
-        if (changed := _changed(one, other)) or one is None or other is None
-    ]
-    return sorted(found, key=lambda row: str((row.old or row.new or {})["opened_at"]))
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What differs between two replays, in order of time.
+
+    alike: incidents that only differ in what does not count (see compared.py).
+    """
+
+    before: int
+    after: int
+    differences: tuple[Difference, ...]
+    alike: int
+
+    def document(self) -> dict[str, Any]:
+        """Return how much it is, as JSON has it: the last line, also where nothing differs."""
+        return {
+            "kind": "summary",
+            "before": self.before,
+            "after": self.after,
+            "differ": len(self.differences),
+            "alike": self.alike,
+            "compared": list(compared.FIELDS),
+        }
+
+
+def compare(old: Outcome, new: Outcome) -> Comparison:
+    """Return what differs between two replays of one recording."""
+    found: list[Difference] = []
+    alike = 0
+    for one, other in _pairs(old.incidents, new.incidents):
+        if one is None or other is None:
+            found.append(Difference(one, other, {}))
+            continue
+        notices = old.notices.get(one["id"], ()), new.notices.get(other["id"], ())
+        if changed := compared.changed(one, other, notices=notices):
+            found.append(Difference(one, other, changed))
+        elif one != other:
+            alike += 1
+    found.sort(key=lambda row: str((row.old or row.new or {})["opened_at"]))
+    return Comparison(len(old.incidents), len(new.incidents), tuple(found), alike)
 
 
 def _pairs(
@@ -72,20 +111,3 @@ def _overlap(one: Document, other: Document) -> bool:
         return False
     first_ends, second_ends = (row["resolved_at"] or "9999" for row in (one, other))
     return bool(one["opened_at"] <= second_ends and other["opened_at"] <= first_ends)
-
-
-def _changed(old: Document | None, new: Document | None) -> dict[str, tuple[Any, Any]]:
-    if old is None or new is None:
-        return {}
-    before, after = _compared(old), _compared(new)
-    return {name: (before[name], after[name]) for name in _COMPARED if before[name] != after[name]}
-
-
-def _compared(document: Document) -> dict[str, Any]:
-    first = document["root_cause"]["hypotheses"][0]
-    entity = first["entity"]
-    return {
-        **{name: document.get(name) for name in _COMPARED},
-        "fault": first["fault"],
-        "entity": f"{entity['type']} {entity['id']}",
-    }

@@ -13,6 +13,7 @@ from ...vocabulary import times
 from .. import terminal
 
 if TYPE_CHECKING:
+    from ...collector.comparing import Comparison, Outcome
     from ...collector.frames import Frames
     from ...collector.replay import Progress, Replay
     from ...collector.settings import CollectorSettings
@@ -49,13 +50,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the shared log of `log.url` in the place of PATH, all of it or from --from to --to",
     )
     parser.add_argument("--to", dest="end", metavar="TIME", help="the same; left out: now")
-    parser.add_argument("--json", action="store_true", help="one incident document a line")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="one incident document a line; with --against one difference a line, a summary last",
+    )
     parser.add_argument("--config", type=Path, help="the collector's settings file")
     parser.add_argument(
         "--against",
         type=Path,
         metavar="FILE",
-        help="run a second settings file too, and list only what differs from it",
+        help="run a second settings file too, and list only what differs from it in what "
+        "people see or are sent",
     )
     parser.add_argument(
         "--frame",
@@ -89,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     messages = _Messages()
     try:
         found = [
-            _documents(arguments, chosen, messages, last=number == len(settings))
+            _outcome(arguments, chosen, messages, last=number == len(settings))
             for number, chosen in enumerate(settings, start=1)
         ]
     except RecordingError as error:
@@ -98,22 +104,29 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     messages.clear()
     if arguments.against is None:
-        _print_incidents(found[0], as_json=arguments.json)
+        _print_incidents(found[0].incidents, as_json=arguments.json)
     else:
-        _print_differences(*found, as_json=arguments.json)
-    return 1 if messages.defects else 0
+        from ...collector.comparing import compare  # noqa: PLC0415
+
+        _print_comparison(compare(*found), as_json=arguments.json)
+    return 1 if messages.defects or messages.cut_off else 0
 
 
-def _documents(
+def _outcome(
     arguments: argparse.Namespace,
     settings: "CollectorSettings",
     messages: "_Messages",
     *,
     last: bool,
-) -> list[dict[str, Any]]:
-    """Return the incidents of one replay, and write its table where that is asked for."""
+) -> "Outcome":
+    """Return what one replay gives, and write its table where that is asked for.
+
+    Raises RecordingError where nothing was read: no incident would say that all was well.
+    """
+    from ...collector.comparing import Outcome  # noqa: PLC0415
     from ...collector.frames import Frames  # noqa: PLC0415
     from ...collector.pipeline import Pipeline  # noqa: PLC0415
+    from ...collector.recordings import RecordingError  # noqa: PLC0415
     from ...collector.replay import Replay  # noqa: PLC0415
 
     pipeline = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
@@ -133,10 +146,14 @@ def _documents(
         documents = replay.run(arguments.path)
     else:
         documents = _scraped(replay, arguments, settings, messages)
+    if not replay.replayed.accepted:
+        source = "the log" if arguments.log else arguments.path or arguments.prometheus
+        raise RecordingError(f"{source}: holds no telemetry: no sample and no event was read")
+    messages.cut_off += len(replay.replayed.cut_off)
     if frames is not None:
         messages.clear()
         terminal.complain(f"{arguments.frame}: {frames.write(Path(str(arguments.frame)))} rows")
-    return documents
+    return Outcome(documents, replay.replayed.notices)
 
 
 def _scraped(
@@ -241,25 +258,17 @@ def _print_incidents(documents: Sequence[dict[str, Any]], *, as_json: bool) -> N
         print("no incident")
 
 
-def _print_differences(
-    old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]], *, as_json: bool
-) -> None:
+def _print_comparison(found: "Comparison", *, as_json: bool) -> None:
     """Print what the settings change from those that they are held against."""
-    from ...collector.comparing import differences  # noqa: PLC0415
     from ...collector.replay import as_line  # noqa: PLC0415
+    from .. import comparison  # noqa: PLC0415
 
-    found = differences(old, new)
-    for difference in found:
-        row = difference.document()
-        if as_json:
-            print(as_line(row))
-            continue
-        sign = {"new": "+", "gone": "-", "changed": "~"}[row["kind"]]
-        print(f"{sign} {row['new'] or row['old']}  job {row['job']}: {row['summary']}")
-        for name, (before, after) in row["changed"].items():
-            print(f"    {name}: {before} -> {after}")
-    if not as_json:
-        print(f"{len(old)} incidents before, {len(new)} after, {len(found)} differ")
+    if as_json:
+        for difference in found.differences:
+            print(as_line(difference.document()))
+        print(as_line(found.document()))
+    else:
+        print(*comparison.lines(found), sep="\n")
 
 
 def _report(document: dict[str, Any]) -> str:
@@ -273,6 +282,7 @@ class _Messages:
 
     def __init__(self) -> None:
         self.defects = 0
+        self.cut_off = 0
         self._watched = sys.stderr.isatty()
         self._shown_at = 0.0
 
