@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import sys
 import time
 from collections.abc import Generator
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from ..vocabulary.times import rfc3339
+from . import phases
 from .simulator import recording, scenarios
 from .simulator.shape import ScenarioError
 
@@ -39,15 +41,18 @@ def record(name: str, *, out: Path, seed: int, as_json: bool) -> int:
     """Simulate a scenario into a file and print the truth about it; return the exit code."""
     begun = time.monotonic()
     try:
-        made = recording.simulate(scenarios.named(name), seed)
+        scenario = scenarios.named(name)
+        with phases.phase(f"simulating {name}", sys.stderr):
+            made = recording.simulate(scenario, seed)
+        lines, size = write(made, out, progress=sys.stderr)
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 2
-    try:
-        lines, size = write(made, out, progress=sys.stderr)
     except OSError as error:
         print(f"{out}: {error.strerror}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return stopped(out)
     truth = made.truth and {
         "fault": made.truth.fault,
         "entity": made.truth.entity.document(),
@@ -71,31 +76,62 @@ def write(made: recording.Recording, out: Path, *, progress: TextIO | None) -> t
 
     The same recording gives the same bytes, compressed or not. Raises OSError as files do.
     """
-    count, valid = 0, time.monotonic()
-    with opened(out) as file:
-        for line in made.lines():
-            file.write(line)
-            file.write("\n")
-            count += 1
-            if progress is not None and progress.isatty() and time.monotonic() - valid > 0.5:
-                valid = time.monotonic()
-                print(f"\r{out.name}: {count:,} lines", end="", file=progress, flush=True)
-    if progress is not None and progress.isatty():
-        print("\r\033[K", end="", file=progress, flush=True)
+    shows = progress is not None and progress.isatty()
+    count, shown = 0, time.monotonic()
+    try:
+        with opened(out) as file:
+            for line in made.lines():
+                file.write(line)
+                file.write("\n")
+                count += 1
+                if shows and time.monotonic() - shown > 0.5:
+                    shown = time.monotonic()
+                    print(f"\r{out.name}: {count:,} lines", end="", file=progress, flush=True)
+    finally:
+        if shows:
+            print("\r\033[K", end="", file=progress, flush=True)
     return count, out.stat().st_size
+
+
+def stopped(unwritten: Path | None) -> int:
+    """Say that Ctrl-C ended the work, and which file is not there; return the exit code."""
+    print("stopped" + (f"; {unwritten} was not written" if unwritten else ""), file=sys.stderr)
+    return 130
 
 
 @contextmanager
 def opened(out: Path) -> Generator[TextIO, None, None]:
-    """Open a recording for writing; compressed when its name ends in .gz."""
-    if out.suffix != ".gz":
-        with out.open("w", encoding="utf-8", newline="\n") as file:
+    """Open a recording for writing; compressed when its name ends in .gz.
+
+    It gets its name once it is complete: a block that is left by an exception leaves no file, and
+    one that was there before as it was.
+    """
+    target = out.resolve()
+    if target.exists() and not target.is_file():
+        # A pipe is written as it is; and what cannot be written says so when it is opened.
+        with _opened(target, packed=out.suffix == ".gz") as file:
+            yield file
+        return
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with _opened(partial, packed=out.suffix == ".gz") as file:
+            yield file
+        partial.replace(target)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _opened(path: Path, *, packed: bool) -> Generator[TextIO, None, None]:
+    if not packed:
+        with path.open("w", encoding="utf-8", newline="\n") as file:
             yield file
         return
     # No name and no time in the header: the same recording, the same bytes.
     with (
-        out.open("wb") as raw,
-        gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as packed,
-        io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file,
+        path.open("wb") as raw,
+        gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as zipped,
+        io.TextIOWrapper(zipped, encoding="utf-8", newline="\n") as file,
     ):
         yield file

@@ -127,6 +127,34 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
     assert all(json.loads(line) for line in lines)
 
 
+@pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.gz"])
+def test_a_recording_has_its_name_only_once_it_is_complete(name, tmp_path):
+    out = tmp_path / name
+
+    def interrupted():
+        with recordings.opened(out) as file:
+            file.write("{}\n")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert [] == list(tmp_path.iterdir())
+    out.write_text("of before")
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert "of before" == out.read_text()
+    assert [out] == list(tmp_path.iterdir())
+
+
+def test_a_link_stays_one_when_a_recording_is_written_through_it(tmp_path):
+    kept, link = tmp_path / "kept.jsonl", tmp_path / "link.jsonl"
+    link.symlink_to(kept)
+    with recordings.opened(link) as file:
+        file.write("{}\n")
+    assert link.is_symlink()
+    assert "{}\n" == kept.read_text()
+
+
 def test_lines_come_in_order_of_arrival_not_of_host():
     found = recording.simulate(scenarios.named("quiet"), 2)
     hosts = [
