@@ -113,3 +113,31 @@ def test_a_file_that_is_no_result_is_named(tmp_path):
             comparing.load(other)
     with pytest.raises(comparing.CompareError, match="No such file"):
         comparing.load(tmp_path / "none.json")
+
+
+def test_the_title_of_a_comparison_says_in_what_the_cases_differ(made):
+    fewer = {**made, "command": f"{made['command']} --only gpu.slow", "cases": 1}
+    title, head, _ = comparing.table(made, made, comparing.differences(made, made), 3)
+    assert "Comparison" == title
+    assert "tuning (seed 7001), 5 cases" == head[1] == head[2]
+    title, head, _ = comparing.table(made, fewer, comparing.differences(made, fewer), 3)
+    assert "Comparison of different cases: other --only, number of cases" == title
+    assert "tuning (seed 7001) --only gpu.slow, 1 case" == head[2]
+
+
+def test_a_share_that_a_result_does_not_have_is_a_dash(made):
+    healthy = json.loads(json.dumps(made))
+    for name in comparing.SHARES:
+        healthy["methods"]["rankscope"][name] = None
+    *_, lines = comparing.table(made, healthy, comparing.differences(made, healthy), 3)
+    assert {"-"} == {line[2] for line in lines} | {line[3] for line in lines}
+    assert {"in one of them only"} == {line[4] for line in lines}
+    *_, lines = comparing.table(healthy, healthy, comparing.differences(healthy, healthy), 3)
+    assert {("-", "-", "-", "")} == {line[1:] for line in lines}
+
+
+def test_a_result_of_no_cases_is_compared_with_nothing(made, tmp_path):
+    path = tmp_path / "none.json"
+    path.write_text(json.dumps({**made, "cases": 0}))
+    with pytest.raises(comparing.CompareError, match=r"none\.json: a result of no cases"):
+        comparing.load(path)
