@@ -56,6 +56,10 @@ def missing(name: str, what: str, known: Sequence[str]) -> str:
     """Return what to say where a fault cannot be injected so: `what` is "simulate" or "inject"."""
     if Fault(name) in faults.catalogue():
         return f"this version cannot {what} {name}; `rankscope lab list` shows what it can"
+    for one in mechanisms.MECHANISMS:
+        if one.name == name:
+            of = f"a mechanism of {one.fault}" if one.fault else "a mechanism that is no fault"
+            return f"{name} is {of}: --real --mechanism {name}"
     near = difflib.get_close_matches(name, [*known, *faults.catalogue()], n=1)
     hint = f"did you mean {near[0]}?" if near else "`rankscope lab list` shows them"
     return f"there is no fault {name!r}; {hint}"
@@ -77,8 +81,8 @@ def show(*, as_json: bool) -> None:
             print(json.dumps(line))
         else:
             ways = [*(["simulated"] if row.kinds else []), *(["real"] if row.mechanisms else [])]
-            several = f" (real: {', '.join(row.mechanisms)})" if len(row.mechanisms) > 1 else ""
-            print(f"{row.id:<28} {', '.join(ways) or '-':<16} {row.title}{several}")
+            named = f" (real: {', '.join(row.mechanisms)})" if row.mechanisms else ""
+            print(f"{row.id:<28} {', '.join(ways) or '-':<16} {row.title}{named}")
     for name in mechanisms.healthy():
         text = mechanisms.named(name).text
         if as_json:

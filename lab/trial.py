@@ -7,30 +7,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..vocabulary.times import rfc3339
-from . import catalogue, recordings
+from . import catalogue, layouts, phases, recordings
 from .catalogue import FaultError
 from .scoring import matching, running
 from .scoring.matching import Outcome
 from .scoring.seen import Truth
 from .simulator import recording
+from .simulator.recording import Recording
 from .simulator.shape import Scenario, ScenarioError, Strength
-from .suites.drawing import Chosen, with_fault
-from .suites.tables import Habit, Shape
 
 Report = Callable[[Mapping[str, Any]], str]
-RANKS = 16
-SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What to try; `fault` is a contract id or a kind of the simulator."""
+    """What to try; `fault` is a contract id or a kind of the simulator.
+
+    ranks: of the job; None: 16, or as many as the fault needs.
+    """
 
     fault: str
-    ranks: int = RANKS
+    ranks: int | None = None
     seed: int = 0
     strength: Strength = "plain"
     out: Path | None = None
@@ -40,21 +38,50 @@ def run(trial: Trial, report: Report, *, as_json: bool) -> int:
     """Simulate the fault, print the truth and the incidents; return the exit code.
 
     0: it ran, found or not. 1: the recording could not be written. 2: there is no such fault, or no
-    job of so many ranks can have it.
+    job of so many ranks can have it. 130: Ctrl-C.
     """
+    unwritten = trial.out
     try:
-        made = recording.simulate(scenario(trial), trial.seed)
+        chosen = scenario(trial)
+        with phases.phase(f"simulating {chosen.text}", sys.stderr):
+            made = recording.simulate(chosen, trial.seed)
+        if trial.out is not None:
+            recordings.write(made, trial.out, progress=sys.stderr)
+            unwritten = None
+        played = running.Run()
+        with phases.phase("evaluating the telemetry", sys.stderr) as done:
+            played.play(phases.watched(made, done))
     except (FaultError, ScenarioError) as error:
         print(error, file=sys.stderr)
         return 2
-    if trial.out is not None:
-        try:
-            recordings.write(made, trial.out, progress=sys.stderr)
-        except OSError as error:
-            print(f"{trial.out}: {error.strerror}", file=sys.stderr)
-            return 1
-    played = running.Run()
-    played.play(made)
+    except OSError as error:
+        print(f"{trial.out}: {error.strerror}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return recordings.stopped(unwritten)
+    _show(made, played, report, as_json=as_json)
+    return 0
+
+
+def scenario(trial: Trial) -> Scenario:
+    """Return the scenario of a trial. Raises FaultError."""
+    kind = catalogue.simulated(trial.fault)
+    return layouts.scenario(
+        trial.fault, kind, trial.ranks, seed=trial.seed, strength=trial.strength
+    )
+
+
+def verdict(truth: Truth, result: Outcome) -> str:
+    """Return in one line whether it was found, when, and whether entity and cause are right."""
+    extra = f"; false incidents above info: {len(result.false)}" if result.false else ""
+    if result.found is None or result.delay is None:
+        return f"NOT FOUND: {truth.fault} at {truth.entity}{extra}"
+    entity = "right entity" if result.right_entity else "WRONG ENTITY"
+    cause = "right first cause" if result.right_cause else f"first cause {result.found.fault}"
+    return f"FOUND after {result.delay:.1f} s: {entity}, {cause}{extra}"
+
+
+def _show(made: Recording, played: running.Run, report: Report, *, as_json: bool) -> None:
     truth = running.truth_of(made)
     assert truth is not None  # noqa: S101  the scenario has a fault
     step = made.scenario.jobs[0].step_seconds
@@ -68,46 +95,12 @@ def run(trial: Trial, report: Report, *, as_json: bool) -> int:
     ]
     if as_json:
         print(json.dumps({**_document(truth, result), "incidents": documents}))
-        return 0
+        return
     print(f"simulated: {made.scenario.text}, {made.samples:,} samples")
     print(f"truth: {truth.fault} at {truth.entity} since {rfc3339(truth.onset)}")
     for document in documents:
         print(f"\n{report(document)}")
     print(f"\n{verdict(truth, result)}")
-    return 0
-
-
-def scenario(trial: Trial) -> Scenario:
-    """Return the scenario of a trial. Raises FaultError, ScenarioError."""
-    kind = catalogue.simulated(trial.fault)
-    if trial.ranks < 1:
-        raise FaultError("--ranks: at least 1")
-    hosts, slots = layout(trial.ranks)
-    shape = Shape(
-        name=f"{kind}-{trial.ranks}",
-        seconds=SECONDS,
-        cluster={"hosts": hosts, "slots": slots, "cores": 16 * slots},
-        job={"step_seconds": 1.0},
-    )
-    random = np.random.default_rng([trial.seed, 83])
-    chosen = Chosen(Habit(f"{trial.ranks} ranks on {hosts} hosts", {}))
-    return with_fault(kind, shape, chosen, random, strength=trial.strength)
-
-
-def layout(ranks: int) -> tuple[int, int]:
-    """Return how many hosts with how many ranks each: at most 8 on one, two hosts where it can."""
-    slots = max(n for n in (1, 2, 4, 8) if ranks % n == 0 and (ranks // n > 1 or ranks == 1))
-    return ranks // slots, slots
-
-
-def verdict(truth: Truth, result: Outcome) -> str:
-    """Return in one line whether it was found, when, and whether entity and cause are right."""
-    extra = f"; false incidents above info: {len(result.false)}" if result.false else ""
-    if result.found is None or result.delay is None:
-        return f"NOT FOUND: {truth.fault} at {truth.entity}{extra}"
-    entity = "right entity" if result.right_entity else "WRONG ENTITY"
-    cause = "right first cause" if result.right_cause else f"first cause {result.found.fault}"
-    return f"FOUND after {result.delay:.1f} s: {entity}, {cause}{extra}"
 
 
 def _document(truth: Truth, result: Outcome) -> dict[str, Any]:

@@ -74,9 +74,16 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="how to make it happen in the real job, where `rankscope lab list` shows several ways",
     )
-    parser.add_argument("--ranks", type=int, metavar="N", help="ranks of the job (default: 16)")
+    parser.add_argument(
+        "--ranks",
+        type=int,
+        metavar="N",
+        help="ranks of the simulated job, 8, 4, 2 or 1 on each host: as many as leave two hosts "
+        "or more, so that 16 are 2 hosts of 8, 32 are 4 of 8 and 7 are 7 of 1 (default: 16, or 32 "
+        "where the fault needs 4 hosts)",
+    )
     parser.add_argument("--weak", action="store_true", help="an effect of 5-10 %%, or a faint sign")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="0 or more (default: 0)")
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="recording to write, *.jsonl or *.jsonl.gz"
     )
@@ -102,13 +109,12 @@ def _add_score(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--within",
         type=float,
-        default=3.0,
         metavar="POINTS",
-        help="how many points two results may differ (default: 3)",
+        help="with --compare: how many points two results may differ (default: 3)",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="what fresh (or quiet) is drawn from")
     parser.add_argument(
-        "--hours", type=float, default=24.0, help="simulated hours of quiet (default: 24)"
+        "--hours", type=float, metavar="N", help="simulated hours of quiet (default: 24)"
     )
     parser.add_argument(
         "--only",
@@ -117,7 +123,7 @@ def _add_score(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="only the cases of this fault; may be repeated",
     )
-    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="default: every core")
+    parser.add_argument("--jobs", type=int, metavar="N", help="processes (default: one a core)")
     parser.add_argument(
         "--results",
         type=Path,

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from .. import asking
-from .complaints import wrong
+from .complaints import wrong, wrong_name
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -14,8 +14,8 @@ def run(arguments: argparse.Namespace) -> int:
     from ...lab import from_incident  # noqa: PLC0415  only this action needs numpy
 
     out: Path = arguments.out or Path(f"incident-{arguments.id}.jsonl.gz")
-    if not out.name.endswith((".jsonl", ".jsonl.gz")):
-        return wrong("--out: the name of a recording ends in .jsonl or .jsonl.gz")
+    if text := wrong_name(out):
+        return wrong(text)
     if arguments.data is not None and arguments.url is not None:
         return wrong("give either --data or --url")
     before_seconds = arguments.before * 60

@@ -17,6 +17,7 @@ from .work import Work
 
 DEFAULT_RESULTS = Path("lab-results")
 EVERY_SOURCE = "all"
+HOURS = 24.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class Options:
 
     suite: str
     seed: int | None = None
-    hours: float = 24.0
+    hours: float | None = None
+    """Of quiet, None for a day; the other suites have a size of their own."""
     only: tuple[str, ...] = ()
     jobs: int = 0
     results: Path = DEFAULT_RESULTS
@@ -46,6 +48,8 @@ def score(options: Options) -> int:
         cases = _chosen(options, suite)
         if options.without:
             cases = withheld.cases_of(cases, _sources(options), options.at_most)
+        if not cases:
+            raise SuiteError(f"suite {suite.name} has no case that these options leave")
     except SuiteError as error:
         print(error, file=sys.stderr)
         return 2
@@ -57,7 +61,7 @@ def score(options: Options) -> int:
         jobs=options.jobs or len(os.sched_getaffinity(0)),
         file=options.results / f"{named}.jsonl",
         restart=options.restart,
-        with_baselines=options.with_baselines and options.suite != "quiet" and not options.without,
+        with_baselines=options.with_baselines and _compares(options),
     )
     try:
         with report.progress(len(cases), sys.stderr) as progress:
@@ -97,6 +101,8 @@ def compare(files: Sequence[Path], points: float, *, as_json: bool) -> int:
     if as_json:
         document = {
             "within_points": points,
+            "first": comparing.made_of(first),
+            "second": comparing.made_of(second),
             "beyond": [row.name for row in beyond],
             "points": {
                 row.name: None if math.isnan(row.points) else round(row.points, 2) for row in rows
@@ -104,18 +110,7 @@ def compare(files: Sequence[Path], points: float, *, as_json: bool) -> int:
         }
         print(json.dumps(document))
     else:
-        names = tuple(f"{one['suite']} (seed {one['seed']})" for one in (first, second))
-        lines = [
-            (
-                row.name.replace("_", " "),
-                f"{row.first:.3f}",
-                f"{row.second:.3f}",
-                f"{row.points:+.1f}",
-                "" if row.within(points) else f"more than {points:g}",
-            )
-            for row in rows
-        ]
-        report.print_table(("Comparison", ("share", *names, "points", ""), lines), sys.stdout)
+        report.print_table(comparing.table(first, second, rows, points), sys.stdout)
     return 1 if beyond else 0
 
 
@@ -146,7 +141,9 @@ def _chosen(options: Options, suite: suites.Suite) -> list[Case]:
         raise SuiteError(
             f"suite {options.suite} has a seed of its own; --seed is for fresh, pairs, quiet"
         )
-    cases = suites.draw(suite, seed=options.seed, hours=options.hours)
+    if options.hours is not None and options.suite != "quiet":
+        raise SuiteError(f"suite {options.suite} has a size of its own; --hours is for quiet")
+    cases = suites.draw(suite, seed=options.seed, hours=_hours(options))
     if options.only:
         known = {str(case.fault) for case in cases} | {str(case.kind) for case in cases}
         if unknown := [name for name in options.only if name not in known]:
@@ -161,9 +158,20 @@ def _command(options: Options) -> str:
     if options.seed is not None:
         words.append(f"--seed {options.seed}")
     if options.suite == "quiet":
-        words.append(f"--hours {options.hours:g}")
+        words.append(f"--hours {_hours(options):g}")
     words += [f"--only {name}" for name in options.only]
     words += [f"--without {name}" for name in options.without]
     if options.without and options.at_most is not None:
         words.append(f"--at-most {options.at_most}")
+    if not options.with_baselines and _compares(options):
+        words.append("--no-baselines")
     return " ".join(words)
+
+
+def _compares(options: Options) -> bool:
+    """Return whether the simple methods get these cases too unless they are left out."""
+    return options.suite != "quiet" and not options.without
+
+
+def _hours(options: Options) -> float:
+    return HOURS if options.hours is None else options.hours

@@ -37,6 +37,7 @@ def test_list_for_people_says_how_a_fault_can_be_injected(capsys):
     out = capsys.readouterr().out
     assert "software.crash               simulated, real" in out
     assert "(real: exception, early-exit, segfault, kill-signal)" in out
+    assert "NaN from data (real: nan-samples)" in out  # the only one it has
     assert "--mechanism evaluation, no fault" in out
     assert "Scenarios" in out
 
@@ -48,14 +49,28 @@ def test_list_for_people_says_how_a_fault_can_be_injected(capsys):
         (["--mechanism", "segfault"], "--mechanism is for --real"),
         (
             ["--real", "--fault", "software.crash", "--mechanism", "worker-leak"],
-            "software.crash is injected by exception, early-exit",
+            "software.crash is injected by exception, early-exit, segfault, kill-signal, not by",
+        ),
+        (
+            ["--real", "--fault", "software.crash", "--mechanism", "no-such"],
+            "software.crash is injected by exception, early-exit, segfault, kill-signal, not by",
+        ),
+        (
+            ["--real", "--fault", "segfault"],
+            "segfault is a mechanism of software.crash: --real --mechanism segfault\n",
+        ),
+        (
+            ["--fault", "evaluation"],
+            "evaluation is a mechanism that is no fault: --real --mechanism evaluation\n",
         ),
         (["--real", "--fault", "gpu.lost"], "this version cannot inject into a real job gpu.lost"),
     ],
 )
 def test_a_mechanism_that_does_not_fit_is_wrong_use(words, said, capsys):
     assert main(["lab", "run", *words]) == 2
-    assert said in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert said in told
+    assert "rankscope demo" not in told
 
 
 def test_run_records_and_prints_the_truth(tmp_path, capsys):
@@ -75,6 +90,27 @@ def test_run_says_that_nothing_is_wrong_where_nothing_is(tmp_path, capsys):
 def test_an_unknown_scenario_is_wrong_use_and_gets_the_nearest(tmp_path, capsys):
     assert main(["lab", "run", "crsh", "--out", str(tmp_path / "x.jsonl")]) == 2
     assert "did you mean crash?" in capsys.readouterr().err
+
+
+def test_a_scenario_that_there_is_not_is_named_before_its_file_is_asked_for(capsys):
+    assert main(["lab", "run", "crsh"]) == 2
+    assert "did you mean crash?" in capsys.readouterr().err
+
+
+def test_ctrl_c_while_a_recording_is_written_leaves_no_file_and_says_so(
+    tmp_path, monkeypatch, capsys
+):
+    def interrupted(_):
+        yield "{}"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(recording.Recording, "lines", interrupted)
+    out = tmp_path / "crash.jsonl.gz"
+    assert main(["lab", "run", "crash", "--out", str(out)]) == 130
+    assert f"stopped; {out} was not written\n" == capsys.readouterr().err
+    assert main(["lab", "run", "--fault", "crash", "--ranks", "2", "--out", str(out)]) == 130
+    assert f"stopped; {out} was not written\n" == capsys.readouterr().err
+    assert [] == list(tmp_path.iterdir())
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
@@ -121,6 +157,10 @@ def test_a_simulated_fault_for_people(short, capsys):
     [
         (["--fault", "software.crsh"], "did you mean software.crash?"),
         (["--fault", "crash", "--ranks", "0"], "--ranks: at least 1"),
+        (["--fault", "crash", "--seed", "-1"], "--seed: at least 0"),
+        (["crash", "--seed", "-1"], "--seed: at least 0"),
+        (["crash", "--out", "x.txt"], "--out: the name of a recording ends in .jsonl or"),
+        (["--fault", "crash", "--out", "x"], "--out: the name of a recording ends in .jsonl or"),
         ([], "give either a scenario or --fault ID"),
         (["crash", "--fault", "software.crash"], "give either a scenario or --fault ID"),
         (["crash"], "--out FILE is needed"),
@@ -146,14 +186,6 @@ def test_a_real_fault_runs_as_the_demo_does(monkeypatch):
     words = ["lab", "run", "--fault", "software.crash", "--real", "--ranks", "4", "--json"]
     assert main(words) == 0
     assert [("software.crash", True, True)] == [(a.fault, a.once, a.json) for a in asked]
-
-
-@pytest.mark.parametrize("ranks", [1, 2, 3, 7, 8, 12, 16, 64, 128, 1024])
-def test_any_number_of_ranks_has_a_layout_of_two_hosts_or_more(ranks):
-    hosts, slots = trial.layout(ranks)
-    assert hosts * slots == ranks
-    assert hosts > 1 or ranks == 1
-    assert slots <= 8
 
 
 def test_the_suites_of_the_help_are_those_that_there_are():
@@ -222,11 +254,36 @@ def test_ctrl_c_says_how_to_go_on(two_cases, tmp_path, monkeypatch, capsys):
         (["--suite", "fresh"], "needs --seed N"),
         (["--suite", "tuning", "--seed", "4"], "has a seed of its own"),
         (["--suite", "tuning", "--only", "gpu.slwo"], "has no fault gpu.slwo"),
+        (["--suite", "tuning", "--hours", "5"], "has a size of its own; --hours is for quiet"),
+        (["--suite", "fresh", "--seed", "-5"], "--seed: at least 0"),
+        (["--suite", "quiet", "--hours", "-2"], "--hours: a number of hours, more than 0"),
+        (["--suite", "quiet", "--hours", "0"], "--hours: a number of hours, more than 0"),
+        (["--suite", "quiet", "--hours", "inf"], "--hours: a number of hours, more than 0"),
+        (["--suite", "quiet", "--hours", "1e-9"], "suite quiet has no case that these options"),
+        (["--suite", "tuning", "--jobs", "-1"], "--jobs: at least 1"),
+        (["--suite", "tuning", "--at-most", "5"], "--at-most is for --without"),
+        (["--suite", "tuning", "--without", "all", "--at-most", "-5"], "--at-most: at least 1"),
+        (["--suite", "tuning", "--within", "3"], "--within is for --compare"),
+        (["--compare", "a.json", "b.json", "--within", "-1"], "--within: a number of points"),
+        (["--compare", "a.json", "b.json", "--within", "nan"], "--within: a number of points"),
+        (["--compare", "a.json", "b.json", "--only", "gpu.slow"], "--only is for --suite"),
+        (["--recordings", "cases", "--no-baselines"], "--no-baselines is for --suite"),
     ],
 )
-def test_wrong_use_of_score_is_named(words, message, tmp_path, capsys):
-    assert score(tmp_path, *words) == 2
-    assert message in capsys.readouterr().err
+def test_wrong_use_of_score_is_named_in_one_line(words, message, tmp_path, capsys):
+    assert main(["lab", "score", "--results", str(tmp_path), *words]) == 2
+    told = capsys.readouterr()
+    assert message in told.err
+    assert ("", 1) == (told.out, told.err.count("\n"))
+
+
+def test_the_command_of_a_result_says_that_the_simple_methods_are_left_out(
+    two_cases, tmp_path, capsys
+):
+    assert score(tmp_path, "--suite", "tuning", "--no-baselines", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert "rankscope lab score --suite tuning --no-baselines" == result["command"]
+    assert ["rankscope"] == list(result["methods"])
 
 
 def test_compare_says_what_differs_by_more_than_so_many_points(two_cases, tmp_path, capsys):
@@ -242,6 +299,7 @@ def test_compare_says_what_differs_by_more_than_so_many_points(two_cases, tmp_pa
     told = json.loads(capsys.readouterr().out)
     assert ["precision"] == told["beyond"]
     assert -10.0 == told["points"]["precision"]
+    assert {"suite": "tuning", "seed": 7001, "only": [], "cases": 2} == told["first"]
 
 
 def test_compare_names_a_file_that_is_no_result(tmp_path, capsys):
