@@ -35,14 +35,25 @@ def _arguments(parser: argparse.ArgumentParser) -> str:
                 inner += f"{_sentence(helps.get(name, ''))}\n"
                 inner += _arguments(child)
         elif not isinstance(action, argparse._HelpAction):  # noqa: SLF001
-            meaning = (action.help or "").replace(" (default: %(default)s)", "")
-            rows.append((code(_spelling(action)), _default(action), meaning))
+            rows.append((code(_spelling(action)), _default(action), _meaning(parser, action)))
     head = "\n" + table(("argument", "default", "meaning"), rows) if rows else ""
     return head + inner
 
 
+def _meaning(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    """Return the help as `--help` prints it, less a default that stands in its own column."""
+    if not action.help:
+        return ""
+    shown = action.help
+    action.help = shown.replace(" (default: %(default)s)", "")
+    try:
+        return parser._get_formatter()._expand_help(action)  # noqa: SLF001  no public way either
+    finally:
+        action.help = shown
+
+
 def _spelling(action: argparse.Action) -> str:
-    metavar = action.metavar if isinstance(action.metavar, str) else None
+    metavar = " ".join(action.metavar) if isinstance(action.metavar, tuple) else action.metavar
     if action.choices and not metavar:
         metavar = "|".join(map(str, action.choices))
     if not action.option_strings:
