@@ -38,7 +38,8 @@ def test_the_settings_files_shown_in_the_pages_are_accepted(
     page: str, name: str, text: str, tmp_path: Path
 ):
     path = tmp_path / f"{name}.yaml"
-    path.write_text(text.replace("plugins: [our_detector]", "plugins: []"))
+    # A detector of the reader's own package is not installed here.
+    path.write_text(re.sub(r"plugins: \[\w+\]", "plugins: []", text))
     loaded = settings.load(MODELS[name], path=path, environ={})
     assert set(yaml.safe_load(text)) == loaded.model_fields_set, page
 
