@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_named_with_exit_1(tmp_path, capsys, name, conten
     [
         ("empty.jsonl", b""),
         ("empty.jsonl.gz", b""),
-        ("empty.jsonl.gz", gzip.compress(b"")),
+        ("empty.jsonl.gz", gzip.compress(b"", mtime=0)),
         ("blank.jsonl", b"\n\n"),
         ("traces.jsonl", b'{"resourceSpans": []}\n{}\n'),
         ("nothing.jsonl", b'{"resourceMetrics": []}\n'),
