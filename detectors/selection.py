@@ -15,17 +15,13 @@ from ..vocabulary import findings
 from . import catalogue
 from .contract import Detector
 from .members import add_kinds, missing
-from .rule_mistakes import Mistake, mistakes
+from .rule_mistakes import mistakes
 
 ENTRY_POINTS = "rankscope.detectors"
 
 
 class SelectionError(ValueError):
-    """Rules or plugins that cannot be as they are; of rules `mistakes` holds every mistake."""
-
-    def __init__(self, text: str, *, mistakes: Sequence[Mistake] = ()) -> None:
-        super().__init__(text)
-        self.mistakes = tuple(mistakes)
+    """Rules or plugins that cannot be as they are; of rules the text holds every mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,7 @@ class Selection:
             for mistake in mistakes(self.detectors, rule.disabled, rule.parameters)
         ]
         if found:
-            raise SelectionError("\n".join(map(str, found)), mistakes=found)
+            raise SelectionError("\n".join(map(str, found)))
 
     def of(self, job: str, cluster: str | None) -> tuple[Detector, ...]:
         """Return the detectors of a job."""

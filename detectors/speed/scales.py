@@ -51,19 +51,19 @@ class Scales(NamedTuple):
 
 def scales(least: float, least_small: float, fewest: int, seconds: float) -> Scales:
     """Return all of them with these limits; none of fewer steps than `fewest` is below `least`."""
-    short = replace(SHORT, least=least, fewest=fewest, seconds=seconds)
+    short = replace(_limited(SHORT, least), fewest=fewest, seconds=seconds)
     small = min(least_small, least)
     return Scales(
-        short=_least_alone(short, least),
-        long=_least_alone(replace(LONG, least=small), small),
-        few=_least_alone(replace(FEW, least=max(FEW.least, least)), least),
-        longer=_least_alone(replace(LONGER, least=small), small),
-        first=_least_alone(replace(FIRST, least=max(FIRST.least, least)), least),
+        short=short,
+        long=_limited(LONG, small),
+        few=_limited(FEW, max(FEW.least, least)),
+        longer=_limited(LONGER, small),
+        first=_limited(FIRST, max(FIRST.least, least)),
     )
 
 
-def _least_alone(scale: Scale, least: float) -> Scale:
-    return replace(scale, least_alone=max(scale.least_alone, least))
+def _limited(scale: Scale, least: float) -> Scale:
+    return replace(scale, least=least, least_alone=max(scale.least_alone, least))
 
 
 ENDED = 4
