@@ -2,7 +2,7 @@
 #
 # Variables: PYTHON (the interpreter to start from), VENV (where the environment lives), FAULT (what
 # `make demo` injects), ARGS (passed on to demo, pytest, bench, soak, cluster and steady), REPORT (where `make test`
-# leaves its two JUnit files: the beginning of their names).
+# and `make check` leave JUnit files: the beginning of their names).
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,35 +12,55 @@ REPORT ?=
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layers bench soak cluster faults hangs steady docs site clean
+.PHONY: help demo test test-long check lint types mypy pyright layers documents bench soak cluster faults hangs steady docs site clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## run a real training job, inject a fault, print the explained incident (FAULT=numerics.nan_rank ...)
 	$(BIN)/rankscope demo --once $(if $(FAULT),--fault $(FAULT)) $(ARGS)
 
-# The acceptance tests run real jobs with faults in them, one at a time: a second one beside it would
-# take CPU time from it. Both halves run, whatever the result of the first. (5: ARGS selected no test
-# of this half.)
-test: $(VENV)/.developing ## run every test
-	failed=0; \
-	$(BIN)/python -m pytest -m 'not acceptance' -n 2 $(REPORT:%=--junit-xml=%-units.xml) $(ARGS) || [ $$? = 5 ] || failed=1; \
-	$(BIN)/python -m pytest -m acceptance $(REPORT:%=--junit-xml=%-acceptance.xml) $(ARGS) || [ $$? = 5 ] || failed=1; \
-	exit $$failed
+# $(call pytest,REPORT,OPTIONS): its report, and what took longest. (5: ARGS selected no test of these.)
+pytest = $(BIN)/python -m pytest --durations=25 $(REPORT:%=--junit-xml=%-$(1).xml) $(2) $(ARGS) || [ $$? = 5 ]
 
-check: lint types layers ## everything that reads the code without running it
+# First all that can run beside others, on two cores; then real jobs under a clock, one at a time: a
+# second one beside it would take CPU time from it. Both halves run, whatever the result of the first.
+define run_tests
+	failed=0; \
+	$(call pytest,parallel,-m 'not alone and not documents $(WITHOUT)' -n 2 --dist worksteal) || failed=1; \
+	$(call pytest,alone,-m 'alone $(WITHOUT)') || failed=1; \
+	exit $$failed
+endef
+
+test: WITHOUT := and not long
+test: $(VENV)/.developing ## run the tests: about ten minutes on two cores
+	$(run_tests)
+
+test-long: WITHOUT :=
+test-long: export RANKSCOPE_TESTS := long
+test-long: $(VENV)/.developing ## run them all, at all sizes: every mechanism in real jobs, storms of 10,000, more examples
+	$(run_tests)
+
+check: $(VENV)/.developing ## everything that reads code, pages and packages without running jobs; two at a time
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target documents pyright mypy lint layers
 
 lint: $(VENV)/.developing ## style and formatting: ruff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.developing ## types, twice: mypy on the package and the tests, pyright on the packages
+types: mypy pyright ## types, twice: mypy on the package and the tests, pyright on the packages
+
+mypy: $(VENV)/.developing
 	$(BIN)/mypy src tests tools
+
+pyright: $(VENV)/.developing
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 layers: $(VENV)/.developing ## which package may import which: import-linter
 	$(BIN)/lint-imports --no-logo
+
+documents: $(VENV)/.developing ## what the pages say, what wheel and manifests hold, what each check finds
+	$(call pytest,documents,-m documents)
 
 bench: $(VENV)/.developing ## measure the budgets of the design; results go to bench-results/
 	$(BIN)/python -m rankscope.lab.bench $(ARGS)

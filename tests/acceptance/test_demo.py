@@ -12,7 +12,7 @@ import pytest
 
 from rankscope.vocabulary.incident_schema import schema
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(400)]
 
 
 FAULTS = (

@@ -17,7 +17,7 @@ from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage, clean_environment, free_port
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
+pytestmark = pytest.mark.alone
 
 ROOT = Path(__file__).parents[2]
 

@@ -25,7 +25,7 @@ from rankscope.lab.demo.stage import clean_environment, free_port
 from rankscope.lab.live import scraped
 from rankscope.lab.simulator import recording
 
-pytestmark = pytest.mark.acceptance
+pytestmark = pytest.mark.programs
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "existing-prometheus.md").read_text("utf-8")
 STORE, COLLECTOR = "http://prometheus:9090", "http://collector:8470"

@@ -16,7 +16,7 @@ from rankscope.lab.demo.stage import Stage, clean_environment
 from rankscope.lab.jobs import orders
 from rankscope.lab.soak.real_faults import HANGS
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
+pytestmark = pytest.mark.alone
 
 JOBS = Path(__file__).with_name("hanging_jobs.py")
 CULPRIT = 2

@@ -16,7 +16,7 @@ from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage
 from rankscope.lab.jobs import orders
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
+pytestmark = pytest.mark.alone
 
 JOB = "profiled"
 

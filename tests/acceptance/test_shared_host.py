@@ -20,7 +20,7 @@ from rankscope.lab.cluster.takeovers import one_job_each, partitions
 from rankscope.lab.demo.client import Client
 from rankscope.vocabulary.samples import Event, Resource, Sample
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.programs, pytest.mark.timeout(600)]
 
 PARTITIONS = 4
 HOST = "shared"

@@ -20,7 +20,7 @@ from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage
 from rankscope.lab.jobs import orders
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
+pytestmark = pytest.mark.alone
 
 JOB = "torchrun/job 1"
 """Odd characters on purpose: ids are percent-encoded in the API."""

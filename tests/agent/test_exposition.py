@@ -216,7 +216,7 @@ def _all_health() -> Health:
     return health
 
 
-@pytest.mark.acceptance
+@pytest.mark.programs
 def test_promtool_accepts_every_metric_the_agent_can_show(latest, program):
     everything = [
         Sample(

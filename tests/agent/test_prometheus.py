@@ -7,7 +7,7 @@ import pytest
 import yaml
 from tests.serving import Answer, served
 
-pytestmark = [pytest.mark.acceptance]
+pytestmark = pytest.mark.programs
 
 SPEAKING = """
 for index in range(100000):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.acceptance
+pytestmark = pytest.mark.programs
 
 AXE = Path(__file__).with_name("vendor") / "axe" / "axe.min.js"
 PAGES = {

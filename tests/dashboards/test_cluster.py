@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.dashboards.reading import rows, text
 
-pytestmark = pytest.mark.acceptance
+pytestmark = pytest.mark.programs
 
 
 def cells(browser: Any, selector: str) -> list[str]:

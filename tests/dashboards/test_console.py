@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.dashboards.reading import DRAWN, narrow, rows, similar, text
 
-pytestmark = pytest.mark.acceptance
+pytestmark = pytest.mark.programs
 
 PAGES = ["", "incidents", "incidents/5b8e1f0c2a7d4c93", "jobs", "jobs/llm-7b", "nodes",
          "nodes/gpu-12", "report", "deliveries", "api",

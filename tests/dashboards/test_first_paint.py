@@ -7,7 +7,7 @@ import pytest
 
 from .large_job import LargeJob
 
-pytestmark = pytest.mark.acceptance
+pytestmark = pytest.mark.programs
 
 MOST_BYTES = 300_000
 LOADED = """

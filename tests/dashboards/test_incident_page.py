@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.dashboards.reading import narrow, rows, similar, text
 
-pytestmark = pytest.mark.acceptance
+pytestmark = pytest.mark.programs
 
 
 def test_an_incident_leads_with_its_first_cause_place_and_confidence(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.dashboards.reading import DRAWN, text
 
-pytestmark = pytest.mark.acceptance
+pytestmark = pytest.mark.programs
 
 
 def test_the_plot_highlights_the_culprits_among_their_peers(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.dashboards.reading import rows
 
-pytestmark = pytest.mark.acceptance
+pytestmark = pytest.mark.programs
 
 
 def test_the_list_shows_what_where_since_when_and_the_cost(

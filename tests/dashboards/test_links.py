@@ -14,7 +14,7 @@ from rankscope.dashboards import console
 
 from .large_job import LargeJob
 
-pytestmark = pytest.mark.acceptance
+pytestmark = pytest.mark.programs
 
 HREFS = """[...document.querySelectorAll('a[href], link[href], script[src], img[src]')]
   .map(one => one.getAttribute('href') ?? one.getAttribute('src'))"""

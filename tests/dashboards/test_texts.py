@@ -82,7 +82,7 @@ def test_every_key_that_a_page_asks_for_exists():
         assert key in english
 
 
-@pytest.mark.acceptance
+@pytest.mark.programs
 def test_the_language_is_switched_at_once_and_remembered(browser: Any, serve: Any, documents: Any):
     collector = serve([documents.incident()])
     browser.open(f"{collector.address}/#/incidents/5b8e1f0c2a7d4c93")

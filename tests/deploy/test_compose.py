@@ -162,8 +162,7 @@ def ask(url: str, token: str = "", body: bytes | None = None) -> Any:
     return json.loads(text) if text else None
 
 
-@pytest.mark.acceptance
-@pytest.mark.slow
+@pytest.mark.programs
 def test_every_part_works_with_the_others(composed: Composed):
     """Two daemons, Prometheus and Alertmanager, and a demo's job: what a user sees is there."""
     begun = time.monotonic()
@@ -230,7 +229,7 @@ def test_every_part_works_with_the_others(composed: Composed):
     until(notified, composed, "alertmanager", "collector")
 
 
-@pytest.mark.acceptance
+@pytest.mark.programs
 def test_promtool_and_amtool_accept_the_files(program, composed: Composed, tmp_path: Path):
     tokens(composed)
     for service, tool, inside in (

@@ -6,7 +6,11 @@ import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
+import pytest
+
 from .clients import script
+
+pytestmark = pytest.mark.documents
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "deploy" / "Dockerfile").read_text()

@@ -15,7 +15,7 @@ from . import custom_kinds
 from .clients import CHART, KUBERNETES, Clients, Documents
 from .documents import Document, agent, collector, container, environ, one, pod
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.documents
 
 EVERYTHING: dict[str, Any] = {
     "image": {"repository": "r.example/x", "tag": "9", "pullSecrets": [{"name": "pull"}]},

@@ -35,7 +35,7 @@ from .overlays import OVERLAYS, rendered, with_components
 COMPONENTS = sorted(path.name for path in (KUBERNETES / "components").iterdir())
 VERSIONS = ("1.31", "1.34", "1.37")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.documents
 
 
 def check(documents: Documents, version: str) -> None:

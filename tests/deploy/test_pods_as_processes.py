@@ -21,7 +21,7 @@ from rankscope.lab.demo.stage import clean_environment, free_port
 from .clients import KUBERNETES, Clients
 from .documents import TOKENS, Document, agent, collector, container, environ
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
+pytestmark = pytest.mark.programs
 
 
 def get(url: str, token: str = "") -> Any:

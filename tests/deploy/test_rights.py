@@ -24,7 +24,7 @@ PROFILES = {"restricted": "default", "full": "full"}
 """Overlays by the profiles of the agent."""
 
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.documents
 
 
 def test_the_default_agent_has_no_right_of_a_privileged_one(clients: Clients):

@@ -11,6 +11,8 @@ from rankscope import settings
 from rankscope.agent.settings import AgentSettings
 from rankscope.collector.settings import CollectorSettings
 
+pytestmark = pytest.mark.documents
+
 FOLDER = Path(__file__).parents[2] / "deploy" / "systemd"
 UNITS = ("rankscope-agent.service", "rankscope-collector.service")
 
@@ -54,7 +56,6 @@ def test_the_settings_shown_beside_it_are_accepted_with_those_in_comments():
     assert set(given) <= {key.variable for key in settings.keys(AgentSettings)}
 
 
-@pytest.mark.acceptance
 @pytest.mark.parametrize("unit", UNITS)
 def test_systemd_accepts_the_unit(unit: str, program, tmp_path: Path):
     """Unknown or misspelt keys and bad values are printed; the program is one that is there."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.documents
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.documents
+
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 
@@ -27,13 +29,14 @@ MAKE = """
 pwd > "$STANDINS/folder"
 env > "$STANDINS/environ"
 for word; do case "$word" in REPORT=*) report="${word#REPORT=}";; esac; done
-[ "$1" = test ] || exit 0
-echo '<testsuites><testsuite tests="4" failures="0" errors="0" skipped="1"/></testsuites>' \
-  > "$report-units.xml"
-[ -z "$NO_SECOND_REPORT" ] || exit 1
-echo '<testsuites><testsuite tests="2" failures="'"${FAILURES:-0}"'" errors="0" skipped="0"/>'\
-'</testsuites>' > "$report-acceptance.xml"
-exit "${FAILURES:-0}"
+write() {
+  [ "$WITHOUT" = "$1" ] || echo '<testsuites><testsuite tests="'"$2"'" failures="'"${3:-0}"'"' \
+    'errors="0" skipped="'"${4:-0}"'"/></testsuites>' > "$report-$1.xml"
+}
+case " $* " in
+*" check "*) write documents 3 "$WRONG_PAGES"; exit "${WRONG_PAGES:-0}";;
+*" test "*) write parallel 4 0 1; write alone 2 "$FAILURES"; exit "${FAILURES:-0}";;
+esac
 """
 
 STANDINS = {
@@ -132,9 +135,9 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_the_last_line_counts_both_reports(machine: Machine):
+def test_the_last_line_counts_all_three_reports(machine: Machine):
     done = machine.run()
-    assert (0, "5 passed, 0 failed, 1 skipped") == (done.returncode, done.stdout.split("\n")[-2])
+    assert (0, "8 passed, 0 failed, 1 skipped") == (done.returncode, done.stdout.split("\n")[-2])
     assert ["make test", "make --keep-going"] == [
         " ".join(call.split()[:2]) for call in machine.calls("make")
     ]
@@ -142,14 +145,20 @@ def test_the_last_line_counts_both_reports(machine: Machine):
 
 def test_a_failed_test_fails_the_run_and_the_checks_still_run(machine: Machine):
     done = machine.run(FAILURES="1")
-    assert (1, "4 passed, 1 failed, 1 skipped") == (done.returncode, done.stdout.split("\n")[-2])
+    assert (1, "7 passed, 1 failed, 1 skipped") == (done.returncode, done.stdout.split("\n")[-2])
     assert 2 == len(machine.calls("make"))
 
 
-def test_a_missing_report_fails_the_run(machine: Machine):
-    done = machine.run(NO_SECOND_REPORT="1")
+def test_a_page_that_is_wrong_fails_the_run(machine: Machine):
+    done = machine.run(WRONG_PAGES="1")
+    assert (1, "7 passed, 1 failed, 1 skipped") == (done.returncode, done.stdout.split("\n")[-2])
+
+
+@pytest.mark.parametrize("name", ["parallel", "alone", "documents"])
+def test_a_missing_report_fails_the_run(name: str, machine: Machine):
+    done = machine.run(WITHOUT=name)
     assert 1 == done.returncode
-    assert "fewer than two reports" in done.stdout
+    assert f"no tests-{name}.xml" in done.stdout
 
 
 def test_an_ordinary_user_runs_where_the_checkout_is(machine: Machine):
@@ -188,7 +197,7 @@ def test_root_hands_a_copy_to_an_ordinary_user(machine: Machine):
     keep = 'cp -R "$HOME" "$PWD" "$PWD/../shared" "$STANDINS"\n'
     machine.program("make", WRITE_DOWN + keep + MAKE)
     done = machine.run(UID_SHOWN="0", TMPDIR="/no/such/folder", XDG_RUNTIME_DIR="/run/user/0")
-    assert (0, "5 passed, 0 failed, 1 skipped") == (done.returncode, done.stdout.split("\n")[-2])
+    assert (0, "8 passed, 0 failed, 1 skipped") == (done.returncode, done.stdout.split("\n")[-2])
     assert ["useradd --no-create-home rankscope-ci"] == machine.calls("useradd")
     folder, environ = machine.seen_by_make()
     assert machine.checkout != folder

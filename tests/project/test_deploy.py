@@ -12,6 +12,8 @@ from rankscope import settings
 from rankscope.agent.settings import AgentSettings
 from rankscope.collector.settings import CollectorSettings
 
+pytestmark = pytest.mark.documents
+
 ROOT = Path(__file__).parents[2]
 MODELS: dict[str, type[BaseModel]] = {"agent": AgentSettings, "collector": CollectorSettings}
 
@@ -44,7 +46,6 @@ def test_the_settings_files_shown_in_the_pages_are_accepted(
     assert set(yaml.safe_load(text)) == loaded.model_fields_set, page
 
 
-@pytest.mark.acceptance
 def test_prometheus_accepts_what_is_shown(program, tmp_path: Path):
     blocks = [
         block

@@ -7,6 +7,8 @@ import pytest
 
 from rankscope.lab import mechanisms
 
+pytestmark = pytest.mark.documents
+
 ROOT = Path(__file__).parents[2]
 README, CHINESE = (
     (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.zh.md")

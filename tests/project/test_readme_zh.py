@@ -3,6 +3,10 @@
 import re
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.documents
+
 ROOT = Path(__file__).parents[2]
 ENGLISH, CHINESE = (
     (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.zh.md")

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tools import site
 
+pytestmark = pytest.mark.documents
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -25,7 +27,6 @@ def build(config: Path, out: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
 def test_every_page_is_built_and_every_link_resolves(tmp_path: Path):
     """And no page asks for fonts or scripts of others, who would see who reads what."""
     done = build(ROOT / "mkdocs.yml", tmp_path)
@@ -47,7 +48,6 @@ def test_every_page_of_the_reference_is_in_the_navigation():
     assert [] == [page for page in pages if page not in navigation]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("link", ["nowhere.md", "index.md#nowhere", "images/nowhere.png"])
 def test_a_link_to_nothing_fails_the_build(link: str, tmp_path: Path):
     docs = tmp_path / "docs"

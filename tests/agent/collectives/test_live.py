@@ -60,7 +60,7 @@ def sorted_by_rank(points, count):
     return [newest[rank] for rank in sorted(newest)] if len(newest) == count else []
 
 
-@pytest.mark.acceptance
+@pytest.mark.programs
 def test_dumps_of_a_real_gloo_job_name_the_rank_that_did_not_come(tmp_path, delivered):
     leave_dumps(tmp_path, "absent", 2)
     dumps = sorted(tmp_path.glob("fr_*"))

@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rankscope.lab.node.kubelet import Kubelet, training_pod
 from rankscope.lab.node.nvml import Scenario, gpu_uuid
 
-pytestmark = [pytest.mark.acceptance]
+pytestmark = pytest.mark.programs
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from rankscope.agent.latest import Latest
 from rankscope.agent.scraping import Scraping
 from rankscope.vocabulary.samples import Resource, Sample, attributes
 
-pytestmark = [pytest.mark.acceptance]
+pytestmark = pytest.mark.programs
 
 NODE = Resource(host="n1")
 XID = attributes({"hw.id": "GPU-3", "gpu": 3, "hw.vendor": "nvidia"})

@@ -18,7 +18,7 @@ def leftovers(tmp_path, written):
     return run
 
 
-@pytest.mark.acceptance
+@pytest.mark.programs
 @pytest.mark.parametrize(
     ("fault", "culprit", "cause"),
     [

@@ -10,7 +10,7 @@ from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.settings import JournalSettings
 from rankscope.formats.otlp import decode
 
-pytestmark = [pytest.mark.acceptance]
+pytestmark = pytest.mark.programs
 
 
 def test_its_alerts_are_events_of_the_journal(collector_at, tmp_path, alertmanager, program):

@@ -75,7 +75,7 @@ def store(request, program, tmp_path):
         yield f"http://{listen}"
 
 
-@pytest.mark.acceptance
+@pytest.mark.programs
 def test_jobs_findings_and_own_time_are_in_a_real_store(store, collector_at, tmp_path):
     settings = {
         "url": f"{store}/api/v1/write", "interval_seconds": 1, "labels": {"collector": "a"},

@@ -10,7 +10,7 @@ from tests.waiting import until
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.samples import Resource, Sample, attributes
 
-pytestmark = [pytest.mark.acceptance]
+pytestmark = pytest.mark.programs
 
 
 def valid(collector):

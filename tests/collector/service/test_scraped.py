@@ -19,7 +19,7 @@ from rankscope.lab.demo.stage import clean_environment, free_port
 from rankscope.lab.live import scraped
 from rankscope.lab.simulator import recording
 
-pytestmark = [pytest.mark.acceptance]
+pytestmark = pytest.mark.programs
 
 START = 1_772_438_400.0
 SECONDS, ONSET = 1200.0, 600.0

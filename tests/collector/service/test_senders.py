@@ -11,7 +11,7 @@ from tests.waiting import get, until
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import clean_environment, free_port
 
-pytestmark = [pytest.mark.acceptance]
+pytestmark = pytest.mark.programs
 
 LABELS = 'UUID="GPU-1",gpu="0",Hostname="gpu-1",namespace="train",pod="run-worker-0"'
 

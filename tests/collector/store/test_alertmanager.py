@@ -77,7 +77,7 @@ def amtool(program):
     return run
 
 
-@pytest.mark.acceptance
+@pytest.mark.programs
 def test_an_incident_is_an_alert_that_is_routed_and_ends(
     store, pushed, changed, webhook, amtool, queued
 ):
@@ -101,7 +101,7 @@ def test_an_incident_is_an_alert_that_is_routed_and_ends(
     assert 1 == len(until(lambda: amtool(address, "alert", "query")))
 
 
-@pytest.mark.acceptance
+@pytest.mark.programs
 def test_a_severity_that_rose_leaves_no_alert_behind(store, pushed, changed, amtool):
     push, address = pushed
     push(changed("opened", severity="warning"))
@@ -110,7 +110,7 @@ def test_a_severity_that_rose_leaves_no_alert_behind(store, pushed, changed, amt
     assert "critical" == alert["labels"]["severity"]
 
 
-@pytest.mark.acceptance
+@pytest.mark.programs
 def test_inhibitions_of_the_site_hold(store, pushed, changed, amtool):
     push, address = pushed
     push(changed("opened", identity="a"), changed("opened", identity="b", fault="network.switch"))

@@ -19,7 +19,7 @@ from rankscope.lab.live import asking
 from rankscope.lab.live.cluster import LiveCluster
 from rankscope.lab.live.prometheus import Prometheus
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.programs, pytest.mark.timeout(900)]
 
 LABEL = re.compile(r"\{\{(\w+)\}\}")
 MOST_SERIES = 200
