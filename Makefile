@@ -23,12 +23,15 @@ demo: $(VENV)/.installed ## run a real training job, inject a fault, print the e
 # $(call pytest,REPORT,OPTIONS): its report, and what took longest. (5: ARGS selected no test of these.)
 pytest = $(BIN)/python -m pytest --durations=25 $(REPORT:%=--junit-xml=%-$(1).xml) $(2) $(ARGS) || [ $$? = 5 ]
 
-# First all that can run beside others, on two cores; then real jobs under a clock, one at a time: a
-# second one beside it would take CPU time from it. Both halves run, whatever the result of the first.
+# First all that can run beside others: three at once on two cores, for some of them wait for a program
+# or a job most of the time. Then real jobs under a clock, one at a time: a second one beside it would
+# take CPU time from it. They lie in one folder: only to find them in all others takes a while. Both
+# halves run, whatever the result of the first.
+ALONE := tests/acceptance
 define run_tests
 	failed=0; \
-	$(call pytest,parallel,-m 'not alone and not documents $(WITHOUT)' -n 2 --dist worksteal) || failed=1; \
-	$(call pytest,alone,-m 'alone $(WITHOUT)') || failed=1; \
+	$(call pytest,parallel,-m 'not alone and not documents $(WITHOUT)' -n 3 --dist worksteal) || failed=1; \
+	$(call pytest,alone,-m 'alone $(WITHOUT)' $(if $(filter tests/%,$(ARGS)),,$(ALONE))) || failed=1; \
 	exit $$failed
 endef
 

@@ -9,7 +9,7 @@ import pytest
 from rankscope.lab.cluster import kills
 from rankscope.lab.soak.rounds import State
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.alone, pytest.mark.long, pytest.mark.timeout(900)]
 
 JOBS = 4
 

@@ -12,7 +12,7 @@ import pytest
 
 from rankscope.vocabulary.incident_schema import schema
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 
 FAULTS = (
@@ -35,6 +35,8 @@ def demo(short_path, *words):
     )
 
 
+@pytest.mark.alone
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_demo_names_the_injected_fault_first(fault, short_path):
     done = demo(short_path, "--trainer", "numpy", "--fault", fault, "--json")
@@ -50,6 +52,7 @@ def test_the_demo_names_the_injected_fault_first(fault, short_path):
     assert [path.name for path in short_path.iterdir()] == []
 
 
+@pytest.mark.alone
 def test_the_demo_runs_a_torch_job_where_torch_is(short_path):
     done = demo(short_path, "--fault", "host.cpu_contention")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -68,7 +71,9 @@ def interruptible():
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_an_interrupted_demo_leaves_nothing_running_and_says_where_its_logs_are(number, short_path):
     command = [sys.executable, "-m", "rankscope.cli.main", "demo", "--trainer", "numpy"]
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Every way to hang of the laboratory, once, in real jobs: the culprit is named first."""
+"""Ways to hang of the laboratory, once each, in real jobs: the culprit is named first."""
 
 import operator
 import os
@@ -16,14 +16,20 @@ from rankscope.lab.demo.stage import Stage, clean_environment
 from rankscope.lab.jobs import orders
 from rankscope.lab.soak.real_faults import HANGS
 
-pytestmark = pytest.mark.alone
-
 JOBS = Path(__file__).with_name("hanging_jobs.py")
 CULPRIT = 2
 STEPS = 25
+OF_EACH_FAULT = ("skipped-collective", "stop-signal", "early-exit")
 
 
-def test_whoever_hangs_in_whichever_way_is_named_first(short_path):
+@pytest.mark.parametrize(
+    "ways",
+    [
+        pytest.param(OF_EACH_FAULT, id="one-of-each-fault"),
+        pytest.param(tuple(HANGS), id="all", marks=pytest.mark.long),
+    ],
+)
+def test_whoever_hangs_in_whichever_way_is_named_first(ways, short_path):
     pytest.importorskip("torch", reason="gloo is torch's")
     (short_path / "logs").mkdir()
     (host, _), _ = divide(usable_cpus())
@@ -34,25 +40,25 @@ def test_whoever_hangs_in_whichever_way_is_named_first(short_path):
         until(client.ready, "the collector")
         stage.agent(host)
         agent = f"unix://{short_path / host.name}.sock"
-        command = [sys.executable, str(JOBS), str(short_path), agent, *HANGS]
+        command = [sys.executable, str(JOBS), str(short_path), agent, *ways]
         processes.start("jobs", command, environ=clean_environment())
 
         def young():
             return [
                 job
-                for job in HANGS
+                for job in ways
                 if len(rows := client.ranks(job)) < 4
                 or min(row["last_step"] or 0 for row in rows) < STEPS
             ]
 
         until(young, f"no job with fewer than {STEPS} steps", operator.not_)
-        for job in HANGS:
+        for job in ways:
             if number := mechanisms.named(job).signal:
                 os.kill(int((short_path / f"{job}-{CULPRIT}.pid").read_text()), number)
             orders.give(short_path / f"{job}.json", mechanism=job, ranks=[CULPRIT])
 
         def unexplained():
-            found = {job: accused(client, job) for job in HANGS}
+            found = {job: accused(client, job) for job in ways}
             return {job: ranks for job, ranks in found.items() if [CULPRIT] not in ranks}
 
         until(unexplained, "no job whose incidents miss the culprit", operator.not_)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.alone, pytest.mark.long, pytest.mark.timeout(500)]
 
 
 def test_the_bad_host_is_evicted_and_training_goes_on_from_the_checkpoint():

@@ -8,7 +8,7 @@ import pytest
 
 KILLS = 25
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.alone, pytest.mark.long, pytest.mark.timeout(900)]
 
 
 def test_kills_under_load_lose_nothing_and_page_nobody_twice(tmp_path):

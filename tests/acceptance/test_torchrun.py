@@ -20,8 +20,6 @@ from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage
 from rankscope.lab.jobs import orders
 
-pytestmark = pytest.mark.alone
-
 JOB = "torchrun/job 1"
 """Odd characters on purpose: ids are percent-encoded in the API."""
 
@@ -84,9 +82,13 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it
             what = "a critical incident with stable causes"
             document = diagnosed(until(lambda: client.incidents(JOB), what, diagnosed))[0]
             valid_incident(document)
-            message = until(lambda: messages and messages[0], "the webhook")
+
+            # A busy machine may have been worth an incident of its own before.
+            def told():
+                return [row for row in messages if row["data"]["id"] == document["id"]]
+
+            message = until(told, "the webhook")[0]
             assert message["type"] == "incident.opened"
-            assert message["data"]["id"] == document["id"]
             valid_incident(message["data"])
             first = document["root_cause"]["hypotheses"][0]
             assert (first["fault"], first["entity"]["id"]) == (mechanism.fault, "2")

@@ -12,7 +12,7 @@ from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage, clean_environment, free_port
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.long]
 
 SCRIPT = """
 import datetime, os, sys, time

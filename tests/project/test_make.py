@@ -67,16 +67,18 @@ def test_both_halves_run_and_one_that_fails_fails_it_all(
     assert succeeds is (done.returncode == 0), done.stdout + done.stderr
     parallel, alone = environment.calls()
     assert f"--junit-xml={tmp_path}/report-parallel.xml" in parallel
-    assert "-m not alone and not documents and not long -n 2" in parallel
-    assert f"--junit-xml={tmp_path}/report-alone.xml -m alone and not long" in alone
+    assert "-m not alone and not documents and not long -n 3" in parallel
+    assert (
+        f"--junit-xml={tmp_path}/report-alone.xml -m alone and not long tests/acceptance" in alone
+    )
     assert all(call.startswith(": ") and "--durations" in call for call in (parallel, alone))
 
 
 def test_the_long_target_leaves_only_to_the_checks_what_is_theirs(environment: Venv):
     assert 0 == environment.run("test-long").returncode
     parallel, alone = environment.calls()
-    assert "-m not alone and not documents -n 2" in parallel
-    assert alone.endswith("-m alone")
+    assert "-m not alone and not documents -n 3" in parallel
+    assert alone.endswith("-m alone tests/acceptance")
     assert all(call.startswith("long: ") for call in (parallel, alone))
 
 
@@ -88,3 +90,19 @@ def test_what_reads_documents_is_one_of_the_checks(environment: Venv, tmp_path: 
     assert "-m documents" in dry
     tools = ("pyright", "mypy", "ruff check", "ruff format", "lint-imports")
     assert [] == [tool for tool in tools if f"/{tool}" not in dry]
+
+
+def test_files_that_are_asked_for_are_all_that_runs(environment: Venv):
+    environment.run("test", "ARGS=-x tests/cli")
+    parallel, alone = environment.calls()
+    assert parallel.endswith("-x tests/cli")
+    assert alone.endswith("-m alone and not long -x tests/cli")
+
+
+def test_what_needs_the_machine_alone_is_in_the_folder_that_is_searched_for_it():
+    files = [
+        path.relative_to(ROOT)
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if "pytest.mark.alone" in path.read_text(encoding="utf-8")
+    ]
+    assert {"tests/acceptance"} == {path.parent.as_posix() for path in files} - {"tests/project"}
