@@ -47,10 +47,7 @@ class Live:
         return until(lambda: self.server.query(expression), expression)
 
     def incident(self, fault):
-        """Wait for the incident of the cluster's job with this first cause, and return its series.
-
-        The agents see jobs of others on this machine too.
-        """
+        """Wait for the incident of the cluster's job with this first cause, return its series."""
         labels = f'fault="{fault}", job_id="{self.cluster.job}"'
         (found,) = self.until(f"rankscope_incident_active{{{labels}}}")
         return found
@@ -73,7 +70,8 @@ def live(program, deployed):
                     rules=sorted((deployed / building.RULES).glob("*.yml")),
                 )
                 one = Live(cluster, server)
-                one.until("count(training_step_duration_seconds) == 16")
+                of_job = f'job_id="{cluster.job}"'  # the agents see jobs of others here too
+                one.until(f"count(training_step_duration_seconds{{{of_job}}}) == 16")
                 cluster.heat()
                 cluster.break_things()
                 one.incident("gpu.thermal_throttle")
@@ -101,7 +99,8 @@ def test_the_incident_names_the_hot_gpu_and_the_groups_wait_for_its_rank(live):
     labels = found["metric"]
     assert (labels["host_name"], labels["entity_type"]) == (host, "gpu")
     assert labels["entity"] == live.cluster.nodes[1].devices[place]
-    (longest,) = live.until("topk(1, rankscope_group_wait_seconds)")
+    waits = f'rankscope_group_wait_seconds{{job_id="{live.cluster.job}"}}'
+    (longest,) = live.until(f"topk(1, {waits})")
     assert (longest["metric"]["host_name"], longest["metric"]["rank"]) == (host, "13")
     assert live.until(f'rankscope_host_gpu_seconds_lost_total{{host_name="{host}"}} > 0')
 
