@@ -13,17 +13,15 @@ def weights(printed: str) -> str:
 
 
 def test_the_weights_of_a_plain_loop_are_the_same_to_the_bit_with_and_without_the_probe(
-    job, listener
+    without_probe, with_probe
 ):
-    without = job.run("plain.py")
-    assert not listener.received
-    with_it = job.run("plain.py", "--probe")
-    assert weights(without) == weights(with_it)
-    assert [*range(20)] == listener.values("training.step")
+    assert not without_probe.listener.received
+    assert weights(without_probe.printed) == weights(with_probe.printed)
+    assert [*range(20)] == with_probe.listener.values("training.step")
 
 
-def test_the_one_line_tells_loss_norm_times_and_phases_of_a_plain_loop(job, listener):
-    job.run("plain.py", "--probe", RANKSCOPE_JOB_ID="job/1", RANKSCOPE_JOB_ATTEMPT="3")
+def test_the_one_line_tells_loss_norm_times_and_phases_of_a_plain_loop(with_probe):
+    listener = with_probe.listener
     assert {("job/1", 3, 0)} == {(each.job, each.attempt, each.rank) for each in listener.received}
     assert 20 == len(listener.values("training.loss", scope="local"))
     assert all(0 < value < 10 for value in listener.values("training.loss"))
@@ -37,11 +35,9 @@ def test_the_one_line_tells_loss_norm_times_and_phases_of_a_plain_loop(job, list
     assert listener.samples("training.rank.info", framework="torch", world_size=1)
 
 
-def test_every_value_of_a_step_carries_the_same_time(job, listener):
-    job.run("plain.py", "--probe")
-    steps = [
-        each for each in listener.received if any(s.metric == "training.step" for s in each.samples)
-    ]
+def test_every_value_of_a_step_carries_the_same_time(with_probe):
+    received = with_probe.listener.received
+    steps = [each for each in received if any(s.metric == "training.step" for s in each.samples)]
     assert 20 == len(steps)
     assert all(1 == len({sample.at for sample in each.samples}) for each in steps)
 
@@ -136,10 +132,9 @@ def test_with_the_probe_switched_off_a_job_says_nothing(job, listener):
     assert not listener.received
 
 
-def test_without_any_agent_the_job_runs_as_ever(job, listener):
-    without = job.run("plain.py")
+def test_without_any_agent_the_job_runs_as_ever(job, without_probe):
     with_it = job.run("plain.py", "--probe", RANKSCOPE_AGENT="unix:///nowhere/probe.sock")
-    assert weights(without) == weights(with_it)
+    assert weights(without_probe.printed) == weights(with_it)
 
 
 @pytest.mark.slow

@@ -107,7 +107,6 @@ def dies(case, *, key):
     return results.empty(case, key)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_worker_that_dies_costs_its_case_only(cases):
     left = [(case.name, case) for case in cases]
@@ -139,7 +138,6 @@ def running_process(pid):
         return False
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_workers_end_with_a_parent_that_is_ended(tmp_path, number):
@@ -154,7 +152,6 @@ def test_workers_end_with_a_parent_that_is_ended(tmp_path, number):
     until(lambda: [pid for pid in pids if running_process(pid)], "no worker", lambda left: not left)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_two_processes_give_what_one_gives(tmp_path, cases):
     one, two = (
