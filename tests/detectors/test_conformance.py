@@ -22,11 +22,11 @@ from tests.detectors.troubled import (
     read_only,
     scaled,
     scraped_only,
-    told,
     troubled,
     turned,
     unstarted,
 )
+from tests.examples import told
 
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.conformance import writes

@@ -8,7 +8,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.detectors.troubled import read_only, told, turned
+from tests.detectors.troubled import read_only, turned
+from tests.examples import told
 
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.window import JobWindow, Readings, no_processes

@@ -1,7 +1,6 @@
 """Jobs in trouble of every kind, and the same jobs turned, scaled or cut down."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import fields, replace
 
 import numpy as np
@@ -197,16 +196,6 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
             ),
         ),
     )  # fmt: skip
-
-
-@contextmanager
-def told(**of: object) -> Iterator[None]:
-    """Say of an error in a loop over windows which one it was."""
-    try:
-        yield
-    except BaseException as error:
-        error.add_note(", ".join(f"{name}: {value}" for name, value in of.items()))
-        raise
 
 
 def read_only(window: JobWindow) -> JobWindow:
