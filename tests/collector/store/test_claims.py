@@ -175,7 +175,6 @@ def test_a_row_that_another_looks_at_right_now_is_not_waited_for(pair, changed):
         assert _next(other) is None
 
 
-@pytest.mark.slow
 def test_two_deliverers_send_every_message_once_and_in_order(pair, changed, new_receiver):
     receivers = [new_receiver() for _ in range(3)]
     for number, receiver in enumerate(receivers):

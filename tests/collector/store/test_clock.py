@@ -3,8 +3,6 @@
 import time
 from dataclasses import dataclass
 
-import pytest
-
 from rankscope.alerts.ports import Endpoint
 from rankscope.collector.store.clock import StoreClock
 from rankscope.collector.store.errors import UnusableError
@@ -21,7 +19,6 @@ class Off:
         return time.time() + OFF_SECONDS
 
 
-@pytest.mark.slow
 def test_a_collector_whose_clock_is_off_sends_by_the_clock_of_postgresql(emptied):
     store = Store(emptied())
     try:
@@ -42,7 +39,6 @@ def test_a_store_of_its_own_has_no_other_clock(tmp_path):
         store.close()
 
 
-@pytest.mark.slow
 def test_a_page_of_a_collector_that_is_ahead_is_due_at_once_by_the_clock_of_postgresql(
     emptied, changed
 ):
