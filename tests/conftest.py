@@ -19,6 +19,7 @@ from typing import Any
 import hypothesis
 import jsonschema
 import pytest
+from tests.examples import examples
 from tests.waiting import until
 
 from rankscope.alerts.actions import Action
@@ -40,9 +41,13 @@ from rankscope.vocabulary.samples import Resource, Sample, attributes
 
 # No example fails for the time it takes. CI tries the same examples each time, so that a failure
 # comes from the change under test; everybody else tries new ones.
-hypothesis.settings.register_profile("anybody", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+_PROFILE = {"deadline": None, "max_examples": examples(100)}
+hypothesis.settings.register_profile("anybody", **_PROFILE)
+hypothesis.settings.register_profile("ci", **_PROFILE, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("RANKSCOPE_EVERY_PART") else "anybody")
+
+OF_THE_SUITE = ("RANKSCOPE_EVERY_PART", "RANKSCOPE_TESTS")
+"""Variables of the tests themselves: every part is installed; `long` for the long target."""
 
 REAL_DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 
@@ -68,7 +73,7 @@ def pytest_configure() -> None:
     }
     foreign |= {"MASTER_ADDR", "MASTER_PORT", "FORCE_COLOR", "CLICOLOR_FORCE"}
     for name in list(os.environ):
-        ours = name.startswith("RANKSCOPE_") and name != "RANKSCOPE_EVERY_PART"
+        ours = name.startswith("RANKSCOPE_") and name not in OF_THE_SUITE
         if ours or name in foreign:
             del os.environ[name]
     direct = [os.environ.get("no_proxy") or os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"]

@@ -6,6 +6,7 @@ import random
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankscope.alerts.tracker import IncidentTracker
 from rankscope.vocabulary import findings as kinds
@@ -22,7 +23,9 @@ def documents(tracker):
 
 
 @settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(80),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(course=seconds, seed=st.integers())
 def test_order_within_a_second_and_a_snapshot_between_seconds_change_no_byte(

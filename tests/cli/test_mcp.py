@@ -90,7 +90,7 @@ def over_http(collector):
         yield address
 
 
-@pytest.fixture(params=["stdio", "http"])
+@pytest.fixture(params=[pytest.param("stdio", marks=pytest.mark.long), "http"])
 def connected(request, collector):
     """Return a function that runs a coroutine with a client that has the token of a role."""
 
@@ -130,6 +130,7 @@ def test_every_tool_is_read_only(connected):
     assert all(tool.annotations.read_only_hint for tool in tools)
 
 
+@pytest.mark.parametrize("connected", ["stdio", "http"], indirect=True)
 def test_an_assistant_reads_an_incident_and_its_cause(connected, recorded):
     async def use(client):
         listed = content(await client.call_tool("list_incidents", {"limit": 50}))

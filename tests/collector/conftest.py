@@ -2,8 +2,10 @@
 
 import functools
 import math
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from rankscope.collector.health import Health
 from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.interface import Offset, Written
 from rankscope.collector.stages import Stages
+from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import MetricsBatch, SeriesTable
 from rankscope.vocabulary import entities
@@ -161,6 +164,26 @@ class MemorySink:
     def enter(self, entered: Entered, changes: Sequence[Any], now: float) -> None:
         self.commit(changes, now)
         self.actions.append(entered)
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory) -> Path:
+    """Return the file of a store that has been made, and holds nothing."""
+    path: Path = tmp_path_factory.mktemp("store") / "rankscope.db"
+    Store(f"sqlite:///{path}").close()
+    return path
+
+
+@pytest.fixture
+def new_sqlite(migrated, tmp_path) -> Callable[[], str]:
+    """Return a function that returns the URL of an empty store, made as a copy of one."""
+
+    def make() -> str:
+        path = tmp_path / "rankscope.db"
+        shutil.copy(migrated, path)
+        return f"sqlite:///{path}"
+
+    return make
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.detectors.troubled import read_only
 
 from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.sketch import START, readings, sketch
@@ -29,9 +30,12 @@ def steady() -> Callable[..., Floats]:
     return draw
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def diverging() -> list[JobWindow]:
-    """Return one job of eight ranks for each trouble that its losses and gradients may show."""
+    """Return one job of eight ranks for each trouble that its losses and gradients may show.
+
+    Nobody can write into them.
+    """
     rng = np.random.default_rng(13)
     own = np.full((8, 1000), 2.5)
     noise = rng.normal(0.0, 0.02, own.shape)
@@ -44,7 +48,7 @@ def diverging() -> list[JobWindow]:
     resumed = Baselines()
     before = sketch(own[:, :300], planes={"training.loss": 2.0 + noise[:, :300]}, first=500)
     resumed.follow(before.baselines)
-    return [
+    windows = [
         sketch(own, planes={"training.loss": spike}),
         sketch(own, planes={"training.loss": 2.0 + noise + 2.0 * late}),
         sketch(own, planes={"training.loss": falling + noise}),
@@ -57,6 +61,7 @@ def diverging() -> list[JobWindow]:
             gaps={0: 5000.0}, held_baselines=resumed,
         ),
     ]  # fmt: skip
+    return [read_only(window) for window in windows]
 
 
 @pytest.fixture
@@ -106,10 +111,14 @@ def levels() -> Callable[..., Readings]:
     return draw
 
 
-@pytest.fixture
-def long_jobs() -> Callable[[], dict[str, JobWindow]]:
-    """Return a function that draws jobs of several minutes: leaking, uneven, and doing nothing."""
-    return lambda: {"leaking": _leaking(), "uneven": _uneven(), "idle": _idle()}
+@pytest.fixture(scope="session")
+def long_jobs() -> dict[str, JobWindow]:
+    """Return jobs of several minutes: leaking, uneven, and doing nothing.
+
+    Nobody can write into them.
+    """
+    drawn = {"leaking": _leaking(), "uneven": _uneven(), "idle": _idle()}
+    return {name: read_only(window) for name, window in drawn.items()}
 
 
 GIB = 2.0**30

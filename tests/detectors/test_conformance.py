@@ -1,14 +1,17 @@
-"""What the contract of contract.py promises of every detector in the list."""
+"""What the contract of contract.py promises of every detector in the list.
+
+A test goes through all sizes, orders or seeds with one detector. The windows are drawn once, and
+nobody can write into them.
+"""
 
 import math
 import pickle
 from dataclasses import replace
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from tests.detectors.troubled import (
     ended_by_its_logs,
     ended_from_outside,
@@ -16,20 +19,24 @@ from tests.detectors.troubled import (
     laid_out,
     moved_clock,
     never_started,
+    read_only,
     scaled,
     scraped_only,
     troubled,
     turned,
     unstarted,
 )
+from tests.examples import told
 
 from rankscope.detectors.catalogue import detectors
+from rankscope.detectors.conformance import writes
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Readings, Steps, no_processes
+from rankscope.detectors.window import JobWindow, Readings, Steps, no_processes
 from rankscope.vocabulary import findings as vocabulary
 
 EVERY = pytest.mark.parametrize("detector", detectors(), ids=lambda detector: detector.name)
-SEEDS = st.integers(0, 2**32 - 1)
+STALLED = (0.0, 40.0)
+"""Seconds since the last step of the job in trouble."""
 DURATIONS = ("slow_collectives", "slow_steps", "stragglers", "data_wait", "extra_work")
 """Detectors that look at durations alone, whose unit must not matter to them."""
 
@@ -38,99 +45,137 @@ def accused(findings) -> set[tuple[str, str]]:
     return {(finding.kind, finding.entity.id) for finding in findings}
 
 
+@cache
+def in_trouble(stalled: float = 0.0) -> JobWindow:
+    return read_only(troubled(stalled=stalled))
+
+
+@cache
+def troubles() -> tuple[JobWindow, ...]:
+    kinds = (unstarted, moved_clock, never_started, ended_from_outside, ended_by_its_logs)
+    drawn = [read_only(kind()) for kind in (*kinds, scraped_only)]
+    return (*map(in_trouble, STALLED), *drawn)
+
+
 @EVERY
 def test_something_is_found_in_a_troubled_job(detector, long_jobs, diverging):
     """The other tests of this file would prove nothing without it."""
-    windows = (
-        troubled(),
-        troubled(stalled=40.0),
-        unstarted(),
-        moved_clock(),
-        never_started(),
-        ended_from_outside(),
-        ended_by_its_logs(),
-        scraped_only(),
-    )
-    assert any(
-        detector.evaluate(window) for window in (*windows, *long_jobs().values(), *diverging)
-    )
+    windows = (*troubles(), *long_jobs.values(), *diverging)
+    assert any(detector.evaluate(window) for window in windows)
 
 
-@EVERY
-def test_ranks_in_another_order_have_the_same_troubles_of_training(detector, diverging):
+@pytest.fixture(scope="session")
+def turned_round(diverging) -> list[JobWindow]:
+    """Return the jobs that diverge with their ranks' rows the other way round."""
+    drawn = []
     for window in diverging:
-        ranks = len(window.ranks)
-        turned_round = turned(window, np.arange(ranks)[::-1], laid_out(window.ranks[::-1]))
-        assert accused(detector.evaluate(window)) == accused(detector.evaluate(turned_round))
+        order = np.arange(len(window.ranks))[::-1]
+        drawn.append(read_only(turned(window, order, laid_out(window.ranks[::-1]))))
+    return drawn
 
 
 @EVERY
-@pytest.mark.parametrize("stalled", [0.0, 40.0])
-def test_the_same_window_gives_equal_findings(detector, stalled):
-    window = troubled(stalled=stalled)
-    assert list(detector.evaluate(window)) == list(detector.evaluate(window))
-    assert list(detector.evaluate(window)) == list(
-        type(detector)().evaluate(troubled(stalled=stalled))
-    )
+def test_ranks_in_another_order_have_the_same_troubles_of_training(
+    detector, diverging, turned_round
+):
+    for number, (window, other) in enumerate(zip(diverging, turned_round, strict=True)):
+        with told(job=number):
+            assert accused(detector.evaluate(window)) == accused(detector.evaluate(other))
 
 
 @EVERY
-@pytest.mark.parametrize("stalled", [0.0, 40.0])
-def test_the_window_is_left_as_it_was(detector, stalled):
-    window, before = troubled(stalled=stalled), troubled(stalled=stalled)
-    for matrix in (window.steps.at, *window.steps.planes.values()):
-        matrix.setflags(write=False)
-    detector.evaluate(replace(window, rank_readings=MappingProxyType(dict(window.rank_readings))))
-    # A topology is immutable and does not write itself out.
-    assert str(replace(before, placed=None)) == str(replace(window, placed=None))
+def test_the_same_window_gives_equal_findings(detector):
+    for stalled in STALLED:
+        with told(stalled=stalled):
+            window = in_trouble(stalled)
+            found = list(detector.evaluate(window))
+            assert found == list(detector.evaluate(window))
+            assert found == list(type(detector)().evaluate(replace(window)))
+
+
+@cache
+def contents(stalled: float) -> dict[str, object]:
+    return dict(writes.contents(troubled(stalled=stalled)))
 
 
 @EVERY
-@given(order=st.permutations(range(8)), stalled=st.sampled_from([0.0, 40.0]))
-@settings(max_examples=15, deadline=None)
-def test_the_order_of_the_ranks_rows_changes_only_the_order_of_findings(detector, order, stalled):
-    window = troubled(stalled=stalled)
-    turned_round = turned(window, np.array(order), laid_out(order))
+def test_the_window_is_left_as_it_was(detector):
+    for stalled in STALLED:
+        with told(stalled=stalled):
+            window = in_trouble(stalled)
+            by_rank = MappingProxyType(dict(window.rank_readings))
+            detector.evaluate(replace(window, rank_readings=by_rank))
+            assert contents(stalled) == dict(writes.contents(window))
 
+
+@cache
+def in_order(seed: int, stalled: float) -> JobWindow:
+    order = np.random.default_rng(seed).permutation(8)
+    return read_only(turned(in_trouble(stalled), order, laid_out(order)))
+
+
+@EVERY
+def test_the_order_of_the_ranks_rows_changes_only_the_order_of_findings(detector):
     def valid(findings):
         return sorted(
             (f.kind, f.entity.id, f.onset, round(f.magnitude, 9), round(f.score, 9), f.text)
             for f in findings
         )
 
-    assert valid(detector.evaluate(window)) == valid(detector.evaluate(turned_round))
+    for stalled in STALLED:
+        found = valid(detector.evaluate(in_trouble(stalled)))
+        for seed in range(15):
+            with told(stalled=stalled, seed=seed):
+                assert found == valid(detector.evaluate(in_order(seed, stalled)))
+
+
+@cache
+def in_other_units(factor: float) -> JobWindow:
+    return read_only(scaled(in_trouble(), factor))
 
 
 @pytest.mark.parametrize(
     "detector", [d for d in detectors() if d.name in DURATIONS], ids=lambda detector: detector.name
 )
-@given(factor=st.floats(0.5, 60.0))
-@settings(max_examples=25, deadline=None)
-def test_a_constant_factor_on_every_duration_accuses_the_same(detector, factor):
-    assert accused(detector.evaluate(troubled())) == accused(
-        detector.evaluate(scaled(troubled(), factor))
-    )
+def test_a_constant_factor_on_every_duration_accuses_the_same(detector):
+    found = accused(detector.evaluate(in_trouble()))
+    for factor in np.geomspace(0.5, 60.0, 25):
+        with told(factor=factor):
+            assert found == accused(detector.evaluate(in_other_units(float(factor))))
+
+
+@cache
+def small_jobs() -> list[tuple[str, JobWindow, bool]]:
+    """Return jobs by name, and whether a stall is all that may be found in them."""
+    drawn = []
+    for ranks in (0, 1, 2):
+        for steps in (0, 1, 2, 60):
+            own, hosts, later = np.full((ranks, steps), 0.8), min(ranks, 2), START + 200
+            at = START + np.arange(0, 201.0)
+            alive = {"training.progress.age": readings(at, np.zeros((ranks, 1)))}
+            size = f"{ranks} ranks, {steps} steps"
+            drawn += [
+                (size, sketch(own, hosts=hosts), True),
+                (f"{size}, later", sketch(own, hosts=hosts, now=later), True),
+                (f"{size}, later and alive",
+                 sketch(own, hosts=hosts, now=later, rank_readings=alive), False),
+            ]  # fmt: skip
+    return [(name, read_only(window), quiet) for name, window, quiet in drawn]
 
 
 @EVERY
-@pytest.mark.parametrize("ranks", [0, 1, 2])
-@pytest.mark.parametrize("steps", [0, 1, 2, 60])
-def test_small_and_empty_jobs_are_judged_without_complaint(detector, ranks, steps):
-    hosts = min(ranks, 2)
-    for now in (None, START + 200):
-        window = sketch(np.full((ranks, steps), 0.8), hosts=hosts, now=now)
-        assert set() == accused(detector.evaluate(window)) - {("job.stalled", "example")}
-    valid = {"training.progress.age": readings(START + np.arange(0, 201.0), np.zeros((ranks, 1)))}
-    detector.evaluate(
-        sketch(np.full((ranks, steps), 0.8), hosts=hosts, now=now, rank_readings=valid)
-    )
+def test_small_and_empty_jobs_are_judged_without_complaint(detector):
+    for name, window, quiet in small_jobs():
+        with told(job=name):
+            found = accused(detector.evaluate(window))
+            assert not quiet or set() == found - {("job.stalled", "example")}
 
 
-@EVERY
-def test_matrices_without_a_single_value_are_no_finding(detector):
-    window = troubled()
+@cache
+def without_values() -> JobWindow:
+    window = in_trouble()
     nothing = np.full(window.steps.at.shape, np.nan)
-    empty = replace(
+    return replace(
         window,
         steps=Steps(window.steps.index, nothing, dict.fromkeys(window.steps.planes, nothing)),
         rank_readings={
@@ -148,35 +193,52 @@ def test_matrices_without_a_single_value_are_no_finding(detector):
         host_last_received=np.full(4, -np.inf),
         host_interval=np.full(4, np.nan),
     )
-    assert [] == list(detector.evaluate(empty))
 
 
 @EVERY
-@pytest.mark.parametrize("stalled", [0.0, 40.0])
-def test_any_metric_may_be_missing(detector, stalled):
-    """What a detector finds without a metric is still sound, and accuses nobody new by itself."""
-    window = troubled(stalled=stalled)
+def test_matrices_without_a_single_value_are_no_finding(detector):
+    assert [] == list(detector.evaluate(read_only(without_values())))
+
+
+@cache
+def poorer(stalled: float) -> list[tuple[str, JobWindow]]:
+    """Return the job in trouble without this or that, by what is missing."""
+    window = in_trouble(stalled)
     steps, by_rank = window.steps, window.rank_readings
-    poorer = [
-        *(replace(window, steps=replace(steps, planes=without(steps.planes, name)))
+    return [
+        *((name, replace(window, steps=replace(steps, planes=without(steps.planes, name))))
           for name in steps.planes),
-        *(replace(window, rank_readings=without(by_rank, name)) for name in by_rank),
-        replace(window, host_readings={}),
-        replace(window, groups=()),
-        replace(window, events=()),
-        replace(window, hw_ids=(None,) * 8, pids=np.full(8, -1)),
-        replace(window, hosts=(), host_of=np.full(8, -1), host_readings={},
-                host_last_received=np.zeros(0), host_interval=np.zeros(0)),
+        *((name, replace(window, rank_readings=without(by_rank, name))) for name in by_rank),
+        ("readings of hosts", replace(window, host_readings={})),
+        ("groups", replace(window, groups=())),
+        ("events", replace(window, events=())),
+        ("devices", replace(window, hw_ids=(None,) * 8, pids=np.full(8, -1))),
+        ("hosts", replace(window, hosts=(), host_of=np.full(8, -1), host_readings={},
+                          host_last_received=np.zeros(0), host_interval=np.zeros(0))),
     ]  # fmt: skip
-    for without_it in poorer:
-        sound(detector, detector.evaluate(without_it))
-        assert detector.next_due(without_it) > without_it.now
-    bare = replace(
-        window, steps=replace(steps, planes={}), rank_readings={}, host_readings={}, groups=(),
-        events=(), processes=no_processes(),
+
+
+@cache
+def bare(stalled: float) -> JobWindow:
+    window = in_trouble(stalled)
+    return replace(
+        window, steps=replace(window.steps, planes={}), rank_readings={}, host_readings={},
+        groups=(), events=(), processes=no_processes(),
         last_received=np.full(8, window.now), host_last_received=np.full(4, window.now),
     )  # fmt: skip
-    assert {"job.slow"} >= {finding.kind for finding in detector.evaluate(bare)}
+
+
+@EVERY
+def test_any_metric_may_be_missing(detector):
+    """What a detector finds without a metric is still sound, and accuses nobody new by itself."""
+    for stalled in STALLED:
+        for missing, window in poorer(stalled):
+            with told(stalled=stalled, missing=missing):
+                sound(detector, detector.evaluate(window))
+                assert detector.next_due(window) > window.now
+        with told(stalled=stalled, missing="everything"):
+            found = detector.evaluate(bare(stalled))
+            assert {"job.slow"} >= {finding.kind for finding in found}
 
 
 def without(held, name):
@@ -185,36 +247,41 @@ def without(held, name):
 
 
 @EVERY
-@pytest.mark.parametrize("stalled", [0.0, 40.0])
-def test_time_alone_matters_later_than_now(detector, stalled):
-    window = troubled(stalled=stalled)
-    assert detector.next_due(window) > window.now
+def test_time_alone_matters_later_than_now(detector):
+    for stalled in STALLED:
+        with told(stalled=stalled):
+            window = in_trouble(stalled)
+            assert detector.next_due(window) > window.now
     assert detector.cadence_seconds >= 0
+
+
+@cache
+def waited(seconds: int) -> JobWindow:
+    return replace(in_trouble(), now=in_trouble().now + seconds)
 
 
 @EVERY
 def test_what_time_alone_changes_is_announced(detector):
     """Between now and the announced second nothing changes while nothing arrives."""
-    window = troubled()
-    due = min(detector.next_due(window), window.now + 60)
+    window = in_trouble()
+    due = min(detector.next_due(window) - window.now, 60)
     accused_now = accused(detector.evaluate(window))
-    for second in np.arange(window.now, due, 1.0):
-        assert accused_now == accused(detector.evaluate(replace(window, now=second)))
+    for second in range(math.ceil(due)):
+        with told(seconds_later=second):
+            assert accused_now == accused(detector.evaluate(waited(second)))
 
 
 @EVERY
 def test_a_detector_and_its_findings_survive_pickling(detector):
     again = pickle.loads(pickle.dumps(detector))  # noqa: S301  our own bytes
-    window = troubled(stalled=40.0)
+    window = in_trouble(40.0)
     assert list(detector.evaluate(window)) == list(again.evaluate(window))
     assert vars(detector) == vars(again)
 
 
-@EVERY
-@given(seed=SEEDS, stalled=st.sampled_from([0.0, 40.0]))
-@example(seed=195, stalled=0.0)
-@settings(max_examples=20, deadline=None)
-def test_any_metric_may_vanish_midway_on_any_rank(detector, seed, stalled):
+@cache
+def vanishing(seed: int, stalled: float) -> JobWindow:
+    """Return the job in trouble in which any metric vanishes midway on any rank."""
     rng = np.random.default_rng(seed)
     window = troubled(stalled=stalled)
     for matrix in (window.steps.at[1:], *window.steps.planes.values()):  # a step ends somewhere
@@ -224,14 +291,20 @@ def test_any_metric_may_vanish_midway_on_any_rank(detector, seed, stalled):
     for held in window.rank_readings.values():
         rows, first = rng.random(8) < 0.5, rng.integers(0, held.at.shape[1] + 1)
         held.at[rows, first:] = held.value[rows, first:] = np.nan
-    sound(detector, detector.evaluate(window))
+    return read_only(window)
 
 
 @EVERY
-@given(seed=SEEDS)
-@example(seed=13868)
-@settings(max_examples=40, deadline=None)
-def test_absurd_values_are_judged_without_complaint(detector, seed):
+def test_any_metric_may_vanish_midway_on_any_rank(detector):
+    for stalled in STALLED:
+        for seed in (195, *range(20)):
+            with told(stalled=stalled, seed=seed):
+                sound(detector, detector.evaluate(vanishing(seed, stalled)))
+
+
+@cache
+def absurd(seed: int) -> JobWindow:
+    """Return a job with values that cannot be."""
     rng = np.random.default_rng(seed)
     odd = [0.0, 1e-9, 0.5, 1.0, 1e9, 1e300, np.nan, np.inf, -1.0]
     usual = np.full(len(odd), 0.05)
@@ -257,13 +330,21 @@ def test_absurd_values_are_judged_without_complaint(detector, seed):
             for name in ("system.cpu.utilization", *hardware(START + np.zeros(1), 0)[1])
         },
     )
-    sound(detector, detector.evaluate(window))
+    return read_only(window)
 
 
 @EVERY
-@pytest.mark.parametrize("stalled", [0.0, 40.0])
-def test_findings_follow_the_vocabulary(detector, stalled):
-    sound(detector, detector.evaluate(troubled(stalled=stalled)))
+def test_absurd_values_are_judged_without_complaint(detector):
+    for seed in (13868, *range(40)):
+        with told(seed=seed):
+            sound(detector, detector.evaluate(absurd(seed)))
+
+
+@EVERY
+def test_findings_follow_the_vocabulary(detector):
+    for stalled in STALLED:
+        with told(stalled=stalled):
+            sound(detector, detector.evaluate(in_trouble(stalled)))
 
 
 def test_names_are_unique_and_kinds_are_in_the_vocabulary():
@@ -292,5 +373,7 @@ def sound(detector, findings):
         assert finding.text.strip() == finding.text != ""
 
 
-def _signals() -> set[str]:
-    return {signal for kind in vocabulary.catalogue().values() for signal in kind.signals}
+@cache
+def _signals() -> frozenset[str]:
+    kinds = vocabulary.catalogue().values()
+    return frozenset(signal for kind in kinds for signal in kind.signals)

@@ -1,11 +1,12 @@
 """Jobs in trouble of every kind, and the same jobs turned, scaled or cut down."""
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
 
 import numpy as np
 
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Group, JobWindow, Processes, Steps
+from rankscope.detectors.window import Group, JobWindow, Processes, Readings, Steps
 from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.samples import Event, Resource
 from rankscope.vocabulary.topology import Placement, Topology
@@ -195,6 +196,30 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
             ),
         ),
     )  # fmt: skip
+
+
+def read_only(window: JobWindow) -> JobWindow:
+    """Return the window, into which nobody can write any more: tests share it."""
+    for array in _arrays(vars(window)):
+        array.setflags(write=False)
+    return window
+
+
+def _arrays(held: object) -> Iterator[np.ndarray]:
+    """Yield the arrays of what a window holds."""
+    if isinstance(held, np.ndarray):
+        yield held
+    elif isinstance(held, Readings):
+        yield from (held.at, held.value)
+    elif isinstance(held, Mapping):
+        for one in held.values():
+            yield from _arrays(one)
+    elif isinstance(held, Steps | Processes | Group):
+        for one in fields(held):
+            yield from _arrays(getattr(held, one.name))
+    elif isinstance(held, tuple):
+        for one in held:
+            yield from _arrays(one)
 
 
 def turned(window: JobWindow, order: np.ndarray, placed: Topology | None) -> JobWindow:

@@ -19,13 +19,37 @@ from rankscope.vocabulary import faults as fault_ids
 from rankscope.vocabulary.ids import Fault
 from rankscope.vocabulary.samples import Resource, Sample, attributes
 
-SHORT = [name for name, row in scenarios.catalogue().items() if row.seconds <= 400]
+HEALTHY = [n for n, row in scenarios.catalogue().items() if not row.fault and row.seconds <= 400]
+FAULTY = [name for name, row in scenarios.catalogue().items() if row.fault]
+SOME = 4
+"""One in so many scenarios with a fault is simulated each time, and all in the long target."""
 
 
-@pytest.mark.parametrize("name", SHORT)
-def test_every_scenario_says_only_what_the_vocabulary_knows(name):
+@pytest.mark.parametrize(
+    "name",
+    [
+        *HEALTHY,
+        *FAULTY[::SOME],
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for number, name in enumerate(FAULTY)
+            if number % SOME
+        ),
+    ],
+)
+def test_every_scenario_says_only_what_the_vocabulary_knows_and_the_truth_what_the_contract_allows(
+    name,
+):
     found = recording.simulate(scenarios.named(name), 3)
     assert found.series
+    says_only_what_the_vocabulary_knows(found)
+    if name in FAULTY:
+        assert found.truth is not None
+        assert found.truth.entity.type in fault_ids.catalogue()[Fault(found.truth.fault)].entities
+        assert found.truth.entity.ranks
+
+
+def says_only_what_the_vocabulary_knows(found):
     for row in found.series:
         metric = metrics.catalogue()[row.metric]
         given = {key for key, _ in row.attributes}
@@ -186,14 +210,6 @@ def test_every_fault_of_the_list_has_a_contract_id_and_a_scenario():
     assert used == set(faults.FAULTS)
     for kind in faults.FAULTS.values():
         assert kind.id in fault_ids.catalogue()
-
-
-@pytest.mark.parametrize("name", [n for n, row in scenarios.catalogue().items() if row.fault])
-def test_the_truth_points_at_an_entity_the_contract_allows(name):
-    found = recording.simulate(scenarios.named(name), 11)
-    assert found.truth is not None
-    assert found.truth.entity.type in fault_ids.catalogue()[Fault(found.truth.fault)].entities
-    assert found.truth.entity.ranks
 
 
 def test_an_unknown_scenario_setting_or_fault_is_named():

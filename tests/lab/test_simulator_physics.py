@@ -1,5 +1,7 @@
 """The simulated cluster obeys what synchronous training obeys."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from rankscope.lab.simulator import recording, scenarios
 from rankscope.lab.simulator.shape import EPOCH
 
 
+@cache
 def made(name, seed=1):
     return recording.simulate(scenarios.named(name), seed)
 

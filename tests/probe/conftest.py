@@ -7,6 +7,8 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -107,8 +109,8 @@ def sweep(received: datagram.Datagram) -> None:
             assert event.attributes.get(name, allowed[0]) in allowed, f"{event.name}"
 
 
-@pytest.fixture
-def listener() -> Iterator[Listener]:
+@contextmanager
+def listening() -> Iterator[Listener]:
     # Not in tmp_path: a socket's path has room for 107 bytes.
     with tempfile.TemporaryDirectory(prefix="rankscope-", dir="/tmp") as folder:
         made = Listener(Path(folder) / "probe.sock")
@@ -117,6 +119,12 @@ def listener() -> Iterator[Listener]:
 
 
 @pytest.fixture
+def listener() -> Iterator[Listener]:
+    with listening() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
 def environ() -> dict[str, str]:
     """Return the environment of this process without what would name a job or an agent."""
     hidden = ("RANKSCOPE_", "TORCH", "SLURM_", "OMPI_", "PMI", "PET_", "MASTER_", "VC_", "GLOO_")
@@ -212,3 +220,26 @@ class Job:
 @pytest.fixture
 def job(environ: dict[str, str], listener: Listener) -> Job:
     return Job(environ, listener)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A plain job that was run to its end: what it printed, and who listened to it."""
+
+    printed: str
+    listener: Listener
+
+
+@pytest.fixture(scope="session")
+def without_probe(environ: dict[str, str]) -> Iterator[Run]:
+    """Run the plain loop without the probe, once for all tests."""
+    with listening() as made:
+        yield Run(Job(environ, made).run("plain.py"), made)
+
+
+@pytest.fixture(scope="session")
+def with_probe(environ: dict[str, str]) -> Iterator[Run]:
+    """Run the plain loop with the probe, once for all tests."""
+    with listening() as made:
+        told = {"RANKSCOPE_JOB_ID": "job/1", "RANKSCOPE_JOB_ATTEMPT": "3"}
+        yield Run(Job(environ, made).run("plain.py", "--probe", **told), made)

@@ -21,7 +21,7 @@ def test_an_uncaught_exception_is_said_before_the_process_dies(job, listener):
     assert [0, 1] == listener.values("training.step")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_rank_that_died_is_the_root_and_the_one_that_lost_it_the_cascade(job, listener):
     text = job.run("crash.py", ranks=2, fails=True)
     assert "label 10 is not in" in text, "the traceback is printed as ever"

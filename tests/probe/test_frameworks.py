@@ -52,7 +52,6 @@ def phases(listener) -> list[object]:
     return [event.attributes["phase"] for event in listener.events("training.phase")]
 
 
-@pytest.mark.slow
 def test_the_hugging_face_trainer_of_the_tutorial_is_followed(run, listener):
     run(example("Hugging Face Trainer"))
     assert [*range(8)] == listener.values("training.step"), "one step a update of two micro-batches"
@@ -70,7 +69,6 @@ def test_the_hugging_face_trainer_of_the_tutorial_is_followed(run, listener):
     assert listener.samples("training.rank.info", framework="transformers")
 
 
-@pytest.mark.slow
 def test_the_lightning_trainer_of_the_tutorial_is_followed(run, listener):
     run(example("Lightning"))
     assert [*range(8)] == listener.values("training.step"), "four batches an update, 16 an epoch"
@@ -85,7 +83,6 @@ def test_the_lightning_trainer_of_the_tutorial_is_followed(run, listener):
     assert listener.samples("training.rank.info", framework="lightning")
 
 
-@pytest.mark.slow
 def test_the_accelerate_loop_of_the_tutorial_is_followed(run, listener):
     run(example("Accelerate"))
     assert [*range(8)] == listener.values("training.step"), "one step an update of two batches"
@@ -95,7 +92,7 @@ def test_the_accelerate_loop_of_the_tutorial_is_followed(run, listener):
     assert listener.samples("training.rank.info", framework="accelerate")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_each_class_is_the_librarys_own_in_whatever_order_they_are_imported(run):
     """Also after both Lightnings, whose callbacks are different classes."""
     printed = run("""

@@ -88,7 +88,13 @@ def start_line() -> str:
 
 
 @pytest.mark.parametrize(
-    ("switch", "steps"), [("1", [*range(20)]), ("0", []), ("", []), ("maybe", [])]
+    ("switch", "steps"),
+    [
+        ("1", [*range(20)]),
+        ("", []),
+        pytest.param("0", [], marks=pytest.mark.long),
+        pytest.param("maybe", [], marks=pytest.mark.long),
+    ],
 )
 def test_the_start_line_attaches_a_job_without_a_line_of_code(
     environ, listener, tmp_path, switch, steps

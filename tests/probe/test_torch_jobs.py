@@ -13,17 +13,15 @@ def weights(printed: str) -> str:
 
 
 def test_the_weights_of_a_plain_loop_are_the_same_to_the_bit_with_and_without_the_probe(
-    job, listener
+    without_probe, with_probe
 ):
-    without = job.run("plain.py")
-    assert not listener.received
-    with_it = job.run("plain.py", "--probe")
-    assert weights(without) == weights(with_it)
-    assert [*range(20)] == listener.values("training.step")
+    assert not without_probe.listener.received
+    assert weights(without_probe.printed) == weights(with_probe.printed)
+    assert [*range(20)] == with_probe.listener.values("training.step")
 
 
-def test_the_one_line_tells_loss_norm_times_and_phases_of_a_plain_loop(job, listener):
-    job.run("plain.py", "--probe", RANKSCOPE_JOB_ID="job/1", RANKSCOPE_JOB_ATTEMPT="3")
+def test_the_one_line_tells_loss_norm_times_and_phases_of_a_plain_loop(with_probe):
+    listener = with_probe.listener
     assert {("job/1", 3, 0)} == {(each.job, each.attempt, each.rank) for each in listener.received}
     assert 20 == len(listener.values("training.loss", scope="local"))
     assert all(0 < value < 10 for value in listener.values("training.loss"))
@@ -37,16 +35,14 @@ def test_the_one_line_tells_loss_norm_times_and_phases_of_a_plain_loop(job, list
     assert listener.samples("training.rank.info", framework="torch", world_size=1)
 
 
-def test_every_value_of_a_step_carries_the_same_time(job, listener):
-    job.run("plain.py", "--probe")
-    steps = [
-        each for each in listener.received if any(s.metric == "training.step" for s in each.samples)
-    ]
+def test_every_value_of_a_step_carries_the_same_time(with_probe):
+    received = with_probe.listener.received
+    steps = [each for each in received if any(s.metric == "training.step" for s in each.samples)]
     assert 20 == len(steps)
     assert all(1 == len({sample.at for sample in each.samples}) for each in steps)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_weights_of_two_replicas_are_the_same_to_the_bit_with_and_without_the_probe(
     job, listener
 ):
@@ -60,7 +56,6 @@ def test_the_weights_of_two_replicas_are_the_same_to_the_bit_with_and_without_th
     assert {0, 1} == {each.rank for each in listener.received}
 
 
-@pytest.mark.slow
 def test_a_slow_replica_waits_less_than_its_peer_and_its_own_time_shows_where_it_went(
     job, listener
 ):
@@ -80,7 +75,6 @@ def test_a_slow_replica_waits_less_than_its_peer_and_its_own_time_shows_where_it
     _groups_are_named_alike_and_counted(listener)
 
 
-@pytest.mark.slow
 def test_a_slow_shard_is_told_from_the_one_that_waits_for_it_in_its_forward_pass(job, listener):
     """One rank sleeps 0.2 s inside of forward; the other waits for its parameters meanwhile."""
     job.run("sharded.py", "--probe", ranks=2, SLEEPER="1", STEPS="15")
@@ -113,7 +107,7 @@ def _groups_are_named_alike_and_counted(listener) -> None:
         assert done[-1] <= listener.values("collective.enqueued", rank=rank, group=name)[-1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_rank_whose_data_went_bad_is_the_first_to_say_so(job, listener):
     job.run("replicas.py", "--probe", ranks=2, BROKEN="1")
     local = listener.events("training.numeric", what="loss")
@@ -136,13 +130,11 @@ def test_with_the_probe_switched_off_a_job_says_nothing(job, listener):
     assert not listener.received
 
 
-def test_without_any_agent_the_job_runs_as_ever(job, listener):
-    without = job.run("plain.py")
+def test_without_any_agent_the_job_runs_as_ever(job, without_probe):
     with_it = job.run("plain.py", "--probe", RANKSCOPE_AGENT="unix:///nowhere/probe.sock")
-    assert weights(without) == weights(with_it)
+    assert weights(without_probe.printed) == weights(with_it)
 
 
-@pytest.mark.slow
 def test_every_group_is_named_alike_by_its_members_and_counted_by_each(job, listener):
     job.run("groups.py", ranks=2, lingers=True)
     infos = [dict(each.attributes) for each in listener.samples("collective.group.info")]
@@ -189,7 +181,7 @@ def parts_of_steps(listener, rank: int) -> list[dict[str, float]]:
     return steps
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "part"), [("SLOW_LOADER", "data"), ("EXTRA_WORK", "other")], ids=str.lower
 )
@@ -213,7 +205,7 @@ def test_the_parts_of_a_step_add_up_and_name_the_rank_that_its_peers_wait_for(
     assert usual["compute", slow] < usual[part, slow], "what it slept is no compute"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_during_an_evaluation_that_nobody_announces_the_rank_shows_that_it_is_alive(job, listener):
     """No optimizer update for 12 s: age and counters go on, and the phase is inferred."""
     job.run("evaluation.py", ranks=2)
@@ -242,7 +234,7 @@ def test_during_an_evaluation_that_nobody_announces_the_rank_shows_that_it_is_al
         assert step["other"] >= 10, "evaluation is neither compute nor a wait for data"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("by", "expected"),
     [

@@ -72,7 +72,10 @@ def _has(one, metric):
     )
 
 
-@pytest.mark.parametrize("profile", ["A100", "H100", "B200", "L40S", "T4"])
+@pytest.mark.parametrize(
+    "profile",
+    ["H100", *(pytest.param(p, marks=pytest.mark.long) for p in ("A100", "B200", "L40S", "T4"))],
+)
 def test_what_a_device_says_is_in_the_vocabulary_and_in_its_readers_entry(watched, until, profile):
     one = watched(profile=profile, gpus=2)
     until(one.all_said)
@@ -89,8 +92,8 @@ def test_what_a_device_says_is_in_the_vocabulary_and_in_its_readers_entry(watche
     ("profile", "missing"),
     [
         ("T4", ["hw.gpu.nvlink.up", "hw.gpu.row_remap", "hw.gpu.sm.activity"]),
-        ("L40S", ["hw.gpu.nvlink.up"]),
-        ("A100", ["hw.gpu.sm.activity"]),
+        pytest.param("L40S", ["hw.gpu.nvlink.up"], marks=pytest.mark.long),
+        pytest.param("A100", ["hw.gpu.sm.activity"], marks=pytest.mark.long),
     ],
 )
 def test_what_a_device_does_not_have_gives_no_series_and_no_failure(

@@ -12,8 +12,6 @@ from rankscope.agent.nvml import supervisor as supervising
 from rankscope.agent.nvml.process import Worker
 from rankscope.lab.node.nvml import Scenario
 
-pytestmark = pytest.mark.slow
-
 
 def test_a_healthy_node_tells_nothing(watched, until):
     one = watched()
@@ -38,7 +36,11 @@ def test_a_hung_device_is_told_once_and_the_other_seven_keep_reporting(watched, 
 
 
 @pytest.mark.parametrize(
-    ("misfortune", "code"), [("lose", "nvml.lost"), ("require_reset", "nvml.reset_required")]
+    ("misfortune", "code"),
+    [
+        pytest.param("lose", "nvml.lost", marks=pytest.mark.long),  # the next test loses one too
+        ("require_reset", "nvml.reset_required"),
+    ],
 )
 def test_a_device_that_is_gone_is_told_once_and_back_when_it_answers(
     watched, until, monkeypatch, misfortune, code
@@ -81,6 +83,7 @@ def test_a_critical_xid_is_told_with_its_code(watched, until):
     assert one.codes(2) == ["79"]
 
 
+@pytest.mark.long
 def test_xids_of_others_are_told_while_one_device_hangs(watched, until):
     one = watched()
     until(lambda: all(one.answering()))
@@ -171,6 +174,7 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_false_is_told(watched, 
     assert one.codes() == []
 
 
+@pytest.mark.long
 def test_a_device_that_had_no_name_yet_is_not_missed_once_it_has_told_it(
     watched, until, tmp_path, monkeypatch
 ):

@@ -80,7 +80,6 @@ def trainer():
         process.kill()
 
 
-@pytest.mark.slow
 def test_a_process_without_a_probe_is_profiled_from_outside(spy, trainer):
     try:
         trace = spying.record(spy, trainer, seconds=2)
@@ -97,7 +96,6 @@ def test_a_process_without_a_probe_is_profiled_from_outside(spy, trainer):
     assert own["waiting"] > 0
 
 
-@pytest.mark.slow
 def test_the_stack_of_a_silent_process_is_that_of_its_main_thread(spy, trainer):
     done = subprocess.run(
         [spy, "dump", "--nonblocking", "--pid", str(trainer)],

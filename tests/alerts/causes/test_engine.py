@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.alerts.explaining import explain, named
+from tests.examples import examples
 
 from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.vocabulary import faults
@@ -15,7 +16,9 @@ from rankscope.vocabulary import findings as kinds
 SYMPTOMS = [kind.kind for kind in kinds.catalogue().values() if kind.symptom]
 EVIDENCE = [kind.kind for kind in kinds.catalogue().values() if not kind.symptom]
 ANY = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

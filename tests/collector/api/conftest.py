@@ -73,8 +73,8 @@ def protected() -> dict[str, Any]:
 
 
 @pytest.fixture
-def store(tmp_path) -> Iterator[Store]:
-    opened = Store(f"sqlite:///{tmp_path / 'rankscope.db'}")
+def store(new_sqlite) -> Iterator[Store]:
+    opened = Store(new_sqlite())
     yield opened
     opened.close()
 

@@ -4,6 +4,7 @@ import base64
 import math
 
 import pytest
+from tests.examples import told
 from tests.waiting import until
 
 from rankscope.formats.otlp import encode
@@ -86,26 +87,26 @@ def test_a_stretch_without_samples_has_no_variant(client_with_job):
     assert found["held_from"] is not None
 
 
-@pytest.mark.parametrize(
-    ("query", "status"),
-    [
+def test_what_cannot_be_asked_for_is_refused(client_with_job):
+    tried = [
         ({"metric": "no.such"}, 400),
         ({"metric": "training.loss", "from": 20, "to": 10}, 400),
         ({"metric": "training.loss", "points": 1}, 400),
         ({"metric": "training.loss", "typo": 1}, 400),
-    ],
-)
-def test_what_cannot_be_asked_for_is_refused(client_with_job, query, status):
-    assert (
-        status == client_with_job.get("/api/v1/jobs/run-1/distribution", params=query).status_code
-    )
+    ]
+    for query, status in tried:
+        with told(query=query, status=status):
+            assert (
+                status
+                == client_with_job.get("/api/v1/jobs/run-1/distribution", params=query).status_code
+            )
 
 
-@pytest.mark.parametrize(
-    "what", ["distribution?metric=training.loss", "heatmap", "phases", "waits"]
-)
-def test_an_unknown_job_is_404(client, what):
-    assert client.get(f"/api/v1/jobs/nothing/{what}").status_code == 404
+def test_an_unknown_job_is_404(client):
+    tried = ["distribution?metric=training.loss", "heatmap", "phases", "waits"]
+    for what in tried:
+        with told(what=what):
+            assert client.get(f"/api/v1/jobs/nothing/{what}").status_code == 404
 
 
 def test_a_heatmap_has_a_byte_for_each_rank_and_step(client_with_job):

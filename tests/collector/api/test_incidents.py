@@ -2,6 +2,7 @@
 
 import jsonschema
 import pytest
+from tests.examples import told
 
 from rankscope.collector.api import shapes_incident
 from rankscope.vocabulary import incident_schema
@@ -61,9 +62,8 @@ def test_pages_are_followed_with_the_cursor(client, opened):
     assert found == expected[::-1]
 
 
-@pytest.mark.parametrize(
-    ("query", "count"),
-    [
+def test_filters(client, opened):
+    tried = [
         ("status=open", 1),
         ("status=resolved", 1),
         ("status=acknowledged", 0),
@@ -73,15 +73,15 @@ def test_pages_are_followed_with_the_cursor(client, opened):
         ("fault=host.cpu_contention&job=run-1", 1),
         ("since=2023-11-14T22:13:21Z", 2),
         ("since=1700000500", 1),
-    ],
-)
-def test_filters(client, opened, query, count):
+    ]
     opened(identity="a", severity="warning")
     opened(
         "resolved", identity="b", jobs=("run-2",), fault="gpu.slow", status="resolved",
         updated_at=1_700_000_600.0,
     )  # fmt: skip
-    assert len(client.get(f"/api/v1/incidents?{query}").json()["items"]) == count
+    for query, count in tried:
+        with told(query=query, count=count):
+            assert len(client.get(f"/api/v1/incidents?{query}").json()["items"]) == count
 
 
 def test_people_acknowledge_assign_judge_and_resolve(client, opened, clock):
@@ -107,9 +107,8 @@ def test_people_acknowledge_assign_judge_and_resolve(client, opened, clock):
     jsonschema.validate(document, incident_schema.schema())
 
 
-@pytest.mark.parametrize(
-    ("what", "body"),
-    [
+def test_what_makes_no_sense_is_refused_and_changes_nothing(client, opened):
+    tried = [
         ("assign", None),
         ("assign", {"assignee": ""}),
         ("feedback", {"verdict": "maybe"}),
@@ -117,13 +116,13 @@ def test_people_acknowledge_assign_judge_and_resolve(client, opened, clock):
         ("ack", {"by": "a" * 500}),
         ("ack", {"byy": "a"}),
         ("ack", []),
-    ],
-)
-def test_what_makes_no_sense_is_refused_and_changes_nothing(client, opened, what, body):
+    ]
     path = f"/api/v1/incidents/{opened()}"
     before = client.get(path).json()
-    assert client.post(f"{path}/{what}", json=body).status_code == 422
-    assert client.get(path).json() == before
+    for what, body in tried:
+        with told(what=what, body=body):
+            assert client.post(f"{path}/{what}", json=body).status_code == 422
+            assert client.get(path).json() == before
 
 
 def test_statistics_are_means_of_what_happened_and_null_before(client, opened, clock, send_steps):

@@ -4,7 +4,7 @@ import json
 import math
 from urllib.parse import quote
 
-import pytest
+from tests.examples import told
 from tests.waiting import until
 
 from rankscope.collector.windows import queries
@@ -71,18 +71,20 @@ def test_a_job_of_which_only_an_incident_is_left_is_listed_with_nulls(client, op
     assert client.get("/api/v1/jobs/old/ranks").json() == {"items": [], "next_cursor": None}
 
 
-@pytest.mark.parametrize("job", ODD)
-def test_an_odd_job_id_is_found_under_its_percent_encoded_name(client, send_steps, opened, job):
-    send_steps(client, job)
-    opened(jobs=(job,))
-    # A client may tidy `..` away, encoded or not: dots are encoded here by hand.
-    name = quote(job, safe="").replace(".", "%2E")
-    assert client.get(f"/api/v1/jobs/{name}").json()["job"] == job
-    assert len(client.get(f"/api/v1/jobs/{name}/ranks").json()["items"]) == 2
-    series = client.get(f"/api/v1/jobs/{name}/series", params={"metric": "training.step.duration"})
-    assert len(series.json()["series"]) == 2
-    assert client.get("/api/v1/topology", params={"job": job}).json()["nodes"]
-    assert len(client.get("/api/v1/incidents", params={"job": job}).json()["items"]) == 1
+def test_an_odd_job_id_is_found_under_its_percent_encoded_name(client, send_steps, opened):
+    for number, job in enumerate(ODD):
+        with told(job=job):
+            send_steps(client, job)
+            opened(identity=str(number), jobs=(job,))
+            # A client may tidy `..` away, encoded or not: dots are encoded here by hand.
+            name = quote(job, safe="").replace(".", "%2E")
+            assert client.get(f"/api/v1/jobs/{name}").json()["job"] == job
+            assert len(client.get(f"/api/v1/jobs/{name}/ranks").json()["items"]) == 2
+            asked = {"metric": "training.step.duration"}
+            series = client.get(f"/api/v1/jobs/{name}/series", params=asked)
+            assert len(series.json()["series"]) == 2
+            assert client.get("/api/v1/topology", params={"job": job}).json()["nodes"]
+            assert len(client.get("/api/v1/incidents", params={"job": job}).json()["items"]) == 1
 
 
 def test_ranks_are_placed(client, send_steps):

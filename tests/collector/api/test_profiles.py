@@ -69,25 +69,27 @@ def test_what_was_not_asked_for_is_refused(asked):
     assert 404 == sent(client, {"id": "none"}, 1).status_code
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["..", "../../outside", "/etc/passwd", "a\0b", "x" * 5000, ".", "%2e%2e%2f", "a/../../outside"],
-)
-def test_an_agent_cannot_name_a_file_by_the_profile_it_answers(asked, tmp_path_factory, name):
+NAMES = ["..", "../../outside", "/etc/passwd", "a\0b", "x" * 5000, ".", "%2e%2e%2f",
+         "a/../../outside"]  # fmt: skip
+
+
+def test_an_agent_cannot_name_a_file_by_the_profile_it_answers(asked, tmp_path_factory):
     client, _profile = asked
     root = tmp_path_factory.getbasetemp()
     before = {path for path in root.rglob("*") if "outside" in path.name}
-    answer = sent(client, {"id": quote(name, safe="")}, 1)
-    assert 404 == answer.status_code
-    assert "application/problem+json" == answer.headers["content-type"]
-    assert 404 == client.get(f"/api/v1/profiles/{quote(name, safe='')}/ranks/1/trace").status_code
+    for name in NAMES:
+        answer = sent(client, {"id": quote(name, safe="")}, 1)
+        assert 404 == answer.status_code, name
+        assert "application/problem+json" == answer.headers["content-type"], name
+        trace = client.get(f"/api/v1/profiles/{quote(name, safe='')}/ranks/1/trace")
+        assert 404 == trace.status_code, name
     assert before == {path for path in root.rglob("*") if "outside" in path.name}
 
 
-@pytest.mark.parametrize("rank", ["-1", "..", "1%2f..%2f2", "1%00", "9" * 400, "9" * 5000])
-def test_nor_by_the_rank(asked, rank):
+def test_nor_by_the_rank(asked):
     client, profile = asked
-    assert sent(client, profile, rank).status_code in (404, 422)
+    for rank in ("-1", "..", "1%2f..%2f2", "1%00", "9" * 400, "9" * 5000):
+        assert sent(client, profile, rank).status_code in (404, 422), rank
 
 
 def test_a_trace_over_the_limit_is_refused(new_client, send_steps):

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode, checks
 from schemathesis.specs.openapi import checks as openapi_checks
+from tests.examples import examples
 
 from rankscope.collector.api.app import create_app
 
@@ -23,7 +24,7 @@ CHECKS = [
     openapi_checks.content_type_conformance,
     openapi_checks.response_schema_conformance,
 ]
-EXAMPLES = 20
+EXAMPLES = examples(20)
 LEFT_OUT = {"/api/v1/events", "/v1/metrics", "/v1/logs", "/api/v1/write"}
 """A stream without end, and the intake, whose bodies have tests of their own."""
 
@@ -62,7 +63,6 @@ def _cases(operation: Any) -> st.SearchStrategy[Any]:
     return st.one_of([operation.as_strategy(generation_mode=mode) for mode in modes])
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_every_answer_is_what_the_description_says(app, existing, bearer):
     failed: list[str] = []

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from standardwebhooks import Webhook
+from tests.examples import told
 from tests.serving import Answer, served
 
 from rankscope.alerts.ports import Outcome
@@ -79,13 +80,17 @@ def test_by_default_info_is_not_told(client):
     assert _add(client, severities=["info"])["severities"] == ["info"]
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["http://169.254.169.254/latest/meta-data", "http://[fe80::1]/", "http://[fd00:ec2::254]/",
-     "http://[::ffff:169.254.169.254]/", "http://0.0.0.0/"],
-)  # fmt: skip
-def test_a_metadata_address_is_refused_at_once(client, url):
-    assert client.post("/api/v1/webhooks", json={"url": url}).status_code == 422
+def test_a_metadata_address_is_refused_at_once(client):
+    tried = [
+        "http://169.254.169.254/latest/meta-data",
+        "http://[fe80::1]/",
+        "http://[fd00:ec2::254]/",
+        "http://[::ffff:169.254.169.254]/",
+        "http://0.0.0.0/",
+    ]
+    for url in tried:
+        with told(url=url):
+            assert client.post("/api/v1/webhooks", json={"url": url}).status_code == 422
 
 
 def test_a_test_message_arrives_signed(client, clock, receiver, monkeypatch):
@@ -218,9 +223,8 @@ def test_a_silence_is_made_listed_and_ended(client, clock):
     assert client.delete(f"/api/v1/silences/{made['id']}").status_code == 404
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_a_silence_that_makes_no_sense_is_refused(client):
+    tried = [
         {"matchers": []},
         {"matchers": [{"name": "color", "patterns": ["red"]}]},
         {"matchers": [{"name": "job", "patterns": []}]},
@@ -229,12 +233,15 @@ def test_a_silence_is_made_listed_and_ended(client, clock):
         {"ends_at": True},
         {"starts_at": "2098-01-01T00:00:00Z", "ends_at": "2097-01-01T00:00:00Z"},
         {"surprise": 1},
-    ],
-)
-def test_a_silence_that_makes_no_sense_is_refused(client, change):
-    body = {"matchers": [{"name": "job", "patterns": ["*"]}], "ends_at": "2099-01-01T00:00:00Z"}
-    assert client.post("/api/v1/silences", json=body | change).status_code == 422
-    assert client.get("/api/v1/silences").json()["items"] == []
+    ]
+    for change in tried:
+        with told(change=change):
+            body = {
+                "matchers": [{"name": "job", "patterns": ["*"]}],
+                "ends_at": "2099-01-01T00:00:00Z",
+            }
+            assert client.post("/api/v1/silences", json=body | change).status_code == 422
+            assert client.get("/api/v1/silences").json()["items"] == []
 
 
 def test_maintenance_is_made_listed_and_ended(client):

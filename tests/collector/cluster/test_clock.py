@@ -4,7 +4,6 @@ import threading
 import time
 
 import httpx
-import pytest
 
 from rankscope.collector.service import Service
 from rankscope.collector.settings import CollectorSettings
@@ -21,7 +20,6 @@ class Off:
         return time.time() + OFF_SECONDS
 
 
-@pytest.mark.slow
 def test_a_silence_begins_now_on_a_machine_that_is_minutes_ahead(log, postgresql, tmp_path):
     url = postgresql.new()
     settings = CollectorSettings.model_validate(

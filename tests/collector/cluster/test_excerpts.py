@@ -17,7 +17,6 @@ from rankscope.vocabulary.ids import IncidentId
 
 from .conftest import PARTITIONS
 
-pytestmark = pytest.mark.slow
 JOBS = [
     next(f"run-{n}" for n in itertools.count() if names.of_job(f"run-{n}", PARTITIONS) == partition)
     for partition in range(PARTITIONS)

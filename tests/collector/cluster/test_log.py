@@ -18,8 +18,6 @@ from rankscope.collector.journal.kinds import Kind
 
 from .conftest import PARTITIONS
 
-pytestmark = pytest.mark.slow
-
 
 def _entry(text: str) -> Entry:
     return Entry(Kind.METRICS_JSON, 0, json.dumps({"note": text * 2000}).encode())

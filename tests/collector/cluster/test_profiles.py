@@ -16,7 +16,6 @@ from rankscope.collector.profiles.profile import Profile
 from rankscope.collector.profiles.settings import ProfilesSettings
 from rankscope.collector.profiles.shelf import UnknownProfileError, Wanted
 
-pytestmark = pytest.mark.slow
 NOW = 1_700_000_000.0
 
 

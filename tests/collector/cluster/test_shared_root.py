@@ -7,7 +7,6 @@ import itertools
 import time
 from collections.abc import Sequence
 
-import pytest
 from tests.collector.by_hand import by_hand
 from tests.waiting import until
 
@@ -23,8 +22,6 @@ from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.samples import Resource, Sample
 
 from .conftest import PARTITIONS
-
-pytestmark = pytest.mark.slow
 
 JOBS = [
     next(f"run-{n}" for n in itertools.count() if names.of_job(f"run-{n}", PARTITIONS) == partition)

@@ -21,8 +21,6 @@ from rankscope.vocabulary.times import parse
 
 from .conftest import PARTITIONS
 
-pytestmark = pytest.mark.slow
-
 JOBS = [
     next(f"run-{n}" for n in itertools.count() if names.of_job(f"run-{n}", PARTITIONS) == partition)
     for partition in range(PARTITIONS)
@@ -90,6 +88,7 @@ def _steps(line: Pipeline) -> int:
     return max((int(index[-1]) for index in rows if len(index)), default=0)
 
 
+@pytest.mark.long  # test_shared_root.py ends with a replay too
 def test_a_replay_of_the_streams_comes_to_the_same_incidents(log, new_collector):
     one = new_collector("one")
     one.start()
@@ -185,6 +184,7 @@ def test_an_entry_that_cannot_be_read_is_moved_aside_and_the_rest_is_evaluated(
     assert value == 1
 
 
+@pytest.mark.long
 def test_jobs_of_one_id_in_two_clusters_have_an_incident_each_also_with_the_next_owner(
     new_collector,
 ):
@@ -231,7 +231,7 @@ def test_a_partition_whose_takeover_meets_a_defect_is_not_left_without_anybody(n
     assert 3 == found
 
 
-@pytest.mark.parametrize("ahead_seconds", [-600.0, 600.0])
+@pytest.mark.parametrize("ahead_seconds", [pytest.param(-600.0, marks=pytest.mark.long), 600.0])
 def test_a_collector_whose_clock_is_minutes_off_is_not_behind_the_log(new_collector, ahead_seconds):
     one = new_collector("one", system=lambda: time.time() + ahead_seconds)
     one.start()

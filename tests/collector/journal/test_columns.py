@@ -4,6 +4,7 @@ import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankscope.collector.journal import columns
 from rankscope.collector.journal import journal as journals
@@ -78,7 +79,9 @@ def test_senders_do_not_get_each_others_templates(tmp_path, entries):
 
 
 @hypothesis.settings(
-    deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], max_examples=50
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    max_examples=examples(50),
 )
 @given(
     rows=st.lists(

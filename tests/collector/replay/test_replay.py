@@ -7,6 +7,7 @@ import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankscope.alerts.actions import Action
 from rankscope.collector.actions import Entered
@@ -49,7 +50,7 @@ class TestJournal:
             hypothesis.HealthCheck.too_slow,
         ],
         deadline=None,
-        max_examples=50,
+        max_examples=examples(50),
     )
     @given(moments=MOMENTS)
     def test_a_replay_of_the_journal_makes_the_calls_that_were_made_live(

@@ -1,14 +1,11 @@
 """A whole collector with its incidents in PostgreSQL."""
 
 import httpx
-import pytest
 from tests.waiting import until
 
 from rankscope.collector import identity
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
-
-pytestmark = pytest.mark.slow
 
 
 def _warnings(address, count):

@@ -16,8 +16,6 @@ from rankscope.collector.journal.kinds import Kind
 COMMAND = [sys.executable, "-m", "rankscope.cli.main", "collector"]
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def environ(tmp_path):

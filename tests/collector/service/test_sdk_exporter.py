@@ -80,7 +80,6 @@ def test_logs_of_the_sdk_arrive_as_events(collector, tmp_path):
     assert (event.name, event.attributes["code"], event.resource.host) == ("gpu.fault", 79, "gpu-7")
 
 
-@pytest.mark.slow
 def test_an_exporter_whose_collector_is_away_for_a_moment_delivers(collector_at, tmp_path, caplog):
     """Refused connections are tried again by the SDK, by its own rules."""
     caplog.set_level(logging.CRITICAL)

@@ -1,5 +1,6 @@
 """Two collectors on one PostgreSQL: one row an incident, one message, and none lost with either."""
 
+import contextlib
 import random
 import threading
 import time
@@ -25,9 +26,23 @@ class _SetClock:
 
 
 @pytest.fixture
-def pair(postgresql):
+def pair(emptied):
     """Return two stores of one database, as two collectors open them at the same time."""
+    with _opened(emptied()) as stores:
+        yield stores
+
+
+@pytest.fixture
+def pair_of_a_new_one(postgresql):
+    """Return two stores of a database that both found without tables."""
     url = postgresql.new()
+    with _opened(url) as stores:
+        yield stores
+    postgresql.drop(url)
+
+
+@contextlib.contextmanager
+def _opened(url):
     opened: dict[str, Store] = {}
 
     def start(name: str) -> None:
@@ -41,7 +56,6 @@ def pair(postgresql):
     yield opened["a"], opened["b"]
     for store in opened.values():
         store.close()
-    postgresql.drop(url)
 
 
 def _add(store, identity="wh_1", url="http://127.0.0.1:9/hook", secret=None):
@@ -64,7 +78,10 @@ def _pass_in(db, seconds):
     db.execute(update(claims).values(until=claims.c.until - seconds))
 
 
-def test_an_incident_that_both_commit_at_once_is_one_row_and_one_message(pair, changed):
+def test_an_incident_that_both_commit_at_once_is_one_row_and_one_message(
+    pair_of_a_new_one, changed
+):
+    pair = pair_of_a_new_one
     _add(pair[0])
     failures = []
 
@@ -134,8 +151,8 @@ def test_a_collector_whose_clock_is_minutes_off_leaves_the_others_endpoints_alon
     assert _next(other, T0 + 700) is None
 
 
-def test_a_collector_that_starts_again_goes_on_with_its_own_claim(postgresql, changed):
-    url = postgresql.new()
+def test_a_collector_that_starts_again_goes_on_with_its_own_claim(emptied, changed):
+    url = emptied()
     killed = Store(url, owner="a")
     _add(killed)
     killed.commit([changed("opened")], T0)
@@ -144,7 +161,6 @@ def test_a_collector_that_starts_again_goes_on_with_its_own_claim(postgresql, ch
     assert _next(again).webhook_id == under_way.webhook_id
     again.close()
     killed.close()
-    postgresql.drop(url)
 
 
 def test_a_row_that_another_looks_at_right_now_is_not_waited_for(pair, changed):
@@ -159,7 +175,6 @@ def test_a_row_that_another_looks_at_right_now_is_not_waited_for(pair, changed):
         assert _next(other) is None
 
 
-@pytest.mark.slow
 def test_two_deliverers_send_every_message_once_and_in_order(pair, changed, new_receiver):
     receivers = [new_receiver() for _ in range(3)]
     for number, receiver in enumerate(receivers):

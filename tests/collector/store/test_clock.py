@@ -3,8 +3,6 @@
 import time
 from dataclasses import dataclass
 
-import pytest
-
 from rankscope.alerts.ports import Endpoint
 from rankscope.collector.store.clock import StoreClock
 from rankscope.collector.store.errors import UnusableError
@@ -21,17 +19,14 @@ class Off:
         return time.time() + OFF_SECONDS
 
 
-@pytest.mark.slow
-def test_a_collector_whose_clock_is_off_sends_by_the_clock_of_postgresql(postgresql):
-    url = postgresql.new()
-    store = Store(url)
+def test_a_collector_whose_clock_is_off_sends_by_the_clock_of_postgresql(emptied):
+    store = Store(emptied())
     try:
         clock = StoreClock(Off(), store)
         clock.compare()
         assert abs(clock.now() - time.time()) < OFF_SECONDS / 2
     finally:
         store.close()
-        postgresql.drop(url)
 
 
 def test_a_store_of_its_own_has_no_other_clock(tmp_path):
@@ -44,12 +39,10 @@ def test_a_store_of_its_own_has_no_other_clock(tmp_path):
         store.close()
 
 
-@pytest.mark.slow
 def test_a_page_of_a_collector_that_is_ahead_is_due_at_once_by_the_clock_of_postgresql(
-    postgresql, changed
+    emptied, changed
 ):
-    url = postgresql.new()
-    store = Store(url)
+    store = Store(emptied())
     try:
         endpoint = Endpoint(id="wh_1", url="http://127.0.0.1:9/hook", secret="", format="standard")
         store.add_webhook(endpoint, 0.0)
@@ -59,7 +52,6 @@ def test_a_page_of_a_collector_that_is_ahead_is_due_at_once_by_the_clock_of_post
         assert store.waiting(now) == ["wh_1"]
     finally:
         store.close()
-        postgresql.drop(url)
 
 
 @dataclass

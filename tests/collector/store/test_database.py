@@ -17,8 +17,8 @@ def path(tmp_path):
     return tmp_path / "new" / "rankscope.db"
 
 
-def test_migrations_build_exactly_the_tables_that_the_code_speaks_of(url):
-    database = Database(url)
+def test_migrations_build_exactly_the_tables_that_the_code_speaks_of(unmade_url):
+    database = Database(unmade_url)
     with database.engine.connect() as db:
         differences = compare_metadata(MigrationContext.configure(db), tables.metadata)
     database.close()
@@ -42,13 +42,13 @@ def test_only_the_owner_may_read_the_file_for_it_holds_secrets(path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_store_of_a_newer_version_is_not_touched(url):
-    database = Database(url)
+def test_a_store_of_a_newer_version_is_not_touched(unmade_url):
+    database = Database(unmade_url)
     with database.write() as db:
         db.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     database.close()
     with pytest.raises(UnusableError, match="another version of rankscope"):
-        Database(url)
+        Database(unmade_url)
 
 
 def test_a_file_that_is_no_database_is_named(tmp_path):

@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.examples import LONG
 
 WORKER = Path(__file__).with_name("killed_worker.py")
-KILLS = int(os.environ.get("RANKSCOPE_KILLS", "30"))
+KILLS = int(os.environ.get("RANKSCOPE_KILLS", "30" if LONG else "6"))
 AGAIN = 6
 """Changes that a restart commits once more.
 
@@ -31,13 +32,12 @@ def _heard_more(receiver):
         time.sleep(0.001)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(240 + 2 * KILLS)
-def test_kills_lose_nothing_and_repeat_under_the_same_id(tmp_path, url, new_receiver):
+def test_kills_lose_nothing_and_repeat_under_the_same_id(tmp_path, unmade_url, new_receiver):
     receiver = new_receiver()
     chance = random.Random(KILLS)
     workers = subprocess.Popen(
-        [sys.executable, str(WORKER), str(tmp_path), url, receiver.url, receiver.secret],
+        [sys.executable, str(WORKER), str(tmp_path), unmade_url, receiver.url, receiver.secret],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankscope.collector.windows.attempts import Attempts
 from rankscope.collector.windows.kept import KeptFeatures
@@ -24,7 +25,7 @@ ROLES = np.array([0, 0, 1, 1])
     looks=st.sets(st.integers(0, 31)),
     silent=st.sets(st.tuples(st.integers(0, 3), st.integers(0, 7)), max_size=6),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_features_computed_as_steps_arrive_are_those_of_all_steps(order, looks, silent):
     rng = np.random.default_rng(3)
     own = rng.normal(0.8, 0.05, (RANKS, 8)).astype(np.float32)

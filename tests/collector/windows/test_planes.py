@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankscope.collector.windows.plane_data import THIN_SECONDS
 from rankscope.collector.windows.plane_sets import PlaneSet
@@ -168,7 +169,7 @@ def test_the_first_source_in_the_contracts_order_wins_and_of_equals_the_newest()
     ),
     cuts=st.lists(st.integers(0, 60), max_size=4),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_however_readings_are_batched_they_are_read_back(points, cuts):
     plane = Plane("m", counter=False)
     plane.fit(2)
@@ -188,7 +189,7 @@ def test_however_readings_are_batched_they_are_read_back(points, cuts):
     st.lists(st.integers(0, 3), min_size=3, max_size=3),
     st.booleans(),
 )
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_readings_of_several_times_in_one_batch_are_kept_as_those_of_one(values, late, counter):
     """A host reads at one time, a proxy sends several: the paths differ, the planes do not."""
     together = Plane("m", counter=counter, tracked=True)
@@ -264,7 +265,7 @@ def test_few_batches_and_many_are_written_alike(hosts, rows):
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 60), st.integers(0, 3)), max_size=60),
     st.floats(0, 300),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_after_a_counter_last_moved_no_two_readings_of_a_row_differ(points, seconds):
     """What detectors rely on who leave counters that stand still unread."""
     plane = Plane("c", counter=True)

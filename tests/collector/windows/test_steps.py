@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankscope.collector.windows import columns as columns_of
 from rankscope.collector.windows import steps as grid_of
@@ -313,7 +314,7 @@ RANKS, STEPS = 3, 6
 
 
 @given(order=st.permutations([(rank, step) for rank in range(RANKS) for step in range(STEPS)]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_the_order_of_batches_does_not_change_the_grid(order):
     valid = Told()
     valid.grid.add(RANKS)
@@ -330,7 +331,7 @@ def test_the_order_of_batches_does_not_change_the_grid(order):
     order=st.permutations([(rank, step) for rank in range(2) for step in range(4)]),
     split=st.lists(st.booleans(), min_size=8, max_size=8),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_values_may_travel_apart_from_their_steps(order, split):
     valid = Told()
     valid.grid.add(2)

@@ -7,6 +7,7 @@ import pickle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankscope.formats.flight_recorder import loading
 from rankscope.formats.flight_recorder.loading import LoadError, load
@@ -19,7 +20,7 @@ PLAIN = st.recursive(
 
 
 @given(PLAIN)
-@settings(derandomize=True, max_examples=50)
+@settings(derandomize=True, max_examples=examples(50))
 def test_what_torch_writes_comes_back_as_it_was(value):
     assert value == load(pickle.dumps(value))
 
@@ -44,7 +45,7 @@ def test_a_pickle_that_names_a_callable_is_refused_and_never_called(tmp_path):
 
 
 @given(st.binary(max_size=200))
-@settings(derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=examples(200))
 def test_garbage_is_an_error_and_no_crash(body):
     for start in (b"\x80\x02", b"\x80\x04", b"{", b""):
         try:

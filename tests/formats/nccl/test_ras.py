@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankscope.formats.nccl import ras
 
@@ -86,7 +87,7 @@ def test_strange_fields_are_left_out(changed):
 
 
 @given(st.text(max_size=300))
-@settings(derandomize=True, max_examples=100)
+@settings(derandomize=True, max_examples=examples(100))
 def test_any_text_is_an_answer_or_an_error(text):
     try:
         ras.read(TEXT + text)

@@ -5,6 +5,7 @@ import contextlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.formats.otlp.requests_drawn import USUAL, build, groups
 
 from rankscope.formats.otlp import encode
@@ -65,7 +66,7 @@ def test_of_a_sender_that_never_repeats_itself_few_layouts_are_remembered():
 
 
 @given(USUAL, st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_an_undecodable_request_leaves_no_trace(parts, data):
     """Nothing of it is learnt, so that who sends garbage cannot fill what others share."""
     body = build(parts).SerializeToString()

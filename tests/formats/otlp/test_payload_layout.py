@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
+from tests.examples import examples
 from tests.formats.otlp.requests_drawn import REQUESTS, USUAL, build, double, groups
 
 from rankscope.formats import wire
@@ -68,7 +69,7 @@ class Pair:
 
 
 @given(REQUESTS)
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_any_request_and_its_followers_decode_alike(parts):
     pair = Pair()
     request = build(parts)
@@ -78,7 +79,7 @@ def test_any_request_and_its_followers_decode_alike(parts):
 
 
 @given(st.lists(REQUESTS, max_size=4))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_requests_of_many_shapes_in_turn_decode_alike(requests):
     pair = Pair()
     for parts in [*requests, *requests]:
@@ -86,7 +87,7 @@ def test_requests_of_many_shapes_in_turn_decode_alike(requests):
 
 
 @given(USUAL)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_usual_request_is_remembered_and_its_follower_recognised(parts):
     request = build(parts)
     layouts = Layouts(Streams(SeriesTable()))
@@ -106,7 +107,7 @@ def test_a_usual_request_is_remembered_and_its_follower_recognised(parts):
 
 
 @given(USUAL, st.data())
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_damaged_bytes_decode_alike_or_not_at_all(parts, data):
     body = build(parts).SerializeToString()
     pair = Pair()

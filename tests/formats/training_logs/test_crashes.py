@@ -113,7 +113,7 @@ def test_the_first_process_that_torchrun_sees_end_is_an_exit(local_ranks, whose)
     assert {**whose, "pid": 18817, "signal": 9} == exited.attributes
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_torchrun_of_a_script_that_exits(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(EXITS)

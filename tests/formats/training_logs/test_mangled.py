@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankscope.formats import training_logs
 
@@ -70,7 +71,7 @@ PLACES = st.lists(st.integers(0, 400), min_size=0, max_size=4)
 
 
 @pytest.mark.parametrize("name", forms.NAMES)
-@settings(derandomize=True, max_examples=60, deadline=None)
+@settings(derandomize=True, max_examples=examples(60), deadline=None)
 @given(cuts=PLACES, others=st.lists(st.sampled_from(BESIDE), min_size=4, max_size=4))
 def test_lines_torn_by_whole_lines_of_others_give_no_wrong_value(name, cuts, others):
     text = "".join(f"{line}\n" for line in forms.lines(name))
@@ -81,7 +82,7 @@ def test_lines_torn_by_whole_lines_of_others_give_no_wrong_value(name, cuts, oth
 
 
 @pytest.mark.parametrize("name", forms.NAMES)
-@settings(derandomize=True, max_examples=60, deadline=None)
+@settings(derandomize=True, max_examples=examples(60), deadline=None)
 @given(begin=st.integers(0, 400), length=st.integers(0, 400))
 def test_lines_of_which_a_part_is_lost_give_no_wrong_value(name, begin, length):
     """Within one line: a part that goes over an end of line joins two lines into one."""
@@ -92,7 +93,7 @@ def test_lines_of_which_a_part_is_lost_give_no_wrong_value(name, begin, length):
 
 
 @pytest.mark.parametrize("name", forms.NAMES)
-@settings(derandomize=True, max_examples=30, deadline=None)
+@settings(derandomize=True, max_examples=examples(30), deadline=None)
 @given(places=PLACES, code=st.sampled_from(["\x1b[31m", "\x1b[38;2;1;2;3m", "\x1b]0;t\x07"]))
 def test_colours_give_no_wrong_value(name, places, code):
     text = "".join(f"{line}\n" for line in forms.lines(name))
@@ -139,14 +140,14 @@ def test_a_torn_line_of_the_logs_own_format_is_counted():
     assert parser.missed == {"form": 1}
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(derandomize=True, max_examples=examples(200), deadline=None)
 @given(data=st.binary(max_size=600), pieces=st.integers(1, 100))
 def test_any_bytes_are_read_without_an_error(data, pieces):
     for logged in read(data, pieces)[0]:
         assert logged.line >= 1
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(derandomize=True, max_examples=examples(100), deadline=None)
 @given(text=st.text(max_size=200), line=st.sampled_from(forms.FAULTS))
 def test_no_control_character_and_no_tag_leaves_with_a_line(text, line):
     data = f"{text}{line}{text}<script>alert(1)</script>\x1b]8;;http://x\x07\u202e\n".encode(

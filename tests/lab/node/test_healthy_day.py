@@ -19,8 +19,12 @@ def live(*arguments):
     return json.loads(ended.stdout)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("profile", NETWORKS)
+FIRST, *OTHERS = NETWORKS
+
+
+@pytest.mark.parametrize(
+    "profile", [FIRST, *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)]
+)
 def test_a_healthy_day_gives_no_event_and_each_fault_gives_its_own(profile, program):
     program("gcc")
     (day,) = live("--profile", profile, "--hours", "5", "--faults")
@@ -34,7 +38,7 @@ def test_a_healthy_day_gives_no_event_and_each_fault_gives_its_own(profile, prog
     assert len(day["faults"]) >= 11
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_healthy_day_of_an_exporters_page_gives_no_event(program):
     program("gcc")
     days = live("--hours", "1", "--faults", *(f"--page={page}" for page in PAGES))

@@ -20,7 +20,7 @@ def test_a_steady_growth_is_found_with_its_interval():
     assert low < 0 < high or slope == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("part", [(), ("--worker",)])
 def test_a_short_soak_keeps_its_objects(part, program):
     """What an agent forgets at every turn, it forgets within a few hundred; caches fill later."""

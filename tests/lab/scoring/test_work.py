@@ -107,7 +107,6 @@ def dies(case, *, key):
     return results.empty(case, key)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_worker_that_dies_costs_its_case_only(cases):
     left = [(case.name, case) for case in cases]
@@ -139,9 +138,10 @@ def running_process(pid):
         return False
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGKILL]
+)
 def test_workers_end_with_a_parent_that_is_ended(tmp_path, number):
     script, seen = tmp_path / "parent.py", tmp_path / "workers"
     script.write_text(PARENT, encoding="utf-8")
@@ -154,7 +154,7 @@ def test_workers_end_with_a_parent_that_is_ended(tmp_path, number):
     until(lambda: [pid for pid in pids if running_process(pid)], "no worker", lambda left: not left)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_two_processes_give_what_one_gives(tmp_path, cases):
     one, two = (

@@ -49,9 +49,10 @@ def test_hours_are_cut_into_pieces_with_a_seed_each():
     assert [(4, 3600.0), (5, 1800.0)] == [(case.seed, case.scenario.seconds) for case in cases]
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", [1, 2, 3, 7, 103, 104])
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3, 7, 103, 104))]
+)
 def test_nothing_above_info_is_reported_of_a_healthy_job(seed):
     """Ten minutes in six shapes; each of them was paged about once."""
     played = running.Run()
