@@ -1,0 +1,147 @@
+"""Draw mutants, map the tests, run them: see `python -m tools.mutants --help`."""
+
+import argparse
+import json
+import os
+import queue
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from _pytest.mark.expression import Expression
+
+from . import __doc__ as purpose
+from .draws import Finder, draw
+from .recording import Map, record
+from .sites import Mutant, every_site, files
+from .trials import Bounds, Tree, Trial
+
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> int:
+    """Return 0, or what pytest returned when the tests were mapped."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.mutants",
+        description=purpose,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    drawing = verbs.add_parser("draw", help="print a sample as JSON lines")
+    drawing.add_argument("--seed", type=int, required=True)
+    drawing.add_argument("--count", type=int, default=200)
+    mapping = verbs.add_parser("map", help="run tests once, keep which lines each runs")
+    mapping.add_argument("map", type=Path)
+    mapping.add_argument("arguments", nargs="*", help="after --, for pytest")
+    running = verbs.add_parser("run", help="try each mutant; goes on where it stopped")
+    running.add_argument("mutants", type=Path)
+    running.add_argument("--map", type=Path, required=True)
+    running.add_argument("--results", type=Path, help="default: beside the mutants")
+    running.add_argument("--tests", default="", help="pytest -m of the quick ones; default: all")
+    running.add_argument("--jobs", type=int, default=1)
+    running.add_argument("--limit", type=int, default=400, help="tests a mutant, at most")
+    running.add_argument("--seconds", type=float, default=60, help="of tests a mutant, at most")
+    running.add_argument("--folder", type=Path, help="for the copies; default: a temporary one")
+    wanted = parser.parse_args()
+    if wanted.verb == "map":
+        return record(wanted.map, wanted.arguments)
+    sources = files(ROOT)
+    sites = every_site(sources)
+    if wanted.verb == "draw":
+        for mutant in draw(sources, sites, wanted.seed, wanted.count):
+            print(json.dumps(asdict(mutant)))
+        return 0
+    results = wanted.results or wanted.mutants.with_suffix(".results.jsonl")
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        _run(wanted, results, Finder(sites), sources, wanted.folder or Path(folder))
+    print(summary(_rows(results)))
+    return 0
+
+
+def _run(
+    wanted: argparse.Namespace,
+    results: Path,
+    finder: Finder,
+    sources: dict[str, bytes],
+    folder: Path,
+) -> None:
+    done = {json.dumps(row["mutant"]) for row in _rows(results)} if results.exists() else set()
+    rows = [row for row in _rows(wanted.mutants) if json.dumps(row) not in done]
+    left: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    for row in rows:
+        left.put(row)
+    writing = threading.Lock()
+    expression = Expression.compile(wanted.tests) if wanted.tests else None
+
+    def work(number: int) -> None:
+        known = Map(wanted.map)
+        quick = {
+            test
+            for test in known.tests.values()
+            if expression is None or expression.evaluate(lambda name, **_: name in test.markers)
+        }
+        tree = Tree(ROOT, folder / f"tree-{number}")
+        trial = Trial(tree, known, Bounds(wanted.limit, wanted.seconds))
+        while True:
+            try:
+                row = left.get_nowait()
+            except queue.Empty:
+                break
+            began = time.monotonic()
+            site = finder.find(Mutant(**row))
+            result: dict[str, Any] = {"outcome": "not found"}
+            if site is not None:
+                result = trial.outcome(site, sources[site.mutant.path], quick)
+                result["at"] = f"{site.mutant.path}:{site.mutant.line}"
+            result["took"] = round(time.monotonic() - began, 1)
+            with writing, results.open("a", encoding="utf-8") as out:
+                out.write(json.dumps({"mutant": row, **result}) + "\n")
+                place = result.get("at", row["path"])
+                print(
+                    f"{len(rows) - left.qsize()}/{len(rows)} {place} {result['outcome']}"
+                    f" {result['took']} s",
+                    file=sys.stderr,
+                )
+        tree.close()
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(wanted.jobs)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    """Return outcomes by package, then each mutant that no quick test kills."""
+    counted: dict[str, Counter[str]] = defaultdict(Counter)
+    named = []
+    for row in rows:
+        mutant = row["mutant"]
+        for name in (mutant["path"].partition("/")[0], "all"):
+            counted[name][row["outcome"]] += 1
+        if row["outcome"] != "killed by quick":
+            bounded = ", and not every test was tried" if row.get("bounded") else ""
+            killer = f" {row['killer']}" if "killer" in row else ""
+            named.append(
+                f"{row.get('at', mutant['path'])} {mutant['function']}: {row['outcome']}{killer}{bounded}\n"
+                f"    {mutant['text']}\n"
+                f"    {mutant['kind']}: {mutant['before'].strip()!r} -> {mutant['after']!r}"
+            )
+    table = [
+        f"{name:12} " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+        for name, counts in sorted(counted.items())
+    ]
+    return "\n".join([*table, "", *named])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
