@@ -2,18 +2,15 @@
 
 import argparse
 import json
-import os
-import queue
 import sys
 import tempfile
 import threading
-import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-from _pytest.mark.expression import Expression
 
 from . import __doc__ as purpose
 from .draws import Finder, draw
@@ -24,7 +21,7 @@ from .trials import Bounds, Tree, Trial
 ROOT = Path(__file__).parents[2]
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Return 0, or what pytest returned when the tests were mapped."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.mutants",
@@ -46,8 +43,7 @@ def main() -> int:
     running.add_argument("--jobs", type=int, default=1)
     running.add_argument("--limit", type=int, default=400, help="tests a mutant, at most")
     running.add_argument("--seconds", type=float, default=60, help="of tests a mutant, at most")
-    running.add_argument("--folder", type=Path, help="for the copies; default: a temporary one")
-    wanted = parser.parse_args()
+    wanted = parser.parse_args(arguments)
     if wanted.verb == "map":
         return record(wanted.map, wanted.arguments)
     sources = files(ROOT)
@@ -58,7 +54,7 @@ def main() -> int:
         return 0
     results = wanted.results or wanted.mutants.with_suffix(".results.jsonl")
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        _run(wanted, results, Finder(sites), sources, wanted.folder or Path(folder))
+        _run(wanted, results, Finder(sites), sources, Path(folder))
     print(summary(_rows(results)))
     return 0
 
@@ -70,72 +66,57 @@ def _run(
     sources: dict[str, bytes],
     folder: Path,
 ) -> None:
-    done = {json.dumps(row["mutant"]) for row in _rows(results)} if results.exists() else set()
-    rows = [row for row in _rows(wanted.mutants) if json.dumps(row) not in done]
-    left: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    for row in rows:
-        left.put(row)
-    writing = threading.Lock()
-    expression = Expression.compile(wanted.tests) if wanted.tests else None
+    done = [row["mutant"] for row in _rows(results)]
+    rows = [row for row in _rows(wanted.mutants) if row not in done]
+    left = iter(enumerate(rows, 1))
+    turn = threading.Lock()
 
-    def work(number: int) -> None:
-        known = Map(wanted.map)
-        quick = {
-            test
-            for test in known.tests.values()
-            if expression is None or expression.evaluate(lambda name, **_: name in test.markers)
-        }
-        tree = Tree(ROOT, folder / f"tree-{number}")
-        trial = Trial(tree, known, Bounds(wanted.limit, wanted.seconds))
+    def work(job: int) -> None:
+        tested = Map(wanted.map)
+        tree = Tree(ROOT, folder / f"tree-{job}")
+        trial = Trial(
+            tree, tested, tested.marked(wanted.tests), Bounds(wanted.limit, wanted.seconds)
+        )
         while True:
-            try:
-                row = left.get_nowait()
-            except queue.Empty:
+            with turn:
+                number, row = next(left, (0, {}))
+            if not row:
                 break
-            began = time.monotonic()
             site = finder.find(Mutant(**row))
-            result: dict[str, Any] = {"outcome": "not found"}
+            result: dict[str, Any] = {"outcome": "not found", "at": row["path"]}
             if site is not None:
-                result = trial.outcome(site, sources[site.mutant.path], quick)
-                result["at"] = f"{site.mutant.path}:{site.mutant.line}"
-            result["took"] = round(time.monotonic() - began, 1)
-            with writing, results.open("a", encoding="utf-8") as out:
+                result = trial.outcome(site, sources[site.mutant.path])
+            with turn, results.open("a", encoding="utf-8") as out:
                 out.write(json.dumps({"mutant": row, **result}) + "\n")
-                place = result.get("at", row["path"])
-                print(
-                    f"{len(rows) - left.qsize()}/{len(rows)} {place} {result['outcome']}"
-                    f" {result['took']} s",
-                    file=sys.stderr,
-                )
+                print(f"{number}/{len(rows)} {result['at']} {result['outcome']}", file=sys.stderr)
         tree.close()
 
-    workers = [threading.Thread(target=work, args=(number,)) for number in range(wanted.jobs)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with ThreadPoolExecutor(wanted.jobs) as pool:
+        for worker in [pool.submit(work, job) for job in range(wanted.jobs)]:
+            worker.result()
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines]
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
     """Return outcomes by package, then each mutant that no quick test kills."""
     counted: dict[str, Counter[str]] = defaultdict(Counter)
-    named = []
+    named: list[str] = []
     for row in rows:
         mutant = row["mutant"]
         for name in (mutant["path"].partition("/")[0], "all"):
             counted[name][row["outcome"]] += 1
         if row["outcome"] != "killed by quick":
-            bounded = ", and not every test was tried" if row.get("bounded") else ""
             killer = f" {row['killer']}" if "killer" in row else ""
-            named.append(
-                f"{row.get('at', mutant['path'])} {mutant['function']}: {row['outcome']}{killer}{bounded}\n"
-                f"    {mutant['text']}\n"
-                f"    {mutant['kind']}: {mutant['before'].strip()!r} -> {mutant['after']!r}"
-            )
+            bounded = ", and not every test was tried" if row.get("bounded") else ""
+            named += [
+                f"{row['at']} {mutant['function']}: {row['outcome']}{killer}{bounded}",
+                f"    {mutant['text']}",
+                f"    {mutant['kind']}: {mutant['before']!r} becomes {mutant['after']!r}",
+            ]
     table = [
         f"{name:12} " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
         for name, counts in sorted(counted.items())

@@ -30,7 +30,8 @@ def draw(
     drawn = []
     for package, share in shares.items():
         there = [one for path in sites if path.startswith(f"{package}/") for one in sites[path]]
-        chosen = random.Random(f"{seed} {package}").sample(there, min(share, len(there)))
+        chance = random.Random(f"{seed} {package}")  # noqa: S311  repeatable, not secret
+        chosen = chance.sample(there, min(share, len(there)))
         drawn += [site.mutant for site in chosen]
     return drawn
 

@@ -1,7 +1,7 @@
 """Which tests run which lines, and how long each takes: a pytest plugin, and what it left, read.
 
-The map is a data file of coverage, with a table of the tests in it. A line run by a fixture that many
-tests share counts for all tests of the file that asked for it first.
+The map is a data file of coverage, with a table of the tests in it. A line run by a fixture that
+many tests share counts for all tests of the file that asked for it first.
 """
 
 import json
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark.expression import Expression
 from coverage import Coverage
 from coverage.numbits import numbits_to_nums
 
@@ -118,6 +119,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Recording(os.environ[_TARGET]))
 
 
+class _Markers:
+    """Answers for one test what an expression asks."""
+
+    def __init__(self, markers: frozenset[str]) -> None:
+        self._markers = markers
+
+    def __call__(self, name: str, /, **_: object) -> bool:
+        return name in self._markers
+
+
 class Map:
     """What one recorded run knows."""
 
@@ -151,6 +162,14 @@ class Map:
         return {
             one for file in self._by_file if file.startswith(folder) for one in self._by_file[file]
         }
+
+    def marked(self, expression: str) -> set[MappedTest]:
+        """Return the tests that `pytest -m` would run; with no expression, all."""
+        if not expression:
+            return set(self.tests.values())
+        compiled = Expression.compile(expression)
+        every = self.tests.values()
+        return {test for test in every if compiled.evaluate(_Markers(test.markers))}
 
     def _of(self, context: str) -> list[MappedTest]:
         if "::" in context:

@@ -4,9 +4,11 @@ Started in the tree, with its interpreter. A line of JSON in: tests, seconds. A 
 pytest's exit code (None where time was over), the first failure, and the test that ran last.
 """
 
+import contextlib
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -24,6 +26,8 @@ ARGUMENTS = (
     *("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist"),
     *("--hypothesis-seed=0", "-W", "ignore::pytest.PytestAssertRewriteWarning"),
 )
+MEMORY = 4 << 30
+"""Bytes that a run may take: a loop without an end must not take the machine's."""
 OUTSIDE = 70
 """Exit code where `rankscope` comes from somewhere else than this tree."""
 
@@ -85,15 +89,21 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         report.write_text("", encoding="utf-8")
+        before = _cpu_seconds()
         code = _forked(request["tests"], request["seconds"], report)
         rows = [json.loads(row) for row in report.read_text(encoding="utf-8").splitlines()]
-        answer: dict[str, object] = {"code": code}
+        answer: dict[str, object] = {"code": code, "cpu": _cpu_seconds() - before}
         for row in reversed(rows):  # the first failure counts, and the last start
             answer |= {
                 name: text for name, text in row.items() if name != "last" or name not in answer
             }
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
+
+
+def _cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _forked(tests: list[str], seconds: float, report: Path) -> int | None:
@@ -105,10 +115,8 @@ def _forked(tests: list[str], seconds: float, report: Path) -> int | None:
     while not ended and time.monotonic() < until:
         time.sleep(0.05)
         ended, status = os.waitpid(child, os.WNOHANG)
-    try:
-        os.killpg(child, signal.SIGKILL)  # and what its tests have left running
-    except ProcessLookupError:
-        pass
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # what its tests have left running too
     if ended:
         return os.waitstatus_to_exitcode(status)
     os.waitpid(child, 0)
@@ -119,6 +127,7 @@ def _run(tests: list[str], report: Path) -> None:
     code: int = pytest.ExitCode.INTERNAL_ERROR
     try:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         with (
             Path("mutants-output.txt").open("wb") as output,
             Path(os.devnull).open("rb") as nothing,

@@ -46,7 +46,7 @@ _LOG_CALLS = {"debug", "info", "warning", "error", "exception", "critical", "log
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One error, named by what stays when files move: function, kind, ordinal in it, line's text."""
+    """One error, named by what stays when files move: function, kind, ordinal in it, line."""
 
     path: str
     function: str
@@ -157,7 +157,7 @@ class _Finder(ast.NodeVisitor):
     visit_FunctionDef = _function  # noqa: N815  ast's names, here and below
     visit_AsyncFunctionDef = _function  # noqa: N815
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for part in (*node.decorator_list, *node.keywords):
             self.visit(part)
         kept, self._scope = self._scope, (*self._scope, node.name)
@@ -165,22 +165,22 @@ class _Finder(ast.NodeVisitor):
             self.visit(statement)
         self._scope = kept
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.visit(node.value)
 
-    def visit_Expr(self, node: ast.Expr) -> None:  # noqa: N802
+    def visit_Expr(self, node: ast.Expr) -> None:
         if not _writes_log(node.value):
             self.generic_visit(node)
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:  # noqa: N802
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Pass by: positions inside are not those of the file before Python 3.12."""
 
-    def visit_Subscript(self, node: ast.Subscript) -> None:  # noqa: N802
+    def visit_Subscript(self, node: ast.Subscript) -> None:
         if ast.unparse(node.value).rpartition(".")[2] not in {"Literal", "Annotated"}:
             self.generic_visit(node)
 
-    def visit_If(self, node: ast.If) -> None:  # noqa: N802
+    def visit_If(self, node: ast.If) -> None:
         test = ast.unparse(node.test)
         if test.endswith("TYPE_CHECKING") or test.startswith("__name__ =="):
             for statement in node.orelse:
@@ -189,11 +189,11 @@ class _Finder(ast.NodeVisitor):
         self._negate(node.test)
         self.generic_visit(node)
 
-    def visit_While(self, node: ast.While) -> None:  # noqa: N802
+    def visit_While(self, node: ast.While) -> None:
         self._negate(node.test)
         self.generic_visit(node)
 
-    def visit_IfExp(self, node: ast.IfExp) -> None:  # noqa: N802
+    def visit_IfExp(self, node: ast.IfExp) -> None:
         self._negate(node.test)
         self.generic_visit(node)
 
@@ -202,7 +202,7 @@ class _Finder(ast.NodeVisitor):
             self._negate(test)
         self.generic_visit(node)
 
-    def visit_Compare(self, node: ast.Compare) -> None:  # noqa: N802
+    def visit_Compare(self, node: ast.Compare) -> None:
         terms = [node.left, *node.comparators]
         for left, right, operator in zip(terms, terms[1:], node.ops, strict=False):
             written, kinds = _COMPARISONS[type(operator)]
@@ -210,35 +210,35 @@ class _Finder(ast.NodeVisitor):
                 self._operator(kind, left, right, written, other)
         self.generic_visit(node)
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> None:  # noqa: N802
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
         written, other = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
         for left, right in zip(node.values, node.values[1:], strict=False):
             self._operator("boolean operator", left, right, rf"\b{written}\b", other)
         self.generic_visit(node)
 
-    def visit_BinOp(self, node: ast.BinOp) -> None:  # noqa: N802
+    def visit_BinOp(self, node: ast.BinOp) -> None:
         texts = [part for part in (node.left, node.right) if _is_text(part)]
         union = isinstance(node.op, ast.BitOr) and not self._depth
         if type(node.op) in _ARITHMETIC and not texts and not union:
             self._operator("arithmetic", node.left, node.right, *_ARITHMETIC[type(node.op)])
         self.generic_visit(node)
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:  # noqa: N802
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if type(node.op) in _ARITHMETIC and not _is_text(node.value):
             self._operator("arithmetic", node.target, node.value, *_ARITHMETIC[type(node.op)])
         self.generic_visit(node)
 
-    def visit_Constant(self, node: ast.Constant) -> None:  # noqa: N802
+    def visit_Constant(self, node: ast.Constant) -> None:
         value = node.value
         if isinstance(value, int | float) and not isinstance(value, bool) and value + 1 != value:
             self._replace("constant", node, str(value + 1))
 
-    def visit_Return(self, node: ast.Return) -> None:  # noqa: N802
+    def visit_Return(self, node: ast.Return) -> None:
         if self._returns and node.value is not None and ast.unparse(node.value) != "None":
             self._replace("return", node.value, "None")
         self.generic_visit(node)
 
-    def visit_Call(self, node: ast.Call) -> None:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> None:
         name = ast.unparse(node.func).rpartition(".")[2]
         for keyword in node.keywords:
             if keyword.arg is not None and (name, keyword.arg) in self._defaults:

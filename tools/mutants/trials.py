@@ -1,4 +1,4 @@
-"""One mutant after the other, each in a private copy of the tree, against the tests that reach it."""
+"""One mutant after the other in a private copy of the tree, against the tests that reach it."""
 
 import json
 import os
@@ -7,22 +7,25 @@ import subprocess
 import sys
 import time
 import venv
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from .recording import Map, MappedTest
+from .server import OUTSIDE
 from .sites import Site
 
 FEW = 20
-"""Where fewer tests reach a line, those of the whole module are tried as well: what is cached, or runs
-on import or in another process, counts for one test or for none."""
+"""Where fewer tests reach a line, those of the whole module are tried as well: what is cached, or
+runs on import or in another process, counts for one test or for none."""
 AT_ONCE = 30
 """Tests in the first run, the nearest ones, which nearly always decide."""
 AT_ONCE_SECONDS = 5.0
 FILES = 40
+"""With tests of a mutant, at most: reading a file takes time too."""
+PATIENCE_SECONDS = 60.0
 UNCERTAIN_SECONDS = 1.0
 """A test that takes longer may have failed for want of time: it has to fail twice."""
 
@@ -40,15 +43,18 @@ class Tree:
 
     def __init__(self, root: Path, folder: Path) -> None:
         self._folder = folder
+        self.cpu_seconds = 0.0
         self._written = int(time.time()) - 1_000_000
         _copy(root, folder)
+        environment = {**os.environ, "PATH": f"{folder}/.venv/bin:{os.environ['PATH']}"}
+        environment.pop("PYTHONPATH", None)
         self._server = subprocess.Popen(
             [folder / ".venv" / "bin" / "python", "-m", "tools.mutants.server"],
             cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PATH": f"{folder}/.venv/bin:{os.environ['PATH']}"},
+            env=environment,
         )
 
     def write(self, path: str, source: bytes) -> None:
@@ -58,15 +64,16 @@ class Tree:
         os.utime(self._folder / path, (self._written, self._written))
 
     def run(self, tests: list[MappedTest]) -> dict[str, Any]:
-        """Return the server's answer; a run has 60 seconds and ten times what it took before."""
+        """Return the server's answer; a run has a minute and ten times what it took before."""
         assert self._server.stdin is not None  # noqa: S101  mypy cannot know
         assert self._server.stdout is not None  # noqa: S101
-        seconds = 60 + 10 * sum(test.seconds for test in tests)
+        seconds = PATIENCE_SECONDS + 10 * sum(test.seconds for test in tests)
         request = {"tests": [test.name for test in tests], "seconds": seconds}
         self._server.stdin.write(json.dumps(request) + "\n")
         self._server.stdin.flush()
         answer: dict[str, Any] = json.loads(self._server.stdout.readline())
-        if answer["code"] == 70:
+        self.cpu_seconds += answer["cpu"]
+        if answer["code"] == OUTSIDE:
             raise RuntimeError((self._folder / "mutants-output.txt").read_text(encoding="utf-8"))
         return answer
 
@@ -108,32 +115,38 @@ def _copy(root: Path, folder: Path) -> None:
 class Trial:
     """Tries mutants in one tree. A test that fails without a mutant too decides nothing."""
 
-    def __init__(self, tree: Tree, tested: Map, bounds: Bounds) -> None:
-        self._tree, self._map, self._bounds = tree, tested, bounds
+    def __init__(self, tree: Tree, tested: Map, quick: set[MappedTest], bounds: Bounds) -> None:
+        self._tree, self._map, self._quick, self._bounds = tree, tested, quick, bounds
         self._passing: set[str] = set()
         self._failing: set[str] = set()
 
-    def outcome(self, site: Site, source: bytes, quick: set[MappedTest]) -> dict[str, Any]:
-        """Return what became of the mutant: outcome, killer and why, tests tried, whether bounded."""
-        candidates = self._candidates(site)
-        tried: dict[str, Any] = {"outcome": "reached by no test", "tests": 0, "bounded": False}
-        for name, among in (("quick", candidates & quick), ("long", candidates - quick)):
-            chosen = _chosen(site.mutant.path, among, self._bounds)
-            tried["bounded"] |= len(chosen) < len(among)
-            for tests in _runs(chosen):
-                tried["tests"] += len(tests)
-                tried["outcome"] = "survived"
-                killer = self._killer(site, source, tests)
-                if killer is not None:
-                    return {**tried, "outcome": f"killed by {name}", **killer}
-        return tried
-
-    def _candidates(self, site: Site) -> set[MappedTest]:
+    def outcome(self, site: Site, source: bytes) -> dict[str, Any]:
+        """Return its outcome, killer and why, tests tried, and whether the bounds cut some off."""
         path = site.mutant.path
-        found = set() if site.on_import else self._map.reaching(path, site.lines)
-        if len(found) < FEW:
-            found |= self._map.reaching(path, None) | self._map.below(_mirror(path, self._map))
-        return found
+        reaching = self._map.reaching(path, None if site.on_import else site.lines)
+        candidates = set(reaching)
+        if site.on_import or len(reaching) < FEW:
+            candidates |= self._map.reaching(path, None) | self._map.below(_mirror(path, self._map))
+        result: dict[str, Any] = {
+            "outcome": "survived" if reaching else "reached by no test",
+            "at": f"{path}:{site.mutant.line}",
+            "tests": 0,
+            "bounded": False,
+        }
+        before = self._tree.cpu_seconds
+        for name, among in (
+            ("quick", candidates & self._quick),
+            ("long", candidates - self._quick),
+        ):
+            chosen = _chosen(path, among, self._bounds)
+            result["bounded"] |= len(chosen) < len(among)
+            for tests in _runs(chosen):
+                killer = self._killer(site, source, tests)
+                result["tests"] += len(tests)
+                result["cpu_seconds"] = round(self._tree.cpu_seconds - before, 1)
+                if killer:
+                    return {**result, "outcome": f"killed by {name}", **killer}
+        return result
 
     def _killer(self, site: Site, source: bytes, tests: list[MappedTest]) -> dict[str, Any] | None:
         path = site.mutant.path
@@ -149,7 +162,8 @@ class Trial:
                 unchanged = self._verified(suspects)
                 if not unchanged:
                     continue
-                if len(suspects) == 1 and suspects[0].seconds > UNCERTAIN_SECONDS:
+                slow = answer["code"] is None or suspects[0].seconds > UNCERTAIN_SECONDS
+                if len(suspects) == 1 and slow:
                     self._tree.write(path, site.applied(source))
                     if self._tree.run(suspects)["code"] in {0, 5}:
                         tests = [test for test in tests if test not in suspects]
@@ -188,23 +202,24 @@ def _nearness(path: str, file: str) -> int:
     """Return how many parts of a module's path and of a test file's agree."""
     module = path.removesuffix(".py").split("/")
     test = file.removeprefix("tests/").removesuffix(".py").replace("test_", "").split("/")
-    return len(os.path.commonprefix([module, test]))
+    agreeing = takewhile(lambda pair: pair[0] == pair[1], zip(module, test, strict=False))
+    return len(list(agreeing))
 
 
 def _chosen(path: str, among: set[MappedTest], bounds: Bounds) -> list[MappedTest]:
-    """Return tests within the bounds: of the nearest files in turn the quickest ones, in that order."""
+    """Return tests within the bounds: of the nearest files in turn the five quickest ones."""
     by_file: dict[str, list[MappedTest]] = {}
     for test in sorted(among, key=lambda one: (one.seconds, one.name)):
         by_file.setdefault(test.file, []).append(test)
     nearest = sorted(
         by_file, key=lambda file: (-_nearness(path, file), by_file[file][0].seconds, file)
     )
-    rounds = Counter[str]()
     order = []
     for file in nearest[:FILES]:
         order += [(number, test) for number, test in enumerate(by_file[file])]
     order.sort(key=lambda one: (one[0] // 5, nearest.index(one[1].file)))
-    chosen, seconds = [], 0.0
+    chosen: list[MappedTest] = []
+    seconds = 0.0
     for _, test in order[: bounds.tests]:
         seconds += test.seconds
         if seconds > bounds.seconds and chosen:
