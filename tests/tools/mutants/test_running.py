@@ -4,12 +4,14 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tools.mutants import __main__ as mutants
 from tools.mutants import trials
+from tools.mutants.sites import every_site, files
 
 pytestmark = pytest.mark.slow
 
@@ -109,8 +111,8 @@ RUN = ["run", "mutants.jsonl", "--map", "map.sqlite", "--tests", "not long"]
 def results(project: Path, patched) -> dict[str, dict[str, Any]]:
     """Return what became of each mutant, by its function and what it changes."""
     assert 0 == mutants.main(["map", "map.sqlite", "--", "-q", "tests"])
-    sites = mutants.every_site(mutants.files(project))["lab/code.py"]
-    drawn = [json.dumps(mutants.asdict(site.mutant)) for site in sites]
+    sites = every_site(files(project))["lab/code.py"]
+    drawn = [json.dumps(asdict(site.mutant)) for site in sites]
     (project / "mutants.jsonl").write_text("\n".join(drawn))
     assert 0 == mutants.main(RUN)
     lines = (project / "mutants.results.jsonl").read_text().splitlines()
@@ -132,7 +134,7 @@ def results(project: Path, patched) -> dict[str, dict[str, Any]]:
     ],
 )
 def test_what_becomes_of_a_mutant(results, mutant: str, outcome: str, killer: str | None):
-    """What a module holds counts for all its tests; who fails without a mutant too decides nothing."""
+    """What a module holds counts for all its tests; one that fails anyway decides nothing."""
     row = results[mutant]
     assert outcome == row["outcome"]
     assert (killer and f"tests/lab/test_code.py::{killer}") == row.get("killer")
