@@ -62,7 +62,7 @@ class LowUtilization(Detector):
         """Return one finding on the job, or none."""
         ends = own_time.step_ends(window.steps)
         ends = ends[np.isfinite(ends)]
-        if len(ends) < 10 or own_time.stale(window, window.steps):
+        if len(ends) < 10 or own_time.stale(window.steps, window.now):
             return []
         if window.now - window.attempt_started_at < self.seconds:
             return []
