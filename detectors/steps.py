@@ -42,7 +42,7 @@ class Steps:
     """Per-step values on the ruler of step indices.
 
     index: [steps], ascending. at: [ranks, steps], the end of each step. planes: by metric name,
-    or `metric|variant` where the contract has a closed attribute (`training.loss|local`). ends:
+    or `metric|variant` where the vocabulary has a closed attribute (`training.loss|local`). ends:
     [steps], when each ended on the last of its ranks, and kept, where the collector has computed
     them.
     """

@@ -9,7 +9,7 @@ from importlib import resources
 
 @dataclass(frozen=True, slots=True)
 class EventKind:
-    """One event of the contract: its name, and the attributes its record may carry."""
+    """One event: its name, and the attributes its record may carry."""
 
     name: str
     help: str
@@ -19,7 +19,7 @@ class EventKind:
 
 @cache
 def catalogue() -> Mapping[str, EventKind]:
-    """Return every event by name, in the contract's order."""
+    """Return every event by name, in the file's order."""
     text = resources.files(__package__ or "").joinpath("events.toml").read_text(encoding="utf-8")
     return {
         row["name"]: EventKind(

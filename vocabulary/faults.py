@@ -1,4 +1,4 @@
-"""The fault ids of the contract, read from faults.toml."""
+"""The fault ids, read from faults.toml."""
 
 import tomllib
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ UNKNOWN = Fault("unknown")
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
-    """One fault of the contract: its id, what it may point at, and how severe it usually is."""
+    """One fault: its id, what it may point at, and how severe it usually is."""
 
     id: Fault
     entities: tuple[EntityType, ...]
@@ -30,7 +30,7 @@ class FaultKind:
 
 @cache
 def catalogue() -> Mapping[Fault, FaultKind]:
-    """Return every fault by id, in the contract's order."""
+    """Return every fault by id, in the file's order."""
     text = resources.files(__package__ or "").joinpath("faults.toml").read_text(encoding="utf-8")
     return {
         Fault(row["id"]): FaultKind(

@@ -26,7 +26,7 @@ _UNIT_SUFFIX = {
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric of the contract.
+    """One metric.
 
     `attributes` identify a series, `optional` may be missing; `values` lists the closed sets.
     """
@@ -52,7 +52,7 @@ class Metric:
 
 @cache
 def catalogue() -> Mapping[str, Metric]:
-    """Return every metric by name, in the contract's order."""
+    """Return every metric by name, in the file's order."""
     text = resources.files(__package__ or "").joinpath("metrics.toml").read_text(encoding="utf-8")
     return parsed(text)
 

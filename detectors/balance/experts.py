@@ -50,7 +50,7 @@ class Experts(Detector):
     Fails where groups of kind ep are not reported, and for one group that was uneven in the same
     way from the first step: that may be a device.
 
-    References: facts on root causes 46 (one rank of a group slow, drifts; tokens per expert).
+    Source: the slow rank of a group of experts changes; tokens an expert tell why.
     """
 
     name = "experts"

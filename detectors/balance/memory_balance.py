@@ -58,7 +58,7 @@ class MemoryBalance(Detector):
     Fails where a role has fewer than three ranks, and for memory that is freed before the end of
     the step or between two readings.
 
-    References: facts on root causes 16 and 17 (what follows the stage is no hotspot).
+    Source: stages of a pipeline hold different activations; what follows the stage is no hotspot.
     """
 
     name = "memory_balance"

@@ -55,7 +55,7 @@ class PeriodicWork(Detector):
     Fails where the work waits inside a collective (then all ranks' steps are long alike), and with
     fewer than four such steps in what is held.
 
-    References: facts on root causes 50 (rank 0 always last to join) and 16.
+    Source: a rank 0 that logs, saves or gathers joins every collective last.
     """
 
     name = "periodic_work"

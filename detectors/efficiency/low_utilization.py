@@ -45,9 +45,9 @@ class LowUtilization(Detector):
 
     Fails where neither metric is reported; utilization alone counts a waiting kernel as work.
 
-    References: facts on node telemetry (what utilization and SM activity count); DCGM user guide,
-    profiling metrics (SM activity below 0.5 likely indicates ineffective use); Hu et al.,
-    Characterization of large language model development in the datacenter (NSDI'24).
+    References: DCGM user guide, profiling metrics (SM activity below 0.5 likely indicates
+    ineffective use); Hu et al., Characterization of large language model development in the
+    datacenter (NSDI'24).
     """
 
     name = "low_utilization"

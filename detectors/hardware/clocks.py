@@ -68,7 +68,7 @@ class LowClock(Detector):
     Fails where all devices of one kind run low alike, where fewer than three are compared, and
     where a whole host of the job's own model runs low and no limit is reported.
 
-    References: NVML clocks and clock event reasons; facts on node telemetry 4.3.
+    References: NVML clocks and clock event reasons.
     """
 
     name = "low_clock"

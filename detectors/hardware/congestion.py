@@ -49,8 +49,7 @@ class Congestion(Detector):
 
     Fails where the fabric was congested from the start, and where switches drop without marking.
 
-    References: IEEE 802.1Qbb, RFC 3168, RoCEv2 congestion notification; facts on node
-    telemetry 4.4.
+    References: IEEE 802.1Qbb, RFC 3168, RoCEv2 congestion notification.
     """
 
     name = "congestion"

@@ -52,8 +52,7 @@ class SlowCollectives(Detector):
     Fails where the exchange is hidden behind computing, and where the rank that comes late does not
     report: then the others' wait for it looks like a slow exchange.
 
-    References: facts on training signals (what a step is made of); Mycroft and Greyhound for the
-    member that waits least.
+    References: Mycroft and Greyhound for the member that waits least.
     """
 
     name = "slow_collectives"

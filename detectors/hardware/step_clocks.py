@@ -46,8 +46,8 @@ class StepClocks(Detector):
     not synchronised (their ends then differ by more), and beyond 30 s, which is taken out of all
     telemetry on arrival.
 
-    References: facts on training signals (joining hosts on one clock); Mills, "Internet time
-    synchronization: the network time protocol" (1991), for offsets of common events.
+    References: Mills, "Internet time synchronization: the network time protocol" (1991), for
+    offsets of common events.
     """
 
     name = "step_clocks"

@@ -120,8 +120,8 @@ class Stalls(Detector):
     a hung file system is not, nor what a host's first rank does where counters are all there is:
     first words until the limits above. Start-up (before the second step) is another detector's.
 
-    References: facts on training signals 0.1 and 3.3 (the rule on Flight Recorder counters named
-    8 of 8 culprits); Aegis (NSDI'25), C4 (HPCA'25).
+    References: Aegis (NSDI'25), C4 (HPCA'25). The rule on Flight Recorder counters named 8 of 8
+    culprits of real hangs.
     """
 
     name = stall_signs.DETECTOR

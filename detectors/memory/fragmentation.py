@@ -59,8 +59,7 @@ class Fragmentation(Detector):
 
     Fails where neither retries nor reserved memory are reported.
 
-    References: PyTorch notes on CUDA memory management (num_alloc_retries); facts on root
-    causes 14.
+    References: PyTorch notes on CUDA memory management (num_alloc_retries).
     """
 
     name = "fragmentation"

@@ -72,8 +72,8 @@ class PeerValues(Detector):
     the reduction spreads to all ranks in the same step is not seen here. Cannot tell a device from
     a corrupted copy of the weights: a replay on another device can.
 
-    References: Dixit et al., Silent data corruptions at scale (2021); Llama 3 (2024) 3.3.4;
-    Gemini (2023) on silent corruption of accelerators; facts on training signals.
+    References: Dixit et al., Silent data corruptions at scale (2021); Llama 3 (2024) 3.3.4; Gemini
+    (2023) on silent corruption of accelerators.
     """
 
     name = "peer_values"

@@ -61,7 +61,7 @@ class Plateau(Detector):
     Fails where a schedule of the learning rate lets the loss rest before it falls again: that is a
     plateau while it lasts. Needs about half as many steps as the loss fell before.
 
-    References: Kaplan et al. (2020) on loss as a power law of steps; facts on training signals.
+    References: Kaplan et al. (2020) on loss as a power law of steps.
     """
 
     name = "plateau"

@@ -50,8 +50,8 @@ class Replicas(Detector):
     Fails where one rank reports for all, and where only local values are reported: drifting ones
     are found by peer_values.py. Cannot see weights.
 
-    References: PyTorch DistributedDataParallel notes (replicas start equal and stay equal);
-    Llama 3 (2024) 3.3.4; facts on training signals.
+    References: PyTorch DistributedDataParallel notes (replicas start equal and stay equal); Llama 3
+    (2024) 3.3.4.
     """
 
     name = "replicas"

@@ -79,8 +79,7 @@ class Checkpoints(Detector):
     Fails where nobody announces checkpoints, and cannot see why one is slow: the storage, the
     network to it, or one rank that writes for all.
 
-    References: facts on root causes (slow storage stalls all nodes together); ByteCheckpoint
-    (NSDI'25) for what usual checkpoints take.
+    References: ByteCheckpoint (NSDI'25) for what usual checkpoints take.
     """
 
     name = "checkpoints"

@@ -68,8 +68,8 @@ class DataWait(Detector):
     Fails where loaders are not timed, and cannot see what the loader waits for: its workers, its
     CPU or its storage.
 
-    References: facts on training signals (what a step is made of); MegaScale (NSDI'24) and
-    What-if analysis of stragglers (OSDI'25) for data loaders among the causes.
+    References: MegaScale (NSDI'24) and What-if analysis of stragglers (OSDI'25) for data loaders
+    among the causes.
     """
 
     name = "data_wait"

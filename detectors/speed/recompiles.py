@@ -67,8 +67,7 @@ class Recompiles(Detector):
     intervals, and, without a sign of the compiler, where nobody reports what a step is made of. The
     first steps of an attempt are left out: they compile.
 
-    References: facts on root causes (recompilation, broken CUDA graphs); torch.compile's dynamic
-    shapes.
+    References: torch.compile's dynamic shapes.
     """
 
     name = "recompiles"

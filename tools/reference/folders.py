@@ -1,4 +1,4 @@
-"""The map of docs/architecture.md: every folder of the packages, by the first sentence of its own."""
+"""The map of docs/architecture.md: every folder of the packages, by its own first sentence."""
 
 import ast
 import re

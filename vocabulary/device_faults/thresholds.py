@@ -16,7 +16,7 @@ class ClockReason:
 
     bit: int
     reason: str
-    """The value of `reason` on hw.gpu.throttle; "" where the contract has none."""
+    """The value of `reason` on hw.gpu.throttle; "" where the vocabulary has none."""
     grade: Grade
     """normal: part of ordinary life. warn: worth knowing. alert: when it lasts, a fault."""
     meaning: str

@@ -1,4 +1,4 @@
-"""Every fault of the contract: its entry, its runbook, its case in the laboratory, its evidence."""
+"""Every fault: its entry, its runbook, its case in the laboratory, its evidence."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whether telemetry can show a fault: by rules, for every fault of the contract."""
+"""Whether telemetry can show a fault: by rules, for every fault."""
 
 import pytest
 
