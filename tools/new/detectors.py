@@ -55,7 +55,7 @@ def plan(root: Path, arguments: argparse.Namespace) -> Plan:
     made.add_line(listed, f"    {class_name(name)}(),", of="DETECTORS", before=")")
     row = rows(example(root, "detector_example.toml"), "finding")
     made.append(table, row.replace("host.shm_full", kind).replace("shared_memory", name))
-    made.append(COUNTS, f'[{name}]\ncause = "unknown: host host-1"')
+    made.append(COUNTS, f'[{name}]\ncause = "unknown: job example"')
     made.edits = [
         f"{folder}/{name}.py: what it looks at, its example, where it fails",
         f"{table}: the row {kind}, with the metrics that it needs and its effect on the job",
