@@ -82,6 +82,22 @@ class Cause:
     """Hosts behind one leaf switch that have it together share its cause: power, cooling."""
     taken_for: tuple[Fault, ...] = ()
     """What a device beside one that has it is taken for, until its own sign is reported."""
+    first_taken_for: tuple[Fault, ...] = ()
+    """What its first occurrence is taken for: only its return in another attempt shows it."""
+    ends_in: tuple[Fault, ...] = ()
+    """What it ends in at the same place: the end is no other cause."""
+    gives_way: bool = False
+    """It names no mechanism: it gives way to one that becomes visible at the same place."""
+    over_without: tuple[str, ...] = ()
+    """Kinds of findings without which it is over, whatever else the incident still shows."""
+    hangs_job: bool = False
+    """It hangs the job: a stall that it explains for certain is no evaluation."""
+    awaits_repair: bool = False
+    """Its device does not come back by itself: it needs a reset, a reboot or a repair."""
+    since_start: bool = False
+    """Many hosts have it from the start of a job, at no cost: those are one root, however few."""
+    of_a_change: bool = False
+    """A change of code or settings brings it: jobs with the same described change share it."""
     learnt: Share | None = None
     """Its share at this site, where people's feedback moved it."""
 
@@ -139,6 +155,16 @@ def catalogue() -> Catalogue:
     return read(head, tables.rows(here.joinpath("faults"), "cause"))
 
 
+def cause_of(fault: Fault) -> Cause | None:
+    """Return the entry of a fault in the shipped catalogue, None for one that has none."""
+    return _by_fault().get(fault)
+
+
+@cache
+def _by_fault() -> Mapping[Fault, Cause]:
+    return {cause.fault: cause for cause in catalogue().causes}
+
+
 def parse(text: str) -> Catalogue:
     """Return the catalogue in one TOML text."""
     body = tomllib.loads(text)
@@ -178,6 +204,14 @@ def _cause(row: Mapping[str, Any]) -> Cause:
         only_groups=tuple(row.get("only_groups", ())),
         of_a_rack=bool(row.get("of_a_rack", False)),
         taken_for=tuple(Fault(fault) for fault in row.get("taken_for", ())),
+        first_taken_for=tuple(Fault(fault) for fault in row.get("first_taken_for", ())),
+        ends_in=tuple(Fault(fault) for fault in row.get("ends_in", ())),
+        gives_way=bool(row.get("gives_way", False)),
+        over_without=tuple(row.get("over_without", ())),
+        hangs_job=bool(row.get("hangs_job", False)),
+        awaits_repair=bool(row.get("awaits_repair", False)),
+        since_start=bool(row.get("since_start", False)),
+        of_a_change=bool(row.get("of_a_change", False)),
     )
 
 
