@@ -62,12 +62,16 @@ class _Reader:
     example: str
 
 
-def packaged(kind: type[R], package: str, name: str, key: str, *, beside: str = "") -> list[R]:
+def packaged(
+    kind: type[R], package: str, name: str, key: str, *, beside: str = "", unique: bool = True
+) -> list[R]:
     """Return the `[[key]]` rows of a file of a package; raises TableError.
 
-    `beside`: further keys of the file, in one text, that somebody else reads.
+    `beside`: further keys of the file, in one text, that somebody else reads. `unique`: no two rows
+    have one name.
     """
-    return rows(kind, text(package, name), key, file=shown(package, name), beside=beside)
+    source, file = text(package, name), shown(package, name)
+    return rows(kind, source, key, file=file, beside=beside, unique=unique)
 
 
 def joined(kind: type[R], package: str, names: Iterable[str], key: str) -> list[R]:
@@ -93,32 +97,42 @@ def joined(kind: type[R], package: str, names: Iterable[str], key: str) -> list[
     return found
 
 
-def rows(kind: type[R], source: str, key: str, *, file: str = "table", beside: str = "") -> list[R]:
+def rows(
+    kind: type[R],
+    source: str,
+    key: str,
+    *,
+    file: str = "table",
+    beside: str = "",
+    unique: bool = True,
+) -> list[R]:
     """Return the `[[key]]` rows of a TOML text, `file` being its name in messages."""
     content = parsed(source, file)
     mistakes = list(_unknown(content, {key, *beside.split()}, file))
     found: list[R] = []
     if key in content:
-        found = listed(kind, content[key], key, file, mistakes)
+        found = listed(kind, content[key], f"{file}, {key}", mistakes, unique=unique)
     else:
         mistakes.append(f"{file}: there is no row; write [[{key}]]")
     stop(mistakes)
     return found
 
 
-def listed(kind: type[R], values: Any, key: str, file: str, mistakes: list[str]) -> list[R]:
-    """Return rows that TOML gave as a list, no name twice; append what is wrong with them."""
+def listed(
+    kind: type[R], values: Any, where: str, mistakes: list[str], *, unique: bool = True
+) -> list[R]:
+    """Return rows that TOML gave as a list; append what is wrong with them."""
     reader, name = _row(kind), _keys(kind)[0]
     found: list[R] = []
     names: set[str] = set()
-    for number, value in enumerate(_list(values, f"{file}: {key}", mistakes), 1):
+    for number, value in enumerate(_list(values, where, mistakes), 1):
         label = cast("Mapping[str, Any]", value).get(name) if isinstance(value, Mapping) else None
-        where = f"{file}, {key} {label if isinstance(label, str) else number}"
+        this = f"{where} {label if isinstance(label, str) else number}"
         if isinstance(label, str):
-            if label in names:
-                mistakes.append(f"{where}: it stands twice; delete one or change its {name}")
+            if unique and label in names:
+                mistakes.append(f"{this}: it stands twice; delete one or change its {name}")
             names.add(label)
-        found.append(reader.read(value, where, mistakes))
+        found.append(reader.read(value, this, mistakes))
     return found
 
 

@@ -3,7 +3,7 @@
 `rankscope doctor` and the readers' pages in docs/ are made from it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Literal
@@ -11,6 +11,14 @@ from typing import Annotated, Literal
 from ...vocabulary import events, metrics, tables
 
 Profile = Literal["restricted", "full"]
+
+
+def _metrics() -> Iterable[str]:
+    return metrics.catalogue()
+
+
+MetricName = Annotated[str, tables.Known("metric", _metrics)]
+EventName = Annotated[str, tables.Known("event", events.catalogue)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +37,8 @@ class Entry:
     restricted_blind: str
     failure: str
     fix: str
-    metrics: tuple[Annotated[str, tables.Known("metric", lambda: metrics.catalogue())], ...] = ()
-    events: tuple[Annotated[str, tables.Known("event", lambda: events.catalogue())], ...] = ()
+    metrics: tuple[MetricName, ...] = ()
+    events: tuple[EventName, ...] = ()
     hardware: str = ""
 
 

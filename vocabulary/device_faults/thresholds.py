@@ -63,7 +63,7 @@ def infiniband() -> Mapping[str, tuple[CounterThreshold, ...]]:
     found: dict[str, tuple[CounterThreshold, ...]] = {}
     package = __package__ or ""
     for one in tables.packaged(
-        CounterThreshold, package, "infiniband.toml", "threshold", beside=_BESIDE
+        CounterThreshold, package, "infiniband.toml", "threshold", beside=_BESIDE, unique=False
     ):
         found[one.counter] = (*found.get(one.counter, ()), one)
     return found
