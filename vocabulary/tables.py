@@ -5,14 +5,15 @@ may be left out. Everything that is wrong with a file is in one TableError: file
 to write instead. Annotations may be texts, numbers, truth values, Literals, NewTypes, patterns
 (re.Pattern), other row classes, `| None`, and tuples, frozensets and mappings of these. `Annotated`
 with `Known` holds a text to the names of another table, with `Written` it says how a value stands
-in the file. The first field names the row; metadata `key` gives a field another key than its name.
+in the file. The first field names the row. Metadata `key` gives a field another key than its name,
+or, empty, none: it is set later.
 """
 
 import dataclasses
 import re
 import tomllib
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Annotated, Any, Literal, NewType, TypeVar, Union, cast, get_args, get_origin
@@ -63,19 +64,36 @@ class _Reader:
 
 
 def packaged(
-    kind: type[R], package: str, name: str, key: str, *, beside: str = "", unique: bool = True
+    kind: type[R],
+    package: str,
+    name: str,
+    key: str,
+    *,
+    beside: str = "",
+    unique: bool = True,
+    others: Container[str] | None = (),
 ) -> list[R]:
     """Return the `[[key]]` rows of a file of a package; raises TableError.
 
-    `beside`: further keys of the file, in one text, that somebody else reads. `unique`: no two rows
-    have one name.
+    `beside`: further keys of the file, in one text, that somebody else reads; `others`: of its
+    rows (None: whatever `kind` does not have). `unique`: no two rows have one name.
     """
     source, file = text(package, name), shown(package, name)
-    return rows(kind, source, key, file=file, beside=beside, unique=unique)
+    return rows(kind, source, key, file=file, beside=beside, unique=unique, others=others)
 
 
-def joined(kind: type[R], package: str, names: Iterable[str], key: str) -> list[R]:
-    """Return the rows of several files of a package, no name twice in all of them."""
+def joined(
+    kind: type[R],
+    package: str,
+    names: Iterable[str],
+    key: str,
+    *,
+    others: Container[str] | None = (),
+) -> list[R]:
+    """Return the rows of several files of a package, no name twice in all of them.
+
+    `others`: keys of the rows that somebody else reads; None: all but those of `kind`.
+    """
     mistakes: list[str] = []
     found: list[R] = []
     files: dict[str, str] = {}
@@ -83,7 +101,7 @@ def joined(kind: type[R], package: str, names: Iterable[str], key: str) -> list[
     for name in names:
         file = shown(package, name)
         try:
-            more = packaged(kind, package, name, key)
+            more = packaged(kind, package, name, key, others=others)
         except TableError as error:
             mistakes.append(str(error))
             continue
@@ -105,24 +123,32 @@ def rows(
     file: str = "table",
     beside: str = "",
     unique: bool = True,
+    others: Container[str] | None = (),
 ) -> list[R]:
     """Return the `[[key]]` rows of a TOML text, `file` being its name in messages."""
     content = parsed(source, file)
     mistakes = list(_unknown(content, {key, *beside.split()}, file))
     found: list[R] = []
     if key in content:
-        found = listed(kind, content[key], f"{file}, {key}", mistakes, unique=unique)
+        where, values = f"{file}, {key}", content[key]
+        found = _listed(kind, values, where, mistakes, unique=unique, others=others)
     else:
         mistakes.append(f"{file}: there is no row; write [[{key}]]")
     stop(mistakes)
     return found
 
 
-def listed(
-    kind: type[R], values: Any, where: str, mistakes: list[str], *, unique: bool = True
+def _listed(
+    kind: type[R],
+    values: Any,
+    where: str,
+    mistakes: list[str],
+    *,
+    unique: bool,
+    others: Container[str] | None,
 ) -> list[R]:
-    """Return rows that TOML gave as a list; append what is wrong with them."""
-    reader, name = _row(kind), _keys(kind)[0]
+    reader, own = _row(kind), keys(kind)
+    name = own[0]
     found: list[R] = []
     names: set[str] = set()
     for number, value in enumerate(_list(values, where, mistakes), 1):
@@ -132,8 +158,16 @@ def listed(
             if unique and label in names:
                 mistakes.append(f"{this}: it stands twice; delete one or change its {name}")
             names.add(label)
+        if isinstance(value, Mapping) and others != ():
+            given = cast("Mapping[str, Any]", value).items()
+            value = {k: v for k, v in given if k in own or (others is not None and k not in others)}
         found.append(reader.read(value, this, mistakes))
     return found
+
+
+def keys(kind: type) -> list[str]:
+    """Return the keys of a row class."""
+    return [key for field in dataclasses.fields(kind) if (key := _key(field))]
 
 
 def row(kind: type[R], value: Any, where: str) -> R:
@@ -185,17 +219,17 @@ def _row(kind: type) -> _Reader:
     fields = tuple(
         (_key(field), field.name, _reader(field.type), _needed(field))
         for field in dataclasses.fields(kind)
-        if field.init
+        if _key(field)
     )
-    keys = frozenset(key for key, *_ in fields)
+    known = frozenset(key for key, *_ in fields)
 
     def read(value: Any, where: str, mistakes: list[str]) -> Any:
         if not isinstance(value, Mapping):
             mistakes.append(f"{where}: {_said(value)}; write a table")
             return None
         given, before = cast("Mapping[str, Any]", value), len(mistakes)
-        if not keys.issuperset(given):
-            mistakes.extend(_unknown(given, keys, where))
+        if not known.issuperset(given):
+            mistakes.extend(_unknown(given, known, where))
         made: dict[str, Any] = {}
         for key, name, reader, needed in fields:
             if key in given:
@@ -371,10 +405,6 @@ def _said(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def _keys(kind: type) -> list[str]:
-    return [_key(field) for field in dataclasses.fields(kind) if field.init]
 
 
 def _key(field: "dataclasses.Field[Any]") -> str:
