@@ -1,10 +1,10 @@
 """The event catalogue, read from events.toml."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
+
+from . import tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,5 @@ class EventKind:
 @cache
 def catalogue() -> Mapping[str, EventKind]:
     """Return every event by name, in the file's order."""
-    text = resources.files(__package__ or "").joinpath("events.toml").read_text(encoding="utf-8")
-    return {
-        row["name"]: EventKind(
-            name=row["name"],
-            help=row["help"],
-            attributes=tuple(row["attributes"]),
-            values={key: tuple(values) for key, values in row.get("values", {}).items()},
-        )
-        for row in tomllib.loads(text)["event"]
-    }
+    rows = tables.packaged(EventKind, __package__ or "", "events.toml", "event")
+    return {row.name: row for row in rows}

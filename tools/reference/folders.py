@@ -18,7 +18,6 @@ PACKAGES = (
 )  # fmt: skip
 
 DATA = {
-    "alerts/causes/faults": "The catalogue of causes: one file a family, one row a fault",
     "dashboards/console/charts": "Pictures of the console: uPlot, canvas and SVG",
     "dashboards/console/incident": "The page of one incident, a file a section",
     "dashboards/console/pages": "The other pages of the console, a file each",
