@@ -1,4 +1,4 @@
-"""The Prometheus page: the latest values in the names and labels of the contract.
+"""The Prometheus page: the latest values in the names and labels of the vocabulary.
 
 Labels are a metric's own attributes in the vocabulary, so that no sender can invent one; `pid` and
 what changes with it stay out, and processes that only a pid distinguishes are added up.
@@ -31,7 +31,7 @@ class Page:
     """Renders the page; `max_series` bounds all series but the agent's own health.
 
     With `imitation` dcgm-exporter's names come first, so that dashboards built on them lose nothing
-    when there are too many. The contract's series are written here: 2,000 of them cost a scrape
+    when there are too many. The vocabulary's series are written here: 2,000 of them cost a scrape
     25 ms through the client library, and 4 ms when what stands before each value is kept from one
     scrape to the next.
     """

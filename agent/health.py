@@ -1,12 +1,12 @@
 """What the agent counts about itself: one place, written by every thread, read by the page."""
 
 import threading
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Literal, cast
+from typing import Literal
+
+from ..vocabulary import tables
 
 Labels = tuple[str, ...]
 _AGE = "_age_seconds"
@@ -25,16 +25,8 @@ class Measure:
 @cache
 def measures() -> Mapping[str, Measure]:
     """Return every health metric by name, in the order of health.toml."""
-    text = resources.files(__package__ or "").joinpath("health.toml").read_text(encoding="utf-8")
-    return {
-        row["name"]: Measure(
-            name=row["name"],
-            kind=cast("Literal['gauge', 'counter']", row["kind"]),
-            help=row["help"],
-            labels=tuple(row.get("labels", ())),
-        )
-        for row in tomllib.loads(text)["metric"]
-    }
+    rows = tables.packaged(Measure, __package__ or "", "health.toml", "metric")
+    return {row.name: row for row in rows}
 
 
 class Health:

@@ -9,12 +9,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ..vocabulary.ids import Fault
 from ..vocabulary.incidents import RootCause
+from .causes.catalogue import cause_of
 from .causes.engine import Explanation
 from .lifecycle import TrackedIncident
 
-REGRESSION = Fault("software.regression")
 SIGNAL = "change"
 """Signal of the evidence that names a change."""
 
@@ -33,7 +32,8 @@ def change_of(explanation: Explanation) -> str | None:
 def blamed(cause: RootCause) -> str | None:
     """Return the same of a root cause."""
     first = cause.hypotheses[0]
-    if first.fault != REGRESSION:
+    entry = cause_of(first.fault)
+    if entry is None or not entry.of_a_change:
         return None
     for row in first.evidence:
         found = _DESCRIBED.search(row.text) if row.signal == SIGNAL else None

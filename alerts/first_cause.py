@@ -7,6 +7,7 @@ a while: evidence has an age.
 
 import math
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -14,7 +15,7 @@ from ..vocabulary import faults
 from ..vocabulary.ids import Fault
 from ..vocabulary.incidents import Hypothesis, RootCause
 from .causes.calibration import overlap
-from .causes.catalogue import catalogue
+from .causes.catalogue import cause_of
 
 STABLE_SECONDS = 10.0
 """The first cause must hold for so long before it is called stable."""
@@ -30,19 +31,6 @@ NOTHING_NEW_SECONDS = 300.0
 evidence that comes and goes is no sign that what it showed is over. A cause that was supported for
 longer is given up after as long: detectors compare with the past, and take in what lasts."""
 
-CONSEQUENCES: Mapping[str, frozenset[str]] = {
-    "memory.gpu_leak": frozenset(("memory.gpu_oom",)),
-    "memory.fragmentation": frozenset(("memory.gpu_oom",)),
-    "memory.host_leak": frozenset(("memory.host_oom", "host.evicted")),
-    "memory.dataloader_leak": frozenset(("memory.host_oom", "host.evicted")),
-    "numerics.divergence": frozenset(("numerics.gradient_explosion",)),
-    "memory.copy_on_read": frozenset(("memory.host_oom", "host.evicted")),
-}
-"""What a cause ends in at the same place: the end is no other cause."""
-
-NO_CAUSE_VISIBLE = ("gpu.slow", faults.UNKNOWN)
-"""Faults that give way to one that becomes visible at the same place."""
-
 RootKey = tuple[Fault, str, str]
 """Fault, and type and id of its entity."""
 
@@ -56,13 +44,17 @@ def _root(row: Hypothesis) -> RootKey:
     return row.fault, row.entity.type, row.entity.id
 
 
+def gives_way(fault: Fault) -> bool:
+    """Return whether a fault gives way to one that becomes visible at the same place."""
+    cause = cause_of(fault)
+    return fault == faults.UNKNOWN or (cause is not None and cause.gives_way)
+
+
 @cache
 def _contradicting(fault: Fault) -> Mapping[str, float]:
     """Return what a finding of each kind weighs against a fault, by the catalogue."""
-    rows = (
-        row for cause in catalogue().causes if cause.fault == fault for row in cause.contradicts
-    )
-    return {row.finding: row.present for row in rows}
+    cause = cause_of(fault)
+    return {} if cause is None else {row.finding: row.present for row in cause.contradicts}
 
 
 def _against(row: Hypothesis) -> float:
@@ -118,6 +110,13 @@ class FirstCause:
         if settled:
             self.why = f"it was ranked first for {STABLE_SECONDS:.0f} s"
         return f"stable: {named(self.cause)}" if settled else ""
+
+    def over(self, shown: AbstractSet[str]) -> bool:
+        """Return whether the held cause ended with its own symptom: these kinds are left."""
+        cause = cause_of(self.cause.hypotheses[0].fault)
+        return (
+            cause is not None and bool(cause.over_without) and shown.isdisjoint(cause.over_without)
+        )
 
     def _supported(self, found: RootCause) -> bool:
         """Return whether the held cause still beats unknown on the current evidence."""
@@ -197,7 +196,8 @@ class FirstCause:
 
 def _follows(row: Hypothesis, held: Hypothesis) -> bool:
     """Return whether a hypothesis is what the held one ends in."""
-    ends = row.fault in CONSEQUENCES.get(held.fault, ())
+    cause = cause_of(held.fault)
+    ends = cause is not None and row.fault in cause.ends_in
     return ends and (row.entity.host == held.entity.host or overlap(row.entity, held.entity))
 
 
@@ -210,7 +210,7 @@ def _says_less(row: Hypothesis, held: Hypothesis) -> bool:
     if row.fault == faults.UNKNOWN:
         return held.fault != faults.UNKNOWN
     member = held.entity.type == "group" and overlap(row.entity, held.entity)
-    return member and row.fault in NO_CAUSE_VISIBLE and held.fault not in NO_CAUSE_VISIBLE
+    return member and gives_way(row.fault) and not gives_way(held.fault)
 
 
 def _explained(row: Hypothesis) -> set[str]:

@@ -212,9 +212,7 @@ class TrackedIncident:
             kinds.catalogue()[s.kind].effect == "slows" and s.window[0] > self.first.supported_at
             for s in explanation.symptoms
         )
-        # A host that is silent no more was not lost: its reports were late.
-        lost = self.first.cause.hypotheses[0].fault == "host.lost"
-        ages |= lost and all(s.kind != "host.silent" for s in explanation.symptoms)
+        ages |= self.first.over({symptom.kind for symptom in explanation.symptoms})
         text = self.first.update(explanation.cause, now, ages=ages)
         if text:
             self._note(now, "cause", text)

@@ -7,15 +7,13 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.entities import Entity
 from ..vocabulary.ids import Job
 from . import first_cause
+from .causes.catalogue import cause_of
 from .causes.engine import Explanation, ranks_at
 from .lifecycle import TrackedIncident
 from .news import is_news
 
 SHARED_TYPES = ("host", "switch", "storage", "nic", "gpu")
 """Entities that several jobs stand on: a root on one is one incident for all of them."""
-
-SEEN_LATER = {"numerics.nan_data": ("numerics.nan_rank", faults.UNKNOWN)}
-"""Faults that only their return in another attempt shows, and what the first was taken for."""
 
 
 def matched(
@@ -82,15 +80,11 @@ def shows_why(incident: TrackedIncident, explanation: Explanation) -> bool:
     root, held = explanation.cause.hypotheses[0], _entity(incident)
     if (
         incident.first is None
-        or incident.root[0] not in first_cause.NO_CAUSE_VISIBLE
+        or not first_cause.gives_way(incident.root[0])
         or not _named(explanation)
     ):
         return False
-    if (
-        held is None
-        or "job" in (held.type, root.entity.type)
-        or root.fault in first_cause.NO_CAUSE_VISIBLE
-    ):
+    if held is None or "job" in (held.type, root.entity.type) or first_cause.gives_way(root.fault):
         return False
     began = min(symptom.onset[0] for symptom in explanation.symptoms)
     over = max((part.last_active for part in incident.parts.values()), default=began)
@@ -99,8 +93,10 @@ def shows_why(incident: TrackedIncident, explanation: Explanation) -> bool:
 
 def is_return(incident: TrackedIncident, explanation: Explanation, job: Job) -> bool:
     """Return whether an explanation says what an earlier attempt's incident was, as it returned."""
-    earlier = SEEN_LATER.get(explanation.cause.hypotheses[0].fault, ())
-    return incident.root[0] in earlier and _shares_symptom(incident, explanation, job)
+    cause = cause_of(explanation.cause.hypotheses[0].fault)
+    if cause is None or incident.root[0] not in cause.first_taken_for:
+        return False
+    return _shares_symptom(incident, explanation, job)
 
 
 def _attempt(incident: TrackedIncident, job: Job) -> int | None:

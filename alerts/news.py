@@ -3,8 +3,8 @@
 from ..vocabulary import faults
 from ..vocabulary.ids import Job
 from .affected_job import AffectedJob
+from .causes.catalogue import cause_of
 from .causes.engine import Explanation
-from .causes.folding import STANDING
 from .lifecycle import TrackedIncident
 
 CHANGED = 2.0
@@ -16,7 +16,8 @@ def is_news(explanation: Explanation, incident: TrackedIncident, job: Job) -> bo
     part = incident.parts.get(job)
     if part is None:
         return False
-    if explanation.cause.hypotheses[0].fault in STANDING:
+    cause = cause_of(explanation.cause.hypotheses[0].fault)
+    if cause is not None and cause.since_start:
         return _changed(explanation, incident, part)
     return _became_slow(explanation, incident, part)
 

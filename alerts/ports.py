@@ -14,7 +14,7 @@ from ..vocabulary.incidents import Confidence, Incident
 Happening = Literal[
     "incident.opened", "incident.updated", "incident.acknowledged", "incident.resolved"
 ]
-"""What a receiver is notified about; the second and third word of section 7 of the contract."""
+"""What a receiver is notified about."""
 
 HAPPENINGS: tuple[Happening, ...] = (
     "incident.opened",

@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterator
 
 from ..vocabulary.entities import Entity
 from ..vocabulary.ids import IncidentId
+from .causes.catalogue import cause_of
 from .lifecycle import Change, TrackedIncident
-
-FAULTS = ("gpu.lost",)
-"""Faults whose device does not come back by itself: it needs a reset, a reboot or a repair."""
 
 LONGEST_SECONDS = 86_400.0
 """What is not seen for a day was replaced by another, or is read by nobody any more."""
@@ -41,7 +39,8 @@ class Repairs:
 
     def needed(self, incident: TrackedIncident, seen: Seen, now: float) -> bool:
         """Return whether the device that an incident is about is gone at `now`."""
-        if incident.first is None or incident.root[0] not in FAULTS:
+        cause = None if incident.first is None else cause_of(incident.root[0])
+        if cause is None or not cause.awaits_repair:
             return False
         at = seen(_device(incident))
         return at is not None and not _works(incident, at, now)

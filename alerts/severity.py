@@ -8,7 +8,7 @@ from ..vocabulary.faults import SEVERITIES, Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import Fault
 from ..vocabulary.incidents import RootCause
-from .causes.catalogue import catalogue
+from .causes.catalogue import catalogue, cause_of
 from .causes.left_over import URGENT
 
 UNNAMED_SECONDS, UNNAMED_STEPS = 60.0, 3.0
@@ -17,9 +17,6 @@ found; slowness for so many steps where they take longer: one more step proves l
 
 COSTLY_SLOWDOWN = 1.5
 """A job whose steps take so many times longer loses a third of its GPUs: that pages."""
-
-HANGS = ("gpu.firmware_hang", "host.driver_hang")
-"""Faults that show without the stall that they bring: no evaluation looks like them."""
 
 
 def severity(
@@ -58,8 +55,9 @@ def _severity(
     if serious:
         certain = max(symptom.score for symptom in serious)
         only_stalled = all(symptom.kind == "job.stalled" for symptom in serious)
-        hangs = first.id in HANGS and cause.hypotheses[0].confidence == "high"
-        if only_stalled and hangs:
+        known = cause_of(first.id)
+        hangs = known is not None and known.hangs_job
+        if only_stalled and hangs and cause.hypotheses[0].confidence == "high":
             return first.severity
         if only_stalled or not named:
             level: Severity = "critical" if certain >= 3 else "warning" if certain >= 2 else "info"
@@ -91,9 +89,8 @@ def _only_beside(symptom: Finding, fault: Fault) -> bool:
     """Return whether a symptom that costs nothing has joined a fault that does not explain it."""
     if kinds.catalogue()[symptom.kind].effect != "none" or symptom.score >= URGENT:
         return False
-    return not any(
-        symptom.kind in cause.symptoms for cause in catalogue().causes if cause.fault == fault
-    )
+    cause = cause_of(fault)
+    return cause is None or symptom.kind not in cause.symptoms
 
 
 def _slows_a_little(symptoms: Sequence[Finding]) -> bool:

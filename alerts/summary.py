@@ -6,7 +6,7 @@ from ..vocabulary import faults
 from ..vocabulary.entities import Entity
 from ..vocabulary.ids import Fault
 from ..vocabulary.incidents import Hypothesis, RootCause, Symptom
-from .causes.catalogue import catalogue
+from .causes.catalogue import cause_of
 from .causes.engine import OTHERS
 
 FEW = 8
@@ -54,7 +54,7 @@ def _noticed(symptoms: Sequence[Symptom], cause: Hypothesis) -> str:
 
 def _brought(fault: Fault) -> set[str]:
     """Return the kinds of findings that a fault brings."""
-    entry = next((row for row in catalogue().causes if row.fault == fault), None)
+    entry = cause_of(fault)
     if entry is None:
         return set()
     return {*entry.symptoms, *entry.covers, *(row.finding for row in entry.predicts)}

@@ -20,7 +20,7 @@ _RELATIONS = {"supports": "+", "contradicts": "-", "missing": "?"}
 
 
 def incident_report(document: Document) -> str:
-    """Return the report of an incident document (section 5 of the contract), without a newline.
+    """Return the report of an incident document, without a newline.
 
     Its texts are made plain first: none of them can command a terminal or break out of its line.
     """

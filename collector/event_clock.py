@@ -1,6 +1,6 @@
 """What time it is in a recording: the newest event time over hosts whose clock can be believed.
 
-The contract: the newest event time over hosts, leaving out hosts more than 60 s ahead of the median
+The rule: the newest event time over hosts, leaving out hosts more than 60 s ahead of the median
 host. Between two middle hosts the earlier one is the median: it is one that exists, and of two
 hosts the one ahead is then the one left out.
 

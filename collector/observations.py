@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..alerts.lifecycle import JobHealth
-from ..detectors import own_time
+from ..detectors import medians
 from ..detectors.liveness import parted
 from ..detectors.readings import NamedReadings
 from ..detectors.window import JobWindow
@@ -29,7 +29,7 @@ def step_seconds(window: JobWindow) -> float:
     apart, strides = window.features.pace[1], np.diff(window.steps.index[-64:])
     if not apart > 0 or not len(strides):
         return 0.0
-    return apart / max(own_time.middle(strides), 1.0)
+    return apart / max(medians.middle(strides), 1.0)
 
 
 def observed(window: JobWindow) -> frozenset[str]:

@@ -7,17 +7,15 @@ incident of the job is open.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
-from . import curves, own_time
+from . import curves, medians
+from .arrays import Flags, Floats, Ints
+from .features import StepFeatures
+from .healthy_time import Pace, pace_of, pace_of_few
 from .repeats import RepeatedSteps
-
-if TYPE_CHECKING:
-    from .features import StepFeatures
-    from .window import Flags, Floats, Ints
 
 WARM_UP = 5
 """Steps at the start of an attempt that say nothing about anybody."""
@@ -55,64 +53,6 @@ BLOCK = 10
 
 LEARN_EVERY = 5
 """Steps after which the healthy step time is learnt anew."""
-
-
-AROUND = 0.75
-"""Over the root of their number: the share of values on either side among which the true median
-lies, by one and a half standard errors."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """A job's healthy step time.
-
-    seconds: the fast side of the medians of blocks of steps. wander: how far these medians stray,
-    as a standard deviation (s). spread: the same of single steps (s). tokens: the usual most tokens
-    of a rank in a step, NaN where nobody reports them. ranks: how many it was learnt of. drift:
-    how far the medians of all blocks stray, the slow ones too, as a standard deviation (s).
-    """
-
-    seconds: float
-    wander: float
-    spread: float
-    tokens: float = math.nan
-    ranks: int = 0
-    drift: float = 0.0
-
-
-def pace_of(duration: Floats, size: int) -> Pace:
-    """Return the pace of step times, [steps], by blocks of `size` steps; at least one block.
-
-    It comes from the fast side of the blocks only, so that a fault that fills up to two thirds of
-    the steps changes neither the healthy time nor the wander.
-    """
-    whole = len(duration) // size * size
-    blocks = np.sort(np.median(duration[-whole:].reshape(-1, size), axis=1))
-    last = len(blocks) - 1
-    fast, healthy, upper, slow = (
-        float(np.interp(share * last, np.arange(last + 1), blocks))
-        for share in (0.05, 0.15, 0.3, 0.95)
-    )
-    spread = own_time.spread(duration)
-    return Pace(healthy, (upper - fast) / 1.12, spread, drift=(slow - fast) / 3.29)
-
-
-def pace_of_few(duration: Floats) -> Pace:
-    """Return the pace of fewer step times than blocks can be made of; at least two.
-
-    The middle of them is healthy where a fault fills less than half. The noise comes from the mean
-    deviation without the largest (a hiccup): of so few values the median deviation says little.
-    Where some steps hold pauses (a checkpoint every fifth), the median does not stray as far as
-    those are long, but as the values around it lie apart.
-    """
-    seconds = float(np.median(duration))
-    away = np.sort(np.abs(duration - seconds))[:-1]
-    # Around their own median few values lie closer than around the true one.
-    spread = own_time.OF_MEDIAN * float(away.mean()) * len(duration) / (len(duration) - 1)
-    wander = own_time.OF_MEDIAN * spread / math.sqrt(len(duration))
-    beside = min(AROUND / math.sqrt(len(duration)), 0.5)
-    low, high = np.quantile(duration, (0.5 - beside, 0.5 + beside))
-    return Pace(seconds, min(wander, float(high - low) / 2), spread)
 
 
 class Baselines:
@@ -213,13 +153,13 @@ class Baselines:
             return
         past = ratio[:, WARM_UP : WARM_UP + early]
         known = np.isfinite(past).sum(axis=1) >= FEWEST
-        usual = self._unless_slower(own_time.median(past, axis=1), past, features.ranks)
+        usual = self._unless_slower(medians.median(past, axis=1), past, features.ranks)
         self._ranks = features.ranks
         self.usual = np.where(known, usual, np.nan)
         # By how much ranks usually differ: of the faster half, so that the slow do not hide.
         valid = np.sort(usual[known])
         valid = valid[: (len(valid) + 1) // 2]
-        spread = own_time.spread(valid)
+        spread = medians.spread(valid)
         known &= np.nan_to_num(usual, nan=np.inf) <= 1 + max(MOST_HABIT, SIGMAS * spread)
         self.known = known
         self.habit = np.where(known, np.clip(usual, 0.8, 1.25), 1.0)
@@ -233,9 +173,9 @@ class Baselines:
         size = min(len(self.usual), len(usual))
         before = np.full(len(usual), np.nan)
         before[:size] = self.usual[:size]
-        away = own_time.median(np.abs(past - usual[:, None]), axis=1)
+        away = medians.median(np.abs(past - usual[:, None]), axis=1)
         away = away[np.isfinite(away)]
-        noise = own_time.OF_MEDIAN * own_time.OF_MAD * float(np.median(away)) if len(away) else 0.0
+        noise = medians.OF_MEDIAN * medians.OF_MAD * float(np.median(away)) if len(away) else 0.0
         most = SIGMAS * noise / math.sqrt(FEWEST)
         rise = np.full(len(usual), max(most, MOST_RISE))
         new = np.isnan(before)

@@ -8,15 +8,13 @@ most points, the median over its ranks, and no values that are not finite (nonfi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from . import own_time
-
-if TYPE_CHECKING:
-    from .window import Floats, Ints, Steps
+from . import medians, own_time
+from .arrays import Floats, Ints
+from .steps import Steps
 
 LOSS = "training.loss"
 GRADIENT = "training.grad_norm"
@@ -154,7 +152,7 @@ def _median_of(values: Floats) -> Floats:
     if len(values) == 1:
         lone: Floats = values[0]
         return lone
-    return own_time.median(np.where(np.isfinite(values), values, np.nan), axis=0)
+    return medians.median(np.where(np.isfinite(values), values, np.nan), axis=0)
 
 
 class CurveMemory:
@@ -258,7 +256,7 @@ def noise(values: Floats) -> float:
     if len(values) < 4:
         return 0.0
     second = values[2:] - 2 * values[1:-1] + values[:-2]
-    return own_time.OF_MAD * own_time.middle(np.abs(second)) / float(np.sqrt(6.0))
+    return medians.OF_MAD * medians.middle(np.abs(second)) / float(np.sqrt(6.0))
 
 
 def bends(x: Floats, values: Floats, places: Ints) -> Floats:

@@ -1,23 +1,19 @@
 """What detectors compute of steps, once for all of them: own time, its ratio to peers, durations.
 
-The collector keeps these beside the steps and computes only the columns that changed (`Kept`); a
-window drawn by hand computes them when they are asked for.
+The collector keeps these beside the steps and computes only the columns that changed (`Kept` in
+steps.py); a window drawn by hand computes them when they are asked for.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 
-from . import curves, own_time
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    from .window import Flags, Floats, Ints, JobWindow, Steps
+from . import curves, medians, own_time
+from .arrays import Flags, Floats, Ints
+from .healthy_time import Pace
+from .steps import Steps
 
 T = TypeVar("T")
 
@@ -42,61 +38,46 @@ PARTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Features of the columns of a grid, aligned with its steps.
+class HeldBesideSteps(Protocol):
+    """What features ask of an attempt's baselines, which are themselves learnt of features."""
 
-    own, ratio: [ranks, steps]. duration: [steps], median over ranks. most_tokens: [steps]. own is
-    None where nobody reports what it is made of. version: [steps], another number whenever anything
-    of a step changed. state: another number whenever anything of any step did; None: not known.
-    made: what was made of these steps alone; the next window has it too where they are the same.
-    """
-
-    own: Floats | None
-    ratio: Floats | None
-    duration: Floats
-    most_tokens: Floats
-    version: Ints | None = None
-    state: int | None = None
-    made: dict[Hashable, object] = field(default_factory=dict)
-
-    def cut(self, first: int, last: int) -> Kept:
-        """Return those of the columns [first, last)."""
-        return Kept(
-            None if self.own is None else self.own[:, first:last],
-            None if self.ratio is None else self.ratio[:, first:last],
-            self.duration[first:last],
-            self.most_tokens[first:last],
-            None if self.version is None else self.version[first:last],
-        )
+    loss: curves.CurveMemory
+    gradient: curves.CurveMemory
+    pace: Pace | None
 
 
 class StepFeatures:
-    """Features of the steps that all ranks have reported, made when first asked for."""
+    """Features of the steps that all ranks have reported, made when first asked for.
 
-    def __init__(self, window: JobWindow) -> None:
-        self._window = window
+    held: all steps of the window. ranks, role_of: [ranks], of each row. beside: what outlives the
+    steps; None where nothing does.
+    """
+
+    def __init__(
+        self,
+        held: Steps,
+        *,
+        ranks: Ints,
+        role_of: Ints,
+        now: float,
+        beside: HeldBesideSteps | None = None,
+    ) -> None:
+        self.held = held
+        self.ranks = ranks
+        self._role_of = role_of
+        self._now = now
+        self._beside = beside
         self._made: dict[Hashable, object] = {}
-
-    @property
-    def ranks(self) -> Ints:
-        """Return [ranks], the rank of each row."""
-        return self._window.ranks
-
-    @property
-    def held(self) -> Steps:
-        """Return all steps that the window holds."""
-        return self._window.steps
 
     @cached_property
     def steps(self) -> Steps:
         """Return the steps without the newest ones that part of the ranks has yet to report."""
-        return own_time.complete(self._window.steps)
+        return own_time.complete(self.held)
 
     @cached_property
     def stale(self) -> bool:
         """Return whether the newest step is too old to say anything about now."""
-        return own_time.stale(self._window, self.steps)
+        return own_time.stale(self.steps, self._now)
 
     @cached_property
     def own(self) -> Floats | None:
@@ -113,7 +94,7 @@ class StepFeatures:
         if self.own is None:
             return None
         by_tokens = own_time.per_token(self.own, self.steps)
-        return own_time.against_peers(by_tokens, self._window.role_of)
+        return own_time.against_peers(by_tokens, self._role_of)
 
     @cached_property
     def comm(self) -> Floats:
@@ -145,11 +126,11 @@ class StepFeatures:
 
         Of the newest 64 steps, those included that part of the ranks has yet to report.
         """
-        ends = own_time.step_ends(self._window.steps)[-64:]
+        ends = own_time.step_ends(self.held)[-64:]
         ends = ends[np.isfinite(ends)]
         if len(ends) < 3:
             return float("nan"), float("nan")
-        return float(ends.max()), own_time.middle(ends[1:] - ends[:-1])
+        return float(ends.max()), medians.middle(ends[1:] - ends[:-1])
 
     def once(self, name: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` returns, made once a window: for what several detectors look at."""
@@ -162,7 +143,7 @@ class StepFeatures:
 
         For what follows from the steps and `name` alone; not to be changed.
         """
-        kept = self._window.steps.kept
+        kept = self.held.kept
         if kept is None:
             return self.once(name, make)
         if name not in kept.made:
@@ -172,26 +153,28 @@ class StepFeatures:
     @cached_property
     def loss(self) -> curves.Curve:
         """Return the job's loss, a point for each step that has one."""
-        held = self._window.held_baselines
-        memory = None if held is None else held.loss
-        return curves.curve(self.steps, self._window.ranks, curves.LOSS, memory)
+        memory = None if self._beside is None else self._beside.loss
+        return curves.curve(self.steps, self.ranks, curves.LOSS, memory)
 
     @cached_property
     def gradient(self) -> curves.Curve:
         """Return the job's gradient norm, a point for each step that has one."""
-        held = self._window.held_baselines
-        memory = None if held is None else held.gradient
-        return curves.curve(self.steps, self._window.ranks, curves.GRADIENT, memory)
+        memory = None if self._beside is None else self._beside.gradient
+        return curves.curve(self.steps, self.ranks, curves.GRADIENT, memory)
 
     @cached_property
     def whole_loss(self) -> curves.Curve:
         """Return the job's loss since the attempt began, thinned where the window is past it."""
-        return curves.recent(self._window.baselines.loss.curve, self.loss)
+        if self._beside is None:
+            return self.loss
+        return curves.recent(self._beside.loss.curve, self.loss)
 
     @cached_property
     def whole_gradient(self) -> curves.Curve:
         """Return the job's gradient norm since the attempt began, thinned likewise."""
-        return curves.recent(self._window.baselines.gradient.curve, self.gradient)
+        if self._beside is None:
+            return self.gradient
+        return curves.recent(self._beside.gradient.curve, self.gradient)
 
     @cached_property
     def loss_noise(self) -> float:
@@ -208,7 +191,7 @@ class StepFeatures:
         kept, steps = self.steps.kept, self.steps
         if steps.has(own_time.STEP):
             found = (
-                own_time.median(steps.plane(own_time.STEP), axis=0)
+                medians.median(steps.plane(own_time.STEP), axis=0)
                 if kept is None
                 else kept.duration
             )
@@ -231,7 +214,7 @@ class StepFeatures:
         """Return [steps], the most tokens of a rank in a step; NaN where nobody reports them."""
         if self.steps.kept is not None:
             return self.steps.kept.most_tokens
-        return own_time.highest(self.steps.plane(own_time.TOKENS), axis=0)
+        return medians.highest(self.steps.plane(own_time.TOKENS), axis=0)
 
     @cached_property
     def job_duration(self) -> Floats:
@@ -240,8 +223,7 @@ class StepFeatures:
         As it would be with the tokens that the job's healthy time was learnt with: the tokens of
         the median step grow with every uneven one, and the healthy time does not.
         """
-        held = self._window.held_baselines
-        pace = None if held is None else held.pace
+        pace = None if self._beside is None else self._beside.pace
         return self.duration_with(np.nan if pace is None else pace.tokens)
 
     def duration_with(self, tokens: float) -> Floats:
@@ -291,8 +273,8 @@ def newest_kept(
 
     own: the plane that own time is made of, None where there is none.
     """
-    duration = own_time.median(steps.plane(own_time.STEP), axis=0)
-    most = own_time.highest(steps.plane(own_time.TOKENS), axis=0)
+    duration = medians.median(steps.plane(own_time.STEP), axis=0)
+    most = medians.highest(steps.plane(own_time.TOKENS), axis=0)
     if own is None:
         return None, None, duration, most
     seconds = own_time.own_seconds(steps, own)

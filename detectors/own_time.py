@@ -8,15 +8,13 @@ References: What-if analysis of stragglers (OSDI'25) for sequence length as the 
 uneven compute; ResiHP (2026) for predicting from tokens before blaming anybody.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .window import Floats, Ints, JobWindow, Steps
+from . import medians
+from .arrays import Floats, Ints
+from .steps import Steps
 
 COMPUTE = "training.compute.duration"
 COMM = "training.comm.duration"
@@ -31,13 +29,6 @@ STALE_SECONDS = 60.0
 
 HEALTHY_QUANTILE = 0.3
 """The peers' healthy reference: below the median, so that half of a small job may be affected."""
-
-OF_MAD, OF_MEDIAN = 1.4826, 1.2533
-"""Of Gaussian values: how many times their median distance from the median the standard deviation
-is, and how much farther a median strays than a mean does."""
-
-FEW = 512
-"""So many values are sorted sooner than partitioned."""
 
 FIT_POINTS = 65_536
 """Points that tokens are fitted to; more would say the same."""
@@ -123,10 +114,10 @@ def token_fit(own: Floats, tokens: Floats) -> TokenFit | None:
     if len(x) > FIT_POINTS:
         chosen = np.linspace(0, len(x) - 1, FIT_POINTS).astype(np.int64)
         x, y = x[chosen], y[chosen]
-    scale = middle(x)
+    scale = medians.middle(x)
     if scale <= 0 or x.std() <= 0.01 * scale:
         return None
-    usual = middle(y)
+    usual = medians.middle(y)
     kept = y < 5 * usual
     power = np.vander(x / scale, 3)
     fit: Floats = np.zeros(3)
@@ -135,7 +126,7 @@ def token_fit(own: Floats, tokens: Floats) -> TokenFit | None:
             return None
         fit = np.asarray(np.linalg.lstsq(power[kept], y[kept], rcond=None)[0], np.float64)
         off = np.abs(y - power @ fit)
-        kept = off <= 4 * middle(off[kept]) + 1e-9 * usual
+        kept = off <= 4 * medians.middle(off[kept]) + 1e-9 * usual
     left = y[kept] - power[kept] @ fit
     if left.var() > 0.75 * y[kept].var():
         return None
@@ -180,60 +171,9 @@ def low_quantile(values: Floats) -> Floats:
     return np.where(valid >= 2, picked, np.nan)
 
 
-def median(values: Floats, axis: int) -> Floats:
-    """Return the median over an axis, NaN (and no warning) where everything is NaN."""
-    if not values.shape[axis]:
-        return np.full(np.delete(values.shape, axis), np.nan)
-    valid = np.isfinite(values).any(axis=axis)
-    ordered = np.sort(values, axis=axis)  # NaN last
-    size = values.shape[axis]
-    if np.isnan(ordered.take(size - 1, axis)).any():
-        count = np.expand_dims((~np.isnan(values)).sum(axis=axis), axis)
-        low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis)
-        high = np.take_along_axis(ordered, np.minimum(count // 2, size - 1), axis)
-        low, high = np.squeeze(low, axis), np.squeeze(high, axis)
-    else:
-        low, high = ordered.take((size - 1) // 2, axis), ordered.take(size // 2, axis)
-    with np.errstate(invalid="ignore"):
-        between = np.where(low == high, low, (low + high) / 2)
-    result: Floats = np.where(valid, between, np.nan)
-    return result
-
-
-def middle(values: Floats | Ints) -> float:
-    """Return the median of all values, NaN where there is none or one is NaN.
-
-    As numpy's, which takes ten times as long for the few values that a window mostly has.
-    """
-    count = values.size
-    if not count:
-        return float("nan")
-    half, last = count // 2, count - 1
-    if count > FEW:
-        ordered = np.partition(values, (max(half - 1, 0), half, last), axis=None)
-    else:
-        ordered = np.sort(values, axis=None)
-    if np.isnan(ordered[last]):
-        return float("nan")
-    return float(ordered[half] if count % 2 else (ordered[half - 1] + ordered[half]) / 2)
-
-
-def spread(values: Floats) -> float:
-    """Return how far values stray, robustly: the scaled median distance from the median."""
-    valid = values[np.isfinite(values)]
-    return OF_MAD * middle(np.abs(valid - middle(valid))) if len(valid) else 0.0
-
-
-def highest(values: Floats, axis: int) -> Floats:
-    """Return the maximum over an axis, NaN (and no warning) where everything is NaN."""
-    valid = np.isfinite(values)
-    result: Floats = np.max(np.where(valid, values, -np.inf), axis=axis, initial=-np.inf)
-    return np.where(valid.any(axis=axis), result, np.nan)
-
-
-def recent_count(window: JobWindow, *, seconds: float, fewest: int) -> int:
+def recent_count(steps: Steps, *, seconds: float, fewest: int) -> int:
     """Return how many of the newest steps cover `seconds`, at least `fewest`."""
-    ends = step_ends(window.steps)
+    ends = step_ends(steps)
     if not len(ends):
         return fewest
     covered = int((ends > ends[-1] - seconds).sum())
@@ -242,10 +182,10 @@ def recent_count(window: JobWindow, *, seconds: float, fewest: int) -> int:
 
 def step_ends(steps: Steps) -> Floats:
     """Return [steps], when each step ended on the last of its ranks."""
-    return highest(steps.at, axis=0) if steps.ends is None else steps.ends
+    return medians.highest(steps.at, axis=0) if steps.ends is None else steps.ends
 
 
-def stale(window: JobWindow, steps: Steps) -> bool:
+def stale(steps: Steps, now: float) -> bool:
     """Tell whether the newest step ended so long ago that it says nothing about now.
 
     A job that ended, hangs or evaluates is not slow: its last steps only were.
@@ -254,8 +194,8 @@ def stale(window: JobWindow, steps: Steps) -> bool:
     ends = ends[np.isfinite(ends)]
     if len(ends) < 2:
         return False
-    usual = middle(ends[1:] - ends[:-1])
-    return window.now - float(ends[-1]) > max(STALE_SECONDS, 10 * usual)
+    usual = medians.middle(ends[1:] - ends[:-1])
+    return now - float(ends[-1]) > max(STALE_SECONDS, 10 * usual)
 
 
 def complete(steps: Steps) -> Steps:
@@ -264,6 +204,6 @@ def complete(steps: Steps) -> Steps:
         return steps
     # At least half of the columns that the usual share is taken of have it.
     valid = np.isfinite(steps.at[:, -20:]).mean(axis=0)
-    usual = middle(valid)
+    usual = medians.middle(valid)
     last = int(np.flatnonzero(valid >= usual)[-1])
     return steps.cut(0, len(steps.index) - len(valid) + last + 1)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..vocabulary.findings import Finding
-from . import durations, onsets, own_time
+from . import durations, medians, onsets, own_time
 from .findings import report
 from .window import Flags, Floats, Ints, JobWindow, Steps
 
@@ -76,7 +76,7 @@ def newest(
     window: JobWindow, steps: Steps, *, seconds: float = SECONDS, fewest: int = FEWEST
 ) -> int:
     """Return how many of the newest steps are looked at."""
-    count = own_time.recent_count(window, seconds=seconds, fewest=fewest)
+    count = own_time.recent_count(window.steps, seconds=seconds, fewest=fewest)
     return min(count, len(steps.index) - WARM_UP)
 
 
@@ -85,9 +85,9 @@ def step_seconds(steps: Steps) -> float:
     ends = own_time.step_ends(steps)
     ends = ends[np.isfinite(ends)]
     if len(ends) > 1:
-        return own_time.middle(ends[1:] - ends[:-1])
+        return medians.middle(ends[1:] - ends[:-1])
     valid = steps.plane(own_time.STEP)
-    return own_time.middle(valid[np.isfinite(valid)])
+    return medians.middle(valid[np.isfinite(valid)])
 
 
 def mean(values: Floats) -> Floats:
@@ -228,7 +228,7 @@ def _noise(part: Floats, seconds: Floats, peers: Floats, count: int) -> float:
     spread = np.sqrt(recent.var(axis=1) / max(count, 1))
     beyond = np.sort((seconds - peers)[np.isfinite(seconds - peers)])
     half = beyond[: max((len(beyond) + 1) // 2, 1)]
-    between = own_time.spread(half)
+    between = medians.spread(half)
     within = float(np.median(spread)) if len(spread) else 0.0
     return float(np.hypot(within, between))
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from . import own_time
+from . import medians
 from .arrays import Floats, Ints
 
 PERIOD_ROWS = 256
@@ -118,7 +118,7 @@ class Readings:
         at = np.sort(at, axis=1)
         gaps = at[:, 1:] - at[:, :-1]
         gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
-        return own_time.middle(gaps) if len(gaps) else 5.0
+        return medians.middle(gaps) if len(gaps) else 5.0
 
 
 class NamedReadings(Mapping[str, Readings]):

@@ -18,60 +18,9 @@ from ..vocabulary.samples import Event
 from ..vocabulary.topology import Placement, Topology
 from .arrays import Flags, Floats, Ints
 from .baselines import Baselines
-from .features import Kept, StepFeatures
+from .features import StepFeatures
 from .readings import Readings
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """Per-step values on the ruler of step indices.
-
-    index: [steps], ascending. at: [ranks, steps], the end of each step. planes: by metric name,
-    or `metric|variant` where the contract has a closed attribute (`training.loss|local`). ends:
-    [steps], when each ended on the last of its ranks, and kept, where the collector has computed
-    them.
-    """
-
-    index: Ints
-    at: Floats
-    planes: Mapping[str, Floats] = field(default_factory=dict)
-    ends: Floats | None = None
-    kept: Kept | None = None
-
-    def plane(self, name: str) -> Floats:
-        """Return [ranks, steps] of one plane; all NaN when nobody reports it."""
-        found = self.planes.get(name)
-        return np.full(self.at.shape, np.nan) if found is None else found
-
-    def has(self, name: str) -> bool:
-        """Tell whether anybody reports this plane."""
-        plane = self.planes.get(name)
-        if plane is None:
-            return False
-        return bool(np.isfinite(plane[:, -4:]).any() or np.isfinite(plane).any())
-
-    @property
-    def state(self) -> tuple[int, ...] | None:
-        """Return what differs between two windows whose steps do; None where nobody can tell."""
-        if self.kept is None or self.kept.state is None:
-            return None
-        return (self.kept.state, *self.at.shape)
-
-    def last(self, count: int) -> "Steps":
-        """Return the newest `count` steps."""
-        if count >= len(self.index):
-            return self
-        return self.cut(len(self.index) - max(count, 0), len(self.index))
-
-    def cut(self, first: int, last: int) -> "Steps":
-        """Return the steps of the columns [first, last)."""
-        return Steps(
-            self.index[first:last],
-            self.at[:, first:last],
-            {name: plane[:, first:last] for name, plane in self.planes.items()},
-            None if self.ends is None else self.ends[first:last],
-            None if self.kept is None else self.kept.cut(first, last),
-        )
+from .steps import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +123,13 @@ class JobWindow:
     @cached_property
     def features(self) -> StepFeatures:
         """Return what detectors compute of the steps, shared by all of them."""
-        return StepFeatures(self)
+        return StepFeatures(
+            self.steps,
+            ranks=self.ranks,
+            role_of=self.role_of,
+            now=self.now,
+            beside=self.held_baselines,
+        )
 
     @cached_property
     def baselines(self) -> Baselines:

@@ -1,4 +1,4 @@
-"""The faults that the laboratory can inject, by contract id: simulated, real, or neither yet."""
+"""The faults that the laboratory can inject, by fault id: simulated, real, or neither yet."""
 
 import difflib
 import json
@@ -17,7 +17,7 @@ class FaultError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Injectable:
-    """One fault of the contract.
+    """One fault of the vocabulary.
 
     kinds: the simulator's names for it, none: not simulated. mechanisms: how a real job gets it.
     """
@@ -29,7 +29,7 @@ class Injectable:
 
 
 def injectable() -> Iterator[Injectable]:
-    """Return every fault of the contract, and how it can be injected."""
+    """Return every fault of the vocabulary, and how it can be injected."""
     for kind in faults.catalogue().values():
         if kind.id != faults.UNKNOWN:
             kinds = tuple(name for name, fault in FAULTS.items() if fault.id == kind.id)
@@ -38,7 +38,7 @@ def injectable() -> Iterator[Injectable]:
 
 
 def simulated(name: str) -> str:
-    """Return the simulator's kind for a contract id or for a kind's own name.
+    """Return the simulator's kind for a fault id or for a kind's own name.
 
     Of several kinds of one id, the one that is called like it. Raises FaultError with the nearest
     name where there is none.

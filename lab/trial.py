@@ -22,7 +22,7 @@ Report = Callable[[Mapping[str, Any]], str]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What to try; `fault` is a contract id or a kind of the simulator.
+    """What to try; `fault` is a fault id or a kind of the simulator.
 
     ranks: of the job; None: 16, or as many as the fault needs.
     """

@@ -1,6 +1,6 @@
 """Collectives that the loop marks itself, with `watch.collective(...)`: counted and timed exactly.
 
-Extends the contract's probe interface: a trainer without torch.distributed (a socket all-reduce,
+For a trainer without torch.distributed (a socket all-reduce,
 another framework) has no Flight Recorder to ask.
 """
 

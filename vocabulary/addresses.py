@@ -16,7 +16,7 @@ def socket_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
     folders = [Path("/run/rankscope")]
     if runtime := environ.get("XDG_RUNTIME_DIR"):
         folders.append(Path(runtime) / "rankscope")
-    folders.append(Path(f"/tmp/rankscope-{os.getuid()}"))  # noqa: S108  the contract's last resort
+    folders.append(Path(f"/tmp/rankscope-{os.getuid()}"))  # noqa: S108  the last resort
     return tuple(folder / SOCKET for folder in folders)
 
 

@@ -14,7 +14,7 @@ ENTITY_TYPES: tuple[EntityType, ...] = get_args(EntityType)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entity:
-    """One thing an incident can point at; ids are written as section 5 of the contract says.
+    """One thing an incident can point at; functions below write the id of each type.
 
     `ranks` are the global ranks placed on it; `host` is None where there is none.
     """

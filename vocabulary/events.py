@@ -1,15 +1,15 @@
 """The event catalogue, read from events.toml."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
+
+from . import tables
 
 
 @dataclass(frozen=True, slots=True)
 class EventKind:
-    """One event of the contract: its name, and the attributes its record may carry."""
+    """One event: its name, and the attributes its record may carry."""
 
     name: str
     help: str
@@ -19,14 +19,6 @@ class EventKind:
 
 @cache
 def catalogue() -> Mapping[str, EventKind]:
-    """Return every event by name, in the contract's order."""
-    text = resources.files(__package__ or "").joinpath("events.toml").read_text(encoding="utf-8")
-    return {
-        row["name"]: EventKind(
-            name=row["name"],
-            help=row["help"],
-            attributes=tuple(row["attributes"]),
-            values={key: tuple(values) for key, values in row.get("values", {}).items()},
-        )
-        for row in tomllib.loads(text)["event"]
-    }
+    """Return every event by name, in the file's order."""
+    rows = tables.packaged(EventKind, __package__ or "", "events.toml", "event")
+    return {row.name: row for row in rows}

@@ -5,11 +5,10 @@ The probe asks for its own process, the agent for those whose environment it may
 
 import os
 import socket
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import resources
-from typing import Any
+
+from . import tables
 
 _NO_RUN_ID = {"", "none"}
 """What torchrun sets when nobody gave it a rendezvous id."""
@@ -41,6 +40,20 @@ class Identity:
     user: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """The variables of one launcher, as identity.toml lists them: of each the first that is set."""
+
+    name: str
+    job: tuple[str, ...]
+    attempt: tuple[str, ...]
+    rank: tuple[str, ...]
+    local_rank: tuple[str, ...]
+    world_size: tuple[str, ...]
+    counts_restarts_only: bool = False
+    """The attempt's variable is absent in a first attempt."""
+
+
 def identify(
     environ: Mapping[str, str],
     *,
@@ -58,33 +71,31 @@ def identify(
     Values that make no sense (a rank that is no number) count as not given; nothing is raised.
     """
     launchers = _launchers()
-    here = next((row for row in launchers if _first(environ, row["rank"]) is not None), None)
+    here = next((row for row in launchers if _first(environ, row.rank) is not None), None)
 
-    def number(given: object, field: str, otherwise: int) -> int:
-        for candidate in (given, _first(environ, here[field]) if here else None):
+    def number(given: object, variables: Iterable[str], otherwise: int) -> int:
+        for candidate in (given, _first(environ, variables)):
             value = _whole(candidate)
             if value is not None:
                 return value
         return otherwise
 
-    the_rank = number(rank, "rank", 0)
+    the_rank = number(rank, here.rank if here else (), 0)
     by_hand = {"rank": rank, "world_size": world_size, "local_rank": local_rank}
     return Identity(
         job=_job(environ, launchers, job, os.getpid() if pid is None else pid),
         attempt=_attempt(environ, launchers, attempt),
         rank=the_rank,
-        local_rank=number(local_rank, "local_rank", 0),
-        world_size=max(number(world_size, "world_size", 1), the_rank + 1),
+        local_rank=number(local_rank, here.local_rank if here else (), 0),
+        world_size=max(number(world_size, here.world_size if here else (), 1), the_rank + 1),
         given=frozenset(name for name, value in by_hand.items() if _whole(value) is not None),
         launched=here is not None or _whole(rank) is not None,
         user=_first(environ, _USERS) or "",
     )
 
 
-def _launchers() -> list[dict[str, Any]]:
-    text = resources.files(__package__ or "").joinpath("identity.toml").read_text(encoding="utf-8")
-    rows: list[dict[str, Any]] = tomllib.loads(text)["launcher"]
-    return rows
+def _launchers() -> list[Launcher]:
+    return tables.packaged(Launcher, __package__ or "", "identity.toml", "launcher")
 
 
 def _first(environ: Mapping[str, str], names: Iterable[str]) -> str | None:
@@ -102,15 +113,13 @@ def _whole(value: object) -> int | None:
     return number if number >= 0 else None
 
 
-def _job(
-    environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object, pid: int
-) -> str:
+def _job(environ: Mapping[str, str], launchers: list[Launcher], given: object, pid: int) -> str:
     if given is not None and str(given):
         return str(given)
     if named := environ.get("RANKSCOPE_JOB_ID"):
         return named
     for row in launchers:
-        found = _first(environ, row["job"])
+        found = _first(environ, row.job)
         if found is not None and found.lower() not in _NO_RUN_ID:
             return found
     # Every rank must arrive at the same name: the rendezvous is what they share.
@@ -119,14 +128,12 @@ def _job(
     return f"{socket.gethostname()}-{pid}"
 
 
-def _attempt(
-    environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object
-) -> int | None:
+def _attempt(environ: Mapping[str, str], launchers: list[Launcher], given: object) -> int | None:
     for candidate in (given, environ.get("RANKSCOPE_JOB_ATTEMPT")):
         number = _whole(candidate)
         if number is not None:
             return number
-    counts = {row["name"]: _restarts(environ, row) for row in launchers}
+    counts = {row.name: _restarts(environ, row) for row in launchers}
     requeues = counts.pop("slurm")
     restarts = [count for count in counts.values() if count is not None]
     if requeues is None and not restarts:
@@ -134,9 +141,9 @@ def _attempt(
     return (requeues or 0) * _REQUEUE + sum(restarts)
 
 
-def _restarts(environ: Mapping[str, str], row: Mapping[str, Any]) -> int | None:
+def _restarts(environ: Mapping[str, str], row: Launcher) -> int | None:
     """Return how often a launcher restarted the job, None where it does not count."""
-    count = _whole(_first(environ, row["attempt"]))
-    if count is None and row.get("counts_restarts_only") and _first(environ, row["job"]):
+    count = _whole(_first(environ, row.attempt))
+    if count is None and row.counts_restarts_only and _first(environ, row.job):
         return 0
     return count

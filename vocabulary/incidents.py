@@ -1,6 +1,6 @@
-"""The incident document of section 5 of the contract, as frozen values and as JSON-ready objects.
+"""The incident document, as frozen values and as JSON-ready objects.
 
-Field names are the contract's. Times are seconds since the epoch here, RFC 3339 in the document.
+Times are seconds since the epoch here, RFC 3339 in the document.
 Numbers are rounded to six significant digits in the document, so that a replay on another machine
 prints the same bytes.
 """
@@ -291,7 +291,7 @@ class Incident:
         return self.jobs[0] if self.jobs else None
 
     def document(self) -> dict[str, Any]:
-        """Return the incident document of section 5 of the contract, ready for JSON."""
+        """Return the incident document, ready for JSON."""
         return {
             "schema_version": SCHEMA_VERSION,
             "id": self.id,

@@ -1,11 +1,11 @@
 """The metric catalogue, read from metrics.toml, and each metric's name in Prometheus form."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
-from typing import Literal, cast
+from typing import Literal
+
+from . import tables
 
 Kind = Literal["gauge", "counter"]
 Cadence = Literal["step", "period", "info", "sample"]
@@ -26,7 +26,7 @@ _UNIT_SUFFIX = {
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric of the contract.
+    """One metric.
 
     `attributes` identify a series, `optional` may be missing; `values` lists the closed sets.
     """
@@ -52,23 +52,6 @@ class Metric:
 
 @cache
 def catalogue() -> Mapping[str, Metric]:
-    """Return every metric by name, in the contract's order."""
-    text = resources.files(__package__ or "").joinpath("metrics.toml").read_text(encoding="utf-8")
-    return parsed(text)
-
-
-def parsed(text: str) -> Mapping[str, Metric]:
-    """Return the metrics of a TOML text with `[[metric]]` rows; KeyError where a field lacks."""
-    return {
-        row["name"]: Metric(
-            name=row["name"],
-            unit=row["unit"],
-            kind=cast("Kind", row["kind"]),
-            cadence=cast("Cadence", row["cadence"]),
-            help=row["help"],
-            attributes=tuple(row.get("attributes", ())),
-            optional=tuple(row.get("optional", ())),
-            values={key: tuple(values) for key, values in row.get("values", {}).items()},
-        )
-        for row in tomllib.loads(text)["metric"]
-    }
+    """Return every metric by name, in the file's order."""
+    rows = tables.packaged(Metric, __package__ or "", "metrics.toml", "metric")
+    return {row.name: row for row in rows}

@@ -63,7 +63,7 @@ class Nic:
 
     @property
     def id(self) -> str:
-        """Return the id that the contract gives a nic: host/device:port."""
+        """Return the id of a nic: host/device:port."""
         return f"{self.host}/{self.device}:{self.port}"
 
 

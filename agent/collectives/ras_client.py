@@ -1,7 +1,7 @@
 """One question to NCCL's RAS service: a text protocol, a line a command, an answer until the end.
 
 NCCL 2.24 and 2.25 have text alone; JSON is there from 2.28.7 on. A server that does not know the
-format is asked for text. Protocol: facts on training signals 2.2.
+format is asked for text.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""dcgm-exporter's page, made from the contract's samples.
+"""dcgm-exporter's page, made from the vocabulary's samples.
 
 Series are those dcgm-exporter shows: one a device and field, of a shared device one a holder. What
 stands before a value is kept from one scrape to the next and made anew when a device is described

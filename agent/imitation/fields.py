@@ -16,7 +16,7 @@ _OF_LINKS = "L{link}"
 _NOT_MADE = frozenset(
     {
         "DCGM_EXP_GPU_HEALTH_STATUS",  # the results of DCGM's own watches; ours is hw.status
-        "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL",  # the contract's crc is of flits, and
+        "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL",  # the vocabulary's crc is of flits, and
         "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L{link}",  # a zero here would be a lie
     }
 )
@@ -26,7 +26,7 @@ _NOT_MADE = frozenset(
 class Field:
     """One metric of dcgm-exporter's.
 
-    The exported value is the contract's divided by `factor`. `derived` holds metrics and the
+    The exported value is the vocabulary's divided by `factor`. `derived` holds metrics and the
     operator between them instead of `metric`. With `codes` the value is the sum of the numbers of
     those values of the attribute `code_of` that are on. `observed` names what is counted over
     readings instead of being read (see observations.py).
@@ -48,7 +48,7 @@ class Field:
     last_fault: bool = False
 
     def exported(self, value: float) -> str:
-        """Return a value of the contract's in this field's unit, as text."""
+        """Return a value in the vocabulary's unit in this field's unit, as text."""
         value = value / self.factor
         if self.whole:
             value = round(value)

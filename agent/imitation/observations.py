@@ -25,7 +25,7 @@ CLOCK_EVENTS = {
     "thermal_hw": "hw_thermal",
     "power_brake": "hw_power_brake",
 }
-"""The contract's reasons in dcgm-exporter's words."""
+"""The vocabulary's reasons in dcgm-exporter's words."""
 
 Counted = tuple[str, str]
 """Device and XID, or device and reason."""

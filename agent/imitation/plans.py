@@ -18,7 +18,7 @@ _EVERYWHERE = frozenset({"hw.id", "gpu", "rank", "hw.vendor", "source", "quality
 _ADDED = frozenset({"link", "direction"})
 """Attributes over which a field that does not name them adds up."""
 _PARTS = {"memory": ("hbm", "sram")}
-"""Parts of the contract that DCGM counts as one."""
+"""Parts of the vocabulary that DCGM counts as one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,22 @@
 `rankscope doctor` and the readers' pages in docs/ are made from it.
 """
 
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Literal, cast
+from typing import Annotated, Literal
+
+from ...vocabulary import events, metrics, tables
 
 Profile = Literal["restricted", "full"]
+
+
+def _metrics() -> Iterable[str]:
+    return metrics.catalogue()
+
+
+MetricName = Annotated[str, tables.Known("metric", _metrics)]
+EventName = Annotated[str, tables.Known("event", events.catalogue)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,36 +37,13 @@ class Entry:
     restricted_blind: str
     failure: str
     fix: str
-    metrics: tuple[str, ...] = ()
-    events: tuple[str, ...] = ()
+    metrics: tuple[MetricName, ...] = ()
+    events: tuple[EventName, ...] = ()
     hardware: str = ""
 
 
 @cache
 def entries() -> Mapping[str, Entry]:
-    """Return every entry by the reader's name, in the file's order.
-
-    Raises KeyError where an entry lacks a field: a test would see it first.
-    """
-    text = resources.files(__package__ or "").joinpath("readers.toml").read_text(encoding="utf-8")
-    return parsed(text)
-
-
-def parsed(text: str) -> Mapping[str, Entry]:
-    """Return the entries of a TOML text with `[[reader]]` rows; KeyError where a field lacks."""
-    return {
-        row["name"]: Entry(
-            name=row["name"],
-            what=row["what"],
-            source=row["source"],
-            profile=cast("Profile", row["profile"]),
-            needs=row["needs"],
-            restricted_blind=row["restricted_blind"],
-            failure=row["failure"],
-            fix=row["fix"],
-            metrics=tuple(row.get("metrics", ())),
-            events=tuple(row.get("events", ())),
-            hardware=row.get("hardware", ""),
-        )
-        for row in tomllib.loads(text)["reader"]
-    }
+    """Return every entry by the reader's name, in the file's order."""
+    rows = tables.packaged(Entry, __package__ or "", "readers.toml", "reader")
+    return {row.name: row for row in rows}

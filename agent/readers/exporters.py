@@ -1,4 +1,4 @@
-"""Vendors' exporters: what they show of accelerators, in the contract's terms."""
+"""Vendors' exporters: what they show of accelerators, in the vocabulary's terms."""
 
 import json
 import logging

@@ -1,28 +1,41 @@
-"""The catalogue of causes, read from faults/*.toml: what each fault predicts, and what to do.
+"""The catalogue of causes: what each fault predicts, and what to do.
 
-The keys of a row and the weights of the engine stand in catalogue.toml.
+Its rows are those of vocabulary/faults/; what their keys mean, and the weights of the engine, stand
+in catalogue.toml.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import resources
-from typing import Any, Literal, cast
+from typing import Annotated, Literal
 
-from ...vocabulary import tables
+from ...vocabulary import faults, findings, tables
 from ...vocabulary.findings import Finding
 from ...vocabulary.ids import Fault
 from .calibration import Calibration
 from .shares import Share, Shares
 
 At = Literal["self", "ranks", "host", "job"]
+FindingName = Annotated[str, tables.Known("kind of finding", findings.catalogue)]
+FaultName = Annotated[Fault, tables.Known("fault", faults.catalogue)]
+
+_HEAD = "catalogue.toml"
+_WORDS = frozenset(tables.keys(faults.FaultKind)) - {"id"}
+"""Keys of a row that the vocabulary reads."""
 
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text)
+
+
+def _compiled(text: str) -> str:
+    try:
+        _pattern(text)
+    except re.error as error:
+        raise ValueError(f"it is no regular expression: {error}") from error
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +45,13 @@ class Prediction:
     `says`: a regular expression that its text must match: which line of a log, which exit code.
     """
 
-    finding: str
+    finding: FindingName
     at: At
     present: float
     absent: float = 0.0
     essential: bool = False
     any: str = ""
-    says: str = ""
+    says: Annotated[str, tables.Written(str, _compiled)] = ""
 
     def fits(self, found: Finding) -> bool:
         """Return whether a finding of its kind says what it wants."""
@@ -55,7 +68,7 @@ class Advice:
     text: str
     command: str
     when: Literal["now", "investigate"] = "investigate"
-    separates: tuple[Fault, ...] = ()
+    separates: tuple[FaultName, ...] = ()
     minutes: float = 5.0
 
 
@@ -63,15 +76,14 @@ class Advice:
 class Cause:
     """One entry of the catalogue."""
 
-    fault: Fault
+    fault: FaultName = field(metadata={"key": "id"})
     share: float
-    symptoms: tuple[str, ...]
-    covers: tuple[str, ...]
+    symptoms: tuple[FindingName, ...]
     predicts: tuple[Prediction, ...]
     contradicts: tuple[Prediction, ...]
     actions: tuple[Advice, ...]
     checks: tuple[Advice, ...]
-    runbook: str
+    covers: tuple[FindingName, ...] = ()
     essential_any: tuple[str, ...] = ()
     """Words of `any`: of the predictions of each, at least one must be found."""
     only_ranks: tuple[int, ...] = ()
@@ -80,10 +92,41 @@ class Cause:
     """Kinds of groups that a fault of groups can be at; empty: any."""
     of_a_rack: bool = False
     """Hosts behind one leaf switch that have it together share its cause: power, cooling."""
-    taken_for: tuple[Fault, ...] = ()
+    taken_for: tuple[FaultName, ...] = ()
     """What a device beside one that has it is taken for, until its own sign is reported."""
-    learnt: Share | None = None
+    first_taken_for: tuple[FaultName, ...] = ()
+    """What its first occurrence is taken for: only its return in another attempt shows it."""
+    ends_in: tuple[FaultName, ...] = ()
+    """What it ends in at the same place: the end is no other cause."""
+    gives_way: bool = False
+    """It names no mechanism: it gives way to one that becomes visible at the same place."""
+    over_without: tuple[FindingName, ...] = ()
+    """Kinds of findings without which it is over, whatever else the incident still shows."""
+    hangs_job: bool = False
+    """It hangs the job: a stall that it explains for certain is no evaluation."""
+    awaits_repair: bool = False
+    """Its device does not come back by itself: it needs a reset, a reboot or a repair."""
+    since_start: bool = False
+    """Many hosts have it from the start of a job, at no cost: those are one root, however few."""
+    of_a_change: bool = False
+    """A change of code or settings brings it: jobs with the same described change share it."""
+    learnt: Share | None = field(default=None, metadata={"key": ""})
     """Its share at this site, where people's feedback moved it."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for words of `essential_any` that no prediction has."""
+        words = {row.any for row in self.predicts}
+        for word in self.essential_any:
+            if word not in words:
+                raise ValueError(
+                    f"essential_any: no row of predicts has any = {word!r}; "
+                    + tables.nearest(word, sorted(words - {""}))
+                )
+
+    @property
+    def runbook(self) -> str:
+        """Return the path of its runbook in this repository."""
+        return f"docs/runbooks/{self.fault}.md"
 
     @property
     def essential_findings(self) -> frozenset[str]:
@@ -116,6 +159,15 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
+class _Head:
+    """What catalogue.toml holds beside the rows."""
+
+    version: str
+    weights: Weights
+    calibration: Calibration | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Catalogue:
     """Every cause in order, the engine's constants, and the version that incidents name."""
 
@@ -134,70 +186,27 @@ class Catalogue:
 @cache
 def catalogue() -> Catalogue:
     """Return the catalogue that ships with this version."""
-    here = resources.files(__package__ or "")
-    head = tomllib.loads(here.joinpath("catalogue.toml").read_text(encoding="utf-8"))
-    return read(head, tables.rows(here.joinpath("faults"), "cause"))
+    files = [f"{family}.toml" for family in faults.FAMILIES]
+    causes = tables.joined(Cause, faults.__name__, files, "fault", others=_WORDS)
+    package = __package__ or ""
+    return _read(tables.text(package, _HEAD), tables.shown(package, _HEAD), causes)
 
 
-def parse(text: str) -> Catalogue:
-    """Return the catalogue in one TOML text."""
-    body = tomllib.loads(text)
-    return read(body, body["cause"])
+def cause_of(fault: Fault) -> Cause | None:
+    """Return the entry of a fault in the shipped catalogue, None for one that has none."""
+    return _by_fault().get(fault)
 
 
-def read(head: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Catalogue:
-    """Return the catalogue of these constants and rows; raises KeyError for what is lacking."""
-    causes = tuple(_cause(row) for row in rows)
-    fitted = head.get("calibration")
-    return Catalogue(
-        version=head["version"],
-        weights=Weights(**head["weights"]),
-        causes=causes,
-        calibration=None if fitted is None else _calibration(fitted),
-    )
+@cache
+def _by_fault() -> Mapping[Fault, Cause]:
+    return {cause.fault: cause for cause in catalogue().causes}
 
 
-def _calibration(fitted: Mapping[str, Any]) -> Calibration:
-    curve = tuple((float(lead), float(chance)) for lead, chance in fitted.get("curve", ()))
-    return replace(Calibration(**{k: v for k, v in fitted.items() if k != "curve"}), curve=curve)
+def parse(head: str, rows: str) -> Catalogue:
+    """Return the catalogue of a text with the engine's constants and one with rows [[fault]]."""
+    return _read(head, _HEAD, tables.rows(Cause, rows, "fault", others=_WORDS))
 
 
-def _cause(row: Mapping[str, Any]) -> Cause:
-    return Cause(
-        fault=Fault(row["fault"]),
-        share=float(row["share"]),
-        symptoms=tuple(row["symptoms"]),
-        covers=tuple(row.get("covers", ())),
-        predicts=tuple(_prediction(part) for part in row["predicts"]),
-        contradicts=tuple(_prediction(part) for part in row["contradicts"]),
-        actions=tuple(_advice(part) for part in row["actions"]),
-        checks=tuple(_advice(part) for part in row["checks"]),
-        runbook=row["runbook"],
-        essential_any=tuple(row.get("essential_any", ())),
-        only_ranks=tuple(row.get("only_ranks", ())),
-        only_groups=tuple(row.get("only_groups", ())),
-        of_a_rack=bool(row.get("of_a_rack", False)),
-        taken_for=tuple(Fault(fault) for fault in row.get("taken_for", ())),
-    )
-
-
-def _prediction(row: Mapping[str, Any]) -> Prediction:
-    return Prediction(
-        finding=row["finding"],
-        at=cast("At", row["at"]),
-        present=float(row["present"]),
-        absent=float(row.get("absent", 0.0)),
-        essential=bool(row.get("essential", False)),
-        any=row.get("any", ""),
-        says=row.get("says", ""),
-    )
-
-
-def _advice(row: Mapping[str, Any]) -> Advice:
-    return Advice(
-        text=row["text"],
-        command=row["command"],
-        when=row.get("when", "investigate"),
-        separates=tuple(Fault(fault) for fault in row.get("separates", ())),
-        minutes=float(row.get("minutes", 5.0)),
-    )
+def _read(text: str, file: str, causes: Iterable[Cause]) -> Catalogue:
+    head = tables.row(_Head, tables.parsed(text, file), file)
+    return Catalogue(head.version, head.weights, tuple(causes), head.calibration)

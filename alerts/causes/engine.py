@@ -4,7 +4,7 @@ Greedy explaining-away: the best-supported root is taken, what it explains is di
 left is scored again. Symptoms of ranks that merely wait are thereby explained, not accused. The
 same findings give the same answer, to the byte, in whatever order they come.
 
-Method: facts on root causes 5.2; the weights stand in catalogue.toml and faults/.
+The weights stand in catalogue.toml and faults/.
 """
 
 from collections.abc import Sequence

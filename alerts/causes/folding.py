@@ -21,10 +21,9 @@ TOGETHER_SECONDS = 120.0
 does so in that time."""
 
 
-STANDING = ("host.clock_skew",)
-STANDING_SECONDS = 60.0
-"""Faults that many hosts have from the start, at no cost: those are one, however few, and found
-within so long. One that begins later is something new."""
+SINCE_START_SECONDS = 60.0
+"""What hosts have from the start (`since_start`) is found on all of them within so long. One that
+begins later is something new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +60,10 @@ def folded(found: Sequence[Named], topology: Topology, knowledge: Catalogue) -> 
             pair = ((other, held), (candidate, root))
             if other.cause is not candidate.cause:
                 one = _of_one_sign(pair, topology)
-            elif candidate.cause.fault in STANDING:
+            elif candidate.cause.since_start:
                 apart = abs(held.symptoms[0].onset[0] - root.symptoms[0].onset[0])
                 same = [row for row, _ in kept if row.cause is candidate.cause]
-                one = pair if apart <= STANDING_SECONDS or len(same) >= MOST_ROOTS else None
+                one = pair if apart <= SINCE_START_SECONDS or len(same) >= MOST_ROOTS else None
             else:
                 one = pair if many or _together(other, candidate, topology) else None
             if one is not None:

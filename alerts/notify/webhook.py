@@ -1,4 +1,4 @@
-"""The `standard` format: Standard Webhooks, the signed JSON message of section 7 of the contract.
+"""The `standard` format: Standard Webhooks: a signed JSON message.
 
 The same notice gives the same bytes, so every attempt carries the same body; headers carry the time
 of the attempt and are signed anew.

@@ -1,12 +1,9 @@
 """Which root an incident blames that jobs of other partitions may blame too."""
 
-from functools import cache
-
-from ...vocabulary.ids import Fault
 from ...vocabulary.incidents import RootCause
 from ...vocabulary.topology import Topology
 from .. import changes, first_cause
-from ..causes.catalogue import catalogue
+from ..causes.catalogue import cause_of
 from .roots import RACK
 
 TYPES = ("switch", "storage", "host")
@@ -26,15 +23,11 @@ def shared_root(cause: RootCause, cluster: str | None, *, topology: Topology) ->
         return _name("change", cluster, first.fault, change)
     host = topology.host_of_entity(first.entity)
     switch = None if host is None else topology.switches.get(host)
-    if switch is not None and first.fault in _of_a_rack():
+    entry = cause_of(first.fault)
+    if switch is not None and entry is not None and entry.of_a_rack:
         return _name(RACK, cluster, first.fault, switch)
     fault, kind, name = first_cause.key(cause)
     return _name(kind, cluster, fault, name) if kind in TYPES else None
-
-
-@cache
-def _of_a_rack() -> frozenset[Fault]:
-    return frozenset(cause.fault for cause in catalogue().causes if cause.of_a_rack)
 
 
 def _name(kind: str, cluster: str | None, *words: str) -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 
+from . import real_job
 from .complaints import wrong, wrong_name
 
 _REAL_RANKS = 4
@@ -58,21 +59,13 @@ def _simulated(arguments: argparse.Namespace) -> int:
 
 
 def _real(arguments: argparse.Namespace) -> int:
-    from ..verbs import demo  # noqa: PLC0415  it lists what mechanisms there are
-
     if text := _impossible(arguments.fault, arguments.mechanism):
         return wrong(text)
     if arguments.ranks not in (None, _REAL_RANKS):
         return wrong(f"--ranks: a real job here has {_REAL_RANKS} ranks")
     if arguments.out is not None or arguments.weak:
         return wrong("--out and --weak are for a simulated job")
-    words = ["--once", *(["--json"] if arguments.json else [])]
-    for option in ("fault", "mechanism"):
-        value = getattr(arguments, option)
-        words += [] if value is None else [f"--{option}", value]
-    parser = argparse.ArgumentParser()
-    demo.add_arguments(parser)
-    return demo.run(parser.parse_args(words))
+    return real_job.run(arguments.fault, arguments.mechanism, once=True, as_json=arguments.json)
 
 
 def _impossible(fault: str | None, mechanism: str | None) -> str | None:

@@ -10,7 +10,7 @@ EXTRA: str | None = "dashboards"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments that the contract fixes."""
+    """Declare the arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     build = actions.add_parser("build", help="write dashboards, rules and provisioning as files")
     build.add_argument(

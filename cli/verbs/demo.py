@@ -1,21 +1,18 @@
 """`rankscope demo`: a real training job on this machine, one fault, and its incident explained."""
 
 import argparse
-import importlib.util
 import sys
 from pathlib import Path
 
 from ...lab import mechanisms
+from ..laboratory import real_job
+from ..laboratory.real_job import FAULTS
 
 HELP = "run a training job on this machine, inject one fault, print the explained incident"
 EXTRA: str | None = "lab"
 
-FAULTS = mechanisms.faults()
 HEALTHY = mechanisms.healthy()
 TRAINERS = ("auto", "torch", "numpy")
-_PARTS_NEED = ("numpy", "psutil", "pydantic", "sqlalchemy", "uvicorn")
-"""Packages of the agent and the collector, which the demo starts as processes of their own: what
-is missing is named at the start rather than in a log."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,43 +83,23 @@ def _ways() -> dict[str, list[str]]:
     return {fault: names for fault, names in named.items() if len(names) > 1}
 
 
-def chosen(fault: str | None, mechanism: str | None) -> mechanisms.Mechanism | None:
-    """Return what to inject; None where the mechanism is one of another fault."""
-    if mechanism is None:
-        return mechanisms.of_fault(fault or FAULTS[0])[0]
-    found = mechanisms.named(mechanism)
-    return found if fault in (None, found.fault) else None
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the demo; 0 only when the injected fault is the first cause at the right place."""
-    for package in _PARTS_NEED:
-        if importlib.util.find_spec(package) is None:
-            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
-    mechanism = chosen(arguments.fault, arguments.mechanism)
-    if mechanism is None:
-        ways = ", ".join(one.name for one in mechanisms.of_fault(arguments.fault))
-        print(f"rankscope demo: {arguments.fault} is injected by {ways}", file=sys.stderr)
-        return 2
-    from ...lab import demo  # noqa: PLC0415  heavy, and only this verb needs it
-    from ...lab.demo.stage import Elsewhere  # noqa: PLC0415
-    from ..report import incident_report  # noqa: PLC0415
-
     elsewhere = None
     if arguments.collector:
+        from ...lab.demo.stage import Elsewhere  # noqa: PLC0415  heavy
+
         try:
             token = arguments.token_file.read_text().strip() if arguments.token_file else ""
         except OSError as error:
             print(f"rankscope demo: cannot read {arguments.token_file}: {error}", file=sys.stderr)
             return 2
         elsewhere = Elsewhere(arguments.collector.rstrip("/"), token, arguments.listen)
-
-    return demo.run(
-        mechanism=mechanism,
+    return real_job.run(
+        arguments.fault,
+        arguments.mechanism,
         once=arguments.once,
         trainer=arguments.trainer,
         as_json=arguments.json,
-        out=sys.stderr if arguments.json else sys.stdout,
-        report=incident_report,
         elsewhere=elsewhere,
     )

@@ -20,7 +20,7 @@ _LINES = 12
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments that the contract fixes, and the job's name."""
+    """Declare the arguments."""
     parser.add_argument(
         "path", type=Path, help="folder of Flight Recorder dumps, logs of ranks, kernel logs, ..."
     )

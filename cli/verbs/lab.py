@@ -27,7 +27,7 @@ def _list(arguments: argparse.Namespace) -> int:
     from ...lab import catalogue, recordings  # noqa: PLC0415  only this verb needs numpy
 
     if not arguments.json:
-        print("Faults, by contract id: rankscope lab run --fault ID [--real]")
+        print("Faults, by id: rankscope lab run --fault ID [--real]")
     catalogue.show(as_json=arguments.json)
     if not arguments.json:
         print("\nScenarios: rankscope lab run SCENARIO --out FILE")

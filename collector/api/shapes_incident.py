@@ -1,4 +1,4 @@
-"""The incident document of section 5 of the contract as OpenAPI shows it.
+"""The incident document as OpenAPI shows it.
 
 `vocabulary/incident_schema.py` is the document's own schema; a test holds the two together.
 Consumers accept added fields, and so do these shapes.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ...detectors import own_time
+from ...detectors import medians, own_time
 from ...formats.remote_write import WriteRequest
 from ...formats.remote_write.encode import encoded_labels
 from ..api.families import MOST_SERIES, Family
@@ -107,7 +107,7 @@ def own_seconds(line: Pipeline, now: float) -> list[Row]:
         own = own_time.own_time(window.steps)
         if own is None or not own.size:
             continue
-        recent = own_time.median(own[:, -RECENT_STEPS:], axis=1)
+        recent = medians.median(own[:, -RECENT_STEPS:], axis=1)
         known = np.flatnonzero(np.isfinite(recent))
         if not len(known):
             continue

@@ -1,4 +1,4 @@
-"""What is asked of a store: the metrics that the tables of exporters and the contract have."""
+"""What is asked of a store: the metrics that the tables of exporters and the vocabulary have."""
 
 import re
 from collections.abc import Mapping, Sequence

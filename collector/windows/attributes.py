@@ -14,7 +14,7 @@ from ...vocabulary import metrics as vocabulary
 from ...vocabulary.samples import Attributes, Scalar
 
 SOURCES = ("probe", "log", "flight_recorder", "ras", "inspector", "exporter")
-"""The contract's order: the first of these that reports a series wins."""
+"""In order: the first of these that reports a series wins."""
 
 COUNTERS = ("collective.enqueued", "collective.started", "collective.completed")
 """Sequence numbers: gauges to the sender, and as large as counters; when one last moved matters."""
@@ -75,7 +75,7 @@ class AttributeColumns:
     """Columns over the sets of a table, [sets] each; `update` before reading those of new sets.
 
     rank; pid; device (number of the pair that names it); group (the same); rest (number into
-    `rests`: the attributes that tell what is measured); source (place in the contract's order).
+    `rests`: the attributes that tell what is measured); source (place in the order of sources).
     started (when the process began, seconds since the epoch). NO where there is none.
     """
 

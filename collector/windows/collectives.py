@@ -1,6 +1,6 @@
 """The communication groups of an attempt, whoever reports them: one module for every source.
 
-Counters of one group under one name come from one source a member (the contract's order). Sources
+Counters of one group under one name come from one source a member (the first in order). Sources
 that number collectives differently name the group differently: torch by its members and their
 description, NCCL (RAS, Inspector, its log) by its own hash. Both are joined here by their members.
 """

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...detectors import own_time
-from ...detectors.features import Kept, newest_kept
+from ...detectors.features import newest_kept
+from ...detectors.steps import Kept
 from ...detectors.window import Floats, Ints, Steps
 from .steps import StepGrid
 

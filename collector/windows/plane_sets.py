@@ -39,8 +39,8 @@ class PlaneSet:
     ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
         """Return ([points] may this series write its row, the series that must stop).
 
-        The first source in the contract's order wins, whichever was received first; of equal
-        sources the newest, as a process that took another's place.
+        The first source in the order of `attributes.SOURCES` wins, whichever was received first;
+        of equal sources the newest, as a process that took another's place.
         """
         plane = self.planes[number]
         self.rows = max(self.rows, int(rows.max()) + 1)

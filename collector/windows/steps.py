@@ -105,7 +105,7 @@ class StepGrid:
     ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
         """Return ([points] may this series write its row, the series that must stop).
 
-        The first source in the contract's order wins, whichever was received first.
+        The first source in the order of `attributes.SOURCES` wins, whichever was received first.
         """
         best, writer = self._best[plane], self._writer[plane]
         may = sources <= best[rows]

@@ -41,7 +41,7 @@ def _files(folder: Traversable, before: str = "") -> Iterator[tuple[str, str]]:
 
 
 FILES: Mapping[str, str] = dict(sorted(_files(resources.files(__package__ or ""))))
-"""Every file of the console and its content type; `words.json` is made, not read."""
+"""Every file of the console and its type; `words.json` and `texts/zh_faults.js` are made."""
 
 HEADERS: Mapping[str, str] = {
     # Log lines and job names are other people's text. The pages only ever set text, and should
@@ -66,6 +66,8 @@ def page(path: str) -> tuple[bytes, str] | None:
     name = path.removeprefix("/").removeprefix("console/") or "index.html"
     if name == "words.json":
         return _words(), "application/json"
+    if name == "texts/zh_faults.js":
+        return _chinese_faults(), _TYPES[".js"]
     if name not in FILES:
         return None
     body = resources.files(__package__ or "").joinpath(name).read_bytes()
@@ -120,3 +122,17 @@ def _words() -> bytes:
         },
     }
     return json.dumps(words, separators=(",", ":")).encode()
+
+
+def _chinese_faults() -> bytes:
+    """Return the script with the Chinese titles and explanations of the faults."""
+    rows = [
+        f"  {_quoted(f'fault.{fault}.{part}')}: {_quoted(text)},"
+        for fault, kind in faults.catalogue().items()
+        for part, text in (("title", kind.title_zh), ("help", kind.help_zh))
+    ]
+    return "\n".join(("export default {", *rows, "};", "")).encode()
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

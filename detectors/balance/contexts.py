@@ -47,7 +47,7 @@ class Contexts(Detector):
 
     Fails where nobody reports the memory of processes, or ranks without their devices.
 
-    References: facts on root causes 16; PyTorch serialization notes (map_location).
+    References: PyTorch serialization notes (map_location).
     """
 
     name = "contexts"

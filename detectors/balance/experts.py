@@ -6,7 +6,7 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ...vocabulary.topology import CommunicationGroup
-from .. import onsets, own_time, parts
+from .. import medians, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow, Steps
@@ -50,7 +50,7 @@ class Experts(Detector):
     Fails where groups of kind ep are not reported, and for one group that was uneven in the same
     way from the first step: that may be a device.
 
-    References: facts on root causes 46 (one rank of a group slow, drifts; tokens per expert).
+    Source: the slow rank of a group of experts changes; tokens an expert tell why.
     """
 
     name = "experts"
@@ -68,7 +68,7 @@ class Experts(Detector):
         if steps is None or own is None or len(steps.index) < parts.WARM_UP + _FEWEST:
             return []
         own = own_time.per_token(own, steps)
-        count = own_time.recent_count(window, seconds=_NEWEST, fewest=_FEWEST)
+        count = own_time.recent_count(window.steps, seconds=_NEWEST, fewest=_FEWEST)
         count = min(count, len(steps.index) - parts.WARM_UP)
         uneven: list[tuple[float, CommunicationGroup, Ints]] = []
         profiles: list[Floats] = []
@@ -77,7 +77,7 @@ class Experts(Detector):
             if len(rows) < 2:
                 continue
             ratio = _ratio(own[rows, -count:])
-            middle = own_time.median(ratio, axis=1)
+            middle = medians.median(ratio, axis=1)
             excess = self._excess(ratio)
             profiles.append(np.nan_to_num(middle))
             if excess >= self.least / 2:
@@ -94,9 +94,9 @@ class Experts(Detector):
     def _excess(self, ratio: Floats) -> float:
         """Return by how much the slowest member exceeds the median, beyond noise; 0: by nothing."""
         blocks = np.array_split(ratio, min(_BLOCKS, ratio.shape[1]), axis=1)
-        means = np.stack([own_time.median(block, axis=1) for block in blocks], axis=1)
-        highest = own_time.highest(means, axis=0)
-        noise = own_time.median(np.abs(np.diff(ratio, axis=1)), axis=1)
+        means = np.stack([medians.median(block, axis=1) for block in blocks], axis=1)
+        highest = medians.highest(means, axis=0)
+        noise = medians.median(np.abs(np.diff(ratio, axis=1)), axis=1)
         noise = noise[np.isfinite(noise)]
         if not np.isfinite(highest).any() or not len(noise):
             return 0.0
@@ -114,7 +114,7 @@ class Experts(Detector):
         group: CommunicationGroup,
         rows: Ints,
     ) -> Finding:
-        seconds = own_time.median(own[rows, -count:], axis=1)
+        seconds = medians.median(own[rows, -count:], axis=1)
         slowest = int(rows[int(np.nanargmax(seconds))])
         return report(
             window,
@@ -135,7 +135,7 @@ class Experts(Detector):
 def _began(steps: Steps, own: Floats, count: int) -> tuple[float, float]:
     """Return when the slowest member of a group left the level of the first steps."""
     ends = own_time.step_ends(steps)
-    highest = own_time.highest(_ratio(own), axis=0)
+    highest = medians.highest(_ratio(own), axis=0)
     known = np.flatnonzero(np.isfinite(highest) & np.isfinite(ends))[parts.WARM_UP :]
     highest, ends = highest[known], ends[known]
     before = float(np.median(highest[:_FEWEST])) - 1
@@ -149,7 +149,7 @@ def _began(steps: Steps, own: Floats, count: int) -> tuple[float, float]:
 
 def _ratio(own: Floats) -> Floats:
     """Return [members, steps], own time over the median of the group."""
-    middle = own_time.median(own, axis=0)
+    middle = medians.median(own, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(middle > 0, own / middle, np.nan)
 
@@ -171,7 +171,7 @@ def _changes(own: Floats, least: float) -> bool:
     """Tell whether several members are the slowest for a while each."""
     ratio = _ratio(own)
     blocks = np.array_split(ratio, min(_BLOCKS, ratio.shape[1]), axis=1)
-    means = np.stack([own_time.median(block, axis=1) for block in blocks], axis=1)
+    means = np.stack([medians.median(block, axis=1) for block in blocks], axis=1)
     means = np.where(np.isfinite(means), means, -np.inf)
     high = means.max(axis=0) >= 1 + 0.7 * least
     slowest = means.argmax(axis=0)[high]
@@ -182,7 +182,7 @@ def _others_faster(own: Floats, count: int, excess: float) -> bool:
     """Tell whether members have become faster than in the early steps while one became slower."""
     count = min(count, (own.shape[1] - parts.WARM_UP) // 2)  # of a young job, its halves
     early = own[:, parts.WARM_UP : -count][:, : parts.HABIT]
-    now, before = own_time.median(own[:, -count:], axis=1), own_time.median(early, axis=1)
+    now, before = medians.median(own[:, -count:], axis=1), medians.median(early, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         change = now / before
     others = np.delete(change, int(np.nanargmax(now))) if np.isfinite(now).any() else change

@@ -88,8 +88,7 @@ class ExtraWork(Detector):
     Fails where waiting peers burn their CPU and compute is not timed by itself: then a rank with
     extra work looks like one with a slow device. Cannot see what the work is.
 
-    References: facts on root causes (rank 0 writes logs, gathers and preprocesses for all);
-    What-if analysis of stragglers (OSDI'25).
+    References: What-if analysis of stragglers (OSDI'25).
     """
 
     name = "extra_work"

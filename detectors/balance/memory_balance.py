@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import medians, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
@@ -58,7 +58,7 @@ class MemoryBalance(Detector):
     Fails where a role has fewer than three ranks, and for memory that is freed before the end of
     the step or between two readings.
 
-    References: facts on root causes 16 and 17 (what follows the stage is no hotspot).
+    Source: stages of a pipeline hold different activations; what follows the stage is no hotspot.
     """
 
     name = "memory_balance"
@@ -84,7 +84,7 @@ class MemoryBalance(Detector):
                 if len(rows) < FEWEST:
                     continue
                 middle = float(np.median(seen[rows]))
-                spread = own_time.spread(seen[rows])
+                spread = medians.spread(seen[rows])
                 device = not metric.startswith("process.")
                 against = np.where(device & (limit[rows] > 0), limit[rows], middle)
                 excess = seen[rows] - middle
@@ -104,7 +104,7 @@ class MemoryBalance(Detector):
         if of_steps:
             if not window.steps.has(metric):
                 return np.full(len(window.ranks), np.nan)
-            return own_time.median(window.steps.last(_STEPS).plane(metric), axis=1)
+            return medians.median(window.steps.last(_STEPS).plane(metric), axis=1)
         return window.of_ranks(metric).mean(window.now - _SECONDS, window.now)
 
     def _finding(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, own_time, parts
+from .. import durations, medians, own_time, parts
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
@@ -55,7 +55,7 @@ class PeriodicWork(Detector):
     Fails where the work waits inside a collective (then all ranks' steps are long alike), and with
     fewer than four such steps in what is held.
 
-    References: facts on root causes 50 (rank 0 always last to join) and 16.
+    Source: a rank 0 that logs, saves or gathers joins every collective last.
     """
 
     name = "periodic_work"
@@ -86,7 +86,7 @@ class PeriodicWork(Detector):
         # The others wait for it: where no step of the job is long, nobody works longer.
         seconds = window.features.duration[parts.WARM_UP :]
         with np.errstate(invalid="ignore"):
-            long = seconds > (1 + self.apart / 2) * own_time.median(seconds, axis=0)
+            long = seconds > (1 + self.apart / 2) * medians.median(seconds, axis=0)
         work = _work(steps) if long.sum() >= 4 else None
         if work is None:
             return []
@@ -110,7 +110,7 @@ class PeriodicWork(Detector):
             return []
         row = int(rows[np.lexsort((window.ranks[rows], -cost[rows]))[0]])
         begun = self._regular_since(steps.index[parts.WARM_UP :], odd[row])
-        spread = own_time.spread(excess[row])
+        spread = medians.spread(excess[row])
         extra = float(np.median(excess[row][odd[row]]))
         if begun is None or extra < 8 * spread:
             return []
@@ -210,5 +210,5 @@ def _work(steps: Steps) -> Floats | None:
             left = left - np.nan_to_num(steps.planes[name])
     if own_time.COMPUTE in steps.planes:
         compute = np.where(np.isfinite(left), steps.planes[own_time.COMPUTE], np.nan)
-        left = np.fmax(left, np.minimum(compute, own_time.median(compute, axis=1)[:, None]))
+        left = np.fmax(left, np.minimum(compute, medians.median(compute, axis=1)[:, None]))
     return np.where(np.abs(left) < own_time.MOST, np.maximum(left, 0.0), np.nan)

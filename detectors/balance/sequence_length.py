@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import onsets, own_time, parts
+from .. import medians, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow, Steps
@@ -92,7 +92,7 @@ class SequenceLength(Detector):
             return []
         own = window.features.own
         alone = own_time.own_plane(steps) == own_time.STEP
-        count = min(own_time.recent_count(window, seconds=_NEWEST, fewest=fewest), _MOST)
+        count = min(own_time.recent_count(window.steps, seconds=_NEWEST, fewest=fewest), _MOST)
         if own is None or len(steps.index) < parts.WARM_UP + fewest:
             return []
         recent, newest = steps.last(count), own[:, -count:]
@@ -148,7 +148,7 @@ def _newly_uneven(early: Steps, recent: Steps) -> float:
     if float(now.mean() - before.mean()) <= CERTAIN * error:
         return 0.0
     usual, newest = (
-        own_time.middle(most[np.isfinite(most)]) for most in (_uneven(early), _uneven(recent))
+        medians.middle(most[np.isfinite(most)]) for most in (_uneven(early), _uneven(recent))
     )
     return max(newest - usual, 0.0) / (newest - 1)
 
@@ -157,7 +157,7 @@ def _since(steps: Steps, recent: Steps) -> Steps:
     """Return the steps since tokens are as uneven as in the recent ones, and not as before."""
     most = _uneven(steps)
     before, now = (
-        own_time.middle(values[np.isfinite(values)]) if np.isfinite(values).any() else np.nan
+        medians.middle(values[np.isfinite(values)]) if np.isfinite(values).any() else np.nan
         for values in (most[parts.WARM_UP : -len(recent.index)], _uneven(recent))
     )
     with np.errstate(invalid="ignore"):
@@ -178,7 +178,7 @@ def _differ(steps: Steps, least: float) -> bool:
     """Tell whether the longest rank's tokens exceed the usual by a share; a look at a few ranks."""
     tokens = _tokens(steps)
     few = tokens[np.linspace(0, len(tokens) - 1, min(len(tokens), 1024)).astype(np.int64)]
-    usual, most = own_time.median(few, axis=0), own_time.highest(tokens, axis=0)
+    usual, most = medians.median(few, axis=0), medians.highest(tokens, axis=0)
     with np.errstate(invalid="ignore"):
         return bool(np.mean(most >= (1 + least) * usual) >= 0.25)
 
@@ -196,7 +196,7 @@ def _spread(steps: Steps, own: Floats) -> _Spread | None:
     if columns.sum() < _fewest(steps) // 2:
         return None
     mean = _mean(predicted, known)[columns]
-    longest = own_time.highest(np.where(known, predicted, np.nan), axis=0)[columns]
+    longest = medians.highest(np.where(known, predicted, np.nan), axis=0)[columns]
     beyond = (longest - mean) / step
     longest_rank = float(np.median(_uneven(steps)[columns]))
     return _Spread(float(np.median(beyond)), longest_rank)
@@ -208,8 +208,8 @@ def _by_steps(steps: Steps, own: Floats) -> _Spread | None:
     All ranks end a step together, so each step is one point: its duration, its longest rank.
     """
     tokens = _tokens(steps)
-    longest, mean = own_time.highest(tokens, axis=0), _mean(tokens, np.isfinite(tokens))
-    duration = own_time.highest(own, axis=0)
+    longest, mean = medians.highest(tokens, axis=0), _mean(tokens, np.isfinite(tokens))
+    duration = medians.highest(own, axis=0)
     known = np.isfinite(longest) & np.isfinite(duration) & (mean > 0)
     if known.sum() < max(_fewest(steps) // 2, 3):
         return None
@@ -239,7 +239,7 @@ def _uneven(steps: Steps) -> Floats:
     """Return [steps], the tokens of the longest rank over the mean of all."""
     tokens = _tokens(steps)
     with np.errstate(invalid="ignore", divide="ignore"):
-        uneven: Floats = own_time.highest(tokens, axis=0) / _mean(tokens, np.isfinite(tokens))
+        uneven: Floats = medians.highest(tokens, axis=0) / _mean(tokens, np.isfinite(tokens))
     return uneven
 
 

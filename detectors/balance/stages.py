@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.ranks import Ranks
-from .. import durations, onsets, own_time, parts
+from .. import durations, medians, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..hardware.clocks import LowClock
@@ -95,7 +95,7 @@ class Stages(Detector):
         early = own[:, parts.WARM_UP : parts.WARM_UP + needed]
         recent = own[:, -max(parts.newest(window, steps), needed) :]
         names = np.unique(stage_of[stage_of >= 0])
-        now, before = own_time.median(recent, axis=1), own_time.median(early, axis=1)
+        now, before = medians.median(recent, axis=1), medians.median(early, axis=1)
         seconds = np.array([_middle(now[stage_of == stage]) for stage in names])
         if not np.isfinite(seconds).all() or seconds.min() <= 0:
             return []
@@ -192,7 +192,7 @@ def _held_down(window: JobWindow, stage_of: Ints, rows: Ints, chosen: Ints, bega
 def _began(own: Floats, rows: Ints, limit: float) -> int:
     """Return the column since which a stage's own time over that of the others is above a limit."""
     others = np.setdiff1d(np.arange(len(own)), rows)
-    mine, theirs = own_time.median(own[rows], axis=0), own_time.median(own[others], axis=0)
+    mine, theirs = medians.median(own[rows], axis=0), medians.median(own[others], axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         valid = np.flatnonzero(np.isfinite(mine / theirs))
         return int(valid[onsets.newest_run((mine / theirs)[valid] > limit)])
@@ -200,7 +200,7 @@ def _began(own: Floats, rows: Ints, limit: float) -> int:
 
 def _waits_least(comm: Floats, stage_of: Ints, rows: Ints) -> bool:
     """Tell whether a stage's ranks wait no longer than the others; True if nobody reports it."""
-    wait = own_time.median(comm, axis=1)
+    wait = medians.median(comm, axis=1)
     others = np.setdiff1d(np.flatnonzero(stage_of >= 0), rows)
     mine, theirs = _middle(wait[rows]), _middle(wait[others])
     return not mine > theirs

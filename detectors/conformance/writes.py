@@ -5,7 +5,6 @@ from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 
-from ..features import StepFeatures
 from ..readings import Readings
 from ..window import JobWindow
 
@@ -50,7 +49,7 @@ def written(window: JobWindow, before: Mapping[str, object]) -> list[str]:
     changed += [name for name in after if name not in before]
     if changed:
         return changed
-    held, anew = _features(window), StepFeatures(replace(window))
+    held, anew = _features(window), replace(window).features
     return [
         f"features.{name}"
         for name, value in held.items()

@@ -53,8 +53,8 @@ class IdleGpus(Detector):
     Fails where devices are reported without a rank, or no rank's process reports. Cannot see
     devices that the scheduler gave to the job and no rank uses.
 
-    References: facts on node telemetry (utilization says only that a kernel ran); Jeon et al.,
-    Analysis of large-scale multi-tenant GPU clusters (ATC'19).
+    References: Jeon et al., Analysis of large-scale multi-tenant GPU clusters (ATC'19). Utilization
+    says only that a kernel ran.
     """
 
     name = "idle_gpus"

@@ -45,9 +45,9 @@ class LowUtilization(Detector):
 
     Fails where neither metric is reported; utilization alone counts a waiting kernel as work.
 
-    References: facts on node telemetry (what utilization and SM activity count); DCGM user guide,
-    profiling metrics (SM activity below 0.5 likely indicates ineffective use); Hu et al.,
-    Characterization of large language model development in the datacenter (NSDI'24).
+    References: DCGM user guide, profiling metrics (SM activity below 0.5 likely indicates
+    ineffective use); Hu et al., Characterization of large language model development in the
+    datacenter (NSDI'24).
     """
 
     name = "low_utilization"
@@ -62,7 +62,7 @@ class LowUtilization(Detector):
         """Return one finding on the job, or none."""
         ends = own_time.step_ends(window.steps)
         ends = ends[np.isfinite(ends)]
-        if len(ends) < 10 or own_time.stale(window, window.steps):
+        if len(ends) < 10 or own_time.stale(window.steps, window.now):
             return []
         if window.now - window.attempt_started_at < self.seconds:
             return []

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import medians
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, JobWindow, Readings
@@ -193,7 +193,7 @@ class BehindPeers(Detector):
         """Return [ranks], who does more than its peers, and did not use to."""
         least = self.least
         with np.errstate(invalid="ignore"):
-            odd: Flags = ratio >= 1 + max(least, 6 * own_time.spread(ratio))
+            odd: Flags = ratio >= 1 + max(least, 6 * medians.spread(ratio))
         if not odd.any():
             return odd
         held = window.rank_readings[metric]

@@ -42,7 +42,7 @@ class ClockOffsets(Detector):
 
     Fails where the clock has no time source: then the host reports no offset at all.
 
-    References: adjtimex(2); facts on training signals (joining hosts on one clock).
+    References: adjtimex(2).
     """
 
     name = "clock_offsets"

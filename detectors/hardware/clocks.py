@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import medians
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow
@@ -68,7 +68,7 @@ class LowClock(Detector):
     Fails where all devices of one kind run low alike, where fewer than three are compared, and
     where a whole host of the job's own model runs low and no limit is reported.
 
-    References: NVML clocks and clock event reasons; facts on node telemetry 4.3.
+    References: NVML clocks and clock event reasons.
     """
 
     name = "low_clock"
@@ -136,7 +136,7 @@ class LowClock(Detector):
                 continue
             alike = len(same) >= MANY or _others_alike(clock[same])
             least = self.least / 2 if alike else self.least
-            below = max(least * peers, 6 * own_time.spread(clock[same]))
+            below = max(least * peers, 6 * medians.spread(clock[same]))
             low[same[clock[same] < peers - below]] = True
         if low.any():
             low &= ~held_down(window, self.seconds)

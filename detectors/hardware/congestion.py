@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import medians
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
@@ -49,8 +49,7 @@ class Congestion(Detector):
 
     Fails where the fabric was congested from the start, and where switches drop without marking.
 
-    References: IEEE 802.1Qbb, RFC 3168, RoCEv2 congestion notification; facts on node
-    telemetry 4.4.
+    References: IEEE 802.1Qbb, RFC 3168, RoCEv2 congestion notification.
     """
 
     name = "congestion"
@@ -77,7 +76,7 @@ class Congestion(Detector):
                 continue
             seen, before = float(np.median(rate[rose])), float(np.median(usual[rose]))
             times = seen / max(before, least / self.factor)
-            together = own_time.median(levels[rose], axis=0)
+            together = medians.median(levels[rose], axis=0)
             found.append(
                 (
                     share * times,

@@ -51,7 +51,7 @@ class DownPorts(Detector):
 
     Fails where only the switch sees that the link is down, and cannot tell cable from switch.
 
-    References: facts on node telemetry 4.4.
+    References: Linux Documentation/ABI/stable/sysfs-class-infiniband (state, phys_state).
     """
 
     name = "down_ports"

@@ -73,7 +73,7 @@ class FaultCodes(Detector):
     Fails where codes come neither from the kernel log nor from the driver's events, and cannot see
     that an application's code (13, 31) is a broken device after all: the same unit again and again.
 
-    References: NVIDIA XID catalogue; facts on node telemetry 4.1.
+    References: NVIDIA XID catalogue.
     """
 
     name = "fault_codes"

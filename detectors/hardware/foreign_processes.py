@@ -45,7 +45,7 @@ class ForeignProcesses(Detector):
     Fails where the agent does not see other users' processes (a pid namespace of its own), and
     cannot tell a helper that the job started itself from a stranger.
 
-    References: nvmlDeviceGetComputeRunningProcesses; facts on node telemetry 2.1.
+    References: nvmlDeviceGetComputeRunningProcesses.
     """
 
     name = "foreign_processes"

@@ -57,7 +57,7 @@ class FullDisks(Detector):
     Fails where a quota, not the filesystem, is full and no write has failed yet, and cannot see
     whether the job writes there.
 
-    References: statvfs(3); facts on node telemetry 4.1 (remounted read-only).
+    References: statvfs(3). A file system that failed is remounted read-only.
     """
 
     name = "full_disks"

@@ -63,7 +63,7 @@ class LinkFlaps(Detector):
 
     Fails where a link flaps between two readings and no counter keeps count.
 
-    References: InfiniBand PortCounters (LinkDowned); facts on node telemetry 4.4.
+    References: InfiniBand PortCounters (LinkDowned).
     """
 
     name = "link_flaps"

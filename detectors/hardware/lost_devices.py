@@ -50,7 +50,7 @@ class LostDevices(Detector):
     Fails where all devices of a host fall silent together (a driver that hangs, or the host), and
     where a host has one device only.
 
-    References: NVML_ERROR_GPU_IS_LOST; facts on node telemetry 2.1 (stale values) and 4.1 (XID 79).
+    References: NVML_ERROR_GPU_IS_LOST.
     """
 
     name = "lost_devices"

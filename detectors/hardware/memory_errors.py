@@ -44,8 +44,8 @@ class MemoryErrors(Detector):
 
     Fails where ECC is off or not reported: then wrong data shows in the loss, or not at all.
 
-    References: facts on node telemetry 4.3; NVSentinel issue 1748 (a dying memory: thousands of
-    corrected errors a second, and no XID).
+    References: NVSentinel issue 1748 (a dying memory: thousands of corrected errors a second, and
+    no XID).
     """
 
     name = "memory_errors"

@@ -45,7 +45,7 @@ class NvLinks(Detector):
     Fails where links are neither counted nor listed; then the fault code is all there is
     (fault_codes.py). Cannot see which end of a link is broken: both devices may report it.
 
-    References: nvmlDeviceGetNvLinkState and error counters; facts on node telemetry 4.4.
+    References: nvmlDeviceGetNvLinkState and error counters.
     """
 
     name = "nvlinks"

@@ -53,7 +53,7 @@ class PcieLinks(Detector):
     Fails where utilization is not reported (nothing says that the link is not just idle) and where
     the narrow part is a switch above the device: then its own link is wide.
 
-    References: PCI Express base specification (link states); facts on node telemetry 4.3.
+    References: PCI Express base specification (link states).
     """
 
     name = "pcie_links"

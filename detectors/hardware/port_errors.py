@@ -64,7 +64,7 @@ class PortErrors(Detector):
     Fails where the driver keeps no such counters, and cannot tell the two ends of a cable apart.
 
     References: vocabulary/device_faults/infiniband.toml (limits of NVSentinel); InfiniBand
-    specification (bit error rate); facts on node telemetry 4.4.
+    specification (bit error rate).
     """
 
     name = "port_errors"

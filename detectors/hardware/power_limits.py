@@ -39,7 +39,7 @@ class PowerLimits(Detector):
     Fails where a site caps every device alike (its choice, and no peer shows it), and where the
     board, not the limit, brakes the device (see throttling.py).
 
-    References: nvmlDeviceGetEnforcedPowerLimit; facts on node telemetry 4.3.
+    References: nvmlDeviceGetEnforcedPowerLimit.
     """
 
     name = "power_limits"

@@ -48,7 +48,7 @@ class RowRemaps(Detector):
     Fails on devices of vendors without states and counts, and for what came before the attempt
     where only counts are reported.
 
-    References: NVIDIA, GPU memory error management; facts on node telemetry 4.3.
+    References: NVIDIA, GPU memory error management.
     """
 
     name = "row_remaps"

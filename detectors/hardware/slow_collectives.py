@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, onsets, own_time, parts
+from .. import durations, medians, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, JobWindow, Steps
@@ -52,8 +52,7 @@ class SlowCollectives(Detector):
     Fails where the exchange is hidden behind computing, and where the rank that comes late does not
     report: then the others' wait for it looks like a slow exchange.
 
-    References: facts on training signals (what a step is made of); Mycroft and Greyhound for the
-    member that waits least.
+    References: Mycroft and Greyhound for the member that waits least.
     """
 
     name = "slow_collectives"
@@ -84,17 +83,17 @@ class SlowCollectives(Detector):
         step = parts.step_seconds(steps.last(count))
         if len(early) < parts.FEWEST or len(recent) < parts.FEWEST or not step > 0:
             return []
-        usual = own_time.middle(early)
-        least = max(self.least * step, self.sigmas * own_time.spread(early))
+        usual = medians.middle(early)
+        least = max(self.least * step, self.sigmas * medians.spread(early))
         ends = own_time.step_ends(steps)
-        seen, first = own_time.middle(recent), None
+        seen, first = medians.middle(recent), None
         runs = onsets.episodes(np.nan_to_num(exchange) > usual + least, parts.FEWEST)
         ongoing = seen - usual >= least
         again = onsets.recurring(runs, ends, float(ends[-1]), ongoing=ongoing)
         if again is not None:
             # Two episodes or more are one fault, between them too.
             odd = np.concatenate([exchange[begin : end + 1] for begin, end in runs[-again[1] :]])
-            first, seen = again[0], own_time.middle(odd[np.isfinite(odd)])
+            first, seen = again[0], medians.middle(odd[np.isfinite(odd)])
         excess = seen - usual
         if not excess >= least or excess > own_time.MOST:
             return []

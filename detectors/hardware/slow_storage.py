@@ -78,7 +78,7 @@ class SlowStorage(Detector):
     see which mount a disk belongs to: it names the one whose usage changes, else the only one that
     is the host's own, else the root.
 
-    References: Linux Documentation/accounting/psi, iostats; facts on node telemetry 4.1.
+    References: Linux Documentation/accounting/psi, iostats.
     """
 
     name = "slow_storage"

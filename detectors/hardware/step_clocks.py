@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, own_time
+from .. import durations, medians, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
@@ -46,8 +46,8 @@ class StepClocks(Detector):
     not synchronised (their ends then differ by more), and beyond 30 s, which is taken out of all
     telemetry on arrival.
 
-    References: facts on training signals (joining hosts on one clock); Mills, "Internet time
-    synchronization: the network time protocol" (1991), for offsets of common events.
+    References: Mills, "Internet time synchronization: the network time protocol" (1991), for
+    offsets of common events.
     """
 
     name = "step_clocks"
@@ -68,12 +68,12 @@ class StepClocks(Detector):
             return []
         own = late - _others(late)
         recent, usual = own[:, -ENOUGH:], own[:, : max(own.shape[1] // 2, ENOUGH)]
-        middle = own_time.median(usual, axis=1)
-        shift = own_time.median(recent, axis=1) - middle
+        middle = medians.median(usual, axis=1)
+        shift = medians.median(recent, axis=1) - middle
         stray = np.abs(usual - middle[:, None])
-        noise = own_time.OF_MAD * own_time.median(stray, axis=1)
+        noise = medians.OF_MAD * medians.median(stray, axis=1)
         first = early - _others(early)
-        same = own_time.median(first[:, -ENOUGH:], axis=1) - own_time.median(
+        same = medians.median(first[:, -ENOUGH:], axis=1) - medians.median(
             first[:, : usual.shape[1]], axis=1
         )
         with np.errstate(invalid="ignore"):
@@ -94,14 +94,14 @@ class StepClocks(Detector):
         gaps = np.diff(ends, axis=1) - duration[:, 1:]
         # A checkpoint between two steps is a gap on all hosts.
         if len(gaps) > 2:
-            return np.asarray(np.nansum(gaps - own_time.median(gaps, axis=0), axis=1))
+            return np.asarray(np.nansum(gaps - medians.median(gaps, axis=0), axis=1))
         smaller = np.argmin(np.abs(np.where(np.isfinite(gaps), gaps, np.inf)), axis=0)
         usual = np.take_along_axis(gaps, smaller[None], axis=0)
         return np.asarray(np.nansum(gaps - usual, axis=1))
 
     def _finding(self, window: JobWindow, host: int, own: Floats, shift: Floats) -> Finding:
         entity, off = window.host_entity(host), float(shift[host])
-        start = float(own_time.median(own[host, : max(own.shape[1] // 2, ENOUGH)], axis=0))
+        start = float(medians.median(own[host, : max(own.shape[1] // 2, ENOUGH)], axis=0))
         moved = (own[host] - start) * np.sign(off) >= self.least
         still = np.flatnonzero(~moved & np.isfinite(own[host]))
         column = min(int(still[-1]) + 1 if len(still) else 0, own.shape[1] - 1)
@@ -154,6 +154,6 @@ def _others(ends: Floats) -> Floats:
     if len(ends) > 2:
         count = np.isfinite(ends).sum(axis=0)
         most = (count >= 3) & (2 * count > len(ends))
-        middle: Floats = np.where(most, own_time.median(ends, axis=0), np.nan)
+        middle: Floats = np.where(most, medians.median(ends, axis=0), np.nan)
         return np.broadcast_to(middle, ends.shape)
     return ends[::-1]

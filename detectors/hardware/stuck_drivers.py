@@ -62,8 +62,8 @@ class StuckDrivers(Detector):
     instead of never. An exporter that waits for something else in state D looks like one that waits
     for the driver.
 
-    References: Linux Documentation/admin-guide/sysctl/kernel (hung_task_timeout_secs); facts on
-    node telemetry 8 (one lock of the resource manager can freeze every client).
+    References: Linux Documentation/admin-guide/sysctl/kernel (hung_task_timeout_secs). One lock of
+    the driver's resource manager can freeze every client.
     """
 
     name = "stuck_drivers"

@@ -56,7 +56,7 @@ class Switches(Detector):
 
     Fails where nobody says which switch a host is on, and where the job uses a single host of it.
 
-    References: facts on node telemetry 4.4; contract section 2 (`network.switch`).
+    References: the resource attribute `network.switch`.
     """
 
     name = "switches"

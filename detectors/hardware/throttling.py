@@ -54,7 +54,7 @@ class Throttling(Detector):
     Fails where reasons are not reported (see clocks.py), and where every device of one model is
     capped alike: that is what the site chose.
 
-    References: NVML clock event reasons (nvml.h); facts on node telemetry 4.3.
+    References: NVML clock event reasons (nvml.h).
     """
 
     name = "throttling"

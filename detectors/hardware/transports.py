@@ -57,8 +57,7 @@ class Transports(Detector):
     Fails where every host fell back alike (nobody is unlike the others), on a single
     host, and where RDMA goes over the ordinary interface and is counted with it.
 
-    References: NCCL, environment variables (NCCL_IB_DISABLE, NCCL_NET); facts on node
-    telemetry 4.4.
+    References: NCCL, environment variables (NCCL_IB_DISABLE, NCCL_NET).
     """
 
     name = "transports"

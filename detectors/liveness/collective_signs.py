@@ -1,8 +1,8 @@
 """What the counters of communication groups say while a job stands still.
 
 Who has not launched what its peers wait for, who has launched something else, who waits for whom
-in a circle, and whether everybody is inside. The rules are those of the facts on training signals,
-3.3, which named eight of eight culprits of real hangs.
+in a circle, and whether everybody is inside. These rules named eight of eight culprits of
+real hangs.
 """
 
 from collections.abc import Iterator

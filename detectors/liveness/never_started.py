@@ -53,8 +53,7 @@ class NeverStarted(Detector):
 
     Fails where a trainer is only watched from step to step and does not report that it started.
 
-    Reference: facts on training signals, rows on start-up failures; NCCL gives up its own bootstrap
-    after minutes, torch's store after 300 to 1,800 s.
+    Reference: NCCL gives up its own bootstrap after minutes, torch's store after 300 to 1,800 s.
     """
 
     name = "never_started"

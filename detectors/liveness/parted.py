@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import medians, own_time
 from ..window import Flags, Floats, Group, Ints, JobWindow
 from . import pauses, stops
 from .progress import AGE, newest_report
@@ -81,7 +81,7 @@ def _found(window: JobWindow, least: float, steps: float) -> Parted | None:
     if not _most(standing, known):
         return None
     known &= ~np.isin(window.ranks, sorted(stops.ended(window)))
-    ended = own_time.highest(window.steps.at, axis=1) if window.steps.at.size else np.nan * age
+    ended = medians.highest(window.steps.at, axis=1) if window.steps.at.size else np.nan * age
     ended = np.fmax(ended, at - age)
     standing &= known & (ended <= newest - least)
     if not _most(standing, known):
@@ -131,7 +131,7 @@ def _usual(window: JobWindow, last: float) -> float:
     """Return the median time between steps until `last`, s; infinite where there were too few."""
     ends = own_time.step_ends(window.steps)
     ends = np.maximum.accumulate(ends[np.isfinite(ends) & (ends <= last)])
-    return own_time.middle(np.diff(ends)[-200:]) if len(ends) > 2 else np.inf
+    return medians.middle(np.diff(ends)[-200:]) if len(ends) > 2 else np.inf
 
 
 def _together(window: JobWindow, last: float, usual: float) -> bool:
@@ -143,8 +143,8 @@ def _together(window: JobWindow, last: float, usual: float) -> bool:
     if not several.any():
         return False
     at = at[:, several]
-    spread = own_time.highest(at, axis=0) + own_time.highest(-at, axis=0)
-    return own_time.middle(spread) <= max(_TOGETHER_SECONDS, usual)
+    spread = medians.highest(at, axis=0) + medians.highest(-at, axis=0)
+    return medians.middle(spread) <= max(_TOGETHER_SECONDS, usual)
 
 
 def _inside(window: JobWindow, parted: Parted) -> bool:

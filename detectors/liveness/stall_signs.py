@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import activity, own_time
+from .. import activity, medians
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
 from . import stops
@@ -93,7 +93,7 @@ def behind_in_steps(stall: Stall) -> list[Finding]:
     valid = np.isfinite(at)
     newest = np.where(valid.any(axis=1), at.shape[1] - 1 - valid[:, ::-1].argmax(axis=1), -1)
     lacks = (newest < newest.max()) & (newest >= 0) & ~_awaited(stall)
-    behind = np.flatnonzero(lacks & ~_returned(window, own_time.highest(at, axis=1)))
+    behind = np.flatnonzero(lacks & ~_returned(window, medians.highest(at, axis=1)))
     if not 0 < len(behind) <= max(1, len(newest) // 3):
         return []
     index = window.steps.index

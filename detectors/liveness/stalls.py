@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, own_time
+from .. import durations, medians, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
@@ -120,8 +120,8 @@ class Stalls(Detector):
     a hung file system is not, nor what a host's first rank does where counters are all there is:
     first words until the limits above. Start-up (before the second step) is another detector's.
 
-    References: facts on training signals 0.1 and 3.3 (the rule on Flight Recorder counters named
-    8 of 8 culprits); Aegis (NSDI'25), C4 (HPCA'25).
+    References: Aegis (NSDI'25), C4 (HPCA'25). The rule on Flight Recorder counters named 8 of 8
+    culprits of real hangs.
     """
 
     name = stall_signs.DETECTOR
@@ -260,14 +260,14 @@ class Stalls(Detector):
         if newest - float(rising[-1]) < self.least:
             return None
         gaps = rising[1:] - rising[:-1]
-        usual = own_time.middle(gaps[-200:])
+        usual = medians.middle(gaps[-200:])
         strides = np.diff(window.steps.index[ended])[-200:] if steps else np.ones(0)
         counted = any(np.isfinite(group.completed).any() for group in window.groups)
-        sparse = counted and own_time.middle(strides.astype(np.float64)) > 1
+        sparse = counted and medians.middle(strides.astype(np.float64)) > 1
         if window.steps_interval > RARE_SECONDS and len(gaps) > 1:
             sparse, usual = sparse or counted, float(gaps[-200:].mean())
         elif sparse:
-            usual = own_time.middle(gaps[-200:] / np.maximum(strides, 1))
+            usual = medians.middle(gaps[-200:] / np.maximum(strides, 1))
         interval = float(np.max(stall_signs.host_interval(window), initial=0.0))
         least, held = max(self.least, self.steps * usual), 0.0
         rare = max(interval, window.steps_interval)

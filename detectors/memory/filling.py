@@ -78,7 +78,7 @@ class Filling(Detector):
     Fails where limits are not reported, or a container's limit is below the host's. Cannot see
     whose memory it is.
 
-    References: Linux Documentation/filesystems/tmpfs and proc; facts on root causes 19 and 20.
+    References: Linux Documentation/filesystems/tmpfs and proc.
     """
 
     name = "filling"

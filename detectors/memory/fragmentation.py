@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import medians, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
@@ -59,8 +59,7 @@ class Fragmentation(Detector):
 
     Fails where neither retries nor reserved memory are reported.
 
-    References: PyTorch notes on CUDA memory management (num_alloc_retries); facts on root
-    causes 14.
+    References: PyTorch notes on CUDA memory management (num_alloc_retries).
     """
 
     name = "fragmentation"
@@ -93,12 +92,12 @@ class Fragmentation(Detector):
         return self._runs_away(window)
 
     def _retried(self, window: JobWindow) -> list[Finding]:
-        count = own_time.recent_count(window, seconds=self.seconds, fewest=20)
+        count = own_time.recent_count(window.steps, seconds=self.seconds, fewest=20)
         steps = window.steps.last(count + 1)
         retries = steps.plane(RETRIES)
         with np.errstate(invalid="ignore"):
             past = np.where(np.isfinite(retries[:, :-5]), retries[:, :-5], np.inf)
-            grown = own_time.highest(retries[:, -5:], axis=1) > past.min(axis=1, initial=np.inf)
+            grown = medians.highest(retries[:, -5:], axis=1) > past.min(axis=1, initial=np.inf)
         if not grown.any():
             return []
         retries = np.where(np.abs(retries) < own_time.MOST, retries, np.nan)
@@ -224,8 +223,8 @@ def _lowest(values: Floats) -> Floats:
 def _gap(window: JobWindow, rows: Ints) -> Floats:
     """Return [rows], the share of reserved memory that is not allocated; NaN where unknown."""
     steps = window.steps.last(20)
-    reserved = own_time.median(steps.plane(RESERVED)[rows], axis=1)
-    held = own_time.median(steps.plane(ALLOCATED)[rows], axis=1)
+    reserved = medians.median(steps.plane(RESERVED)[rows], axis=1)
+    held = medians.median(steps.plane(ALLOCATED)[rows], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(reserved > 0, 1.0 - held / reserved, np.nan)
 
@@ -238,7 +237,7 @@ def _gained(window: JobWindow, rows: Ints) -> Floats:
     steps, fewest = window.steps, 20
     retries = steps.plane(RETRIES)[rows]
     gap = steps.plane(RESERVED)[rows] - steps.plane(ALLOCATED)[rows]
-    now = own_time.median(steps.last(fewest).plane(RESERVED)[rows], axis=1)
+    now = medians.median(steps.last(fewest).plane(RESERVED)[rows], axis=1)
     gained = np.full(len(rows), np.nan)
     for place in range(len(rows)):
         seen = np.isfinite(retries[place]) & np.isfinite(gap[place])

@@ -71,8 +71,7 @@ class GpuLeak(Detector):
     and below 0.4 % of the device a range (2 % where only what is in use is reported). Cannot see
     which tensor is kept.
 
-    References: Theil-Sen estimator (JASA 1968); facts on root causes 15: growth after warm-up and
-    not within an epoch.
+    References: Theil-Sen estimator (JASA 1968); growth after warm-up and not within an epoch.
     """
 
     name = "gpu_leak"

@@ -76,7 +76,7 @@ class GpuOom(Detector):
     Fails where no log is read and memory filled within one report's interval. Cannot see whether a
     leak or a larger batch filled it.
 
-    References: facts on training signals, log signatures; facts on root causes 13.
+    Reference: texts of torch's OutOfMemoryError, as log signatures hold them.
     """
 
     name = "gpu_oom"

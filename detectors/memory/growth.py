@@ -6,8 +6,7 @@ below the limit; an epoch's saw-tooth comes back down. What is left grows in man
 range, significantly (Mann-Kendall), and still does in its newest part. How fast: the median of the
 slopes between all pairs (Theil-Sen) with the confidence interval of Sen.
 
-References: Sen, Estimates of the regression coefficient based on Kendall's tau (JASA 1968); facts
-on training signals, root causes 15 and 18.
+References: Sen, Estimates of the regression coefficient based on Kendall's tau (JASA 1968).
 """
 
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ class HostLeak(Detector):
     the host's memory does: only the host's limit is reported. What would fill the host only in 200
     times as long as it has grown is left for later: processes gather for minutes after a start.
 
-    References: Theil-Sen estimator (JASA 1968); facts on root causes 18.
+    References: Theil-Sen estimator (JASA 1968).
     """
 
     name = "host_leak"

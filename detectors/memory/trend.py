@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from .. import own_time
+from .. import medians
 from ..window import Flags, Floats, Ints, Readings
 
 BINS = 16
@@ -147,7 +147,7 @@ def levels_off(binned: Floats, limit: Floats) -> Flags:
     filled = completed(binned)
     half = BINS // 2
     bent = np.abs(np.diff(filled, 2, axis=1))
-    noise = 2 * own_time.OF_MAD * np.median(bent, axis=1) / np.sqrt(6.0)
+    noise = 2 * medians.OF_MAD * np.median(bent, axis=1) / np.sqrt(6.0)
     first = filled[:, half] - filled[:, 0]
     second = filled[:, -1] - filled[:, half - 1]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):

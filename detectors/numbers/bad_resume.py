@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import curves, own_time
+from .. import curves, medians
 from ..contract import Detector
 from ..curves import Curve
 from ..findings import report
@@ -109,7 +109,7 @@ class BadResume(Detector):
         first = first - slope * np.arange(len(first))
         sigma = curves.noise(before.value)
         # Of few points: medians of more of them say more than each point does.
-        error = own_time.OF_MEDIAN * sigma * math.sqrt(1 / len(first) + 1 / min(len(before), LINE))
+        error = medians.OF_MEDIAN * sigma * math.sqrt(1 / len(first) + 1 / min(len(before), LINE))
         limit = max(self.least * abs(level), SIGMAS * error)
         newest = float(np.median(now.value[-self.points :]))
         if not first.min() > level + max(self.least * abs(level), EACH_SIGMAS * sigma):
@@ -170,6 +170,6 @@ def _resumed(now: Curve) -> int:
     """Return the first point after the restart, where late reports of before were taken along."""
     between = np.diff(now.at)
     early = between[:LATE]
-    if len(early) < FEWEST_BEFORE // 2 or not early.max() > PAUSE * own_time.middle(between):
+    if len(early) < FEWEST_BEFORE // 2 or not early.max() > PAUSE * medians.middle(between):
         return 0
     return int(np.argmax(early)) + 1

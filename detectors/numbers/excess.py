@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import curves, own_time
+from .. import curves, medians
 from ..curves import Curve, CurveMemory
 from ..window import Flags, Floats
 
@@ -111,9 +111,9 @@ def _limit(beyond: Floats, first: int, least: float, curve: Curve) -> float:
     past = _past(beyond, first)
     if len(past) < FEWEST:
         return np.inf
-    middle, sigma = float(np.median(past)), own_time.spread(past)
+    middle, sigma = float(np.median(past)), medians.spread(past)
     if curve.reduced:
-        sigma = min(sigma, own_time.spread(past[-NEAR:]))
+        sigma = min(sigma, medians.spread(past[-NEAR:]))
     high, higher = (float(one) for one in np.quantile(past, (0.9, 0.99)))
     bulk = max(middle + SIGMAS * sigma, least)
     tail = max(high + TAIL_LENGTHS * (higher - high), bulk)
@@ -134,7 +134,7 @@ def _early(value: Floats, least: float) -> list[Excess]:
         before = value[max(first - EARLY_LINE, 0) : first]
         places = np.arange(len(before)) - len(before)
         slope, level = np.polyfit(places, before, 1)
-        strays = max(own_time.spread(before - slope * places), curves.noise(before))
+        strays = max(medians.spread(before - slope * places), curves.noise(before))
         high = value[first : first + FEWEST_FOLLOWING + 1]
         limit = max(EARLY_LEAST * least * abs(float(level)), EARLY_SIGMAS * strays)
         if high[0] > level + limit and high.min() > level + limit / 2:

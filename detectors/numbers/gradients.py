@@ -67,7 +67,7 @@ class GradientExplosion(Detector):
     Fails where the norm is reported after clipping, and in the first 24 points. Cannot see which
     layer it comes from: no layer reports.
 
-    References: Pascanu et al. (ICML'13); facts on training signals.
+    References: Pascanu et al. (ICML'13).
     """
 
     name = "gradient_explosion"

@@ -57,7 +57,7 @@ class Nonfinite(Detector):
     non-finite, and no rank is named. Cannot see where it began once the window has moved past that
     step, nor a NaN that a framework replaces before anybody looks.
 
-    References: facts on training signals 0.6 and 3.6; Megatron's rerun state machine.
+    References: Megatron's rerun state machine.
     """
 
     name = "nonfinite"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import medians, own_time
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
 from . import loss_scaling
@@ -64,4 +64,4 @@ def repeated(window: JobWindow, detector: str, index: int, at: float) -> list[Fi
 
 def _usual(ends: Floats) -> float:
     """Return how long a step usually takes (s), by when steps ended; 0 where nobody can tell."""
-    return own_time.middle(np.diff(ends[-USUAL:])) if len(ends) > 1 else 0.0
+    return medians.middle(np.diff(ends[-USUAL:])) if len(ends) > 1 else 0.0

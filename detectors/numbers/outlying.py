@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import own_time
+from .. import medians
 from ..window import Floats, Ints
 
 NEWEST, EARLY = 64, 12
@@ -41,9 +41,9 @@ def repeated(plane: Floats, rows: Ints) -> Outlying | None:
     if len(columns) < EARLY + FEWEST:
         return None
     values = np.log(values[:, columns])
-    level = own_time.median(values, axis=0)
+    level = medians.median(values, axis=0)
     away = values - level
-    noise = own_time.OF_MAD * own_time.middle(np.abs(away[np.isfinite(away)]))
+    noise = medians.OF_MAD * medians.middle(np.abs(away[np.isfinite(away)]))
     out = away > max(SIGMAS * noise, float(np.log(FACTOR)))
     counts = out[:, -NEWEST:].sum(axis=1)
     place = int(np.argmax(counts))

@@ -11,7 +11,7 @@ so long the level moves by itself.
 
 import numpy as np
 
-from .. import own_time
+from .. import medians
 from ..window import Floats, Ints
 from . import peers, shapes
 from .peers import EXCURSION, FEWEST_EARLY, NEWEST, RUN, RUNS, Off
@@ -42,7 +42,7 @@ def off(plane: Floats, rows: Ints, *, sigmas: float, least: float) -> Off | None
     apart = apart - np.median(apart[:early])
     noise = _noise(apart)
     offset = float(np.median(apart[-NEWEST:]))
-    limit = sigmas * own_time.OF_MEDIAN * np.sqrt(1 / NEWEST + 1 / early) * noise
+    limit = sigmas * medians.OF_MEDIAN * np.sqrt(1 / NEWEST + 1 / early) * noise
     if not abs(offset) > max(limit, least):
         return None
     place = _jumped(levels, peers.runs(apart), offset, sigmas)
@@ -73,7 +73,7 @@ def _jumped(levels: Floats, runs: Floats, offset: float, sigmas: float) -> int |
     before = own[:, since - 1 - BESIDE : since - 1]
     moved = np.median(own[:, since + 1 : since + 1 + BESIDE], axis=1) - np.median(before, axis=1)
     place = int(np.argmax(np.abs(moved)))
-    error = own_time.OF_MEDIAN * np.sqrt(2 / (BESIDE * RUN)) * _noise(levels[place])
+    error = medians.OF_MEDIAN * np.sqrt(2 / (BESIDE * RUN)) * _noise(levels[place])
     jumped = abs(moved[place]) > max(sigmas * error, abs(offset) / 2)
     stayed = abs(moved[1 - place]) <= STAYED * abs(offset)
     return place if jumped and stayed else None
@@ -81,5 +81,5 @@ def _jumped(levels: Floats, runs: Floats, offset: float, sigmas: float) -> int |
 
 def _noise(values: Floats) -> float:
     """Return how far single points stray, by neighbours: no level that moved adds to it."""
-    strays = own_time.OF_MAD * own_time.middle(np.abs(np.diff(values))) / np.sqrt(2.0)
+    strays = medians.OF_MAD * medians.middle(np.abs(np.diff(values))) / np.sqrt(2.0)
     return float(max(strays, 1e-9))

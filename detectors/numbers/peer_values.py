@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import curves, own_time
+from .. import curves, medians, own_time
 from ..contract import Detector
 from ..findings import INFORMATION, report
 from ..window import Floats, Ints, JobWindow, Steps
@@ -72,8 +72,8 @@ class PeerValues(Detector):
     the reduction spreads to all ranks in the same step is not seen here. Cannot tell a device from
     a corrupted copy of the weights: a replay on another device can.
 
-    References: Dixit et al., Silent data corruptions at scale (2021); Llama 3 (2024) 3.3.4;
-    Gemini (2023) on silent corruption of accelerators; facts on training signals.
+    References: Dixit et al., Silent data corruptions at scale (2021); Llama 3 (2024) 3.3.4; Gemini
+    (2023) on silent corruption of accelerators.
     """
 
     name = "peer_values"
@@ -88,7 +88,7 @@ class PeerValues(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the ranks that are off, and the symptom that values differ."""
         steps = window.features.steps.last(MOST)
-        if len(window.ranks) < pairs.RANKS or own_time.stale(window, window.features.steps):
+        if len(window.ranks) < pairs.RANKS or own_time.stale(window.features.steps, window.now):
             return []
         for metric in (curves.LOSS, curves.GRADIENT):
             plane = steps.planes.get(f"{metric}|local")
@@ -148,10 +148,10 @@ class PeerValues(Detector):
         if not noise > 0:
             noise = 1e-6 * abs(middle) + 1e-12
         distance = (peers.finite(plane[rows][:, newest]) - level) / noise
-        recent = own_time.median(distance, axis=1)
+        recent = medians.median(distance, axis=1)
         recent = np.where(np.isfinite(distance).sum(axis=1) >= NEWEST // 2, recent, 0.0)
-        between = own_time.spread(recent)
-        least = max(self.sigmas * own_time.OF_MEDIAN / np.sqrt(NEWEST), 6 * between)
+        between = medians.spread(recent)
+        least = max(self.sigmas * medians.OF_MEDIAN / np.sqrt(NEWEST), 6 * between)
         least = max(least, least_share * abs(middle) / noise)
         found = []
         far = np.flatnonzero(np.abs(recent) > least)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import own_time
+from .. import medians, own_time
 from ..window import Floats, Ints
 
 FEWEST = 4
@@ -55,15 +55,15 @@ def excursions(plane: Floats, rows: Ints, count: int) -> float:
     if not noise > 0:
         return 0.0
     distance = (finite(plane[others][:, columns]) - level) / noise
-    runs = own_time.median(distance.reshape(len(others), -1, count), axis=2)
-    runs -= own_time.median(runs, axis=1)[:, None]
+    runs = medians.median(distance.reshape(len(others), -1, count), axis=2)
+    runs -= medians.median(runs, axis=1)[:, None]
     both = np.minimum(np.abs(runs[:, 1:]), np.abs(runs[:, :-1]))
     return float(np.max(both, initial=0.0, where=np.isfinite(both)))
 
 
 def runs(values: Floats) -> Floats:
     """Return the median of each RUN values in a row; there are whole runs of them."""
-    return own_time.median(values.reshape(-1, RUN), axis=1)
+    return medians.median(values.reshape(-1, RUN), axis=1)
 
 
 def farthest(levels: Floats) -> float:
@@ -75,10 +75,10 @@ def farthest(levels: Floats) -> float:
 def reference(plane: Floats, rows: Ints, columns: Ints) -> tuple[Floats, float]:
     """Return (level [columns], noise): the peers' median a step, and how far a peer strays."""
     values = finite(plane[chosen(rows)][:, columns])
-    level = own_time.median(values, axis=0)
-    strays = own_time.median(np.abs(values - level), axis=0)
+    level = medians.median(values, axis=0)
+    strays = medians.median(np.abs(values - level), axis=0)
     strays = strays[np.isfinite(strays)]
-    return level, own_time.OF_MAD * float(np.median(strays)) if len(strays) else 0.0
+    return level, medians.OF_MAD * float(np.median(strays)) if len(strays) else 0.0
 
 
 def chosen(rows: Ints) -> Ints:

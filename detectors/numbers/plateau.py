@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import curves, own_time
+from .. import curves, medians
 from ..contract import Detector
 from ..curves import Curve
 from ..findings import report
@@ -61,7 +61,7 @@ class Plateau(Detector):
     Fails where a schedule of the learning rate lets the loss rest before it falls again: that is a
     plateau while it lasts. Needs about half as many steps as the loss fell before.
 
-    References: Kaplan et al. (2020) on loss as a power law of steps; facts on training signals.
+    References: Kaplan et al. (2020) on loss as a power law of steps.
     """
 
     name = "plateau"
@@ -81,7 +81,7 @@ class Plateau(Detector):
         """Return one finding while the loss stays where it is."""
         loss = window.baselines.loss.curve
         # The memory is thinned to half now and then; the points that it stands for count.
-        held = len(loss) * max(int(own_time.middle(np.diff(loss.index))), 1) if len(loss) > 1 else 0
+        held = len(loss) * max(int(medians.middle(np.diff(loss.index))), 1) if len(loss) > 1 else 0
         if MOST_SHARE * held < self.fewest:
             return []
         for place in np.linspace(1 - MOST_SHARE, 1 - SHARE, PLACES) * len(loss):
@@ -107,7 +107,7 @@ class Plateau(Detector):
         slope, error = _line(newest.index, newest.value)
         if not -slope + caution * PROGRESS * error < -earlier * self.share:
             return None
-        then, now = (own_time.middle(part) for part in np.array_split(newest.value, 4)[::3])
+        then, now = (medians.middle(part) for part in np.array_split(newest.value, 4)[::3])
         if now > then + 3 * curves.noise(newest.value):
             return None  # it rises, and that is another finding
         last = _stopped(loss.cut(place - len(before), len(loss)))

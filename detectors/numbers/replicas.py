@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import curves, own_time
+from .. import curves, medians, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow
@@ -50,8 +50,8 @@ class Replicas(Detector):
     Fails where one rank reports for all, and where only local values are reported: drifting ones
     are found by peer_values.py. Cannot see weights.
 
-    References: PyTorch DistributedDataParallel notes (replicas start equal and stay equal);
-    Llama 3 (2024) 3.3.4; facts on training signals.
+    References: PyTorch DistributedDataParallel notes (replicas start equal and stay equal); Llama 3
+    (2024) 3.3.4.
     """
 
     name = "replicas"
@@ -65,7 +65,7 @@ class Replicas(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the replicas that differ, and the symptom that values do."""
         steps = window.features.steps.last(MOST)
-        if len(window.ranks) < 2 or own_time.stale(window, window.features.steps):
+        if len(window.ranks) < 2 or own_time.stale(window.features.steps, window.now):
             return []
         for metric in (curves.LOSS, curves.GRADIENT):
             plane = steps.planes.get(f"{metric}|global")
@@ -108,7 +108,7 @@ class Replicas(Detector):
         """Return [ranks, steps], where a value is not the median one; False where it is missing."""
         chosen = np.linspace(0, len(values) - 1, min(len(values), MOST_ROWS)).astype(np.int64)
         finite = np.where(np.isfinite(values), values, np.nan).astype(np.float64)
-        common = own_time.median(finite[chosen], axis=0)
+        common = medians.median(finite[chosen], axis=0)
         with np.errstate(invalid="ignore"):
             differs: Flags = np.abs(finite - common) > self.tolerance * np.abs(common) + 1e-12
         return differs

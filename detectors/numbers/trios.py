@@ -12,7 +12,7 @@ would still look alike: an offset that came at once is no more than worth knowin
 
 import numpy as np
 
-from .. import own_time
+from .. import medians
 from ..window import Floats, Ints
 from . import peers
 from .peers import EXCURSION, FEWEST_EARLY, NEWEST, RUN, RUNS, Off
@@ -59,11 +59,11 @@ def _away(values: Floats, place: int, sigmas: float, least: float) -> tuple[Floa
     early = min(values.shape[1] - RUN * RUNS, 4 * FEWEST_EARLY)
     away = values[place] - level
     away, apart = away - np.median(away[:early]), apart - np.median(apart[:early])
-    strays = own_time.spread(apart) / np.sqrt(2.0)
+    strays = medians.spread(apart) / np.sqrt(2.0)
     noise = np.sqrt(1.5) * max(strays, 1e-6 * abs(float(np.median(level))) + 1e-12)
     offset = float(np.median(away[-NEWEST:]))
     limit = max(
-        sigmas * own_time.OF_MEDIAN * np.sqrt(1 / NEWEST + 1 / early) * noise,
+        sigmas * medians.OF_MEDIAN * np.sqrt(1 / NEWEST + 1 / early) * noise,
         least,
         APART * abs(float(np.median(apart[-NEWEST:]))),
         EXCURSION * peers.farthest(peers.runs(apart)),

@@ -51,7 +51,7 @@ class GradientVanishing(Detector):
     in the first 24 points, and once the level before is 256 points ago. Cannot see which layer is
     starved.
 
-    References: Pascanu et al. (ICML'13); facts on training signals.
+    References: Pascanu et al. (ICML'13).
     """
 
     name = "gradient_vanishing"

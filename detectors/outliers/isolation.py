@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import medians, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
@@ -146,7 +146,7 @@ class Isolation(Detector):
         if ratio is not None:
             ends = own_time.step_ends(window.features.steps)
             inside = (ends > start) & (ends <= end)
-            found["own time over that of peers"] = own_time.median(ratio[:, inside], axis=1)
+            found["own time over that of peers"] = medians.median(ratio[:, inside], axis=1)
         return {name: values for name, values in found.items() if np.isfinite(values).mean() >= 0.5}
 
 
@@ -177,9 +177,9 @@ def _any_far(newest: dict[str, Floats], groups: list[Ints]) -> bool:
 
 def _distances(values: Floats) -> Floats:
     """Return [devices, values] in robust standard deviations from the median; 0 where unknown."""
-    middle = own_time.median(values, axis=0)
+    middle = medians.median(values, axis=0)
     off = values - middle
-    spread = own_time.OF_MAD * own_time.median(np.abs(off), axis=0)
+    spread = medians.OF_MAD * medians.median(np.abs(off), axis=0)
     # Two in a hundred of the level is what readings are worth.
     spread = np.maximum(spread, 0.02 * np.abs(middle))
     with np.errstate(invalid="ignore", divide="ignore"):

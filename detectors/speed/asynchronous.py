@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import own_time
+from .. import medians, own_time
 from ..window import Flags, Steps
 from .straggler_findings import middle
 
@@ -23,7 +23,7 @@ def apart(steps: Steps) -> bool:
     if not len(shared):
         return True
     at = steps.at[:, shared]
-    away = own_time.highest(at, axis=0) + own_time.highest(-at, axis=0)
+    away = medians.highest(at, axis=0) + medians.highest(-at, axis=0)
     step = middle(steps.plane(own_time.STEP)[:, shared])
     return not float(np.median(away)) < 2 * step
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, own_time
+from .. import durations, medians, own_time
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events
@@ -79,8 +79,7 @@ class Checkpoints(Detector):
     Fails where nobody announces checkpoints, and cannot see why one is slow: the storage, the
     network to it, or one rank that writes for all.
 
-    References: facts on root causes (slow storage stalls all nodes together); ByteCheckpoint
-    (NSDI'25) for what usual checkpoints take.
+    References: ByteCheckpoint (NSDI'25) for what usual checkpoints take.
     """
 
     name = "checkpoints"
@@ -257,11 +256,11 @@ def _written(window: JobWindow) -> Floats:
     if not steps.has(CHECKPOINT):
         return np.zeros((0, 2))
     plane = steps.plane(CHECKPOINT)
-    length = own_time.highest(plane, axis=0)
+    length = medians.highest(plane, axis=0)
     with np.errstate(invalid="ignore"):
         columns = np.flatnonzero((length > 0) & (length < own_time.MOST))
         taken = plane[:, columns]
-        usual = own_time.median(taken, axis=1)
+        usual = medians.median(taken, axis=1)
         writes = usual >= WRITES * np.max(usual, initial=0.0, where=np.isfinite(usual))
     columns = columns[np.isfinite(taken[writes]).any(axis=0)]
     end = window.features.step_ends[columns]

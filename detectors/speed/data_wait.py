@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, own_time, parts
+from .. import durations, medians, own_time, parts
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
@@ -68,8 +68,8 @@ class DataWait(Detector):
     Fails where loaders are not timed, and cannot see what the loader waits for: its workers, its
     CPU or its storage.
 
-    References: facts on training signals (what a step is made of); MegaScale (NSDI'24) and
-    What-if analysis of stragglers (OSDI'25) for data loaders among the causes.
+    References: MegaScale (NSDI'24) and What-if analysis of stragglers (OSDI'25) for data loaders
+    among the causes.
     """
 
     name = "data_wait"
@@ -152,7 +152,7 @@ class DataWait(Detector):
         self, window: JobWindow, steps: Steps, wait: Floats
     ) -> tuple[int, float, float, float] | None:
         """Return (steps, wait, step, usual wait) where all wait a little longer for a minute."""
-        count = own_time.recent_count(window, seconds=SMALL_SECONDS, fewest=SMALL_STEPS)
+        count = own_time.recent_count(window.steps, seconds=SMALL_SECONDS, fewest=SMALL_STEPS)
         if count > len(steps.index) - parts.WARM_UP:
             return None
         seen, step = _waited(steps.last(count), wait[:, -count:])
@@ -174,7 +174,7 @@ class DataWait(Detector):
             if small is not None:
                 count, seen, step, usual = small
         if not little and seen < 2 * usual:
-            count = own_time.recent_count(window, seconds=ALWAYS_SECONDS, fewest=ALWAYS_STEPS)
+            count = own_time.recent_count(window.steps, seconds=ALWAYS_SECONDS, fewest=ALWAYS_STEPS)
             if count > len(steps.index) - parts.WARM_UP:
                 return []
             seen, step = _waited(steps.last(count), wait[:, -count:])
@@ -230,7 +230,7 @@ class DataWait(Detector):
 
 def _lasts(wait: Floats, count: int, usual: float, seen: float) -> bool:
     """Tell whether the median rank waits longer in most of the newest steps, and hardly before."""
-    by_step = own_time.median(wait, axis=0)
+    by_step = medians.median(wait, axis=0)
     with np.errstate(invalid="ignore"):
         odd = (by_step > (usual + seen) / 2)[parts.WARM_UP :]
     early = odd[:-count][: parts.HABIT]
@@ -248,7 +248,7 @@ def _waited(recent: Steps, wait: Floats) -> tuple[float, float]:
         step = max(step, float(ends[-1] - ends[0]) / (len(ends) - 1))
     if not step > 0 or known.sum() < 2:
         return 0.0, 1.0
-    seen = own_time.middle(seconds[known])
+    seen = medians.middle(seconds[known])
     return (seen, step) if seen < own_time.MOST else (0.0, step)
 
 
@@ -257,7 +257,7 @@ def _every(wait: Floats) -> int:
 
     So many workers prepare one batch each, one after the other: the job waits once in a round.
     """
-    by_step = own_time.median(wait, axis=0)
+    by_step = medians.median(wait, axis=0)
     valid = by_step[np.isfinite(by_step)]
     if len(valid) < ALWAYS_STEPS or not valid.max() > 0:
         return 0

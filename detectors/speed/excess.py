@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .. import own_time
+from .. import medians
 from ..window import Flags, Floats, Ints
 from .scales import ENDED, LONGER, SHORT, Scale
 from .usual import Usual
@@ -123,17 +123,17 @@ def _by_scale(
         became = (recent > limit[:, None]).sum(axis=1, dtype=np.int16) >= fewest
         always = (recent > 1 + scale.least / 2).sum(axis=1, dtype=np.int16) >= fewest
         if scale.fewest >= LONGER.fewest and (became | always).any():
-            now = own_time.median(recent[:, -(count // ENDED) :], axis=1)
+            now = medians.median(recent[:, -(count // ENDED) :], axis=1)
             became, always = became & (now > limit), always & (now > 1 + scale.least / 2)
     if not became.any() and not always.any():
         return None  # a healthy job ends here, without one sort
-    middle = own_time.median(recent, axis=1)
-    within = own_time.median(np.abs(recent - middle[:, None]), axis=1)
-    error = own_time.OF_MEDIAN * own_time.OF_MAD * within / math.sqrt(count)
+    middle = medians.median(recent, axis=1)
+    within = medians.median(np.abs(recent - middle[:, None]), axis=1)
+    error = medians.OF_MEDIAN * medians.OF_MAD * within / math.sqrt(count)
     pooled = error[np.isfinite(error)]
     error = np.maximum(np.nan_to_num(error), float(np.median(pooled)) if len(pooled) else 0.0)
     # Of five steps the deviation says little, and of two ranks one is always ahead of the other.
-    error = np.maximum(error, own_time.OF_MEDIAN * noise(ratio, role_of) / math.sqrt(count))
+    error = np.maximum(error, medians.OF_MEDIAN * noise(ratio, role_of) / math.sqrt(count))
     sigmas = max(SIGMAS, 1.5 + math.sqrt(2 * math.log(max(len(ratio), 1))))
     grown, plain = middle / base - 1, middle - 1
     # What is usual is as uncertain as the steps that it was learnt from are few.
@@ -199,9 +199,9 @@ def noise(ratio: Floats, role_of: Ints) -> Floats:
         first = first[np.linspace(0, len(first) - 1, NOISE_PAIRS).astype(np.int64)]
     past = ratio[:, -NOISE_STEPS:]
     apart = past[order[first]] - past[order[first + half[first]]]
-    away = own_time.median(np.abs(apart - own_time.median(apart, axis=1)[:, None]), axis=1)
+    away = medians.median(np.abs(apart - medians.median(apart, axis=1)[:, None]), axis=1)
     away = away[np.isfinite(away)]
-    single = own_time.OF_MAD * float(np.median(away)) / math.sqrt(2) if len(away) else 0.0
+    single = medians.OF_MAD * float(np.median(away)) / math.sqrt(2) if len(away) else 0.0
     return single * np.sqrt(1 + 1 / np.maximum(size - 1, 1))[role]
 
 
@@ -214,7 +214,7 @@ def _distance(excess: Floats, error: Floats, scale: Scale, *, half: bool) -> Flo
     valid = valid[: max(len(valid) // 2, 1)] if half else valid
     centre = float(np.median(valid)) if len(valid) else 0.0
     middle = max(centre, 0.0) if half else centre  # the lower half of noise is below what is usual
-    spread = own_time.spread(valid)
+    spread = medians.spread(valid)
     distance: Floats = (excess - middle) / np.sqrt(error**2 + spread**2 + scale.certainty**2)
     return distance
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import own_time
+from .. import medians, own_time
 from ..features import DATA
 from ..window import Flags, Floats, Ints, Steps
 
@@ -22,14 +22,14 @@ def behind_data(steps: Steps, own: Floats, effect: Floats, rows: Ints, count: in
     others = np.setdiff1d(np.arange(len(own)), rows)
     if not len(others) or not (steps.has(DATA) and steps.has(own_time.COMM)):
         return none
-    data = own_time.median(steps.plane(DATA)[:, -count:], axis=1)
-    wait = own_time.median(steps.plane(own_time.COMM)[:, -count:], axis=1)
+    data = medians.median(steps.plane(DATA)[:, -count:], axis=1)
+    wait = medians.median(steps.plane(own_time.COMM)[:, -count:], axis=1)
     others = others[np.isfinite(data[others]) & np.isfinite(wait[others])]
     if not len(others):
         return none
     late = data - float(np.median(data[np.isfinite(data)]))
     last = int(others[np.argmax(late[others])])
-    spent = own_time.median(own[rows][:, -count:], axis=1)
+    spent = medians.median(own[rows][:, -count:], axis=1)
     excess = spent * effect[rows] / (1.0 + effect[rows])
     with np.errstate(invalid="ignore"):
         found: Flags = (late[last] >= FAR * excess) & (wait[last] < wait[rows])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import own_time
+from .. import medians, own_time
 from ..window import Floats, JobWindow, Steps
 from .usual import Usual
 
@@ -29,7 +29,7 @@ def first_reported(window: JobWindow) -> Floats | None:
     if not held < len(steps.index) or len(window.ranks) < 2 or not steps.has(own_time.STEP):
         return None
     duration = (
-        own_time.median(steps.plane(own_time.STEP), axis=0)
+        medians.median(steps.plane(own_time.STEP), axis=0)
         if steps.kept is None
         else steps.kept.duration
     )
@@ -40,7 +40,7 @@ def first_reported(window: JobWindow) -> Floats | None:
     if not together.shape[1]:
         return None
     apart = np.ptp(together, axis=0) / np.maximum(together.min(axis=0), 1e-9)
-    return duration if own_time.middle(apart) <= TOGETHER else None
+    return duration if medians.middle(apart) <= TOGETHER else None
 
 
 def with_newest(window: JobWindow, usual: Usual) -> tuple[Steps, Floats, Floats] | None:

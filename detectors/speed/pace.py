@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import onsets, own_time
-from ..baselines import Pace
+from .. import medians, onsets
+from ..healthy_time import Pace
 from ..window import Flags, Floats, Ints
 
 LONG = 20
@@ -102,7 +102,7 @@ def noise_of(pace: Pace, count: int) -> float:
 
 def _error(spread: float, count: int) -> float:
     """Return the standard error of the median of so many values that stray by `spread`."""
-    return own_time.OF_MEDIAN * spread / math.sqrt(count)
+    return medians.OF_MEDIAN * spread / math.sqrt(count)
 
 
 def chance(slow: Flags, first: int) -> float:
@@ -135,11 +135,11 @@ def drifted(values: Floats, ends: Floats, first: int, rise: float, count: int) -
     if past < stretch and float(ends[-1] - ends[0]) < YOUNG_SECONDS:
         return True  # a drift of the newest would not have shown in so short a past
     near = int((np.abs(ends - ends[first]) <= SIDE_SECONDS).sum()) // 2
-    spread = own_time.spread(np.diff(values))  # of two steps; a drift moves it little
-    certain = math.ceil(min((own_time.OF_MEDIAN * spread * STRAYS / rise) ** 2, MOST_SIDE))
+    spread = medians.spread(np.diff(values))  # of two steps; a drift moves it little
+    certain = math.ceil(min((medians.OF_MEDIAN * spread * STRAYS / rise) ** 2, MOST_SIDE))
     side = max(SIDE_STEPS, near, certain)
     before, after = values[max(first - side, 0) : first], values[first : first + side]
     if len(before) < SIDE_STEPS // 2:
         return False
-    at_once = own_time.middle(after) - own_time.middle(before)
+    at_once = medians.middle(after) - medians.middle(before)
     return at_once < AT_ONCE * rise + SURE * _error(spread, min(len(before), len(after)))

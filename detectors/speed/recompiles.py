@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, onsets, own_time
+from .. import durations, medians, onsets, own_time
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
@@ -67,8 +67,7 @@ class Recompiles(Detector):
     intervals, and, without a sign of the compiler, where nobody reports what a step is made of. The
     first steps of an attempt are left out: they compile.
 
-    References: facts on root causes (recompilation, broken CUDA graphs); torch.compile's dynamic
-    shapes.
+    References: torch.compile's dynamic shapes.
     """
 
     name = "recompiles"
@@ -88,14 +87,14 @@ class Recompiles(Detector):
         steps = window.features.steps
         if len(steps.index) < FEWEST_STEPS + WARM_UP or window.features.stale:
             return []
-        count = own_time.recent_count(window, seconds=self.seconds, fewest=FEWEST_STEPS)
+        count = own_time.recent_count(window.steps, seconds=self.seconds, fewest=FEWEST_STEPS)
         first = max(len(steps.index) - count, WARM_UP)
         duration = window.features.job_duration[first:]
         valid = duration[np.isfinite(duration)]
         if len(valid) < FEWEST_STEPS:
             return []
-        step = own_time.middle(valid)
-        noise = own_time.spread(valid)
+        step = medians.middle(valid)
+        noise = medians.spread(valid)
         with np.errstate(invalid="ignore"):
             together = max(TIMES_TOGETHER * step, step + SIGMAS * noise)
             long = duration > min(together, self.times * step)
@@ -192,18 +191,18 @@ def _computes(steps: Steps, columns: Ints, extra: Floats, *, single: Flags) -> F
         for name in (DATA, CHECKPOINT, "training.gc.duration"):
             if name in some.planes:
                 own = own - np.nan_to_num(some.planes[name])
-    usual = own_time.median(own_time.own_seconds(steps.last(64), plane), axis=1)
+    usual = medians.median(own_time.own_seconds(steps.last(64), plane), axis=1)
     beyond = own - usual[:, None]
     # One rank that compiles makes the others wait: the longest own time says it.
     ordered = np.sort(beyond, axis=0)  # NaN last
     valid = np.isfinite(ordered).sum(axis=0)
     place = np.minimum((TOGETHER * valid).astype(int), len(ordered) - 1)
     together = ordered[place, np.arange(len(columns))]
-    grown = np.where(single, own_time.highest(beyond, axis=0), together)
+    grown = np.where(single, medians.highest(beyond, axis=0), together)
     with np.errstate(invalid="ignore"):
         computed: Flags = grown >= 0.6 * extra
     if CHECKPOINT in some.planes:
-        written = own_time.highest(some.planes[CHECKPOINT], axis=0)
+        written = medians.highest(some.planes[CHECKPOINT], axis=0)
         computed &= ~(np.nan_to_num(written) >= 0.3 * extra)
     return computed
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, own_time
+from .. import durations, medians, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow, Steps
@@ -171,12 +171,12 @@ class Regressions(Detector):
 
 
 def _by_rank(own: Floats) -> Floats:
-    return own_time.median(own, axis=1)
+    return medians.median(own, axis=1)
 
 
 def _exposed(part: Steps) -> Floats:
     """Return the wait in collectives of the rank that waits least, as one value."""
-    wait = own_time.median(part.plane(own_time.COMM), axis=1)
+    wait = medians.median(part.plane(own_time.COMM), axis=1)
     valid = wait[np.isfinite(wait)]
     return np.array([float(valid.min()) if len(valid) else np.nan])
 

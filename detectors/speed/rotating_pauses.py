@@ -9,7 +9,7 @@ import numpy as np
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.ranks import Ranks
-from .. import durations, onsets, own_time
+from .. import durations, medians, onsets, own_time
 from ..contract import Detector
 from ..findings import INFORMATION, report
 from ..window import Floats, Ints, JobWindow, Steps
@@ -95,12 +95,12 @@ class RotatingPauses(Detector):
         steps = window.features.steps
         if len(window.ranks) < 2 or window.features.stale:
             return []
-        count = own_time.recent_count(window, seconds=self.seconds, fewest=USUAL_STEPS)
+        count = own_time.recent_count(window.steps, seconds=self.seconds, fewest=USUAL_STEPS)
         count = min(count, max(CELLS // len(window.ranks), USUAL_STEPS), len(steps.index) - 5)
         if count < FEWEST_STEPS:
             return []
         recent = steps.last(count)
-        step = own_time.median(window.features.duration[None, -count:], axis=1)[0]
+        step = medians.median(window.features.duration[None, -count:], axis=1)[0]
         if not step > 0:
             return []
         findings: list[Finding] = []
@@ -235,7 +235,7 @@ def _collections(steps: Steps, duration: Floats) -> tuple[Floats, float]:
     """
     held = steps.plane(GC)
     longest = np.where(np.isfinite(held) & (held < own_time.MOST), held, 0.0).max(axis=0)
-    usual = own_time.middle(duration[np.isfinite(duration)])
+    usual = medians.middle(duration[np.isfinite(duration)])
     whole = float(np.nansum(np.minimum(duration, longest + 2 * usual)))
     return longest, float(longest.sum()) / whole if whole > 0 else 0.0
 

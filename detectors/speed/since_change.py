@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from ...vocabulary.samples import Event
-from .. import onsets, own_time
-from ..baselines import FEW_WARM_UP, pace_of_few
+from .. import medians, onsets
+from ..baselines import FEW_WARM_UP
+from ..healthy_time import pace_of_few
 from ..tenants import own_events
 from ..window import Floats, JobWindow
 from .pace import AT_ONCE, CERTAINTY, SIDE_STEPS, Slow
@@ -61,9 +62,9 @@ def _slow_since(at: float, duration: Floats, ends: Floats, sigmas: float) -> Slo
         return None
     limit = healthy.seconds + grown / 2
     newest = since[len(since) // 2 :]
-    if own_time.middle(newest) < limit or (since > limit).mean() < onsets.ODD_SHARE:
+    if medians.middle(newest) < limit or (since > limit).mean() < onsets.ODD_SHARE:
         return None
-    beside = own_time.middle(since[:SIDE_STEPS]) - own_time.middle(before[-SIDE_STEPS:])
+    beside = medians.middle(since[:SIDE_STEPS]) - medians.middle(before[-SIDE_STEPS:])
     if beside < AT_ONCE * grown:
         return None
     first = int(valid[place + 1])

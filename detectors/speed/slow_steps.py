@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, onsets, own_time
-from ..baselines import FEW, FEW_WARM_UP, Baselines, pace_of, pace_of_few
+from .. import durations, medians, onsets, own_time
+from ..baselines import FEW, FEW_WARM_UP, Baselines
 from ..contract import Detector
 from ..findings import INFORMATION, report
+from ..healthy_time import pace_of, pace_of_few
 from ..window import Floats, Ints, JobWindow
 from .newest import first_reported
 from .pace import (
@@ -187,7 +188,7 @@ class SlowSteps(Detector):
                 break
             if held is None and len(past) < self.blocks * LEAST_BLOCK:
                 break
-            recent = own_time.middle(newest)
+            recent = medians.middle(newest)
             reference = fastest if held is None else min(fastest, held.seconds)
             if recent < scale.least * reference:
                 continue
@@ -205,8 +206,8 @@ class SlowSteps(Detector):
             half = count // 2
             if (
                 (newest > limit).mean() < 0.6
-                or own_time.middle(newest[-half:]) < limit
-                or (scale.fewest >= LONG and own_time.middle(newest[:half]) < limit)
+                or medians.middle(newest[-half:]) < limit
+                or (scale.fewest >= LONG and medians.middle(newest[:half]) < limit)
             ):
                 continue
             first = onset_of(values, limit, recent - pace.seconds, scale)
@@ -272,7 +273,7 @@ class SlowSteps(Detector):
     ) -> Slow | None:
         """Return that episodes come and go, in one of them or between two."""
         values = duration[valid]
-        middle = own_time.middle(values)
+        middle = medians.middle(values)
         often = int((values > LEAST_EPISODE * middle).sum())
         if found is None and often < 10:
             return None

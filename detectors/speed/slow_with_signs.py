@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import medians, own_time
 from ..contract import Detector
 from ..hardware.clocks import LowClock
 from ..hardware.config_drift import ConfigDrift
@@ -128,7 +128,7 @@ class SlowWithSigns(Detector):
             return []
         usual, ends = usual_of(window, len(ratio)), window.features.step_ends
         findings: list[Finding] = []
-        apart = own_time.median(ratio[:, -NEWEST:], axis=1) - 1 >= self.least_always
+        apart = medians.median(ratio[:, -NEWEST:], axis=1) - 1 >= self.least_always
         detectors = (*_SIGNS, _DRIFT) if apart.any() else _SIGNS  # most jobs need not ask
         for sign in _signs(window, detectors):
             began = np.append(-np.inf, ends[:-1]) >= sign.since
@@ -175,7 +175,7 @@ class SlowWithSigns(Detector):
         """Return the rows as those that stand out in so many newest steps, None where not."""
         beyond = ratio[:, -count:] / usual.ratio[:, None] - 1
         others = np.setdiff1d(np.flatnonzero(usual.known), rows)
-        theirs = own_time.median(beyond[others], axis=1)
+        theirs = medians.median(beyond[others], axis=1)
         theirs = theirs[np.isfinite(theirs)]
         rows = rows[usual.known[rows] & np.isfinite(beyond[rows]).any(axis=1)]
         inside = beyond[rows]
@@ -183,9 +183,9 @@ class SlowWithSigns(Detector):
         if not len(theirs) or len(valid) < self.fewest or len(rows) >= len(others):
             return None
         effect = float(np.median(valid))
-        error = own_time.OF_MEDIAN * float(np.median(noise(ratio, window.role_of)[rows]))
+        error = medians.OF_MEDIAN * float(np.median(noise(ratio, window.role_of)[rows]))
         error /= np.sqrt(len(valid))
-        spread = own_time.OF_MEDIAN * float(np.std(theirs)) / np.sqrt(len(rows))
+        spread = medians.OF_MEDIAN * float(np.std(theirs)) / np.sqrt(len(rows))
         distance = (effect - max(float(np.median(theirs)), 0.0)) / max(
             np.hypot(error, spread), 1e-9
         )
@@ -199,7 +199,7 @@ class SlowWithSigns(Detector):
         self, window: JobWindow, ratio: Floats, usual: Usual, rows: Ints, count: int
     ) -> Standing | None:
         """Return the rows as those that are slower than their peers, and were from the start."""
-        plain = own_time.median(ratio[:, -count:], axis=1) - 1
+        plain = medians.median(ratio[:, -count:], axis=1) - 1
         then = np.where(usual.known, usual.ratio - 1, plain)
         others = np.setdiff1d(np.flatnonzero(np.isfinite(plain)), rows)
         rows = rows[np.isfinite(plain[rows])]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, own_time
+from .. import durations, medians, own_time
 from ..findings import INFORMATION, report
 from ..window import Floats, Ints, JobWindow, Steps
 from .excess import Standing
@@ -68,7 +68,7 @@ def waits_least(
     """
     if not steps.has(own_time.COMM):
         return []
-    wait = own_time.median(steps.plane(own_time.COMM)[:, -count:], axis=1)
+    wait = medians.median(steps.plane(own_time.COMM)[:, -count:], axis=1)
     others = np.setdiff1d(np.arange(len(wait)), rows)
     if not np.isfinite(wait[others]).any():
         return []
@@ -125,7 +125,7 @@ def slow_job(
     with np.errstate(invalid="ignore", divide="ignore"):
         beyond = recent[rows] * (1 - 1 / ratio[rows, -count:])
     step = _step_seconds(steps, count, recent.T)
-    excess = own_time.highest(beyond, axis=0)
+    excess = medians.highest(beyond, axis=0)
     lost = max(min(middle(excess), 0.95 * step), 0.0)
     share = lost / step if step > 0 else 0.0
     again = rows[[int(row) in found.since for row in rows]]
@@ -190,4 +190,4 @@ def middle(values: Floats) -> float:
 def _step_seconds(steps: Steps, count: int, stand_in: Floats) -> float:
     """Return the recent step time; the median of the rows' highest where nobody reports it."""
     valid = steps.plane(own_time.STEP)[:, -count:]
-    return middle(valid if np.isfinite(valid).any() else own_time.highest(stand_in, 1))
+    return middle(valid if np.isfinite(valid).any() else medians.highest(stand_in, 1))

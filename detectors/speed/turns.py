@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import own_time
+from .. import medians, own_time
 from ..features import DATA
 from ..window import Flags, Floats, JobWindow, Steps
 
@@ -79,12 +79,12 @@ def pauses_of(recent: Steps, window: JobWindow) -> tuple[Floats, Flags] | None:
     for role in np.unique(window.role_of):
         rows = np.flatnonzero(window.role_of == role)
         if len(rows) > 1:
-            beyond[rows] = own[rows] - own_time.median(own[rows], axis=0)
-    beyond = beyond - own_time.median(beyond, axis=1)[:, None]
+            beyond[rows] = own[rows] - medians.median(own[rows], axis=0)
+    beyond = beyond - medians.median(beyond, axis=1)[:, None]
     valid = np.abs(beyond[np.isfinite(beyond)])
     if len(valid) < FEWEST_STEPS:
         return None
-    noise = own_time.OF_MAD * float(np.median(valid))
+    noise = medians.OF_MAD * float(np.median(valid))
     step = float(np.nanmedian(own))
     with np.errstate(invalid="ignore"):
         late = beyond > max(6 * noise, 0.05 * step)

@@ -1,19 +1,9 @@
 """A detector, whole: hosts whose shared memory runs full.
 
-A detector is this file in `detectors/`, one line in `detectors/catalogue.py`, and one row in
-`vocabulary/findings/memory.toml` for each kind of finding that is new:
-
-    [[finding]]
-    kind = "host.shm_full"
-    family = "shared_memory"
-    symptom = false
-    entities = ["host"]
-    signals = ["system.shm.usage", "system.shm.limit"]
-    help = "The shared memory of a host is nearly used up"
-
-`symptom = false`: nobody is woken by it alone; causes count it as evidence. The conformance suite
-in `tests/detectors/test_conformance.py` then holds it to the contract; a test of its own shows what
-it finds, and what of normal life it leaves alone.
+`python -m tools.new detector NAME --family FAMILY` copies it to `detectors/FAMILY/`, lists it in
+the `__init__.py` there, and adds the row of `detector_example.toml` for its kind of finding to
+`vocabulary/findings/`. The conformance suite in `tests/detectors/test_conformance.py` then holds it
+to the contract; a test of its own shows what it finds, and what of normal life it leaves alone.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """Adding a notifier, on the example of plain text: one line for each notice.
 
-1. A format is a module with NAME, TRAITS, `request` and `outcome`, in `alerts/notify/`.
-2. One line in FORMATS of `alerts/notify/__init__.py` makes endpoints able to name it.
-tests/alerts/notify/test_adding_a_notifier.py follows these steps.
+`python -m tools.new notifier NAME` copies it to `alerts/notify/`, lists it in FORMATS of
+`alerts/notify/__init__.py`, so that endpoints can name it, and adds its row to
+`docs/notifications.md`. tests/alerts/notify/test_adding_a_notifier.py follows these steps.
 
 `request` is called for every attempt, and may sign with its time; the same notice gives the same
 message under the same id. `outcome` says what the answer means. Neither opens a connection:
@@ -21,7 +21,9 @@ TRAITS = Traits(credential="none", credential_help="plain text has no signature"
 def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:  # noqa: ARG001
     """Return one line: when, how bad, what happened, and the summary."""
     what = notice.type.removeprefix("incident.")
-    severity, summary = notice.data["severity"], notice.data["summary"]
+    # A test message has a text, and neither a severity nor a summary.
+    severity = notice.data.get("severity", "info")
+    summary = notice.data.get("summary") or notice.data["text"]
     body = f"{rfc3339(notice.at)} {severity} {what}: {summary}\n".encode()
     headers = {"content-type": "text/plain; charset=utf-8", "webhook-id": notice.id}
     return Request(endpoint.url, headers, body)

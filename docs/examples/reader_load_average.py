@@ -1,11 +1,8 @@
 """Load average: how many processes ran or waited for a disk, over a minute.
 
-A reader is this file in `agent/readers/`, one line in `everything` (agent/readers/__init__.py)
-
-    load_average.LoadAverage(period=period, proc=proc),
-
-and the row of reader_load_average.toml in `agent/readers/readers.toml`. A metric that is new has a
-row in `vocabulary/metrics.toml` too. Inside the package imports are relative, as its neighbours'.
+`python -m tools.new reader NAME --metric METRIC` copies it to `agent/readers/`, lists it in
+`everything` (agent/readers/__init__.py), adds its row to `agent/readers/readers.toml`, and a row to
+`vocabulary/metrics.toml` where the metric is new. Inside the package imports are relative.
 """
 
 from pathlib import Path

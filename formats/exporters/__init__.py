@@ -1,4 +1,4 @@
-"""Vendors' exporters: what each of their metrics is in the contract's names, units and attributes.
+"""Vendors' exporters: what each of their metrics is in the names and units of the vocabulary.
 
 One table a vendor (`<vendor>.toml`); `loading` reads and checks them, `binding` turns a table and a
 series into what is done with its values, `mapping` does it page by page, `faults` finds new faults.

@@ -18,7 +18,7 @@ STATES = ("ok", "degraded", "failed")
 
 
 class Slot:
-    """One series of the contract: its values on this page so far.
+    """One series of the vocabulary: its values on this page so far.
 
     `spare` values come from rows that count only where no other has the series. Parts are added up
     by the metric they came from: one device may be listed several times, once for each pod that
@@ -147,13 +147,13 @@ class Binder:
         return Bound(device, series.name, row.absent, tuple(plain), tuple(others), fault, holder)
 
     def forget(self) -> None:
-        """Forget the contract's series, once nobody holds what `bind` returned."""
+        """Forget the vocabulary's series, once nobody holds what `bind` returned."""
         self._slots.clear()
 
     def _targeted(
         self, target: Target, labels: Mapping[str, str], device: Device | None
     ) -> tuple[Slot, ...] | None:
-        """Return the contract's series of a value; None where a needed label is empty."""
+        """Return the vocabulary's series of a value; None where a needed label is empty."""
         metric = metrics.catalogue()[target.metric]
         vendor = self._table.vendor or None  # a host's own exporter has none
         pairs: dict[str, Scalar | None] = {"hw.vendor": vendor, "source": "exporter"}
@@ -204,7 +204,7 @@ class Binder:
 
 
 def converted(target: Target, slots: tuple[Slot, ...], value: float) -> list[tuple[Slot, float]]:
-    """Return a value that is no plain multiple of the contract's unit, slot by slot."""
+    """Return a value that is no plain multiple of the vocabulary's unit, slot by slot."""
     if target.states:
         state = target.states.get(value)
         return [] if state is None else [(slots[0], float(STATES.index(state)))]

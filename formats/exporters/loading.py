@@ -3,8 +3,8 @@
 A `[[row]]` is one metric of an exporter. Its keys:
 
 name, aliases, new, new_aliases: spellings; `{link}` stands for a number, which becomes a label.
-unit, factor (and new_unit, new_factor for `new`): value * factor is in the contract's unit.
-metric, attributes: the contract's metric, and attributes that are always the same.
+unit, factor (and new_unit, new_factor for `new`): value * factor is in the vocabulary's unit.
+metric, attributes: the vocabulary's metric, and attributes that are always the same.
 labels: exporter's label = contract's attribute; label_values: the same with words translated;
 label_pairs: a label's value stands for several attributes. only: labels that must have a value.
 absent: values that mean "not supported". flag: any value above 0 is 1.
@@ -40,7 +40,7 @@ VENDORS: Mapping[str, str] = {
     "metax": "metax",
     "kunlun": "kunlun",
 }
-"""The table of each vendor of the contract."""
+"""The table of each vendor."""
 
 FAULTS = ("last", "present", "count", "window")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
@@ -186,7 +186,7 @@ def _target(
 ) -> Target:
     metric = metrics.catalogue().get(row["metric"])
     if metric is None:
-        raise TableError(f"{where}: the contract has no metric {row['metric']}")
+        raise TableError(f"{where}: the vocabulary has no metric {row['metric']}")
     if unknown := set(row) - _ROW_KEYS:
         raise TableError(f"{where}: no key {', '.join(sorted(unknown))}; see loading.py")
     plain = not any(row.get(key) for key in ("states", "bits", "choices", "flag"))

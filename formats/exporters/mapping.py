@@ -1,4 +1,4 @@
-"""Pages of a vendor's exporter in, the contract's samples and fault codes out."""
+"""Pages of a vendor's exporter in, the vocabulary's samples and fault codes out."""
 
 from collections import Counter
 from collections.abc import Iterable

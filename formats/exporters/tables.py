@@ -1,4 +1,4 @@
-"""A vendor's table: what each metric of its exporter is in the contract's terms."""
+"""A vendor's table: what each metric of its exporter is in the vocabulary's terms."""
 
 import re
 from collections.abc import Mapping

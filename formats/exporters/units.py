@@ -1,4 +1,4 @@
-"""Units as vendors write them, in the contract's."""
+"""Units as vendors write them, in the vocabulary's."""
 
 UNITS: dict[str, tuple[str, float]] = {
     "1": ("1", 1.0),
@@ -34,13 +34,13 @@ UNITS: dict[str, tuple[str, float]] = {
     "ns": ("s", 1e-9),
     "GT/s": ("1", 1.0),
 }
-"""The contract's unit and the factor to it. dBm and GT/s are no factors: see `curve`."""
+"""The vocabulary's unit and the factor to it. dBm and GT/s are no factors: see `curve`."""
 
 _GENERATIONS = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 
 
 def curve(unit: str, value: float) -> float | None:
-    """Convert a value whose unit is no multiple of the contract's; None for no value of the unit.
+    """Convert a value whose unit is no multiple of the vocabulary's; None for no value of the unit.
 
     dBm are decibels over a milliwatt; GT/s become the PCIe generation that has this rate.
     """

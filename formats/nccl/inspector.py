@@ -1,8 +1,8 @@
 """NCCL Inspector's JSON lines: operations that ended, how long each took on each rank.
 
 Silent about the operation that hangs, so it is for slowness. `rank` is that in the communicator;
-operations are joined over ranks by the communicator's id and their number in it. Form: facts on
-training signals 2.1, formats v4.0 and before (some without `comm_name`).
+operations are joined over ranks by the communicator's id and their number in it. Formats: v4.0 and
+before (some without `comm_name`).
 """
 
 import json

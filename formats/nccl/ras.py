@@ -2,8 +2,7 @@
 
 RAS counts launches of five kinds of collectives, and neither completions nor sends: it sees a
 process that does not come, not a device that does not finish. Counts of a job at work differ for a
-moment; only those that stay unequal say anything. Form: facts on training signals 2.2 (JSON from
-NCCL 2.28.7 on, text from 2.24 on).
+moment; only those that stay unequal say anything. JSON from NCCL 2.28.7 on, text from 2.24 on.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Prometheus remote write 1.0 and 2.0: bytes to columns in the names of the contract, and back.
+"""Prometheus remote write 1.0 and 2.0: bytes to columns in the names of the vocabulary, and back.
 
 `version1` and `version2` walk the wire, `labels` and `exported` say what a set of labels is in the
 contract's terms, `decoder` makes columns of it, `encode` writes WriteRequests.

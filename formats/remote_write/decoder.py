@@ -1,4 +1,4 @@
-"""WriteRequests to columns, in the names of the contract.
+"""WriteRequests to columns, in the names of the vocabulary.
 
 What a set of labels is gets decided once, when it is first seen: samples after that are a look into
 a dictionary, and array operations over the whole payload.
@@ -255,7 +255,7 @@ class RemoteWriteDecoder:
         value: NDArray[np.float64],
         rejections: Rejections,
     ) -> Columns | None:
-        """Return what is made of series that are no plain multiple of one of the contract."""
+        """Return what is made of series that are no plain multiple of one of the vocabulary."""
         which = np.flatnonzero(self._sets.special[numbers])
         if not len(which):
             return None

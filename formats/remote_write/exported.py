@@ -1,4 +1,4 @@
-"""Series of exporters in the contract's terms, by the tables that the agent reads them with.
+"""Series of exporters in the vocabulary's terms, by the tables that the agent reads them with.
 
 The agent reads whole pages; here every series comes for itself, in any order. What is made of one
 series alone is a factor; what needs several of one payload (sums, spare readings, states, sets of
@@ -21,12 +21,12 @@ _TELLING = ("DCGM_", "npu_", "node_", "mlu_")
 """Names that nobody else has: a series of these without host or device is worth a word."""
 
 FAULT = "rankscope.exporter.fault"
-"""A series of fault codes: no metric of the contract, but what events are made of."""
+"""A series of fault codes: no metric of the vocabulary, but what events are made of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A series of the contract whose value is that of the exporter's * factor + offset.
+    """A series of the vocabulary whose value is that of the exporter's * factor + offset.
 
     `flag`: it is 1 for any value above 0, else 0.
     """

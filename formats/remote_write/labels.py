@@ -1,4 +1,4 @@
-"""What a set of labels is about: the host, the job, and the names of the contract.
+"""What a set of labels is about: the host, the job, and the names of the vocabulary.
 
 Three kinds of labels meet here: those of the agent's own page, those that a scraper adds (`job`,
 `instance`, what service discovery relabelled), and those of exporters, which a scraper that does
@@ -122,7 +122,7 @@ def resource_of_host(labels: Mapping[str, str]) -> Resource | None:
 
 
 def own_series(name: str, labels: Mapping[str, str]) -> tuple[Resource, str, Attributes] | None:
-    """Return resource, metric and attributes of a series in the contract's names; else None."""
+    """Return resource, metric and attributes of a series in the vocabulary's names; else None."""
     metric = _contract_names().get(name, name)
     known = metrics.catalogue().get(metric)
     if known is None:

@@ -1,4 +1,4 @@
-"""From bytes of an event file, as they come, to samples: one time a step, as the contract asks."""
+"""From bytes of an event file, as they come, to samples: one time a step."""
 
 import math
 import struct

@@ -21,11 +21,17 @@ from . import numbers
 Printer = Literal["first", "last", "each"]
 """Whose line it is where nothing else says so: rank 0's, the highest rank's, or anybody's."""
 
-_SHIPPED = (
-    "megatron", "nemo", "deepspeed", "torchtitan", "huggingface", "lightning", "accelerate",
+FRAMEWORKS = (
+    "megatron",
+    "nemo",
+    "deepspeed",
+    "torchtitan",
+    "huggingface",
+    "lightning",
+    "accelerate",
     "nanogpt",
-)  # fmt: skip
-"""The files of frameworks/; a line is read by the first format that it matches."""
+)
+"""The files of frameworks/, one line each; a line is read by the first format that it matches."""
 
 _SPECIAL = frozenset({"rank", "pairs", "epoch", "batch", "batches"})
 _PREFIX = "training."
@@ -84,7 +90,7 @@ def shipped() -> tuple[LineFormat, ...]:
     """Return the formats of the known frameworks."""
     folder = resources.files(__package__ or "").joinpath("frameworks")
     return tuple(
-        parsed(folder.joinpath(f"{name}.toml").read_text(encoding="utf-8")) for name in _SHIPPED
+        parsed(folder.joinpath(f"{name}.toml").read_text(encoding="utf-8")) for name in FRAMEWORKS
     )
 
 

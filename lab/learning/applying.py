@@ -9,7 +9,7 @@ from ...alerts.causes.calibration import Calibration
 from ...alerts.causes.catalogue import Catalogue, Cause, Prediction
 from .parameters import ENGINE, KEYS, Parameter, engine, of_prediction, values
 
-_FAULT = re.compile(r'^fault = "(.+)"')
+_FAULT = re.compile(r'^id = "(.+)"')
 _TABLE = re.compile(r"^(predicts|contradicts) = \[")
 
 
@@ -85,14 +85,15 @@ def rewrite_head(
 def write(
     folder: Path, numbers: Mapping[Parameter, float], calibration: Calibration, version: str
 ) -> list[Path]:
-    """Write the catalogue in a folder (catalogue.toml, faults/*.toml); return what changed.
+    """Write the catalogue's files below the folder of the packages; return what changed.
 
     Raises OSError.
     """
+    rows = sorted(folder.glob("vocabulary/faults/*.toml"))
     changes: dict[Path, Callable[[str], str]] = {
-        path: lambda text: rewrite(text, numbers) for path in sorted(folder.glob("faults/*.toml"))
+        path: lambda text: rewrite(text, numbers) for path in rows
     }
-    head = folder / "catalogue.toml"
+    head = folder / "alerts" / "causes" / "catalogue.toml"
     changes[head] = lambda text: rewrite_head(text, numbers, calibration, version)
     changed: list[Path] = []
     for path, change in changes.items():

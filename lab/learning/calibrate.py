@@ -42,7 +42,7 @@ def calibrate(options: Options) -> int:
     if options.picture is not None:
         options.picture.write_text(pictures.reliability(document["reliability"]), encoding="utf-8")
     if options.write:
-        folder = Path(str(resources.files("rankscope.alerts.causes")))
+        folder = Path(str(resources.files("rankscope")))
         version = options.version or knowledge.version
         for path in applying.write(folder, {}, fitted, version):
             print(f"wrote {path}", file=sys.stderr)

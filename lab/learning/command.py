@@ -69,7 +69,7 @@ def learn(options: Options) -> int:
     else:
         _show(tried, best, temperature, changes)
     if options.write:
-        folder = Path(str(resources.files("rankscope.alerts.causes")))
+        folder = Path(str(resources.files("rankscope")))
         version = options.version or knowledge.version
         for path in applying.write(folder, numbers, fitted, version):
             print(f"wrote {path}", file=sys.stderr)

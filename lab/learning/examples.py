@@ -63,7 +63,7 @@ class Example:
 
     @property
     def fault(self) -> str:
-        """Return the contract id of the (first) true fault."""
+        """Return the fault id of the (first) true fault."""
         return self.case.truths[0].fault
 
     @property

@@ -55,7 +55,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
 
 
 def faults() -> tuple[str, ...]:
-    """Return the contract ids of the faults that a real job can have."""
+    """Return the ids of the faults that a real job can have."""
     return tuple(dict.fromkeys(one.fault for one in MECHANISMS if one.fault))
 
 

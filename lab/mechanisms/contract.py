@@ -59,7 +59,7 @@ class Change:
 class Mechanism:
     """One way to make a fault happen in a real job. A row of `MECHANISMS`.
 
-    name: what `--mechanism` takes. fault: contract id, "" where nothing is wrong. text: what is
+    name: what `--mechanism` takes. fault: its id, "" where nothing is wrong. text: what is
     done, with {rank} and {host}. at: the entity at fault. change: made in the ranks of the order.
     everywhere: all ranks get the order, else one. first: it is rank 0's. job: environment of the
     ranks, with {folder}. beside: module and arguments of a process that runs from the start, with

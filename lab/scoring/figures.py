@@ -181,7 +181,7 @@ def broken_down(
 
 
 def by_fault(row: Scored) -> str:
-    """Return the contract id of a case's fault, "healthy" where there is none."""
+    """Return the fault id of a case's fault, "healthy" where there is none."""
     return str(row.result.case["fault"] or HEALTHY)
 
 

@@ -1,7 +1,7 @@
 """Whether an entity that an incident names is the one at fault, and whether it accuses another.
 
-Entities are those of section 5 of the contract. A named entity is *exact* when type and id are
-those of the truth. It is *right* when it is exact, or when it lies on the true one or contains it,
+A named entity is *exact* when type and id are those of the truth. It is *right* when it is exact,
+or when it lies on the true one or contains it,
 closely enough that whoever acts on it acts on the fault:
 
 - Truth on one host (rank, gpu, nic, process, host, storage of one host): the named entity is on the

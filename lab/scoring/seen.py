@@ -20,14 +20,14 @@ GROWTH = (
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What went wrong: the contract's fault id, the entity, the job; times in epoch seconds.
+    """What went wrong: the fault's id, the entity, the job; times in epoch seconds.
 
     `until` is when the fault ends, infinite where it lasts; `ranks` of the entity are those that
     are placed on it. `growth` is how fast memory leaks (bytes a second, of one process or rank),
     None where none does. `effects` are moments of effect by name (simulator/moments.py): when a
     rank was first 5 or 10 % slower, stood still, or a value was not finite. `shown`: when the first
     report that can show the onset or an effect arrived (simulator/arrivals.py). `accepted`: other
-    entities that name the fault as well; the contract has no entity for a rack of hosts, or for
+    entities that name the fault as well; the vocabulary has no entity for a rack of hosts, or for
     the expert groups that share a router.
     """
 

@@ -25,7 +25,7 @@ def device_name(port: int) -> str:
 
 
 def nic_id(host: str, port: int) -> str:
-    """Return the contract's id of a port: host/device:port."""
+    """Return the id of a port: host/device:port."""
     return f"{host}/{device_name(port)}:1"
 
 

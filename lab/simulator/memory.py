@@ -7,17 +7,14 @@ when that is not enough the rank ends with an out-of-memory error.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .conditions import Conditions, Death
 from .placement import Seats
+from .progress import Attempt, Held
 from .shape import Job
-
-if TYPE_CHECKING:
-    from .progress import Attempt
 
 Array = NDArray[np.float64]
 GIB = 2.0**30
@@ -31,15 +28,6 @@ CONTEXT = 0.5 * GIB
 """What a process holds on a device before its first tensor; collectives hold as much again."""
 _KILL_AT = 0.985
 """Share of a host's memory at which the kernel kills."""
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What the allocators of all ranks show at the end of a step; arrays over ranks, bytes."""
-
-    allocated: Array
-    reserved: Array
-    retries: Array
 
 
 class Allocators:
@@ -124,7 +112,7 @@ class OnDevice:
 
 
 def on_device(
-    attempt: "Attempt", rank: int, at: Array, states: Sequence[Conditions]
+    attempt: Attempt, rank: int, at: Array, states: Sequence[Conditions]
 ) -> list[OnDevice]:
     """Return the processes of an attempt on the device of a rank: its own, and others' contexts."""
     seats = attempt.seats
@@ -143,7 +131,7 @@ def on_device(
 
 
 def on_host(
-    attempts: Sequence["Attempt"], host: int, at: Array, states: Sequence[Conditions]
+    attempts: Sequence[Attempt], host: int, at: Array, states: Sequence[Conditions]
 ) -> Array:
     """Return the share of a host's memory that processes and /dev/shm hold beyond the start."""
     used = np.array([float(state.training.shm_held[host]) for state in states])

@@ -7,11 +7,19 @@ from numpy.typing import NDArray
 
 from .conditions import Death
 from .curves import Values
-from .memory import Held
 from .placement import Seats
 from .shape import Job
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the allocators of all ranks show at the end of a step; arrays over ranks, bytes."""
+
+    allocated: Array
+    reserved: Array
+    retries: Array
 
 
 @dataclass(slots=True)

@@ -36,10 +36,10 @@ _RUN_UP_SECONDS = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What really happened: the contract's fault id, what is at fault, since when (epoch s).
+    """What really happened: the fault's id, what is at fault, since when (epoch s).
 
     `effects` are the moments of moments.py (epoch s). `accepted`: other entities that name it as
-    well, where it is at several that the contract has no common entity for.
+    well, where it is at several that the vocabulary has no common entity for.
     """
 
     fault: str

@@ -10,10 +10,10 @@ from ..simulator.shape import Scenario
 class Case:
     """One recording to simulate and to score.
 
-    `kind` is the simulator's fault and `fault` its contract id, both None where nothing is wrong.
+    `kind` is the simulator's fault and `fault` its id, both None where nothing is wrong.
     `missing` names the source that is not reported ("none": all are), `benign` what healthy jobs do
     that happens beside ("none": nothing). `observable`: the telemetry of this case can show the
-    fault, by observable.toml. `second` is the contract id of a second fault at the same time.
+    fault, by observable.toml. `second` is the fault id of a second fault at the same time.
     """
 
     suite: str

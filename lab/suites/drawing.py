@@ -28,7 +28,7 @@ _STEPS_AFTER = 8
 
 
 def draw(suite: Suite, *, seed: int | None = None, hours: float = 24.0) -> list[Case]:
-    """Return the cases of a suite: the faulty ones by contract id, then the healthy ones.
+    """Return the cases of a suite: the faulty ones by fault id, then the healthy ones.
 
     `seed` is for `fresh` (and moves the seeds of `quiet`); `hours` is how much `quiet` simulates.
     """
@@ -62,12 +62,12 @@ def draw(suite: Suite, *, seed: int | None = None, hours: float = 24.0) -> list[
 
 
 def fault_id(kind: str) -> str:
-    """Return the contract id of a fault kind of the simulator."""
+    """Return the fault id of a fault kind of the simulator."""
     return FAULTS[kind].id
 
 
 def _kinds(suite: Suite, read: Tables) -> list[str]:
-    """Return the kinds of a suite, by contract id and name."""
+    """Return the kinds of a suite, by fault id and name."""
     left_out = read.untuned_faults if suite.name == "tuning" else frozenset[str]()
     kinds = [kind for kind in FAULTS if fault_id(kind) not in left_out]
     return sorted(kinds, key=lambda kind: (fault_id(kind), kind))

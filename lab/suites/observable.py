@@ -36,7 +36,7 @@ class Signs:
 
 @cache
 def signs() -> Mapping[str, Signs]:
-    """Return the signs of every fault, by contract id."""
+    """Return the signs of every fault, by fault id."""
     text = resources.files(__package__ or "").joinpath("observable.toml").read_text("utf-8")
     return {
         row["id"]: Signs(

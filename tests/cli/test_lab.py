@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rankscope.cli.laboratory import arguments
+from rankscope.cli.laboratory import arguments, real_job
 from rankscope.cli.main import main
 from rankscope.cli.verbs import demo
 from rankscope.lab import suites, trial
@@ -178,14 +178,14 @@ def test_wrong_use_of_run_is_named(words, message, capsys):
 def test_a_real_fault_runs_as_the_demo_does(monkeypatch):
     asked = []
 
-    def run(arguments):
-        asked.append(arguments)
+    def run(fault, mechanism, *, once, as_json):
+        asked.append((fault, mechanism, once, as_json))
         return 0
 
-    monkeypatch.setattr(demo, "run", run)
+    monkeypatch.setattr(real_job, "run", run)
     words = ["lab", "run", "--fault", "software.crash", "--real", "--ranks", "4", "--json"]
     assert main(words) == 0
-    assert [("software.crash", True, True)] == [(a.fault, a.once, a.json) for a in asked]
+    assert [("software.crash", None, True, True)] == asked
 
 
 def test_the_suites_of_the_help_are_those_that_there_are():

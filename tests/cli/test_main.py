@@ -20,7 +20,7 @@ CONTRACT = {
     "webhooks",
     "priors",
     "mcp",
-    "tokens",  # beyond the contract, as are the next
+    "tokens",  # these and the next came later
     "offenders",
     "profile",
     "feedback",

@@ -8,10 +8,10 @@ import pytest
 from rankscope.collector.detection import Asked, Detection
 from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.contract import Detector
-from rankscope.detectors.features import Kept
 from rankscope.detectors.findings import report
 from rankscope.detectors.selection import Selection
 from rankscope.detectors.sketch import sketch
+from rankscope.detectors.steps import Kept
 
 
 class OfSteps(Detector):

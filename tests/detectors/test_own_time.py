@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors import own_time
+from rankscope.detectors import medians, own_time
 from rankscope.detectors.sketch import sketch
 from rankscope.detectors.window import Steps
 
@@ -85,16 +85,16 @@ def test_where_fewer_than_two_tell_there_is_no_reference():
 
 def test_medians_and_maxima_of_nothing_are_nan_without_a_warning():
     values = np.array([[1.0, NAN, 3.0], [NAN, NAN, NAN]])
-    np.testing.assert_allclose([2.0, NAN], own_time.median(values, axis=1))
-    np.testing.assert_allclose([3.0, NAN], own_time.highest(values, axis=1))
-    np.testing.assert_allclose([1.0, NAN, 3.0], own_time.highest(values, axis=0))
+    np.testing.assert_allclose([2.0, NAN], medians.median(values, axis=1))
+    np.testing.assert_allclose([3.0, NAN], medians.highest(values, axis=1))
+    np.testing.assert_allclose([1.0, NAN, 3.0], medians.highest(values, axis=0))
 
 
 def test_the_newest_steps_cover_the_seconds_asked_for_or_the_fewest(steady):
     window = sketch(steady(spread=0.0))
-    assert 10 == own_time.recent_count(window, seconds=10.0, fewest=5)
-    assert 5 == own_time.recent_count(window, seconds=2.0, fewest=5)
-    assert 5 == own_time.recent_count(sketch(steady(steps=0)), seconds=2.0, fewest=5)
+    assert 10 == own_time.recent_count(window.steps, seconds=10.0, fewest=5)
+    assert 5 == own_time.recent_count(window.steps, seconds=2.0, fewest=5)
+    assert 5 == own_time.recent_count(sketch(steady(steps=0)).steps, seconds=2.0, fewest=5)
 
 
 def test_a_step_ends_with_the_last_of_its_ranks():
@@ -126,5 +126,5 @@ def test_no_steps_are_complete_as_they_are(steady):
 def test_the_middle_is_the_median_of_numpy(count):
     values = np.random.default_rng(3).normal(1.0, 0.1, count)
     expected = np.median(values) if count else np.nan
-    np.testing.assert_equal(own_time.middle(values), expected)
-    assert np.isnan(own_time.middle(np.append(values, np.nan)))
+    np.testing.assert_equal(medians.middle(values), expected)
+    assert np.isnan(medians.middle(np.append(values, np.nan)))

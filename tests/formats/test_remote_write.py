@@ -1,4 +1,4 @@
-"""Prometheus remote write 1.0, read in the contract's names."""
+"""Prometheus remote write 1.0, read in the vocabulary's names."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Which of the simulator's faults a contract id stands for."""
+"""Which of the simulator's faults a fault id stands for."""
 
 import pytest
 

@@ -1,31 +1,25 @@
 """Events, faults and kinds of findings as data: what each names, the others define."""
 
 import re
+from importlib import resources
 
 import pytest
+from tests.vocabulary.contract import FAULTS
 
 from rankscope.vocabulary import entities, events, faults, findings, metrics
 
-CONTRACT_FAULTS = """
-gpu.lost gpu.memory_uncorrectable gpu.row_remap gpu.firmware_hang gpu.nvlink gpu.pcie_degraded
-gpu.thermal_throttle gpu.power_limited gpu.clock_locked gpu.silent_corruption gpu.foreign_process
-gpu.slow memory.gpu_oom memory.gpu_leak memory.fragmentation memory.rank0_contexts
-memory.host_leak memory.dataloader_leak memory.copy_on_read memory.host_oom memory.shm_exhausted
-balance.rank0_gather balance.rank0_preprocessing balance.pipeline_stage balance.sequence_length
-balance.expert network.nic_down network.link_flap network.cable_errors network.switch
-network.congestion network.transport_fallback network.bootstrap_failed host.cpu_contention
-host.driver_hang host.lost host.evicted host.storage_slow host.disk_full host.clock_skew
-host.config_drift software.init_failed software.collective_mismatch software.uneven_batches
-software.deadlock software.stuck_process software.dataloader_slow software.gc_pause
-software.checkpoint_stall software.regression software.recompile software.crash numerics.nan_data
-numerics.nan_precision numerics.nan_rank numerics.loss_spike numerics.divergence
-numerics.gradient_explosion numerics.gradient_vanishing numerics.plateau numerics.bad_resume
-numerics.replica_divergence efficiency.idle_gpu efficiency.low_utilization unknown
-"""
+
+def test_the_faults_of_the_contract_are_there_in_its_order():
+    """More may come, none may go or be renamed."""
+    wanted = list(FAULTS)
+    assert wanted == [fault for fault in faults.catalogue() if fault in wanted]
 
 
-def test_the_faults_are_those_of_section_6_of_the_contract():
-    assert CONTRACT_FAULTS.split() == list(faults.catalogue())
+def test_a_fault_stands_in_the_file_of_its_family():
+    for family in (*faults.FAMILIES, faults.UNKNOWN):
+        text = resources.files("rankscope.vocabulary.faults").joinpath(f"{family}.toml")
+        ids = re.findall(r'^id = "(.+)"', text.read_text(encoding="utf-8"), re.MULTILINE)
+        assert {family} == {fault.partition(".")[0] for fault in ids}
 
 
 @pytest.mark.parametrize("fault", faults.catalogue().values(), ids=lambda fault: fault.id)
@@ -33,9 +27,9 @@ def test_a_fault_points_at_known_entities_and_has_words(fault):
     assert fault.entities
     assert set(fault.entities) <= set(entities.ENTITY_TYPES)
     assert fault.severity in faults.SEVERITIES
-    for words in (fault.title, fault.help):
+    for words in (fault.title, fault.help, fault.title_zh, fault.help_zh):
         assert words.strip() == words != ""
-        assert not words.endswith(".")
+        assert not words.endswith((".", "。"))
 
 
 @pytest.mark.parametrize(

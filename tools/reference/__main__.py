@@ -1,13 +1,14 @@
-"""Write docs/reference anew, or with --check say which pages are behind and exit 1."""
+"""Write the generated pages anew, or with --check say which are behind and exit 1."""
 
 import argparse
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from . import commands, detectors, endpoints, keys, pages, readers, signatures, words
+from . import commands, detectors, endpoints, folders, keys, pages, readers, signatures, words
 
-FOLDER = Path(__file__).parents[2] / "docs" / "reference"
+DOCS = Path(__file__).parents[2] / "docs"
+FOLDER = DOCS / "reference"
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "metrics.md": words.metrics_page,
@@ -30,9 +31,13 @@ FOLDERS = ("readers", "detectors")
 
 
 def every_page() -> dict[str, str]:
-    """Return the text of every page by its name below docs/reference."""
+    """Return the text of every page by its name below docs."""
     made = {name: write() for name, write in PAGES.items()}
-    return {**made, **readers.pages(), **detectors.pages()}
+    reference = {**made, **readers.pages(), **detectors.pages()}
+    return {
+        "architecture.md": folders.page(),
+        **{f"reference/{name}": text for name, text in reference.items()},
+    }
 
 
 def main() -> int:
@@ -43,18 +48,18 @@ def main() -> int:
     behind = 0
     pages = every_page()
     for name, text in pages.items():
-        path = FOLDER / name
+        path = DOCS / name
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         behind += 1
         if check:
-            print(f"docs/reference/{name} is behind the code: run `make docs`", file=sys.stderr)
+            print(f"docs/{name} is behind the code: run `make docs`", file=sys.stderr)
         else:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
-            print(f"wrote docs/reference/{name}")
+            print(f"wrote docs/{name}")
     for path in sorted(path for folder in FOLDERS for path in (FOLDER / folder).glob("*.md")):
-        if f"{path.parent.name}/{path.name}" in pages:
+        if path.relative_to(DOCS).as_posix() in pages:
             continue
         behind += 1
         if check:

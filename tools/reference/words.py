@@ -4,6 +4,7 @@ import json
 from itertools import groupby
 
 from rankscope.vocabulary import events, faults, findings, incident_schema, metrics
+from rankscope.vocabulary.faults import FaultKind
 
 from .tables import NOTE, code, table
 
@@ -83,8 +84,7 @@ def faults_page() -> str:
         "# Faults\n\n"
         "What a hypothesis can name as the cause. Severity is the usual one: critical = training\n"
         "is stopped, corrupted or about to be; warning = it loses time or will fail; info never\n"
-        "pages. This is the vocabulary; which of them this version can recognise is in the\n"
-        "[architecture](../architecture.md).\n"
+        "pages. Each leads to its runbook: what to do about a cause that Rankscope named.\n"
     )
     rows = list(faults.catalogue().values())
     for family, members in groupby(rows, key=lambda kind: kind.id.partition(".")[0]):
@@ -92,11 +92,21 @@ def faults_page() -> str:
         text += table(
             ("fault", "points at", "severity", "title", "meaning"),
             (
-                (code(kind.id), ", ".join(kind.entities), kind.severity, kind.title, kind.help)
+                (
+                    _with_runbook(kind),
+                    ", ".join(kind.entities),
+                    kind.severity,
+                    kind.title,
+                    kind.help,
+                )
                 for kind in members
             ),
         )
     return text
+
+
+def _with_runbook(kind: FaultKind) -> str:
+    return f"[{code(kind.id)}](../runbooks/{kind.id}.md)"
 
 
 def findings_page() -> str:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, cast
+from typing import Literal
 
-from .catalogue import load
+from .. import tables
+
+_BESIDE = "version source"
 
 Grade = Literal["normal", "warn", "alert"]
 
@@ -16,7 +18,7 @@ class ClockReason:
 
     bit: int
     reason: str
-    """The value of `reason` on hw.gpu.throttle; "" where the contract has none."""
+    """The value of `reason` on hw.gpu.throttle; "" where the vocabulary has none."""
     grade: Grade
     """normal: part of ordinary life. warn: worth knowing. alert: when it lasts, a fault."""
     meaning: str
@@ -31,9 +33,9 @@ class CounterThreshold:
 
     counter: str
     seconds: float
-    fatal: float | None
-    degraded: float | None
     meaning: str
+    fatal: float | None = None
+    degraded: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +51,9 @@ class RecoveryAction:
 @cache
 def clock_reasons() -> tuple[ClockReason, ...]:
     """Return the reasons by bit, lowest first."""
+    package = __package__ or ""
     return tuple(
-        ClockReason(
-            bit=int(row["bit"]),
-            reason=str(row["reason"]),
-            grade=cast("Grade", row["grade"]),
-            meaning=str(row["meaning"]),
-        )
-        for row in load("clock_reasons")["reason"]
+        tables.packaged(ClockReason, package, "clock_reasons.toml", "reason", beside=_BESIDE)
     )
 
 
@@ -64,14 +61,10 @@ def clock_reasons() -> tuple[ClockReason, ...]:
 def infiniband() -> Mapping[str, tuple[CounterThreshold, ...]]:
     """Return the thresholds by counter; a counter may have several, over different stretches."""
     found: dict[str, tuple[CounterThreshold, ...]] = {}
-    for row in load("infiniband")["threshold"]:
-        one = CounterThreshold(
-            counter=str(row["counter"]),
-            seconds=float(row["seconds"]),
-            fatal=float(row["fatal"]) if "fatal" in row else None,
-            degraded=float(row["degraded"]) if "degraded" in row else None,
-            meaning=str(row["meaning"]),
-        )
+    package = __package__ or ""
+    for one in tables.packaged(
+        CounterThreshold, package, "infiniband.toml", "threshold", beside=_BESIDE, unique=False
+    ):
         found[one.counter] = (*found.get(one.counter, ()), one)
     return found
 
@@ -79,9 +72,8 @@ def infiniband() -> Mapping[str, tuple[CounterThreshold, ...]]:
 @cache
 def recovery_actions() -> Mapping[int, RecoveryAction]:
     """Return NVML's recovery actions by number."""
-    return {
-        int(row["number"]): RecoveryAction(
-            int(row["number"]), str(row["action"]), str(row["meaning"])
-        )
-        for row in load("recovery_actions")["action"]
-    }
+    package = __package__ or ""
+    rows = tables.packaged(
+        RecoveryAction, package, "recovery_actions.toml", "action", beside=_BESIDE
+    )
+    return {row.number: row for row in rows}

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
-from typing import Literal, cast
+from typing import Annotated, Literal
 
-from .. import tables
+from .. import events, metrics, tables
 from ..entities import Entity, EntityType
 from ..ids import Job
 from ..ranks import Ranks
@@ -48,6 +47,25 @@ class Finding:
     ranks: Ranks = field(default_factory=Ranks)
 
 
+FAMILIES = (
+    "balance", "efficiency", "hardware", "liveness", "memory", "numbers", "outliers", "speed",
+)  # fmt: skip
+"""The files beside: those of one family of detectors each."""
+
+
+def _signals() -> AbstractSet[str]:
+    return metrics.catalogue().keys() | events.catalogue().keys()
+
+
+def _together(sets: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    """Read `"a + b"`: both are needed."""
+    return tuple(frozenset(names.split(" + ")) for names in sets)
+
+
+Signal = Annotated[str, tables.Known("metric or event", _signals)]
+SignalSets = Annotated[tuple[frozenset[str], ...], tables.Written(tuple[str, ...], _together)]
+
+
 @dataclass(frozen=True, slots=True)
 class FindingKind:
     """One kind of finding. `symptom`: it opens an incident; otherwise it is evidence for causes.
@@ -63,11 +81,11 @@ class FindingKind:
     family: str
     symptom: bool
     entities: tuple[EntityType, ...]
-    signals: tuple[str, ...]
+    signals: tuple[Signal, ...]
     help: str
     effect: Effect = "none"
     slowdown: bool = False
-    shown_by: tuple[frozenset[str], ...] = ()
+    shown_by: SignalSets = ()
 
     def observable(self, reported: AbstractSet[str]) -> bool:
         """Return whether it can be observed where these metrics and events are reported."""
@@ -95,17 +113,5 @@ def add(kinds: Iterable[FindingKind]) -> None:
 
 @cache
 def _kinds() -> dict[str, FindingKind]:
-    return {
-        row["kind"]: FindingKind(
-            kind=row["kind"],
-            family=row["family"],
-            symptom=row["symptom"],
-            entities=tuple(row["entities"]),
-            signals=tuple(row["signals"]),
-            help=row["help"],
-            effect=cast("Effect", row.get("effect", "none")),
-            slowdown=row.get("slowdown", False),
-            shown_by=tuple(frozenset(way.split(" + ")) for way in row.get("shown_by", ())),
-        )
-        for row in tables.rows(resources.files(__name__), "finding")
-    }
+    files = [f"{family}.toml" for family in FAMILIES]
+    return {row.kind: row for row in tables.joined(FindingKind, __name__, files, "finding")}

@@ -5,7 +5,7 @@ from ..asking import Device
 
 
 def read(device: Device) -> None:
-    """Say 1 or 0 for each reason that the contract names."""
+    """Say 1 or 0 for each reason that the vocabulary names."""
     mask = device.ask("nvmlDeviceGetCurrentClocksEventReasons")
     if mask is None:  # the name before driver 535
         mask = device.ask("nvmlDeviceGetCurrentClocksThrottleReasons")

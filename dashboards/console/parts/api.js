@@ -118,7 +118,7 @@ function tokenFromPerson() {
   return asking;
 }
 
-/** Return the items of a list page as the contract has it; a bare list is taken too. */
+/** Return the items of a list page (`items`); a bare list is taken too. */
 export function items(answer) {
   if (Array.isArray(answer)) return answer;
   return Array.isArray(answer?.items) ? answer.items : [];

@@ -1,6 +1,6 @@
 """The faults of the simulator: one file each, and the list.
 
-A fault is a frozen dataclass with its contract id, an onset (seconds from the start of the
+A fault is a frozen dataclass with its fault id, an onset (seconds from the start of the
 recording), settings with usable defaults, and three methods: `act` changes the conditions at a
 moment and `entity` says what is truly at fault. Places (`host`, `slot`) that a scenario leaves open
 are drawn from the seed. `inject` puts a fault of a kind into any scenario: `needs` says what the

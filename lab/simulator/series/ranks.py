@@ -301,7 +301,7 @@ class Ranks:
 
 
 def written(ranks: list[int]) -> str:
-    """Return ranks as the contract writes them: "0,1,5", or "0-1016:8" for an even stride."""
+    """Return ranks as documents write them: "0,1,5", or "0-1016:8" for an even stride."""
     gaps = {b - a for a, b in itertools.pairwise(ranks)}
     if len(ranks) > 2 and len(gaps) == 1:
         stride = gaps.pop()

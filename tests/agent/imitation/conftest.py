@@ -1,4 +1,4 @@
-"""Eight devices' worth of the contract's samples, as NVML's reader says them."""
+"""Eight devices' worth of the vocabulary's samples, as NVML's reader says them."""
 
 from collections.abc import Callable
 

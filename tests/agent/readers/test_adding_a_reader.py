@@ -11,14 +11,16 @@ from rankscope.agent.health import Health
 from rankscope.agent.readers import catalogue
 from rankscope.agent.reading import Reading
 from rankscope.agent.support_log import SupportLog
-from rankscope.vocabulary import metrics
+from rankscope.vocabulary import metrics, tables
 
 from . import contract
 
 EXAMPLES = Path(__file__).parents[3] / "docs/examples"
 ROWS = (EXAMPLES / "reader_load_average.toml").read_text(encoding="utf-8")
-ENTRY = catalogue.parsed(ROWS)["load_average"]
-METRICS = {**metrics.catalogue(), **metrics.parsed(ROWS)}
+METRICS = {
+    **metrics.catalogue(),
+    **{row.name: row for row in tables.rows(metrics.Metric, ROWS, "metric", beside="reader")},
+}
 
 
 @pytest.fixture
@@ -34,20 +36,28 @@ def make():
 
 
 @pytest.fixture
+def entry(monkeypatch):
+    """Return the example's row, its metric being in the vocabulary."""
+    monkeypatch.setattr(metrics, "catalogue", lambda: METRICS)
+    (row,) = tables.rows(catalogue.Entry, ROWS, "reader", beside="metric")
+    return row
+
+
+@pytest.fixture
 def tree(proc):
     return proc(loadavg="1.50 0.75 0.20 3/512 4711\n")
 
 
 def test_the_example_keeps_the_contract_on_this_machine_and_on_one_without_the_file(
-    make, tree, tmp_path
+    make, tree, tmp_path, entry
 ):
     others = readers.everything(readers.ReaderContext())
     for root in (Path("/proc"), tree, tmp_path / "nothing"):
         reader = make(period=5.0, proc=root)
         contract.check_name_and_period(reader, [*others, reader])
         contract.check_supported(reader)
-        contract.check_samples(reader, time.time(), entry=ENTRY, metrics=METRICS)
-    contract.check_entry(ENTRY, METRICS)
+        contract.check_samples(reader, time.time(), entry=entry, metrics=METRICS)
+    contract.check_entry(entry, METRICS)
 
 
 def test_the_rows_of_the_example_are_not_yet_in_the_catalogues():

@@ -18,7 +18,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
 ROW = (EXAMPLES / "cause_example.toml").read_text(encoding="utf-8")
 PAGE = (EXAMPLES / "cause_example.md").read_text(encoding="utf-8")
 HEAD = resources.files("rankscope.alerts.causes").joinpath("catalogue.toml").read_text("utf-8")
-FAULT = tomllib.loads(ROW)["cause"][0]["fault"]
+FAULT = tomllib.loads(ROW)["fault"][0]["id"]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def without():
 @pytest.fixture
 def knowledge(without):
     """Return it with the row of the example added at its end."""
-    (added,) = parse(HEAD + ROW).causes
+    (added,) = parse(HEAD, ROW).causes
     return replace(without, causes=(*without.causes, added))
 
 

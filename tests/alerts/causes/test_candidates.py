@@ -35,18 +35,20 @@ def knowing(fault, *predicts, covers=()):
         f" essential = {str(essential).lower()} }}"
         for finding, at, essential in predicts
     )
-    return parse(f"""{WEIGHTS}
-[[cause]]
-fault = "{fault}"
+    return parse(
+        WEIGHTS,
+        f"""
+[[fault]]
+id = "{fault}"
 share = 0.1
 symptoms = ["job.slow"]
 covers = [{", ".join(f'"{kind}"' for kind in covers)}]
-runbook = "docs/runbooks/{fault}.md"
 predicts = [{rows}]
 contradicts = []
 actions = []
 checks = []
-""")
+""",
+    )
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from rankscope.alerts.causes.catalogue import catalogue, parse
 from rankscope.vocabulary import faults
 from rankscope.vocabulary import findings as kinds
+from rankscope.vocabulary.tables import TableError
 
 ROOT = Path(__file__).resolve().parents[3]
 EVERY = pytest.mark.parametrize("cause", catalogue().causes, ids=lambda cause: cause.fault)
@@ -112,5 +113,5 @@ def test_every_runbook_belongs_to_a_cause():
 
 
 def test_a_catalogue_with_an_unknown_weight_is_refused():
-    with pytest.raises(TypeError, match="typo"):
-        parse('version = "1"\ncause = []\n[weights]\ntypo = 1.0\n')
+    with pytest.raises(TableError, match="weights: there is no key typo"):
+        parse('version = "1"\n[weights]\ntypo = 1.0\n', "fault = []")

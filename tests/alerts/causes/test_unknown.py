@@ -41,7 +41,7 @@ def test_where_nothing_at_all_is_reported_unknown_counts_everything_as_missing(t
 
 
 def test_a_symptom_that_no_cause_explains_is_unknown(topology, found):
-    empty = parse('version = "0"\n[weights]\n' + WEIGHTS + "\n[[cause]]\n" + ONE_CAUSE)
+    empty = parse('version = "0"\n[weights]\n' + WEIGHTS, "[[fault]]\n" + ONE_CAUSE)
     cause = explain([found("job.crashed", topology.job_entity)], topology, knowledge=empty)
     assert (("unknown", "job", "run-1"), "0", 0.0) == (
         named(cause),
@@ -68,10 +68,9 @@ WEIGHTS = "\n".join(
     }.items()
 )  # fmt: skip
 ONE_CAUSE = """
-fault = "host.lost"
+id = "host.lost"
 share = 0.1
 symptoms = ["host.silent"]
-runbook = "docs/runbooks/host.lost.md"
 predicts = []
 contradicts = []
 actions = []

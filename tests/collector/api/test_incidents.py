@@ -1,4 +1,4 @@
-"""Incidents over HTTP: the document of the contract, filters, pages, and what people do."""
+"""Incidents over HTTP: the document, filters, pages, and what people do."""
 
 import jsonschema
 import pytest

@@ -1,4 +1,4 @@
-"""What time it is in a recording of OTLP lines: section 1 of the contract."""
+"""What time it is in a recording of OTLP lines: the newest event time over hosts."""
 
 import hypothesis
 from hypothesis import given

@@ -10,7 +10,7 @@ from rankscope.collector.windows.attempts import Attempts
 from rankscope.collector.windows.kept import KeptFeatures
 from rankscope.collector.windows.steps import StepGrid
 from rankscope.detectors import own_time
-from rankscope.detectors.baselines import Pace
+from rankscope.detectors.healthy_time import Pace
 from rankscope.detectors.sketch import sketch
 from rankscope.detectors.speed.stragglers import Stragglers
 from rankscope.detectors.window import Steps

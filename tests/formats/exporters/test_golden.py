@@ -1,4 +1,4 @@
-"""Whole pages in, the contract's samples and faults out, as written beside each page.
+"""Whole pages in, the vocabulary's samples and faults out, as written beside each page.
 
 After a wanted change of a table, write the file anew with
 `UPDATE_GOLDEN=1 python -m pytest tests/formats/exporters/test_golden.py` and read the difference.

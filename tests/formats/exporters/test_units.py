@@ -1,4 +1,4 @@
-"""Every conversion: what the exporter wrote, and what it is in the contract's unit."""
+"""Every conversion: what the exporter wrote, and what it is in the vocabulary's unit."""
 
 import pytest
 

@@ -22,7 +22,9 @@ from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.ranks import Ranks
 from rankscope.vocabulary.topology import Placement, Topology
 
-CAUSES = Path(__file__).resolve().parents[3] / "alerts" / "causes"
+ROOT = Path(__file__).resolve().parents[3]
+HEAD = ROOT / "alerts" / "causes" / "catalogue.toml"
+ROWS = sorted(ROOT.glob("vocabulary/faults/*.toml"))
 JOB = Job("run-1")
 LAYOUT = Topology(
     JOB,
@@ -132,28 +134,28 @@ def test_a_held_out_figure_is_of_every_case(learned_from):
     assert row.loss > 0
 
 
-@pytest.mark.parametrize("path", sorted(CAUSES.glob("faults/*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", ROWS, ids=lambda path: path.stem)
 def test_writing_the_numbers_that_stand_there_changes_no_byte(path):
     text = path.read_text(encoding="utf-8")
     assert text == applying.rewrite(text, applying.learned(catalogue(), {}))
 
 
 def test_a_catalogue_that_is_written_reads_back_as_it_was_meant(tmp_path):
-    for path in (CAUSES / "catalogue.toml", *CAUSES.glob("faults/*.toml")):
-        to = tmp_path / path.relative_to(CAUSES)
-        to.parent.mkdir(exist_ok=True)
+    for path in (HEAD, *ROWS):
+        to = tmp_path / path.relative_to(ROOT)
+        to.parent.mkdir(parents=True, exist_ok=True)
         to.write_bytes(path.read_bytes())
     numbers = applying.learned(catalogue(), dict.fromkeys(values(catalogue()), 1.5))
     fitted = Calibration(0.5, 0.9, 0.6, "these")
     changed = applying.write(tmp_path, numbers, fitted, "2099.1")
-    head = (tmp_path / "catalogue.toml").read_text(encoding="utf-8")
+    head = (tmp_path / HEAD.relative_to(ROOT)).read_text(encoding="utf-8")
     assert len(changed) == 9
     assert 'version = "2099.1"' in head
     assert "# evidence, in nats, that a named cause must bring to beat unknown" in head
     expected = applying.adjusted(catalogue(), numbers)
     row = next(cause for cause in expected.causes if cause.fault == "gpu.slow")
     assert numbers[of_prediction(row, "present", 0)] == row.predicts[0].present
-    text = (tmp_path / "faults" / "gpu.toml").read_text(encoding="utf-8")
+    text = (tmp_path / "vocabulary" / "faults" / "gpu.toml").read_text(encoding="utf-8")
     written = f'finding = "rank.slow_compute", at = "ranks", present = {row.predicts[0].present:g}'
     assert written in text
 

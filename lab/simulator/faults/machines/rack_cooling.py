@@ -19,7 +19,7 @@ class RackCooling:
     """Every device of the `per_rack` hosts around `host` settles at `clock` of what it reached.
 
     It takes `ramp` seconds, and air reaches each host `lag` seconds after the one before it. A
-    rack's hosts share its leaf switch. What is truly at fault has no name in the contract: any of
+    rack's hosts share its leaf switch. What is truly at fault has no name in the vocabulary: any of
     the hosts names it.
     """
 

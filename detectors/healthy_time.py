@@ -1,0 +1,66 @@
+"""The healthy step time of a job, and how far it strays, from the durations of its steps."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import medians
+from .arrays import Floats
+
+AROUND = 0.75
+"""Over the root of their number: the share of values on either side among which the true median
+lies, by one and a half standard errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """A job's healthy step time.
+
+    seconds: the fast side of the medians of blocks of steps. wander: how far these medians stray,
+    as a standard deviation (s). spread: the same of single steps (s). tokens: the usual most tokens
+    of a rank in a step, NaN where nobody reports them. ranks: how many it was learnt of. drift:
+    how far the medians of all blocks stray, the slow ones too, as a standard deviation (s).
+    """
+
+    seconds: float
+    wander: float
+    spread: float
+    tokens: float = math.nan
+    ranks: int = 0
+    drift: float = 0.0
+
+
+def pace_of(duration: Floats, size: int) -> Pace:
+    """Return the pace of step times, [steps], by blocks of `size` steps; at least one block.
+
+    It comes from the fast side of the blocks only, so that a fault that fills up to two thirds of
+    the steps changes neither the healthy time nor the wander.
+    """
+    whole = len(duration) // size * size
+    blocks = np.sort(np.median(duration[-whole:].reshape(-1, size), axis=1))
+    last = len(blocks) - 1
+    fast, healthy, upper, slow = (
+        float(np.interp(share * last, np.arange(last + 1), blocks))
+        for share in (0.05, 0.15, 0.3, 0.95)
+    )
+    spread = medians.spread(duration)
+    return Pace(healthy, (upper - fast) / 1.12, spread, drift=(slow - fast) / 3.29)
+
+
+def pace_of_few(duration: Floats) -> Pace:
+    """Return the pace of fewer step times than blocks can be made of; at least two.
+
+    The middle of them is healthy where a fault fills less than half. The noise comes from the mean
+    deviation without the largest (a hiccup): of so few values the median deviation says little.
+    Where some steps hold pauses (a checkpoint every fifth), the median does not stray as far as
+    those are long, but as the values around it lie apart.
+    """
+    seconds = float(np.median(duration))
+    away = np.sort(np.abs(duration - seconds))[:-1]
+    # Around their own median few values lie closer than around the true one.
+    spread = medians.OF_MEDIAN * float(away.mean()) * len(duration) / (len(duration) - 1)
+    wander = medians.OF_MEDIAN * spread / math.sqrt(len(duration))
+    beside = min(AROUND / math.sqrt(len(duration)), 0.5)
+    low, high = np.quantile(duration, (0.5 - beside, 0.5 + beside))
+    return Pace(seconds, min(wander, float(high - low) / 2), spread)
