@@ -18,7 +18,7 @@ from .metering import Watching
 from .past.held import Held, HeldFiles
 from .pipeline import Pipeline
 from .profiles.shelf import Shelf
-from .settings import CollectorSettings
+from .settings.collector import CollectorSettings
 from .stages import Stages
 from .store.store import Store
 

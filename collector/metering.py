@@ -9,7 +9,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from .settings import UserSettings
+from .settings.collector import UserSettings
 from .store.usage import Usage, by_week, through_restarts
 from .windows.queries import JobSummary
 

@@ -33,9 +33,9 @@ from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
 from .detection import Asked, Detection
-from .evaluation.settings import EvaluationSettings
 from .explained import Explained
 from .observations import job_health, observed, stacks_since
+from .settings.evaluation import EvaluationSettings
 from .windows import Windows
 from .windows.attempt import Attempt
 from .windows.devices import last_seen

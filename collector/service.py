@@ -30,7 +30,7 @@ from .priors import Priors
 from .profiles.automatic import Automatic
 from .prometheus.polling import pollers
 from .services import Connected, Services
-from .settings import CollectorSettings
+from .settings.collector import CollectorSettings
 from .store.clock import COMPARE_SECONDS, StoreClock
 from .store.deliver import Deliverer
 from .store.errors import StoreError

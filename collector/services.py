@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from .flows import Flow
-    from .settings import CollectorSettings
+    from .settings.collector import CollectorSettings
     from .store.store import Store
 
 

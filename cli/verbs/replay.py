@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...collector.comparing import Comparison, Outcome
     from ...collector.frames import Frames
     from ...collector.replay import Progress, Replay
-    from ...collector.settings import CollectorSettings
+    from ...collector.settings.collector import CollectorSettings
 
 HELP = "run a journal, OTLP JSON lines or a Prometheus's past through the pipeline again"
 EXTRA: str | None = "collector"
@@ -164,7 +164,7 @@ def _scraped(
 ) -> list[dict[str, Any]]:
     """Return the incidents of what a store scraped."""
     from ...collector.prometheus import past  # noqa: PLC0415
-    from ...collector.prometheus.settings import PrometheusSettings  # noqa: PLC0415
+    from ...collector.settings.prometheus import PrometheusSettings  # noqa: PLC0415
 
     given = PrometheusSettings(url=arguments.prometheus)
     source = next((one for one in settings.prometheus if one.url == given.url), given)
@@ -226,7 +226,7 @@ def _wrong_use(arguments: argparse.Namespace) -> str | None:
         return "give a PATH or --prometheus URL, not both"
     if arguments.start is None:
         return "--prometheus needs --from TIME (RFC 3339, or seconds since the epoch)"
-    from ...collector.prometheus.settings import PrometheusSettings  # noqa: PLC0415
+    from ...collector.settings.prometheus import PrometheusSettings  # noqa: PLC0415
 
     try:
         PrometheusSettings(url=arguments.prometheus)

@@ -8,7 +8,7 @@ from ...vocabulary.clock import Clock
 from .. import identity
 from ..health import Health
 from ..pipeline import Pipeline
-from ..settings import CollectorSettings
+from ..settings.collector import CollectorSettings
 from ..store.store import Store
 from .connection import LogUnavailableError
 from .stages import ClusterStages

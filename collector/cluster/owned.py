@@ -25,8 +25,9 @@ from ..health import Health
 from ..intake.decoding import Decoders
 from ..intake.payloads import Decoded, Payload
 from ..journal.interface import Offset
-from ..journal.settings import JournalSettings
 from ..pipeline import Pipeline
+from ..settings.journal import JournalSettings
+from ..settings.log import LogSettings
 from ..store.errors import StoreError
 from ..store.fencing import Fence, FencedError
 from ..store.store import Store
@@ -38,7 +39,6 @@ from .fenced_sink import FencedSink
 from .following import Following, decoding
 from .health import ClusterHealth
 from .partition_log import Decisions, PartitionLog
-from .settings import LogSettings
 from .snapshots import StoredSnapshots
 
 T = TypeVar("T")

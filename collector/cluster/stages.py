@@ -22,7 +22,7 @@ from ..intake.waiting import UnavailableError
 from ..journal.interface import Offset
 from ..journal.kinds import Kind
 from ..pipeline import UNKEPT, Pipeline
-from ..settings import CollectorSettings
+from ..settings.collector import CollectorSettings
 from ..store.store import Store
 from . import names, news, streams
 from .connection import ERRORS, Connection, LogUnavailableError

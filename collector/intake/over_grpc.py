@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import structlog
 
 from ...formats.otlp.errors import UndecodableError
-from ..api.settings import TokenSettings
 from ..journal.kinds import Kind
+from ..settings.api import TokenSettings
 from . import answers
 from .answers import Signal
 from .payloads import Outcome, Payload

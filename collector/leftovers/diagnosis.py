@@ -13,7 +13,7 @@ from ...formats.otlp import encode
 from ...vocabulary.samples import Event, Resource, Sample
 from ..pipeline import Pipeline
 from ..replay import Replay
-from ..settings import CollectorSettings
+from ..settings.collector import CollectorSettings
 from .artefacts import gather
 from .found import Found
 

@@ -19,12 +19,12 @@ from ...vocabulary.inspection import Profiled, ProfileRow
 from ..actions import Entered
 from ..flows import Flow
 from ..intake.waiting import UnavailableError
+from ..settings.profiles import ProfilesSettings
 from ..store.incidents import Recorded
 from ..windows import queries
 from . import choosing
 from .comparison import compared
 from .profile import Profile
-from .settings import ProfilesSettings
 from .shelf import Shelf, Wanted
 
 BY = "rankscope"

@@ -3,7 +3,6 @@
 SQLite beside the journal by default, PostgreSQL by URL. `store.Store` is the door.
 """
 
-from .settings import StoreSettings, WebhookSettings
 from .store import Store
 
-__all__ = ["Store", "StoreSettings", "WebhookSettings"]
+__all__ = ["Store"]

@@ -16,9 +16,9 @@ from ...collector.intake.payloads import Payload
 from ...collector.journal.entries import Entry
 from ...collector.journal.journal import Journal
 from ...collector.journal.kinds import Kind
-from ...collector.journal.settings import JournalSettings
 from ...collector.pipeline import Pipeline
 from ...collector.replay import Replay
+from ...collector.settings.journal import JournalSettings
 from ...collector.stages import Stages
 from ...formats.otlp import encode
 from ...vocabulary.clock import SlewedClock

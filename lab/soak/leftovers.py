@@ -17,7 +17,7 @@ from typing import Any
 
 from ...collector.leftovers import diagnose
 from ...collector.recordings import RecordingError
-from ...collector.settings import CollectorSettings
+from ...collector.settings.collector import CollectorSettings
 from .real_faults import HANGS
 
 CULPRIT, RANKS = 2, 4

@@ -9,7 +9,7 @@ from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.kinds import Kind
 from rankscope.collector.metering import Metering
 from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.settings import UserSettings
+from rankscope.collector.settings.collector import UserSettings
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.samples import JOB_USER, Resource, Sample, attributes

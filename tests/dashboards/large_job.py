@@ -11,10 +11,10 @@ import uvicorn
 from rankscope.collector.api.app import create_app
 from rankscope.collector.health import Health
 from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.profiles.settings import ProfilesSettings
 from rankscope.collector.profiles.shelf import Shelf
 from rankscope.collector.services import Services
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
+from rankscope.collector.settings.profiles import ProfilesSettings
 from rankscope.collector.store import Store
 from rankscope.formats.otlp.columns import Columns, MetricsBatch
 from rankscope.vocabulary.samples import Resource, Scalar, attributes

@@ -9,7 +9,7 @@ import pytest
 
 from rankscope import settings
 from rankscope.agent.settings import AgentSettings
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "systemd"
 UNITS = ("rankscope-agent.service", "rankscope-collector.service")

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from rankscope import settings
 from rankscope.agent.settings import AgentSettings
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 
 ROOT = Path(__file__).parents[2]
 MODELS: dict[str, type[BaseModel]] = {"agent": AgentSettings, "collector": CollectorSettings}

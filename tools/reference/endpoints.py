@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from rankscope.collector.api.app import create_app
 from rankscope.collector.services import Services
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.store.store import Store
 from rankscope.vocabulary.clock import SystemClock
 

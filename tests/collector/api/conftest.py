@@ -15,7 +15,7 @@ from rankscope.collector.api.token_failures import Sleep
 from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.profiles.shelf import Shelf
 from rankscope.collector.services import Services
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.stages import Stages
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode

@@ -15,8 +15,8 @@ from rankscope.collector.health import Health
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.journal.settings import JournalSettings
 from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.stages import Stages
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode

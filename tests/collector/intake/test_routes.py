@@ -18,10 +18,10 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from rankscope.collector.intake.routes import router
-from rankscope.collector.intake.settings import IntakeSettings
 from rankscope.collector.intake.waiting import BusyError
 from rankscope.collector.services import Services
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
+from rankscope.collector.settings.intake import IntakeSettings
 from rankscope.collector.stages import Stages
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}

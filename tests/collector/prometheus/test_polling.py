@@ -16,8 +16,8 @@ from rankscope.collector.intake.waiting import BusyError
 from rankscope.collector.prometheus import past, selection
 from rankscope.collector.prometheus.asking import REASONS, Asking, AskingError
 from rankscope.collector.prometheus.polling import Poller
-from rankscope.collector.prometheus.settings import PrometheusSettings
 from rankscope.collector.recordings import RecordingError
+from rankscope.collector.settings.prometheus import PrometheusSettings
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.remote_write import RemoteWriteDecoder
 

@@ -13,9 +13,9 @@ from rankscope.collector.health import Health
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.journal.settings import JournalSettings
 from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.replay import Replay, as_line
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.stages import Stages
 from rankscope.collector.store.store import Store
 

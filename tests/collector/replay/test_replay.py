@@ -15,9 +15,9 @@ from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.journal.settings import JournalSettings
 from rankscope.collector.recordings import RecordingError
 from rankscope.collector.replay import Replay, as_line
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.stages import Stages
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.ids import IncidentId

@@ -21,9 +21,9 @@ from opentelemetry.sdk.resources import Resource
 from rankscope.collector.intake import over_grpc
 from rankscope.collector.intake.decoding import Decoder
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.intake.settings import IntakeSettings
 from rankscope.collector.journal import journal as journals
 from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.settings.intake import IntakeSettings
 from rankscope.formats.otlp.columns import SeriesTable
 
 RESOURCE = Resource.create(

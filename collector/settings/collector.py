@@ -4,19 +4,19 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from ..settings import Section
-from .api.settings import ApiSettings
-from .cluster.settings import LogSettings
-from .detector_settings import DetectorSettings
-from .evaluation.settings import EvaluationSettings
-from .intake.settings import IntakeSettings
-from .journal.settings import JournalSettings
-from .kubernetes.settings import KubernetesSettings
-from .long_term.settings import LongTermSettings
-from .past.settings import PastSettings
-from .profiles.settings import ProfilesSettings
-from .prometheus.settings import PrometheusSettings
-from .store.settings import StoreSettings, WebhookSettings, check_url
+from ...settings import Section
+from .api import ApiSettings
+from .detectors import DetectorSettings
+from .evaluation import EvaluationSettings
+from .intake import IntakeSettings
+from .journal import JournalSettings
+from .kubernetes import KubernetesSettings
+from .log import LogSettings
+from .long_term import LongTermSettings
+from .past import PastSettings
+from .profiles import ProfilesSettings
+from .prometheus import PrometheusSettings
+from .store import StoreSettings, WebhookSettings, check_url
 
 
 class HttpSettings(Section):

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from ...settings import Section
 from ...vocabulary.incidents import Confidence
-from ..store.settings import check_faults, check_url
+from .store import check_faults, check_url
 
 _MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

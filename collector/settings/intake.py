@@ -3,7 +3,9 @@
 from pydantic import Field
 
 from ...settings import Section
-from .bodies import LIMIT_BYTES
+
+LIMIT_BYTES = 64 << 20
+"""Largest body after decompression by default, as the OTLP specification recommends."""
 
 
 class IntakeSettings(Section):

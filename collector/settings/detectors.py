@@ -5,11 +5,11 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from ..detectors import catalogue
-from ..detectors.rule_mistakes import Path, mistakes
-from ..detectors.selection import Rule, Selection, SelectionError, plugins
-from ..settings import Section
-from ..settings.errors import InnerError, InnerProblem
+from ...detectors import catalogue
+from ...detectors.rule_mistakes import Path, mistakes
+from ...detectors.selection import Rule, Selection, SelectionError, plugins
+from ...settings import Section
+from ...settings.errors import InnerError, InnerProblem
 
 
 class RuleSettings(Section):

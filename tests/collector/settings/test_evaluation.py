@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.collector.evaluation.settings import EvaluationSettings
 from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
+from rankscope.collector.settings.evaluation import EvaluationSettings
 from rankscope.formats.otlp.columns import Columns, MetricsBatch
 from rankscope.settings import SettingsError, load
 from rankscope.vocabulary.samples import Resource, attributes

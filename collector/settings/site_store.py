@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import httpx
 from pydantic import Field, SecretStr
 
-from ..settings import Section
+from ...settings import Section
 
 
 class SiteStore(Section):

@@ -5,7 +5,7 @@ import yaml
 from pydantic import ValidationError
 
 from rankscope.cli.main import main
-from rankscope.collector.kubernetes.settings import KubernetesSettings
+from rankscope.collector.settings.kubernetes import KubernetesSettings
 
 
 @pytest.fixture(autouse=True)

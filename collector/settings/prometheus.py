@@ -4,8 +4,8 @@ import re
 
 from pydantic import Field, field_validator
 
-from ..site_store import SiteStore
-from ..store.settings import check_url
+from .site_store import SiteStore
+from .store import check_url
 
 _MATCHER = re.compile(r'[a-zA-Z_][a-zA-Z0-9_]*(?:=~|!~|!=|=)"(?:[^"\\\n]|\\.)*"')
 
