@@ -17,21 +17,21 @@ from nats.js.errors import APIError
 from ...alerts.closed import PastIncident
 from ...alerts.shared import messages as of_partitions
 from ...vocabulary.clock import Clock
-from ..defects import Defects
 from ..evaluation import rereading
 from ..evaluation.consumer import Consumer
 from ..evaluation.rereading import Rereading
-from ..health import Health
+from ..health.defects import Defects
+from ..health.health import Health
 from ..intake.decoding import Decoders
 from ..intake.payloads import Decoded, Payload
 from ..journal.interface import Offset
-from ..pipeline import Pipeline
+from ..pipeline.pipeline import Pipeline
 from ..settings.journal import JournalSettings
 from ..settings.log import LogSettings
 from ..store.errors import StoreError
 from ..store.fencing import Fence, FencedError
 from ..store.store import Store
-from ..storing import Storing
+from ..store.storing import Storing
 from . import names
 from .aside import Asides
 from .connection import ERRORS, Connection

@@ -5,8 +5,8 @@ from typing import Any
 
 from ..journal.entries import Entry
 from ..journal.kinds import Kind
-from ..recordings import RecordingError
-from ..replay import Replay
+from ..recordings.otlp_lines import RecordingError
+from ..replay.replay import Replay
 from ..settings.log import LogSettings
 from .connection import ERRORS, Connection
 from .partition_log import Decisions, PartitionLog

@@ -13,12 +13,12 @@ import structlog
 
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary.clock import Clock
-from ..defects import Defects
-from ..health import Health
+from ..health.defects import Defects
+from ..health.health import Health
 from ..intake.decoding import Decoding
 from ..intake.tail import Entries
 from ..journal.interface import Offset, Partition
-from ..storing import Storing
+from ..store.storing import Storing
 from .access import Observer, Received
 from .applying import Applying
 from .overload import Overload, Recorded

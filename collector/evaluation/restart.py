@@ -7,8 +7,8 @@ from typing import Any
 import structlog
 
 from ...vocabulary.clock import Clock
-from ..defects import Defects
-from ..health import Health
+from ..health.defects import Defects
+from ..health.health import Health
 from ..journal.entries import Entry
 from ..journal.interface import Offset, Partition
 from .applying import Applying

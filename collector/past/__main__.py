@@ -36,7 +36,7 @@ def main() -> int:
             wanted = [Wanted(**one) for one in question["wanted"]]
             answer = pictures.distributions(stretch, wanted, capacity=evaluation.max_series)
         else:
-            from ..pipeline import Pipeline  # noqa: PLC0415
+            from ..pipeline.pipeline import Pipeline  # noqa: PLC0415
             from ..settings.detectors import DetectorSettings  # noqa: PLC0415
             from . import reading  # noqa: PLC0415
 

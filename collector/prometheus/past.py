@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from ..recordings import RecordingError
+from ..recordings.otlp_lines import RecordingError
 from ..settings.prometheus import PrometheusSettings
 from .asking import Asking, AskingError
 from .reading import Reading

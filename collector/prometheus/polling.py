@@ -12,7 +12,7 @@ from concurrent.futures import Future
 import structlog
 
 from ...vocabulary.clock import Clock
-from ..health import Health
+from ..health.health import Health
 from ..intake.payloads import Outcome, Payload
 from ..intake.waiting import UnavailableError
 from ..journal.kinds import Kind

@@ -1,6 +1,6 @@
-"""What the collector can be set to, a file a section; nothing of the collector is imported here.
+"""What a collector can be set to, a file a section of its YAML file.
 
-`collector.py` puts the sections together as one YAML file has them. In flow the file and the
-environment, out the checked values that every other folder is given. It may import the settings
-package, the vocabulary, and the lists of detectors and notifiers that settings name.
+In flow the file and the environment, out the checked values that every other folder is given.
+`collector.py` puts the sections together. It imports no other folder, only the reading of settings
+and the lists of detectors and notifiers that a setting may name.
 """

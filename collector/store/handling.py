@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, insert, select, update
 
 from ...alerts.ports import IncidentChange
-from ..actions import Entered
+from ..journal.actions import Entered
 from . import documents, incidents
 from .documents import Action
 from .incidents import Recorded

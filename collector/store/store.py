@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from ...alerts.ports import IncidentChange
 from ...vocabulary.ids import Fault
-from ..actions import Entered
+from ..journal.actions import Entered
 from ..settings.store import WebhookSettings
 from . import (
     audit,

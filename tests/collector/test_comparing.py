@@ -2,9 +2,9 @@
 
 import pytest
 
-from rankscope.collector import compared
-from rankscope.collector.comparing import Outcome, compare
-from rankscope.collector.replayed import Notice
+from rankscope.collector.replay import compared
+from rankscope.collector.replay.comparing import Outcome, compare
+from rankscope.collector.replay.replayed import Notice
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankscope.collector.detection import Asked, Detection
+from rankscope.collector.pipeline.detection import Asked, Detection
 from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.contract import Detector
 from rankscope.detectors.features import Kept

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rankscope.collector import explained as module
-from rankscope.collector.explained import Explained
+from rankscope.collector.pipeline import explained as module
+from rankscope.collector.pipeline.explained import Explained
 from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.topology import Topology
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import structlog
 
-from rankscope.collector import logs
+from rankscope.collector.process import logs
 
 
 @pytest.fixture
@@ -28,12 +28,12 @@ def written() -> Iterator[Callable[[], list[dict[str, str]]]]:
 
 def test_our_events_and_the_warnings_of_libraries_have_the_same_keys(written):
     structlog.get_logger("rankscope.collector.engine").info("engine running", records=3)
-    logging.getLogger("rankscope.collector.pipeline").info("applied %d", 3)
+    logging.getLogger("rankscope.collector.pipeline.pipeline").info("applied %d", 3)
     logging.getLogger("uvicorn.error").warning("bad request")
     keys = ("level", "event", "logger")
     assert [
         ("info", "engine running", "rankscope.collector.engine"),
-        ("info", "applied 3", "rankscope.collector.pipeline"),
+        ("info", "applied 3", "rankscope.collector.pipeline.pipeline"),
         ("warning", "bad request", "uvicorn.error"),
     ] == [tuple(line[key] for key in keys) for line in written()]
     assert 3 == written()[0]["records"]

@@ -2,13 +2,13 @@
 
 import pytest
 
-from rankscope.collector.api.watched import Watched
+from rankscope.collector.accounting.metering import Metering
+from rankscope.collector.accounting.watched import Watched
 from rankscope.collector.evaluation.series import Translations
 from rankscope.collector.intake.decoding import Decoder
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.metering import Metering
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.collector.settings.collector import UserSettings
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder
 from rankscope.vocabulary.samples import Resource, Sample, attributes

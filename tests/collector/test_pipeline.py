@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rankscope.alerts.lifecycle import Change
-from rankscope.collector.pipeline import IDLE_SECONDS, Pipeline
+from rankscope.collector.pipeline.pipeline import IDLE_SECONDS, Pipeline
 from rankscope.collector.windows import queries
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.contract import Detector
@@ -237,7 +237,7 @@ def test_what_is_not_asked_again_would_have_found_the_same(monkeypatch, fault):
         return documents, pipeline.findings()
 
     shorter = changes()
-    monkeypatch.setattr("rankscope.collector.detection._state", lambda _window: None)
+    monkeypatch.setattr("rankscope.collector.pipeline.detection._state", lambda _window: None)
     assert changes() == shorter
     assert shorter[0]
 

@@ -5,9 +5,9 @@ import pickle
 import pytest
 
 from rankscope.alerts.causes.catalogue import catalogue
-from rankscope.collector import priors
-from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.priors import Priors
+from rankscope.collector.pipeline import priors
+from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.pipeline.priors import Priors
 from rankscope.vocabulary.ids import Fault
 
 CABLE = Fault("network.cable_errors")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder, logs_protobuf
 from rankscope.vocabulary.samples import Event, Resource, Sample, attributes

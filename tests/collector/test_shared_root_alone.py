@@ -6,7 +6,7 @@ Detection is by hand, so that it needs no minutes of telemetry.
 import pytest
 from tests.collector.by_hand import by_hand
 
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.detectors.contract import Detector
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder

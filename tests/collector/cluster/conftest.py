@@ -9,8 +9,8 @@ import pytest
 from rankscope.collector.cluster import streams
 from rankscope.collector.cluster.connection import Connection
 from rankscope.collector.cluster.stages import ClusterStages
-from rankscope.collector.health import Health
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.health.health import Health
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.settings.log import LogSettings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.collector.cutting.anonymising import Names
+from rankscope.collector.recordings.anonymising import Names
 from rankscope.vocabulary.samples import Resource
 
 

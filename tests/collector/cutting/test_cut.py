@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from rankscope.collector.cutting.cut import Cut, CutError, Range
-from rankscope.collector.cutting.truth import truth
-from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.replay import Replay
+from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.recordings.cut import Cut, CutError, Range
+from rankscope.collector.recordings.truth import truth
+from rankscope.collector.replay.replay import Replay
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import hypothesis
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.collector.event_clock import EventClock
+from rankscope.collector.recordings.event_clock import EventClock
 
 
 def last_received(*lines):

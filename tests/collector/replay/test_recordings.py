@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from rankscope.collector import recordings
-from rankscope.collector.recordings import RecordingError
+from rankscope.collector.recordings import otlp_lines
+from rankscope.collector.recordings.otlp_lines import RecordingError
 
 
 def line(at, name="training.step"):
@@ -25,7 +25,7 @@ def read(warned):
     """Return a function that reads files and gives (file name, line number) in order."""
 
     def run(*paths):
-        found = recordings.lines(paths, warn=warned.append)
+        found = otlp_lines.lines(paths, warn=warned.append)
         return [(one.file.name, one.number) for one in found]
 
     return run
@@ -39,7 +39,7 @@ def test_one_file_keeps_the_order_of_its_lines(tmp_path, read):
 def test_several_files_are_merged_by_event_time_then_name_then_line(tmp_path, read):
     (tmp_path / "b.jsonl").write_text(line(1) + line(5) + line(5))
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress((line(5) + line(2)).encode()))
-    assert read(*recordings.files(tmp_path)) == [
+    assert read(*otlp_lines.files(tmp_path)) == [
         ("b.jsonl", 1),
         ("a.jsonl.gz", 2),
         ("a.jsonl.gz", 1),
@@ -51,7 +51,7 @@ def test_several_files_are_merged_by_event_time_then_name_then_line(tmp_path, re
 def test_only_recordings_of_a_folder_are_read(tmp_path):
     for name in ("b.jsonl", "a.jsonl.gz", "notes.txt"):
         (tmp_path / name).touch()
-    assert [file.name for file in recordings.files(tmp_path)] == ["a.jsonl.gz", "b.jsonl"]
+    assert [file.name for file in otlp_lines.files(tmp_path)] == ["a.jsonl.gz", "b.jsonl"]
 
 
 def test_a_line_without_a_time_stays_behind_the_one_before_it(tmp_path, read):
@@ -64,17 +64,17 @@ def test_a_line_without_a_time_stays_behind_the_one_before_it(tmp_path, read):
 
 def test_one_absurd_time_does_not_say_when_a_line_was_written():
     wild = line(100)[:-1].replace("resourceMetrics", "x") + line(1e9) + line(101) + line(99)
-    assert recordings.event_time(wild.encode()) == 101.0
+    assert otlp_lines.event_time(wild.encode()) == 101.0
 
 
 def test_times_inside_texts_are_not_times():
     text = json.dumps({"resourceLogs": [{"body": json.dumps({"timeUnixNano": "5000000000"})}]})
-    assert recordings.event_time(text.encode()) is None
+    assert otlp_lines.event_time(text.encode()) is None
 
 
 def test_a_record_without_its_own_time_has_that_of_its_observation():
     text = '{"resourceLogs": [{"timeUnixNano": "0", "observedTimeUnixNano": "7000000000"}]}'
-    assert recordings.event_time(text.encode()) == 7.0
+    assert otlp_lines.event_time(text.encode()) == 7.0
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import httpx
 import pytest
 from tests.waiting import until
 
-from rankscope.collector import identity
+from rankscope.collector.process import identity
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.settings.evaluation import EvaluationSettings
 from rankscope.formats.otlp.columns import Columns, MetricsBatch

@@ -12,7 +12,7 @@ from sqlalchemy import create_engine
 
 from rankscope.alerts.actions import Action
 from rankscope.alerts.lifecycle import Change
-from rankscope.collector.actions import Entered
+from rankscope.collector.journal.actions import Entered
 from rankscope.collector.settings.store import WebhookSettings
 from rankscope.collector.store import database
 from rankscope.collector.store.store import Store

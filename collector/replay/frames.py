@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..detectors.window import JobWindow
-from ..vocabulary.findings import Finding
+from ...detectors.window import JobWindow
+from ...vocabulary.findings import Finding
 
 if TYPE_CHECKING:
     import pandas as pd

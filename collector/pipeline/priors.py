@@ -6,9 +6,9 @@ Only the live collector has one. A replay never does: what was learnt since woul
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..alerts.causes import shares
-from ..alerts.causes.catalogue import Catalogue, catalogue
-from ..vocabulary.ids import Fault
+from ...alerts.causes import shares
+from ...alerts.causes.catalogue import Catalogue, catalogue
+from ...vocabulary.ids import Fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from .settings.collector import UserSettings
-from .store.usage import Usage, by_week, through_restarts
-from .windows.queries import JobSummary
+from ..settings.collector import UserSettings
+from ..store.usage import Usage, by_week, through_restarts
+from ..windows.queries import JobSummary
 
 _MOST_JOBS = 10_000
 """Jobs whose earlier attempts are kept in memory."""

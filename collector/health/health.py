@@ -4,22 +4,10 @@ One object a process, handed to whoever counts; it holds its own registry, so th
 in one test process do not add up.
 """
 
-from typing import Protocol
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-
-from .store.errors import StoreError
 
 _REASONS = 50
 """Bound on distinct reasons as label values; what comes later counts as "other"."""
-
-
-class Answering(Protocol):
-    """What is needed of the store."""
-
-    def check(self) -> None:
-        """Raise StoreError unless the database answers."""
-        ...
 
 
 class PollingHealth:
@@ -197,15 +185,10 @@ class Health:
             registry=self.registry,
         )
 
-    def check_store(self, store: Answering) -> None:
-        """Ask whether the store answers; may take as long as the database lets one wait."""
-        try:
-            store.check()
-        except StoreError as error:
-            self.store_error = str(error)
-        else:
-            self.store_error = ""
-        self.store_up.set(not self.store_error)
+    def store_answered(self, error: str = "") -> None:
+        """Note whether the store answers; `error` says why it does not."""
+        self.store_error = error
+        self.store_up.set(not error)
 
     def reject(self, reason: str, count: int) -> None:
         """Count what was left out of a payload, by the decoder's words: "WHY: N; WHY: N"."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from .journal.kinds import Kind
+from ..journal.kinds import Kind
 
 RUN_ON_SECONDS = 30
 """How long time runs on at the end of a recording.

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ..alerts.lifecycle import JobHealth
-from ..detectors import own_time
-from ..detectors.liveness import parted
-from ..detectors.readings import NamedReadings
-from ..detectors.window import JobWindow
-from .windows.attempt import Attempt
+from ...alerts.lifecycle import JobHealth
+from ...detectors import own_time
+from ...detectors.liveness import parted
+from ...detectors.readings import NamedReadings
+from ...detectors.window import JobWindow
+from ..windows.attempt import Attempt
 
 
 def job_health(window: JobWindow, attempt: Attempt) -> JobHealth:

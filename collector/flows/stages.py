@@ -9,24 +9,24 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ..vocabulary.clock import Clock
-from .actions import Entered, Pending
-from .evaluation.consumer import Consumer
-from .evaluation.rereading import Rereading
-from .evaluation.schedule import Evaluator
-from .evaluation.snapshots import Snapshots
-from .health import Health
-from .intake.appending import Appending
-from .intake.decoding import Decoders
-from .intake.payloads import Outcome, Payload
-from .intake.tail import Tail
-from .journal.interface import Partition
-from .journal.kinds import Kind
-from .series_limit import SeriesLimit
-from .storing import Sink, Storing
+from ...vocabulary.clock import Clock
+from ..evaluation.consumer import Consumer
+from ..evaluation.rereading import Rereading
+from ..evaluation.schedule import Evaluator
+from ..evaluation.snapshots import Snapshots
+from ..health.health import Health
+from ..health.series_limit import SeriesLimit
+from ..intake.appending import Appending
+from ..intake.decoding import Decoders
+from ..intake.payloads import Outcome, Payload
+from ..intake.tail import Tail
+from ..journal.actions import Entered, Pending
+from ..journal.interface import Partition
+from ..journal.kinds import Kind
+from ..store.storing import Sink, Storing
 
 if TYPE_CHECKING:
-    from .tracing.spans import Tracing
+    from ..tracing.spans import Tracing
 
 T = TypeVar("T")
 P = TypeVar("P", bound=Evaluator)

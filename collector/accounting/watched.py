@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from ..pipeline import Pipeline
+from ..pipeline.pipeline import Pipeline
 from ..windows import queries
 from ..windows.queries import JobSummary
 

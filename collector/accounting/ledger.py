@@ -8,14 +8,13 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.times import parse
 from ..store.costs import Costs, Root, really, taken
 from ..store.incidents import Recorded
 from ..store.store import Store
-from .auth import Principal
 
 _DAY_SECONDS = 86_400.0
 
@@ -58,6 +57,14 @@ class Totals:
         self.updated_at = max(self.updated_at, row.updated_at)
 
 
+class JobPermission(Protocol):
+    """Somebody who may see some jobs."""
+
+    def permits(self, jobs: Iterable[str]) -> bool:
+        """Tell whether all of these jobs may be seen."""
+        ...
+
+
 class Ledger:
     """The costs of every incident that is kept. Safe to ask from any thread."""
 
@@ -84,7 +91,7 @@ class Ledger:
                 self._count(rows.pop(identity), -1)
             return list(rows.values())
 
-    def permitted(self, principal: Principal, now: float) -> list[Costs]:
+    def permitted(self, principal: JobPermission, now: float) -> list[Costs]:
         """Return the rows of incidents that somebody may see."""
         return [row for row in self.rows(now) if principal.permits(row.jobs)]
 

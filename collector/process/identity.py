@@ -6,7 +6,7 @@ A restart keeps it, and so goes on at once with the deliveries that were under w
 import secrets
 from pathlib import Path
 
-from ..formats.segments.rewriting import rewrite
+from ...formats.segments.rewriting import rewrite
 
 _NAME = "collector-id"
 

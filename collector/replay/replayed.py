@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..vocabulary.times import rfc3339
-from .intake.payloads import Decoded
+from ...vocabulary.times import rfc3339
+from ..intake.payloads import Decoded
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import threading
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from ..alerts.actions import Action
-from ..formats.otlp.errors import UndecodableError
+from ...alerts.actions import Action
+from ...formats.otlp.errors import UndecodableError
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,14 @@
 """What the HTTP side of the collector needs, in one place: filled by `service`, read by routes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from ..vocabulary.clock import Clock
-from .health import Health
-from .profiles.shelf import Shelf
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
-    from .flows import Flow
-    from .settings.collector import CollectorSettings
-    from .store.store import Store
+from ...vocabulary.clock import Clock
+from ..flows.flow import Flow
+from ..health.health import Health
+from ..settings.collector import CollectorSettings
+from ..store.store import Store
 
 
 class Connected(Protocol):
@@ -36,17 +31,14 @@ class Connected(Protocol):
 class Services:
     """The parts of a running collector."""
 
-    stages: "Flow"
-    store: "Store"
-    settings: "CollectorSettings"
+    stages: Flow
+    store: Store
+    settings: CollectorSettings
     clock: Clock
     """That of evaluation: what it holds is compared with this one."""
     store_clock: Clock
     """That of the store, which collectors may share: what is due or signed goes by this one."""
     version: str
-    profiles: Shelf
     health: Health = field(default_factory=Health)
     connected: Sequence[Connected] = ()
     """What asks or writes stores of the site."""
-    gateway: "Callable[[ASGIApp], ASGIApp] | None" = None
-    """What passes requests on to the collectors that have the answers, where there are several."""

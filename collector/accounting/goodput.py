@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from ..metering import Metering
 from ..windows.queries import JobSummary
 from .ledger import Ledger
+from .metering import Metering
 
 
 class Goodputs:

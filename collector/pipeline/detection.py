@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from ..detectors.contract import Detector
-from ..detectors.selection import Selection
-from ..detectors.window import JobWindow
-from ..vocabulary.findings import Finding
+from ...detectors.contract import Detector
+from ...detectors.selection import Selection
+from ...detectors.window import JobWindow
+from ...vocabulary.findings import Finding
 
 APART_SECONDS = 5.0
 """Detectors of one cadence are spread over it in steps of so many seconds."""

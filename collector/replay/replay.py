@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from ..formats import segments
-from ..formats.otlp.columns import SeriesTable
-from ..formats.otlp.errors import UndecodableError
-from ..formats.segments import writing
-from . import recordings
-from .actions import Entered
-from .evaluation.overload import Recorded
-from .evaluation.schedule import Evaluator, Hooks, Schedule
-from .event_clock import AHEAD_SECONDS, EventClock
-from .intake.decoding import Decoder
-from .intake.payloads import Decoded, Payload
-from .journal import interface, journal
-from .journal.entries import Entry
-from .journal.kinds import Kind
-from .recordings import RecordingError
+from ...formats import segments
+from ...formats.otlp.columns import SeriesTable
+from ...formats.otlp.errors import UndecodableError
+from ...formats.segments import writing
+from ..evaluation.overload import Recorded
+from ..evaluation.schedule import Evaluator, Hooks, Schedule
+from ..intake.decoding import Decoder
+from ..intake.payloads import Decoded, Payload
+from ..journal import interface, journal
+from ..journal.actions import Entered
+from ..journal.entries import Entry
+from ..journal.kinds import Kind
+from ..recordings import otlp_lines
+from ..recordings.event_clock import AHEAD_SECONDS, EventClock
+from ..recordings.otlp_lines import RecordingError
 from .replayed import Replayed
 
 _MOST_LEADING = 10_000
@@ -90,7 +90,7 @@ class Replay:
             self.progress(Progress(count, now))
             last = now
         if last is not None:
-            schedule.until(max(last, min(until, last + recordings.RUN_ON_SECONDS)))
+            schedule.until(max(last, min(until, last + otlp_lines.RUN_ON_SECONDS)))
         return self._documents()
 
     def run_entries(
@@ -148,7 +148,7 @@ class Replay:
             self.progress(Progress(count, entry.at))
 
     def _lines(self, path: Path) -> None:
-        files = recordings.files(path)
+        files = otlp_lines.files(path)
         if not files:
             raise RecordingError(
                 f"{path}: neither journal segments nor *.jsonl or *.jsonl.gz files are in it"
@@ -167,15 +167,15 @@ class Replay:
             self.replayed.count(entry)
             self.progress(Progress(count, clock.now))
         if clock.now is not None:
-            schedule.until(clock.now + recordings.RUN_ON_SECONDS)
+            schedule.until(clock.now + otlp_lines.RUN_ON_SECONDS)
 
     def _decoded(self, files: Sequence[Path], decoder: Decoder) -> Iterator[Decoded]:
-        for line in recordings.lines(files, warn=self.warn, cut_off=self._cut_off):
+        for line in otlp_lines.lines(files, warn=self.warn, cut_off=self._cut_off):
             try:
                 yield decoder.decode(Payload(line.kind, line.body))
             except UndecodableError as error:
                 if not line.last:
-                    why = recordings.not_json(line.body) or error
+                    why = otlp_lines.not_json(line.body) or error
                     raise RecordingError(f"{line.place}: {why}") from error
                 self.warn(f"{line.place}: the last line is cut off and left out")
 
@@ -235,12 +235,12 @@ class _Hosts:
         """Yield the newest plausible event time of each host in an entry."""
         if entry.metrics is None:
             for event in entry.events:
-                if recordings.plausible(event.at):
+                if otlp_lines.plausible(event.at):
                     yield event.resource.host, event.at
             return
         columns = entry.metrics.columns
         self._learn()
-        usable = (columns.at > 0) & (columns.at < recordings.LATEST) & (columns.series >= 0)
+        usable = (columns.at > 0) & (columns.at < otlp_lines.LATEST) & (columns.series >= 0)
         hosts = self._of_series[columns.series[usable]]
         times = columns.at[usable]
         for number in np.unique(hosts):

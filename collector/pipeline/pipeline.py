@@ -11,34 +11,34 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ..alerts.actions import Action
-from ..alerts.causes.catalogue import Catalogue
-from ..alerts.causes.engine import Explanation, explain
-from ..alerts.closed import PastIncident
-from ..alerts.lifecycle import Change, is_symptom
-from ..alerts.outside import EVENT, Note, OutsideAlerts
-from ..alerts.repairs import Seen
-from ..alerts.shared.messages import Message
-from ..alerts.shared.scope import shared_root
-from ..alerts.shared.sharing import CORRELATOR, Root, Sharing
-from ..alerts.tracker import IncidentTracker
-from ..detectors import catalogue
-from ..detectors.contract import Detector
-from ..detectors.selection import Selection
-from ..detectors.window import JobWindow
-from ..formats.otlp.columns import MetricsBatch, SeriesTable
-from ..vocabulary import metrics
-from ..vocabulary.findings import Finding
-from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import Incident
-from ..vocabulary.samples import Event
+from ...alerts.actions import Action
+from ...alerts.causes.catalogue import Catalogue
+from ...alerts.causes.engine import Explanation, explain
+from ...alerts.closed import PastIncident
+from ...alerts.lifecycle import Change, is_symptom
+from ...alerts.outside import EVENT, Note, OutsideAlerts
+from ...alerts.repairs import Seen
+from ...alerts.shared.messages import Message
+from ...alerts.shared.scope import shared_root
+from ...alerts.shared.sharing import CORRELATOR, Root, Sharing
+from ...alerts.tracker import IncidentTracker
+from ...detectors import catalogue
+from ...detectors.contract import Detector
+from ...detectors.selection import Selection
+from ...detectors.window import JobWindow
+from ...formats.otlp.columns import MetricsBatch, SeriesTable
+from ...vocabulary import metrics
+from ...vocabulary.findings import Finding
+from ...vocabulary.ids import IncidentId, Job
+from ...vocabulary.incidents import Incident
+from ...vocabulary.samples import Event
+from ..settings.evaluation import EvaluationSettings
+from ..windows import Windows
+from ..windows.attempt import Attempt
+from ..windows.devices import last_seen
 from .detection import Asked, Detection
 from .explained import Explained
 from .observations import job_health, observed, stacks_since
-from .settings.evaluation import EvaluationSettings
-from .windows import Windows
-from .windows.attempt import Attempt
-from .windows.devices import last_seen
 
 IDLE_SECONDS = 900.0
 """A job that nobody has reported for so long is evaluated only now and then, and only while it has

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import structlog
 
-from .actions import Entered
-from .health import Health
+from ..health.health import Health
+from ..journal.actions import Entered
 
 _LOG = structlog.get_logger(__name__)
 _RETRY_SECONDS = 1.0

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import structlog
 
-from ..formats.otlp.general import NO_ROOM
-from ..vocabulary.clock import Clock
+from ...formats.otlp.general import NO_ROOM
+from ...vocabulary.clock import Clock
 from .health import Health
 
 _LOG = structlog.get_logger(__name__)

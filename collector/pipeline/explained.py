@@ -6,10 +6,10 @@ An open incident is evaluated every second, though most seconds bring nothing ne
 from collections.abc import Sequence
 from typing import Any
 
-from ..alerts.causes.catalogue import Catalogue
-from ..alerts.causes.engine import Explanation, explanations
-from ..vocabulary.findings import Finding
-from ..vocabulary.topology import Topology
+from ...alerts.causes.catalogue import Catalogue
+from ...alerts.causes.engine import Explanation, explanations
+from ...vocabulary.findings import Finding
+from ...vocabulary.topology import Topology
 
 
 class Explained:
