@@ -7,7 +7,7 @@ from tests.waiting import PATIENCE_SECONDS
 
 HANGS = """
 import threading
-from rankscope.collector import ending
+from rankscope.collector.process import ending
 
 def waits_for_nobody():
     threading.Event().wait()
