@@ -18,7 +18,9 @@ from ...alerts.closed import PastIncident
 from ...alerts.shared import messages as of_partitions
 from ...vocabulary.clock import Clock
 from ..evaluation import rereading
+from ..evaluation.consumed_log import ConsumedLog
 from ..evaluation.consumer import Consumer
+from ..evaluation.recovery import Recovery
 from ..evaluation.rereading import Rereading
 from ..health.defects import Defects
 from ..health.health import Health
@@ -213,24 +215,23 @@ class Owned:
         )
         consumer = Consumer(
             pipeline=pipeline,
-            journal=log,
-            decisions=decisions,
-            received=following,
-            tail=following,
-            decoders=decode,
+            log=ConsumedLog(
+                journal=log,
+                decisions=decisions,
+                received=following,
+                tail=following,
+                decoders=decode,
+                before_ns=before_ns,
+            ),
+            recovery=Recovery(
+                StoredSnapshots(self._snapshot, parts.connection, number, parts.cluster),
+                _rereading(parts, number),
+                snapshot_seconds=parts.log.snapshot_seconds,
+                recovered=self._recovered,
+            ),
             storing=storing,
             clock=parts.clock,
             health=parts.health,
-            snapshots=StoredSnapshots(
-                self._snapshot,
-                parts.connection,
-                number,
-                parts.cluster,
-            ),
-            rereading=_rereading(parts, number),
-            before_ns=before_ns,
-            recovered=self._recovered,
-            snapshot_seconds=parts.log.snapshot_seconds,
         )
         with self._lock:
             self._following, self._storing, self._consumer = following, storing, consumer

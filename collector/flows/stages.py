@@ -10,7 +10,9 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ...vocabulary.clock import Clock
+from ..evaluation.consumed_log import ConsumedLog
 from ..evaluation.consumer import Consumer
+from ..evaluation.recovery import Recovery
 from ..evaluation.rereading import Rereading
 from ..evaluation.schedule import Evaluator
 from ..evaluation.snapshots import Snapshots
@@ -79,17 +81,18 @@ class Stages(Generic[P]):
         self.storing = Storing(sink, health=health, kept=self._pending.kept)
         self.consumer = Consumer(
             pipeline=pipeline,
-            journal=journal,
-            decisions=decisions,
-            received=self.intake,
-            tail=tail,
-            decoders=decoders,
+            log=ConsumedLog(
+                journal=journal,
+                decisions=decisions,
+                received=self.intake,
+                tail=tail,
+                decoders=decoders,
+                before_ns=before_ns,
+            ),
+            recovery=Recovery(snapshots, rereading or Rereading()),
             storing=self.storing,
             clock=clock,
             health=health,
-            snapshots=snapshots,
-            rereading=rereading,
-            before_ns=before_ns,
             refused=self._limit.refused,
             observer=tracing,
         )

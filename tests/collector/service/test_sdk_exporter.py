@@ -4,7 +4,6 @@ import logging
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -161,4 +160,6 @@ def test_an_address_that_another_collector_has_is_refused_with_its_key(collector
             update={"intake": IntakeSettings(grpc_listen=intake.address)}
         )
         with pytest.raises(OSError, match=f"^intake.grpc_listen {intake.address}: it is in use"):
-            over_grpc.GrpcIntake(replace(services, settings=taken))
+            over_grpc.GrpcIntake(
+                taken, sink=services.stages, clock=services.clock, health=services.health
+            )
