@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..collector.comparing import Comparison
+    from ..collector.replay.comparing import Comparison
 
 _SIGNS = {"new": "+", "gone": "-", "changed": "~"}
 
 
 def lines(found: "Comparison") -> Iterator[str]:
     """Yield a block for each incident that differs, how many there are, and what was compared."""
-    from ..collector import compared  # noqa: PLC0415  heavy, and only where two are compared
+    from ..collector.replay import compared  # noqa: PLC0415  heavy, and only where two are compared
 
     for difference in found.differences:
         row = difference.document()

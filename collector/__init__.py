@@ -1,6 +1,6 @@
-"""The collector: telemetry in, incidents out. It composes what the other packages offer.
+"""The collector: telemetry in, incidents out, and everything that people ask of them.
 
-`service` starts it. `stages` puts together `intake` (HTTP to journal), `evaluation` (journal to
-incidents) and `storing` (incidents to the store); `api` answers questions, `store` keeps incidents,
-`replay` runs a recording through the same pipeline.
+`service.py` starts and stops it, and alone knows whether it is one collector or one of several. In
+comes telemetry (`intake`), out go incidents (`store`) and answers (`api`). Its folders form layers,
+which the contracts in pyproject.toml list from top to bottom: a folder imports lower ones only.
 """

@@ -17,20 +17,22 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from ..formats import segments
 from ..vocabulary.clock import Clock, SlewedClock
-from . import ending, flows, identity, listening, logs
+from .accounting.metering import Metering
 from .api.app import create_app
-from .flows import Files, Log
-from .health import Health
+from .api.services import Connected, Services
+from .flows.flow import Log
+from .flows.standalone import Files
+from .health.health import Health
 from .intake import over_grpc
 from .kubernetes import starting as kubernetes
 from .long_term import starting as long_term
-from .metering import Metering
-from .pipeline import Pipeline
-from .priors import Priors
+from .pipeline.pipeline import Pipeline
+from .pipeline.priors import Priors
+from .process import ending, identity, listening, logs
 from .profiles.automatic import Automatic
 from .prometheus.polling import pollers
-from .services import Connected, Services
-from .settings import CollectorSettings
+from .settings.collector import CollectorSettings
+from .store import answering
 from .store.clock import COMPARE_SECONDS, StoreClock
 from .store.deliver import Deliverer
 from .store.errors import StoreError
@@ -114,11 +116,10 @@ class Service:
         )
         traced = self._tracing if self._tracing is not None and self._tracing.records else None
         self._stages = log.flow(self._store, clock, self._health, self._pipeline, traced)
-        self._profiles = flows.shelf(self._stages, settings)
         self._automatic = Automatic(
-            self._profiles, stages=self._stages, settings=settings.profiles, clock=clock
+            self._stages.profiles, stages=self._stages, settings=settings.profiles, clock=clock
         )
-        self._metering = Metering(flows.metered(self._stages), self._store, settings.users)
+        self._metering = Metering(self._stages.own_summaries, self._store, settings.users)
         self._deliverer = Deliverer(
             outbox=self._store if traced is None else traced.outbox(self._store),
             clock=self._store_clock,
@@ -133,11 +134,15 @@ class Service:
                 submit=self._stages.submit,
                 clock=clock,
                 health=self._health,
-                polls=lambda: flows.polls(self._stages),
+                polls=self._stages.polls,
             )
         ]
-        self._connected += long_term.writers(self.services())
-        self._connected += over_grpc.intakes(self.services())
+        self._connected += long_term.writers(
+            settings, owner=self._stages, store=self._store, clock=clock, health=self._health
+        )
+        self._connected += over_grpc.intakes(
+            settings, sink=self._stages, clock=clock, health=self._health
+        )
         self._server = _Server(
             uvicorn.Config(
                 create_app(self.services()),
@@ -168,10 +173,8 @@ class Service:
             clock=self._clock,
             store_clock=self._store_clock,
             version=metadata.version("rankscope"),
-            profiles=self._profiles,
             health=self._health,
             connected=self._connected,
-            gateway=flows.gateway(self._stages),
         )
 
     def serve(self) -> None:
@@ -226,7 +229,7 @@ class Service:
         scheduler.add_job(self._meter, "interval", seconds=_METER_SECONDS)
         scheduler.add_job(self._store_clock.compare, "interval", seconds=COMPARE_SECONDS)
         scheduler.add_job(
-            self._health.check_store, "interval", (self._store,), seconds=_CHECK_SECONDS
+            answering.check, "interval", (self._store, self._health), seconds=_CHECK_SECONDS
         )
         scheduler.start()
         return scheduler
@@ -244,7 +247,7 @@ class Service:
         now, stored_now = self._clock.now(), self._store_clock.now()
         try:
             self._health.journal_size.set(self._stages.trim(now))
-            self._profiles.trim(now)
+            self._stages.profiles.trim(now)
             keep = self._settings.store
             self._store.expire(now=stored_now)
             self._store.trim(before=stored_now - keep.keep_days * _DAY_SECONDS)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..collector.pipeline import Pipeline
+from ..collector.pipeline.pipeline import Pipeline
 from ..formats.otlp import encode
 from ..formats.otlp.decode import MetricsDecoder
 from ..formats.training_logs import Parser

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..collector.cutting.cut import Cut, CutError, Range
-from ..collector.cutting.truth import truth
+from ..collector.recordings.cut import Cut, CutError, Range
+from ..collector.recordings.truth import truth
 from ..collector.store.errors import StoreError
 from ..collector.store.store import Store
 from . import recordings

@@ -23,15 +23,15 @@ from tests.examples import examples
 from tests.waiting import until
 
 from rankscope.alerts.actions import Action
-from rankscope.collector import recordings
-from rankscope.collector.actions import Entered
-from rankscope.collector.health import Health
+from rankscope.collector.flows.stages import Stages
+from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Payload
+from rankscope.collector.journal.actions import Entered
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.journal.settings import JournalSettings
-from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.stages import Stages
+from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.recordings import otlp_lines
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.store.store import Store
 from rankscope.formats.otlp import encode
 from rankscope.lab.cluster.postgresql import Server, path_of_programs
@@ -254,7 +254,7 @@ def recorded(tmp_path_factory) -> Recorded:
     other = Resource(host="other-host", job="other-job", cluster="demo")
     with gzip.open(Path(__file__).parent / "fixtures" / "cpu_contention.otlp.jsonl.gz") as lines:
         for line in lines:
-            at = recordings.event_time(line)
+            at = otlp_lines.event_time(line)
             if at is None:
                 continue
             kind = Kind.LOGS_JSON if b"resourceLogs" in line[:40] else Kind.METRICS_JSON

@@ -8,7 +8,7 @@ from typing import TextIO, cast
 import uvicorn
 from mcp.server.mcpserver import MCPServer
 
-from ...collector import listening
+from ...collector.process import listening
 from .. import asking
 
 PATH = "/mcp"

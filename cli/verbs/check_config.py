@@ -71,7 +71,7 @@ def _likeness(keys: Any, model: Any) -> float:
 
 def _models() -> dict[str, Any]:
     from ...agent.settings import AgentSettings  # noqa: PLC0415
-    from ...collector.settings import CollectorSettings  # noqa: PLC0415
+    from ...collector.settings.collector import CollectorSettings  # noqa: PLC0415
 
     return {"collector": CollectorSettings, "agent": AgentSettings}
 

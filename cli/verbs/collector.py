@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...collector.settings import CollectorSettings
+    from ...collector.settings.collector import CollectorSettings
 
 HELP = "ingest telemetry, evaluate it, and serve incidents"
 EXTRA: str | None = "collector"
@@ -30,7 +30,7 @@ def settings(path: Path | None) -> "CollectorSettings":
     Variables for the agent's sections are passed over: on one machine both share an environment.
     """
     from ...agent.settings import AgentSettings  # noqa: PLC0415
-    from ...collector.settings import CollectorSettings  # noqa: PLC0415
+    from ...collector.settings.collector import CollectorSettings  # noqa: PLC0415
     from ...settings import load  # noqa: PLC0415
 
     foreign = set(AgentSettings.model_fields)

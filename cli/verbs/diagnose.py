@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Explain the folder. Exit 1: nothing in it can be read, or none of it shows a fault."""
     from ...collector.leftovers import diagnose  # noqa: PLC0415
-    from ...collector.recordings import RecordingError  # noqa: PLC0415
+    from ...collector.recordings.otlp_lines import RecordingError  # noqa: PLC0415
     from . import collector  # noqa: PLC0415
 
     settings = collector.settings(arguments.config)

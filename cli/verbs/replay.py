@@ -13,10 +13,10 @@ from ...vocabulary import times
 from .. import terminal
 
 if TYPE_CHECKING:
-    from ...collector.comparing import Comparison, Outcome
-    from ...collector.frames import Frames
-    from ...collector.replay import Progress, Replay
-    from ...collector.settings import CollectorSettings
+    from ...collector.replay.comparing import Comparison, Outcome
+    from ...collector.replay.frames import Frames
+    from ...collector.replay.replay import Progress, Replay
+    from ...collector.settings.collector import CollectorSettings
 
 HELP = "run a journal, OTLP JSON lines or a Prometheus's past through the pipeline again"
 EXTRA: str | None = "collector"
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay and print the final state of every incident, or what differs between two settings."""
-    from ...collector.recordings import RecordingError  # noqa: PLC0415
+    from ...collector.recordings.otlp_lines import RecordingError  # noqa: PLC0415
     from . import collector  # noqa: PLC0415
 
     configs = [arguments.config] if arguments.against is None else [
@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.against is None:
         _print_incidents(found[0].incidents, as_json=arguments.json)
     else:
-        from ...collector.comparing import compare  # noqa: PLC0415
+        from ...collector.replay.comparing import compare  # noqa: PLC0415
 
         _print_comparison(compare(*found), as_json=arguments.json)
     return 1 if messages.defects or messages.cut_off else 0
@@ -123,11 +123,11 @@ def _outcome(
 
     Raises RecordingError where nothing was read: no incident would say that all was well.
     """
-    from ...collector.comparing import Outcome  # noqa: PLC0415
-    from ...collector.frames import Frames  # noqa: PLC0415
-    from ...collector.pipeline import Pipeline  # noqa: PLC0415
-    from ...collector.recordings import RecordingError  # noqa: PLC0415
-    from ...collector.replay import Replay  # noqa: PLC0415
+    from ...collector.pipeline.pipeline import Pipeline  # noqa: PLC0415
+    from ...collector.recordings.otlp_lines import RecordingError  # noqa: PLC0415
+    from ...collector.replay.comparing import Outcome  # noqa: PLC0415
+    from ...collector.replay.frames import Frames  # noqa: PLC0415
+    from ...collector.replay.replay import Replay  # noqa: PLC0415
 
     pipeline = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
     frames = Frames() if arguments.frame is not None and last else None
@@ -164,7 +164,7 @@ def _scraped(
 ) -> list[dict[str, Any]]:
     """Return the incidents of what a store scraped."""
     from ...collector.prometheus import past  # noqa: PLC0415
-    from ...collector.prometheus.settings import PrometheusSettings  # noqa: PLC0415
+    from ...collector.settings.prometheus import PrometheusSettings  # noqa: PLC0415
 
     given = PrometheusSettings(url=arguments.prometheus)
     source = next((one for one in settings.prometheus if one.url == given.url), given)
@@ -181,8 +181,8 @@ def _shared(
 ) -> list[dict[str, Any]]:
     """Return the incidents of a shared log, its partitions one after another."""
     from ...collector.cluster import replaying  # noqa: PLC0415
-    from ...collector.pipeline import Pipeline  # noqa: PLC0415
-    from ...collector.recordings import RecordingError  # noqa: PLC0415
+    from ...collector.pipeline.pipeline import Pipeline  # noqa: PLC0415
+    from ...collector.recordings.otlp_lines import RecordingError  # noqa: PLC0415
 
     if not settings.log.shared:
         raise RecordingError("--log needs log.url (RANKSCOPE_LOG__URL)")
@@ -226,7 +226,7 @@ def _wrong_use(arguments: argparse.Namespace) -> str | None:
         return "give a PATH or --prometheus URL, not both"
     if arguments.start is None:
         return "--prometheus needs --from TIME (RFC 3339, or seconds since the epoch)"
-    from ...collector.prometheus.settings import PrometheusSettings  # noqa: PLC0415
+    from ...collector.settings.prometheus import PrometheusSettings  # noqa: PLC0415
 
     try:
         PrometheusSettings(url=arguments.prometheus)
@@ -250,7 +250,7 @@ def _cannot_write(path: Path | None) -> str | None:
 
 
 def _print_incidents(documents: Sequence[dict[str, Any]], *, as_json: bool) -> None:
-    from ...collector.replay import as_line  # noqa: PLC0415
+    from ...collector.replay.replay import as_line  # noqa: PLC0415
 
     for document in documents:
         print(as_line(document) if as_json else _report(document))
@@ -260,7 +260,7 @@ def _print_incidents(documents: Sequence[dict[str, Any]], *, as_json: bool) -> N
 
 def _print_comparison(found: "Comparison", *, as_json: bool) -> None:
     """Print what the settings change from those that they are held against."""
-    from ...collector.replay import as_line  # noqa: PLC0415
+    from ...collector.replay.replay import as_line  # noqa: PLC0415
     from .. import comparison  # noqa: PLC0415
 
     if as_json:

@@ -6,18 +6,16 @@ import re
 from fastapi import Depends, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from ..flows import held as held_by
-from ..flows import watched as watched_by
+from ..accounting.exported import Exported
+from ..accounting.goodput import Goodputs
+from ..accounting.ledger import Ledger
+from ..accounting.metering import Metering
 from ..intake import routes as intake
-from ..metering import Metering
 from ..past.asking import Past
-from ..services import Services
 from . import openapi, paths, problems, trail
 from .answers import Answers
 from .auth import Guard
 from .feed import Feed
-from .goodput import Goodputs
-from .ledger import Ledger
 from .limits import BodyLimit
 from .routes import (
     audit,
@@ -46,6 +44,7 @@ from .routes import (
     topology,
     webhooks,
 )
+from .services import Services
 from .token_failures import Sleep, TokenFailures
 
 _TITLE = "Rankscope collector"
@@ -75,16 +74,27 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
         clock=services.clock,
     )
     ledger = Ledger(services.store, keep_days=services.settings.store.keep_incidents_days)
-    watched = watched_by(services.stages)
+    watched = services.stages.summaries
     metering = Metering(watched, services.store, services.settings.users)
     goodputs = Goodputs(ledger, metering)
-    held = held_by(services.stages, services.settings)
+    exported = Exported(
+        ledger,
+        watched,
+        goodputs,
+        owner=services.stages,
+        store=services.store,
+        clock=services.clock,
+    )
+    held = services.stages.history
     past = Past(services.settings, held)
     feed = Feed(services.store)
     services.store.subscribe(feed.put, everywhere=True)
 
     ingest = [Depends(guard.require("ingest"))]
-    app.include_router(intake.router(services), dependencies=ingest)
+    app.include_router(
+        intake.router(services.stages, health=services.health, settings=services.settings.intake),
+        dependencies=ingest,
+    )
     for router in (
         session.router(guard),
         jobs.router(services, guard, ledger, watched, goodputs),
@@ -94,7 +104,7 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
         incidents.router(services, guard, Answers(services.store, services.clock)),
         handling.router(services, guard),
         priors.router(services, guard),
-        profiles.router(services, guard, services.profiles),
+        profiles.router(services, guard, services.stages.profiles),
         recordings.router(services, guard, held),
         runbooks.router(guard),
         similar.router(services, guard, ledger),
@@ -114,13 +124,14 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     for router in (webhooks.router(services, guard),):
         app.include_router(router, prefix="/api/v1", dependencies=recorded)
     app.include_router(health.router(services))
-    app.include_router(metrics.router(services, ledger, watched, goodputs))
+    app.include_router(metrics.router(services, exported))
     app.include_router(console.router())
 
     # Pages and series shrink to a fifth; streams of events are left as they are.
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=4)
     app.add_middleware(BodyLimit, except_for=_INTAKE_PATHS, except_like=_TRACES)
-    if services.gateway is not None:
-        app.add_middleware(services.gateway)
+    gateway = services.stages.gateway()
+    if gateway is not None:
+        app.add_middleware(gateway)
     app.add_middleware(paths.RawPath)
     return app

@@ -16,9 +16,9 @@ from fastapi import Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from ...vocabulary.clock import Clock
+from ..settings.api import ApiSettings, Role
 from . import asking
 from .problems import ProblemError
-from .settings import ApiSettings, Role
 from .token_failures import TokenFailures
 
 _RANK: dict[Role, int] = {"ingest": 0, "read": 1, "admin": 2}

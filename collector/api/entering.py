@@ -5,11 +5,11 @@ from typing import Any
 
 from ...alerts.actions import Action, ActionKind
 from ...vocabulary.ids import IncidentId
-from ..actions import Entered
 from ..intake.waiting import UnavailableError
-from ..services import Services
+from ..journal.actions import Entered
 from . import asking
 from .problems import ProblemError
+from .services import Services
 
 WAIT_SECONDS = 10.0
 """How long an answer waits for evaluation and the store; the action is kept in any case."""

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...alerts.notify.routing import Matcher
-from ..services import Services
 from ..store import mutes
 from ..store.mutes import Mute, MuteKind
 from . import entering
 from .auth import Principal
 from .pages import cut
+from .services import Services
 from .time_ranges import Line, MutesQuery, TimeRange
 
 

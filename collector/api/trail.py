@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 from fastapi import Request
 
-from ..services import Services
 from ..store.audit import Done
 from . import asking
+from .services import Services
 
 _READING = ("GET", "HEAD", "OPTIONS")
 _VERBS = {"POST": "add", "DELETE": "delete", "PUT": "replace", "PATCH": "change"}

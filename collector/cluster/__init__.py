@@ -1,6 +1,7 @@
-"""Several collectors as one: the log in NATS JetStream, its partitions shared out among them.
+"""Several collectors as one: the log in NATS JetStream, its partitions shared out.
 
-`publishing` splits accepted payloads by partition (`routing`) and publishes them; a collector owns
-some partitions (`assignment`, `membership`, `ownership`), follows each with a pipeline of its own
-(`owned`), and asks the others for the jobs of theirs (`gateway`).
+In flow payloads of any job, out answers about every job. `publishing` splits payloads by partition
+(`routing`); a collector owns some partitions (`assignment`, `membership`, `ownership`), follows
+each with a pipeline of its own (`owned`), and asks the others for theirs (`gateway`). It may import
+the `api`, for requests that it passes on, and everything below it.
 """

@@ -15,7 +15,7 @@ from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.errors import APIError
 
-from .settings import LogSettings
+from ..settings.log import LogSettings
 
 T = TypeVar("T")
 

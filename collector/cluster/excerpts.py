@@ -15,8 +15,8 @@ from pathlib import Path
 from ..journal.entries import Entry
 from ..journal.journal import Journal
 from ..journal.kinds import Kind
-from ..journal.settings import JournalSettings
 from ..past.held import HeldError
+from ..settings.journal import JournalSettings
 from . import names
 from .connection import ERRORS, Connection
 from .partition_log import PartitionLog

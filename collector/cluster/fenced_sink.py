@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..actions import Entered
+from ..journal.actions import Entered
 from ..store.fencing import Fence, FencedError
 from ..store.store import Store
 

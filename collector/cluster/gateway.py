@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..api import problems
 from ..api.pages import cut
 from . import lists, names
-from .stages import ClusterStages, MovingError, asked
+from .owners import MovingError, Owners, asked
 
 PASSED_ON = "rankscope-passed-on"
 _JOB = re.compile(r"/api/v1/jobs/([^/]+)(?:/.*)?")
@@ -36,9 +36,9 @@ _PASSED_BACK = ("content-type", "etag", "retry-after", "www-authenticate", "cach
 class Gateway:
     """Passes requests on to the owner of their partition."""
 
-    def __init__(self, app: ASGIApp, stages: ClusterStages) -> None:
+    def __init__(self, app: ASGIApp, owners: Owners) -> None:
         self._app = app
-        self._stages = stages
+        self._owners = owners
         self._client: httpx.AsyncClient | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,13 +64,13 @@ class Gateway:
         passed_on = any(name == PASSED_ON.encode() for name, _ in scope["headers"])
         reads = scope["method"] == "GET"
         if path in lists.LISTS and reads and not passed_on:
-            return await self._merged(scope, path, self._stages.others())
+            return await self._merged(scope, path, self._owners.others())
         if match := _HOST.fullmatch(path):
-            numbers = self._stages.partitions_of_host(unquote(match[1]))
+            numbers = self._owners.partitions_of_host(unquote(match[1]))
         else:
             number = self._partition(scope, path, body)
             numbers = frozenset(() if number is None else (number,))
-        owners = [self._stages.find(number) for number in sorted(numbers)]
+        owners = [self._owners.find(number) for number in sorted(numbers)]
         mine = [one for one in owners if one.local]
         if mine and not all(one.ready for one in mine):
             return _moving("the job's state is being restored here")
@@ -89,13 +89,13 @@ class Gateway:
 
     def _partition(self, scope: Scope, path: str, body: bytes) -> int | None:
         if body:
-            return _of_asked_job(body, self._stages.partitions)
+            return _of_asked_job(body, self._owners.partitions)
         if match := _JOB.fullmatch(path):
-            return names.of_job(unquote(match[1]), self._stages.partitions)
+            return names.of_job(unquote(match[1]), self._owners.partitions)
         if path in _BY_QUERY:
             query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
             job = query.get("job")
-            return None if job is None else names.of_job(job, self._stages.partitions)
+            return None if job is None else names.of_job(job, self._owners.partitions)
         return None
 
     async def _ask(self, address: str, scope: Scope, path: str, body: bytes) -> Response:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...vocabulary.clock import Clock
-from .. import identity
-from ..health import Health
-from ..pipeline import Pipeline
-from ..settings import CollectorSettings
+from ..health.health import Health
+from ..pipeline.pipeline import Pipeline
+from ..process import identity
+from ..settings.collector import CollectorSettings
 from ..store.store import Store
 from .connection import LogUnavailableError
 from .stages import ClusterStages

@@ -14,8 +14,8 @@ import structlog
 from nats.aio.msg import Msg
 from nats.js.errors import APIError, KeyNotFoundError
 
-from ..defects import Defects
-from ..health import Health
+from ..health.defects import Defects
+from ..health.health import Health
 from . import names
 from .assignment import Assignment, Signs
 from .connection import ERRORS, Connection

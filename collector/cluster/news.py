@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 from nats.aio.msg import Msg
 
-from ..actions import Pending
+from ..journal.actions import Pending
 from ..store.errors import StoreError
 from ..store.incidents import Recorded
 from ..store.store import Store

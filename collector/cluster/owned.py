@@ -17,20 +17,23 @@ from nats.js.errors import APIError
 from ...alerts.closed import PastIncident
 from ...alerts.shared import messages as of_partitions
 from ...vocabulary.clock import Clock
-from ..defects import Defects
 from ..evaluation import rereading
+from ..evaluation.consumed_log import ConsumedLog
 from ..evaluation.consumer import Consumer
+from ..evaluation.recovery import Recovery
 from ..evaluation.rereading import Rereading
-from ..health import Health
+from ..health.defects import Defects
+from ..health.health import Health
 from ..intake.decoding import Decoders
 from ..intake.payloads import Decoded, Payload
 from ..journal.interface import Offset
-from ..journal.settings import JournalSettings
-from ..pipeline import Pipeline
+from ..pipeline.pipeline import Pipeline
+from ..settings.journal import JournalSettings
+from ..settings.log import LogSettings
 from ..store.errors import StoreError
 from ..store.fencing import Fence, FencedError
 from ..store.store import Store
-from ..storing import Storing
+from ..store.storing import Storing
 from . import names
 from .aside import Asides
 from .connection import ERRORS, Connection
@@ -38,7 +41,6 @@ from .fenced_sink import FencedSink
 from .following import Following, decoding
 from .health import ClusterHealth
 from .partition_log import Decisions, PartitionLog
-from .settings import LogSettings
 from .snapshots import StoredSnapshots
 
 T = TypeVar("T")
@@ -213,24 +215,23 @@ class Owned:
         )
         consumer = Consumer(
             pipeline=pipeline,
-            journal=log,
-            decisions=decisions,
-            received=following,
-            tail=following,
-            decoders=decode,
+            log=ConsumedLog(
+                journal=log,
+                decisions=decisions,
+                received=following,
+                tail=following,
+                decoders=decode,
+                before_ns=before_ns,
+            ),
+            recovery=Recovery(
+                StoredSnapshots(self._snapshot, parts.connection, number, parts.cluster),
+                _rereading(parts, number),
+                snapshot_seconds=parts.log.snapshot_seconds,
+                recovered=self._recovered,
+            ),
             storing=storing,
             clock=parts.clock,
             health=parts.health,
-            snapshots=StoredSnapshots(
-                self._snapshot,
-                parts.connection,
-                number,
-                parts.cluster,
-            ),
-            rereading=_rereading(parts, number),
-            before_ns=before_ns,
-            recovered=self._recovered,
-            snapshot_seconds=parts.log.snapshot_seconds,
         )
         with self._lock:
             self._following, self._storing, self._consumer = following, storing, consumer

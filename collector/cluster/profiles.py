@@ -25,8 +25,8 @@ from ...vocabulary.clock import Clock
 from ...vocabulary.profiling import ProfileRequest
 from ..intake.waiting import UnavailableError
 from ..profiles.profile import Profile
-from ..profiles.settings import ProfilesSettings
 from ..profiles.shelf import Shelf, UnknownProfileError
+from ..settings.profiles import ProfilesSettings
 from . import names
 from .connection import ERRORS, Connection
 from .messages import Message

@@ -5,11 +5,11 @@ from typing import Any
 
 from ..journal.entries import Entry
 from ..journal.kinds import Kind
-from ..recordings import RecordingError
-from ..replay import Replay
+from ..recordings.otlp_lines import RecordingError
+from ..replay.replay import Replay
+from ..settings.log import LogSettings
 from .connection import ERRORS, Connection
 from .partition_log import Decisions, PartitionLog
-from .settings import LogSettings
 
 _ALWAYS_NS = 1 << 62
 _OF_PARTITIONS = (Kind.TIME, Kind.SHARED)

@@ -1,52 +1,48 @@
 """The flow of a collector that shares the log: takes payloads of all, evaluates its partitions.
 
-`submit`, `act` and `read` are those of `collector.stages`; `read` asks the partition of the request
+`submit`, `act` and `read` are those of `flows.stages`; `read` asks the partition of the request
 (`asked`), or every partition that is owned here and joins their lists.
 """
 
+import functools
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from starlette.types import ASGIApp
+
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary.clock import Clock
-from ..actions import Entered, Pending
-from ..health import Health
+from ..health.health import Health
 from ..intake.appending import Appending
 from ..intake.decoding import Decoders
 from ..intake.payloads import Decoded, Outcome, Payload
 from ..intake.waiting import UnavailableError
+from ..journal.actions import Entered, Pending
 from ..journal.interface import Offset
 from ..journal.kinds import Kind
-from ..pipeline import UNKEPT, Pipeline
-from ..settings import CollectorSettings
+from ..pipeline.pipeline import UNKEPT, Pipeline
+from ..settings.collector import CollectorSettings
 from ..store.store import Store
 from . import names, news, streams
 from .connection import ERRORS, Connection, LogUnavailableError
 from .excerpts import HeldInLog
+from .gateway import Gateway
 from .health import ClusterHealth
 from .hosts import HostPartitions
 from .membership import Membership
 from .owned import Owned, Parts
+from .owners import Found, MovingError, asked
 from .ownership import Ownership
 from .profiles import SharedShelf
 from .publishing import PublishedLog, Publisher
 from .routing import Router
-from .summaries import Summaries
+from .summaries import OwnSummaries, Summaries
 
 T = TypeVar("T")
 
 _AWAY_SECONDS = 5
-
-asked: ContextVar[int | None] = ContextVar("asked", default=None)
-"""The partition that a request is about; None: all that are owned here."""
-
-
-class MovingError(UnavailableError):
-    """The partition that was asked for is on its way to another collector."""
 
 
 class _Nothing:
@@ -55,15 +51,6 @@ class _Nothing:
     def add(self, at: float, decoded: Decoded, end: Offset | None = None) -> None:
         """Take nothing."""
         del at, decoded, end
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Who owns a partition: oneself (`local`, and whether its state is restored), or an address."""
-
-    local: bool
-    ready: bool
-    address: str
 
 
 class ClusterStages:
@@ -116,7 +103,7 @@ class ClusterStages:
             kept=self._kept,
         )
         self._hosts = HostPartitions(self._connection)
-        self.held = HeldInLog(self._connection, log.partitions, folder)
+        self.history = HeldInLog(self._connection, log.partitions, folder)
         self.profiles = SharedShelf(
             folder / "profiles",
             settings.profiles,
@@ -159,14 +146,22 @@ class ClusterStages:
         self.health.lag.set_function(lambda: sum(one.pending for one in owned.partitions()))
 
     @property
-    def as_one_of_several(self) -> "ClusterStages":
-        """Return itself: what has no such property is alone."""
-        return self
-
-    @property
     def ready(self) -> bool:
         """Tell whether payloads are taken."""
         return self.intake.ready and self._connection.up
+
+    @property
+    def own_summaries(self) -> OwnSummaries:
+        """Return the summaries of the jobs of the partitions that are owned here."""
+        return OwnSummaries(self.summaries)
+
+    def polls(self) -> bool:
+        """Tell whether the partition of what has no job is owned here: its owner polls."""
+        return self.owns_job(None)
+
+    def gateway(self) -> Callable[[ASGIApp], ASGIApp]:
+        """Return what passes requests on to the collectors that have the answers."""
+        return functools.partial(Gateway, owners=self)
 
     def warnings(self) -> list[str]:
         """Return what an operator has to know."""

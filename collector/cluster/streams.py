@@ -12,10 +12,10 @@ from nats.js.api import (
 )
 from nats.js.errors import APIError, BadRequestError, NotFoundError
 
-from ..journal.settings import JournalSettings
+from ..settings.journal import JournalSettings
+from ..settings.log import LogSettings
 from . import names
 from .connection import ERRORS, Connection, LogUnavailableError
-from .settings import LogSettings
 
 _DAY_SECONDS = 86_400.0
 _DUPLICATE_SECONDS = 120.0

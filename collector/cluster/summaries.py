@@ -16,8 +16,8 @@ import structlog
 from nats.aio.msg import Msg
 
 from ...vocabulary.ids import Job
-from ..api.watched import Watched
-from ..pipeline import Pipeline
+from ..accounting.watched import Watched
+from ..pipeline.pipeline import Pipeline
 from ..windows.queries import JobSummary
 from .connection import ERRORS, Connection
 
@@ -65,11 +65,6 @@ class Summaries(Watched):
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join()
-
-    @property
-    def mine(self) -> "Mine":
-        """Return the same for the partitions that are owned here alone."""
-        return Mine(self)
 
     def own(self) -> list[JobSummary]:
         """Return the jobs of the partitions that are owned here, by id."""
@@ -136,7 +131,7 @@ class Summaries(Watched):
             self._elsewhere[int(found["partition"])] = (time.monotonic(), rows)
 
 
-class Mine:
+class OwnSummaries:
     """The jobs that this collector evaluates itself: what it keeps the time of."""
 
     def __init__(self, summaries: Summaries) -> None:

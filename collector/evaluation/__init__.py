@@ -1,6 +1,6 @@
-"""Evaluation: a consumer of the journal that fills windows, runs detectors and tracks incidents.
+"""The thread that applies the journal to a pipeline, and comes back after a restart.
 
-`schedule` drives a pipeline through time, live and in replay. Live, `applying` feeds it entries,
-`restart` comes back to where the last process was, and `consumer` is the thread around both;
-`overload` skips seconds and records them; `snapshots` keeps the state for the next start.
+In flow entries of the journal, through the tail where they are in memory; out changes for the store
+and snapshots of the state. `schedule.py` is the order of applying and evaluating, live and in
+replay. It may import `intake`, `journal`, `store`, `health` and `settings`; the pipeline is given.
 """

@@ -6,15 +6,15 @@ from typing import Any, Generic, TypeVar
 from ...alerts.closed import PastIncident
 from ...formats.otlp.columns import SeriesTable
 from ...formats.otlp.errors import UndecodableError
-from ..actions import Entered
-from ..defects import Defects
-from ..health import Health
+from ..health.defects import Defects
+from ..health.health import Health
 from ..intake.decoding import Decoding
 from ..intake.payloads import Decoded, Payload
+from ..journal.actions import Entered
 from ..journal.entries import Entry
 from ..journal.interface import Offset
 from ..journal.kinds import Kind
-from ..storing import Storing
+from ..store.storing import Storing
 from .access import FairLock, Observer, observed
 from .overload import Skips
 from .schedule import Evaluator, Hooks, Moment, Schedule

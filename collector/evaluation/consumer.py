@@ -13,20 +13,18 @@ import structlog
 
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary.clock import Clock
-from ..defects import Defects
-from ..health import Health
-from ..intake.decoding import Decoding
-from ..intake.tail import Entries
-from ..journal.interface import Offset, Partition
-from ..storing import Storing
-from .access import Observer, Received
+from ..health.defects import Defects
+from ..health.health import Health
+from ..store.storing import Storing
+from .access import Observer
 from .applying import Applying
+from .consumed_log import ConsumedLog
 from .overload import Overload, Recorded
-from .rereading import Rereading
+from .recovery import Recovery
 from .restart import Restart
 from .schedule import Evaluator
-from .snapshot_timer import SNAPSHOT_SECONDS, SnapshotTimer
-from .snapshots import Snapshot, Snapshots
+from .snapshot_timer import SnapshotTimer
+from .snapshots import Snapshot
 
 T = TypeVar("T")
 P = TypeVar("P", bound=Evaluator)
@@ -41,50 +39,39 @@ class Consumer(Generic[P]):
         self,
         *,
         pipeline: P,
-        journal: Partition,
-        decisions: Partition,
-        received: Received,
-        tail: Entries,
-        decoders: Decoding,
+        log: ConsumedLog,
+        recovery: Recovery,
         storing: Storing,
         clock: Clock,
         health: Health,
-        snapshots: Snapshots | None = None,
-        rereading: Rereading | None = None,
-        before_ns: int | None = None,
         refused: Callable[[int], None] = lambda _points: None,
-        recovered: Callable[[Offset | None], None] = lambda _offset: None,
-        snapshot_seconds: float = SNAPSHOT_SECONDS,
         observer: Observer | None = None,
     ) -> None:
-        """`before_ns`: the receive time of the newest entry of an earlier process.
-
-        `refused` gets how many points had no room, `recovered` the offset that a restart came to.
-        """
-        self._journal = journal
-        self._received = received
-        self._tail = tail
+        """`refused` gets how many points had no room."""
+        self._journal = log.journal
+        self._received = log.received
+        self._tail = log.tail
         self._clock = clock
         self._health = health
-        self._snapshots = snapshots
+        self._snapshots = snapshots = recovery.snapshots
         self._timer = (
             None
             if snapshots is None
-            else SnapshotTimer(snapshots, health=health, seconds=snapshot_seconds)
+            else SnapshotTimer(snapshots, health=health, seconds=recovery.snapshot_seconds)
         )
-        self._recovered = recovered
+        self._recovered = recovery.recovered
         self._refused = refused
-        self._before_ns = before_ns
+        self._before_ns = log.before_ns
         self._defects = Defects(health=health)
         overload = Overload(
-            decisions,
-            Recorded.of(entry for entry, _ in decisions.read(None)),
-            received=received.watermark,
+            log.decisions,
+            Recorded.of(entry for entry, _ in log.decisions.read(None)),
+            received=log.received.watermark,
             skipped=health.skipped_seconds.inc,
         )
         self._applying = Applying(
             pipeline,
-            decoders=decoders,
+            decoders=log.decoders,
             storing=storing,
             skips=overload,
             health=health,
@@ -93,11 +80,9 @@ class Consumer(Generic[P]):
         )
         self._restart = Restart(
             self._applying,
-            journal=journal,
-            snapshots=snapshots,
-            rereading=rereading or Rereading(),
+            log=log,
+            recovery=recovery,
             overload=overload,
-            before_ns=before_ns,
             clock=clock,
             health=health,
             defects=self._defects,

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ...alerts.closed import PastIncident
 from ...vocabulary import times
-from ..journal.settings import JournalSettings
+from ..settings.journal import JournalSettings
 from ..store.incidents import Filter, Page
 
 _MOST = 2_000

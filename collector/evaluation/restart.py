@@ -7,45 +7,41 @@ from typing import Any
 import structlog
 
 from ...vocabulary.clock import Clock
-from ..defects import Defects
-from ..health import Health
+from ..health.defects import Defects
+from ..health.health import Health
 from ..journal.entries import Entry
-from ..journal.interface import Offset, Partition
+from ..journal.interface import Offset
 from .applying import Applying
+from .consumed_log import ConsumedLog
 from .overload import Overload
-from .rereading import Rereading
-from .snapshots import SnapshotError, Snapshots
+from .recovery import Recovery
+from .snapshots import SnapshotError
 
 _LOG = structlog.get_logger(__name__)
 _PROGRESS_SECONDS = 5.0
 
 
 class Restart:
-    """The way from the start of a process to what it takes in itself.
-
-    `before_ns`: the receive time of the newest entry of an earlier process, None without one.
-    """
+    """The way from the start of a process to what it takes in itself."""
 
     def __init__(
         self,
         applying: Applying[Any],
         *,
-        journal: Partition,
-        snapshots: Snapshots | None,
-        rereading: Rereading,
+        log: ConsumedLog,
+        recovery: Recovery,
         overload: Overload,
-        before_ns: int | None,
         clock: Clock,
         health: Health,
         defects: Defects,
         stopping: Callable[[], bool],
     ) -> None:
         self._applying = applying
-        self._journal = journal
-        self._snapshots = snapshots
-        self._rereading = rereading
+        self._journal = log.journal
+        self._snapshots = recovery.snapshots
+        self._rereading = recovery.rereading
         self._overload = overload
-        self._before_ns = before_ns
+        self._before_ns = log.before_ns
         self._clock = clock
         self._health = health
         self._defects = defects

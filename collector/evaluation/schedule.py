@@ -18,8 +18,8 @@ from ...alerts.closed import PastIncident
 from ...alerts.shared.messages import Message
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.samples import Event
-from ..actions import Entered
 from ..intake.payloads import Decoded
+from ..journal.actions import Entered
 from .overload import Recorded, Skips
 from .series import Translations
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import structlog
 
-from ..health import Health
+from ..health.health import Health
 from .snapshots import Snapshot, Snapshots
 
 _LOG = structlog.get_logger(__name__)

@@ -1,4 +1,5 @@
-"""What a page can show of a thousand ranks: telemetry summed up over ranks, steps and time.
+"""Telemetry summed up for pictures: a thousand ranks over steps and time.
 
-Functions over matrices, without I/O and without a clock; the API answers with what they return.
+In flow matrices of `windows`, out quantiles, heat maps and waits as JSON has them, without I/O and
+without a clock. It may import `windows`.
 """

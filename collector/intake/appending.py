@@ -14,8 +14,8 @@ import structlog
 
 from ...formats.otlp.errors import UndecodableError
 from ...vocabulary.clock import Clock
-from ..defects import Defects
-from ..health import Health
+from ..health.defects import Defects
+from ..health.health import Health
 from ..journal.entries import Entry
 from ..journal.interface import Partition
 from ..journal.kinds import Kind

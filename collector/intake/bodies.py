@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator
 
 import cramjam
 
-LIMIT_BYTES = 64 << 20
-"""Largest body after decompression by default, as the OTLP specification recommends."""
 _DRAINED = 4
 """A refused body is read up to so many times the limit."""
 _MEMBERS = 16

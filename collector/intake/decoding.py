@@ -9,7 +9,7 @@ from ...formats.otlp import decode
 from ...formats.otlp.columns import SeriesTable
 from ...formats.otlp.errors import UndecodableError
 from ...formats.remote_write import RemoteWriteDecoder
-from .. import actions
+from ..journal import actions
 from ..journal.kinds import Kind
 from . import permits
 from .payloads import Decoded, Payload

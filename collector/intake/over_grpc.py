@@ -18,18 +18,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import structlog
 
 from ...formats.otlp.errors import UndecodableError
-from ..api.settings import TokenSettings
+from ...vocabulary.clock import Clock
+from ..health.health import Health
 from ..journal.kinds import Kind
+from ..settings.api import TokenSettings
+from ..settings.collector import CollectorSettings
 from . import answers
 from .answers import Signal
-from .payloads import Outcome, Payload
+from .payloads import Outcome, Payload, PayloadSink
 from .permits import NotPermittedError
 from .waiting import UnavailableError
 
 if TYPE_CHECKING:
     import grpc
-
-    from ..services import Services
 
 _LOG = structlog.get_logger(__name__)
 _METHODS: dict[str, tuple[Signal, Kind]] = {
@@ -80,16 +81,21 @@ class GrpcIntake:
     Raises OSError where the address cannot be had, or grpcio is not installed.
     """
 
-    def __init__(self, services: "Services") -> None:
+    def __init__(
+        self, settings: CollectorSettings, *, sink: PayloadSink, clock: Clock, health: Health
+    ) -> None:
         try:
             import grpc.aio  # noqa: PLC0415  only where an address is set
         except ImportError:
             raise MissingGrpcError(_EXTRA) from None
         self._grpc = grpc
-        self._services = services
-        self._tokens: Sequence[TokenSettings] = services.settings.api.tokens
+        self._sink = sink
+        self._clock = clock
+        self._health = health
+        self._settings = settings.intake
+        self._tokens: Sequence[TokenSettings] = settings.api.tokens
         self._guessed = False
-        listen = services.settings.intake.grpc_listen
+        listen = settings.intake.grpc_listen
         host, _, port = listen.rpartition(":")
         if not self._tokens and not _loopback(host):
             _LOG.warning("no token is configured: OTLP over gRPC on loopback only", asked=listen)
@@ -105,7 +111,7 @@ class GrpcIntake:
 
     async def _bind(self, address: str) -> int:
         """Make the server, which belongs to the loop that runs; return its port."""
-        intake = self._services.settings.intake
+        intake = self._settings
         handlers: list[Any] = [_Handlers(self)]
         limit = ("grpc.max_receive_message_length", intake.body_limit_bytes)
         self._server = self._grpc.aio.server(handlers=handlers, options=(limit, *_OPTIONS))
@@ -152,9 +158,7 @@ class GrpcIntake:
             await self._refuse(context, codes.INVALID_ARGUMENT, "400", "there is no message")
         try:
             # Who hangs up does not undo what is on its way into the journal.
-            kept = asyncio.shield(
-                asyncio.wrap_future(self._services.stages.submit(Payload(kind, body, jobs)))
-            )
+            kept = asyncio.shield(asyncio.wrap_future(self._sink.submit(Payload(kind, body, jobs))))
             outcome: Outcome = await asyncio.wait_for(kept, _ANSWER_SECONDS)
         except UndecodableError as error:
             await self._refuse(context, codes.INVALID_ARGUMENT, "400", str(error))
@@ -191,7 +195,7 @@ class GrpcIntake:
                 found = one
         if found is None:
             raise _TokenError("send the metadata authorization: Bearer TOKEN", guessed=bool(given))
-        if self._services.clock.now() >= found.expires_at_seconds:
+        if self._clock.now() >= found.expires_at_seconds:
             raise _TokenError("this token has expired")
         return found.jobs
 
@@ -203,7 +207,7 @@ class GrpcIntake:
         text: str,
     ) -> NoReturn:
         """Count what is refused, by the status that HTTP has for it, and end the call."""
-        self._services.health.refused.labels(status).inc()
+        self._health.refused.labels(status).inc()
         await context.abort(code, text)
         raise AssertionError  # abort raises
 
@@ -249,9 +253,13 @@ class _Handlers:
         return grpc.stream_unary_rpc_method_handler(handle)
 
 
-def intakes(services: "Services") -> list[GrpcIntake]:
+def intakes(
+    settings: CollectorSettings, *, sink: PayloadSink, clock: Clock, health: Health
+) -> list[GrpcIntake]:
     """Return the intake over gRPC; none where no address is set. Raises OSError."""
-    return [GrpcIntake(services)] if services.settings.intake.grpc_listen else []
+    if not settings.intake.grpc_listen:
+        return []
+    return [GrpcIntake(settings, sink=sink, clock=clock, health=health)]
 
 
 def _loopback(host: str) -> bool:

@@ -1,12 +1,14 @@
 """A payload on its way in: the bytes that the journal keeps, and what they decode to."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import Protocol
 
 from ...alerts.shared.messages import Message
 from ...formats.otlp.columns import MetricsBatch, PayloadLayout, SeriesTable
 from ...vocabulary.samples import Event
-from ..actions import Entered
+from ..journal.actions import Entered
 from ..journal.kinds import Kind
 
 
@@ -22,6 +24,14 @@ class Payload:
     jobs: tuple[str, ...] = ()
     trace: object = None
     """Where the collector observes itself: the trace that it begins."""
+
+
+class PayloadSink(Protocol):
+    """What takes payloads. From any thread."""
+
+    def submit(self, payload: Payload) -> "Future[Outcome]":
+        """Queue a payload; the future resolves once it is kept."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

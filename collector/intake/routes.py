@@ -19,11 +19,12 @@ from starlette.responses import JSONResponse, Response
 from ...formats import alertmanager
 from ...formats.otlp import encode
 from ...formats.otlp.errors import UndecodableError
+from ..health.health import Health
 from ..journal.kinds import Kind
-from ..services import Services
+from ..settings.intake import IntakeSettings
 from . import answers, bodies
 from .answers import Encoding, Signal
-from .payloads import Outcome, Payload
+from .payloads import Outcome, Payload, PayloadSink
 from .permits import NotPermittedError
 from .waiting import UnavailableError
 
@@ -82,9 +83,9 @@ class _Refusal:
     headers: dict[str, str]
 
 
-def router(services: Services) -> APIRouter:
+def router(sink: PayloadSink, *, health: Health, settings: IntakeSettings) -> APIRouter:
     """Return the routes of the intake. Who may use them is for the application to say."""
-    intake = Intake(services)
+    intake = Intake(sink, health=health, settings=settings)
     routes = APIRouter(tags=["ingest"])
     routes.post("/v1/metrics", summary="Take OTLP metrics", openapi_extra=_OTLP_BODY)(
         intake.metrics
@@ -109,11 +110,11 @@ def router(services: Services) -> APIRouter:
 class Intake:
     """Reads requests, hands payloads on, and answers in the sender's own encoding."""
 
-    def __init__(self, services: Services) -> None:
-        self._stages = services.stages
-        self._health = services.health
-        self._limit = services.settings.intake.body_limit_bytes
-        self._room = bodies.Room(services.settings.intake.buffer_bytes)
+    def __init__(self, sink: PayloadSink, *, health: Health, settings: IntakeSettings) -> None:
+        self._sink = sink
+        self._health = health
+        self._limit = settings.body_limit_bytes
+        self._room = bodies.Room(settings.buffer_bytes)
         self._heavy = asyncio.Semaphore(2)
 
     async def metrics(self, request: Request) -> Response:
@@ -232,7 +233,7 @@ class Intake:
         # Authentication says here who sends, and for which jobs.
         principal = getattr(request.state, "principal", None)
         payload = Payload(kind, body, () if principal is None else principal.jobs)
-        return await asyncio.wrap_future(self._stages.submit(payload))
+        return await asyncio.wrap_future(self._sink.submit(payload))
 
     async def _unpack(self, body: bytes, unpack: Callable[..., bytes]) -> bytes:
         if len(body) <= _INLINE_BYTES:

@@ -7,11 +7,11 @@ from pathlib import Path
 import structlog
 
 from ...formats import segments
+from ..settings.journal import JournalSettings
 from . import columns, stored
 from .entries import Entry
 from .interface import Offset, Written
 from .kinds import METRICS_COLUMNS, METRICS_TEMPLATE
-from .settings import JournalSettings
 
 _LOG = structlog.get_logger(__name__)
 _DAY_SECONDS = 86_400.0

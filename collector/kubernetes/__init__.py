@@ -1,1 +1,5 @@
-"""Optional, off by default: node conditions and events for what a first cause names."""
+"""Node conditions and events for what a first cause names; off by default.
+
+In flow changes of incidents, out two kinds of writes to a Kubernetes API server. It may import
+`store` and `settings`.
+"""

@@ -8,7 +8,7 @@ from typing import Any
 from ...alerts.notify import routing
 from ...alerts.ports import Endpoint
 from ...vocabulary import times
-from .settings import KubernetesSettings
+from ..settings.kubernetes import KubernetesSettings
 
 CONDITION = "RankscopeDegraded"
 CLEARED = "NoKnownCause"

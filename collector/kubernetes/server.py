@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from .settings import KubernetesSettings
+from ..settings.kubernetes import KubernetesSettings
 
 Outcome = Literal["written", "refused", "again"]
 """written: it is there. refused: trying again changes nothing. again: later."""

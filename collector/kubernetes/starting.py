@@ -3,9 +3,9 @@
 from prometheus_client import CollectorRegistry
 
 from ...vocabulary.clock import Clock
+from ..settings.kubernetes import KubernetesSettings
 from ..store.store import Store
 from .server import Server
-from .settings import KubernetesSettings
 from .writer import Writer
 
 

@@ -12,10 +12,10 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter
 
 from ...vocabulary.clock import Clock
+from ..settings.kubernetes import KubernetesSettings
 from ..store.incidents import Filter, Page, Recorded
 from .marks import Mark, Marks
 from .server import Outcome
-from .settings import KubernetesSettings
 
 _LOG = structlog.get_logger(__name__)
 _FIRST_SECONDS, _LONGEST_SECONDS = 1.0, 300.0

@@ -1,7 +1,8 @@
-"""What a dead job left behind, read as the telemetry that nobody received while it lived.
+"""What a dead job left behind, as the telemetry that nobody received.
 
-Each kind of file has one reader here; what they return goes through the pipeline of the live
-collector, so that the very same detectors and causes are asked.
+In flow a folder of logs, Flight Recorder dumps and NCCL's files, out one incident document: the
+pipeline of the live collector is asked. Each kind of file has one reader here. It may import
+`replay`, `recordings`, `pipeline` and `settings`.
 """
 
 from .diagnosis import Diagnosis, diagnose

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ...formats.nccl import inspector, ras
 from ...vocabulary.samples import Resource
-from ..recordings import RecordingError
+from ..recordings.otlp_lines import RecordingError
 from . import logs, nccl, recorders
 from .found import Found
 

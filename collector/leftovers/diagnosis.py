@@ -11,9 +11,9 @@ from typing import Any
 from ...detectors.selection import Selection
 from ...formats.otlp import encode
 from ...vocabulary.samples import Event, Resource, Sample
-from ..pipeline import Pipeline
-from ..replay import Replay
-from ..settings import CollectorSettings
+from ..pipeline.pipeline import Pipeline
+from ..replay.replay import Replay
+from ..settings.collector import CollectorSettings
 from .artefacts import gather
 from .found import Found
 

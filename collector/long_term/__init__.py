@@ -1,4 +1,5 @@
-"""What is derived here, written into the site's own store: remote write 1.0, off by default.
+"""What the collector derives, written into the site's own store; off by default.
 
-`gathering` says what it is at a moment, `sending` keeps it until the store has it.
+In flow incidents, goodput, findings and own time at a moment, out remote write 1.0, kept until the
+store has it. It may import `accounting`, `pipeline`, `store`, `health` and `settings`.
 """

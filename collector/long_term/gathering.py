@@ -12,10 +12,10 @@ import numpy as np
 from ...detectors import medians, own_time
 from ...formats.remote_write import WriteRequest
 from ...formats.remote_write.encode import encoded_labels
-from ..api.families import MOST_SERIES, Family
-from ..api.routes.metrics import REPORTING_SECONDS, Exported
-from ..flows import Flow
-from ..pipeline import Pipeline
+from ..accounting.exported import REPORTING_SECONDS, Exported
+from ..accounting.families import MOST_SERIES, Family
+from ..accounting.watched import Readable
+from ..pipeline.pipeline import Pipeline
 
 BODY_SAMPLES = 2_000
 RECENT_STEPS = 20
@@ -53,9 +53,9 @@ Row = tuple[Mapping[str, str], float]
 class Gathering:
     """Gathers everything that is derived. Safe to call from any thread."""
 
-    def __init__(self, exported: Exported, stages: Flow, labels: Mapping[str, str]) -> None:
+    def __init__(self, exported: Exported, owner: Readable, labels: Mapping[str, str]) -> None:
         self._exported = exported
-        self._stages = stages
+        self._owner = owner
         self._labels = dict(labels)
 
     def bodies(self, now: float) -> Iterator[tuple[bytes, int]]:
@@ -74,8 +74,8 @@ class Gathering:
         for family in self._exported.collect():
             for sample in family.samples:
                 yield {"__name__": sample.name, **sample.labels}, float(sample.value)
-        yield from self._stages.read(findings)
-        yield from self._stages.read(lambda line: own_seconds(line, now))
+        yield from self._owner.read(findings)
+        yield from self._owner.read(lambda line: own_seconds(line, now))
 
 
 def findings(line: Pipeline) -> list[Row]:

@@ -12,7 +12,7 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from ...vocabulary.clock import Clock
-from .settings import LongTermSettings
+from ..settings.long_term import LongTermSettings
 
 _LOG = structlog.get_logger(__name__)
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 1.0, 60.0

@@ -1,4 +1,6 @@
-"""What happened in a stretch of the past, from the journal, in a process of its own.
+"""What happened in a stretch of the past, read from the journal by another process.
 
-`asking` is the collector's side; `reading` (causes) and `pictures` are what the other process does.
+In flow a question about one job, out the ranked causes or a metric over time. `asking` is the
+collector's side; `reading` (causes) and `pictures` are what the other process does. It may import
+`evaluation`, `pipeline`, `figures`, `windows`, `intake`, `journal` and `settings`.
 """

@@ -18,7 +18,7 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
     try:
         # After the bound, so that it holds for them too.
-        from ..evaluation.settings import EvaluationSettings  # noqa: PLC0415
+        from ..settings.evaluation import EvaluationSettings  # noqa: PLC0415
         from .stretch import Stretch  # noqa: PLC0415
 
         evaluation = EvaluationSettings.model_validate(question["evaluation"])
@@ -36,8 +36,8 @@ def main() -> int:
             wanted = [Wanted(**one) for one in question["wanted"]]
             answer = pictures.distributions(stretch, wanted, capacity=evaluation.max_series)
         else:
-            from ..detector_settings import DetectorSettings  # noqa: PLC0415
-            from ..pipeline import Pipeline  # noqa: PLC0415
+            from ..pipeline.pipeline import Pipeline  # noqa: PLC0415
+            from ..settings.detectors import DetectorSettings  # noqa: PLC0415
             from . import reading  # noqa: PLC0415
 
             detectors = DetectorSettings.model_validate(question["detectors"]).selection()

@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 
 from ..figures.distribution import Wanted
-from ..settings import CollectorSettings
+from ..settings.collector import CollectorSettings
 from .held import Held, HeldError
 from .stretch import LEAD_SECONDS
 

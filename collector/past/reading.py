@@ -16,7 +16,7 @@ from ..intake.payloads import Payload
 from ..journal import journal
 from ..journal.entries import Entry
 from ..journal.kinds import Kind
-from ..pipeline import Pipeline
+from ..pipeline.pipeline import Pipeline
 from ..windows import queries
 from . import points
 from .stretch import LEAD_SECONDS, Stretch

@@ -7,7 +7,7 @@ nothing.
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 import structlog
@@ -16,15 +16,14 @@ from ...alerts.actions import Action
 from ...vocabulary.clock import Clock
 from ...vocabulary.ids import IncidentId
 from ...vocabulary.inspection import Profiled, ProfileRow
-from ..actions import Entered
-from ..flows import Flow
 from ..intake.waiting import UnavailableError
+from ..journal.actions import Entered
+from ..settings.profiles import ProfilesSettings
 from ..store.incidents import Recorded
 from ..windows import queries
 from . import choosing
 from .comparison import compared
 from .profile import Profile
-from .settings import ProfilesSettings
 from .shelf import Shelf, Wanted
 
 BY = "rankscope"
@@ -32,14 +31,28 @@ BY = "rankscope"
 _ACT_SECONDS = 30.0
 _MOST_WAITING = 256
 
+T = TypeVar("T")
+
 _LOG = structlog.get_logger(__name__)
+
+
+class JobFlow(Protocol):
+    """What is needed of whoever evaluates the jobs."""
+
+    def read(self, question: Callable[[Any], T]) -> T:
+        """Return the answer of a question to the pipeline."""
+        ...
+
+    def act(self, action: Entered, *, timeout_seconds: float) -> bool:
+        """Enter an action; False where the store does not have it when time is up."""
+        ...
 
 
 class Automatic:
     """Asks for profiles of suspects, where the settings say so, and enters results in incidents."""
 
     def __init__(
-        self, shelf: Shelf, *, stages: Flow, settings: ProfilesSettings, clock: Clock
+        self, shelf: Shelf, *, stages: JobFlow, settings: ProfilesSettings, clock: Clock
     ) -> None:
         self._shelf = shelf
         self._stages = stages

@@ -18,8 +18,8 @@ import structlog
 
 from ...formats import chrome_trace, segments
 from ...vocabulary.profiling import ProfileRequest
+from ..settings.profiles import ProfilesSettings
 from .profile import Profile, RankProfile, Role
-from .settings import ProfilesSettings
 
 _FILE = "profile.json"
 _LATE_SECONDS = 180.0

@@ -1,6 +1,7 @@
-"""Asking a Prometheus-compatible store for what its scrapes found, live and of the past.
+"""Samples of a Prometheus-compatible store, live and of the past.
 
-Works with Prometheus, VictoriaMetrics, Thanos and Mimir: only `/api/v1/query` is asked, with range
-selectors, so that samples come with the times at which they were scraped. What comes is written as
-remote write and goes the way of everything else: journal, decoder, windows.
+In flow answers of `/api/v1/query`, which Prometheus, VictoriaMetrics, Thanos and Mimir all have;
+range selectors keep the times of scraping. Out goes remote write, which takes the way of everything
+else: journal, decoder, windows. It may import `intake`, `recordings`, `journal`, `health` and
+`settings`.
 """

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import httpx
 
-from .settings import PrometheusSettings
+from ..settings.prometheus import PrometheusSettings
 
 Reason = Literal[
     "connection", "timeout", "rate_limited", "unavailable", "forbidden", "status", "not_json",

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
-from ..recordings import RecordingError
+from ..recordings.otlp_lines import RecordingError
+from ..settings.prometheus import PrometheusSettings
 from .asking import Asking, AskingError
 from .reading import Reading
-from .settings import PrometheusSettings
 
 PAGE_SECONDS = 300.0
 """One query asks for so much time at most."""

@@ -12,13 +12,13 @@ from concurrent.futures import Future
 import structlog
 
 from ...vocabulary.clock import Clock
-from ..health import Health
+from ..health.health import Health
 from ..intake.payloads import Outcome, Payload
 from ..intake.waiting import UnavailableError
 from ..journal.kinds import Kind
+from ..settings.prometheus import PrometheusSettings
 from .asking import Asking, AskingError
 from .reading import Reading
-from .settings import PrometheusSettings
 
 _LOG = structlog.get_logger(__name__)
 _JOURNAL_SECONDS = 30.0

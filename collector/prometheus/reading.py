@@ -7,10 +7,10 @@ from typing import Any
 
 from ...formats.remote_write import WriteRequest
 from ...formats.remote_write.encode import encoded_labels
+from ..settings.prometheus import PrometheusSettings
 from . import selection
 from .asking import Asking
 from .pods import AGAIN_SECONDS, METRICS, Pods, pod_of
-from .settings import PrometheusSettings
 
 DISCOVER_SECONDS = 300.0
 """How often at least it is asked anew which metrics there are."""

@@ -1,9 +1,10 @@
-"""Where incidents, what people did about them, and what is still to be sent are kept.
+"""Incidents, what people did about them, and the notices that are still to be sent.
 
-SQLite beside the journal by default, PostgreSQL by URL. `store.Store` is the door.
+In flow changes of incidents, committed in order with their notices (`storing.py`), out documents,
+pages and deliveries. SQLite beside the journal by default, PostgreSQL by URL; `store.Store` is the
+door. It may import `journal` (for people's actions), `health` and `settings`.
 """
 
-from .settings import StoreSettings, WebhookSettings
 from .store import Store
 
-__all__ = ["Store", "StoreSettings", "WebhookSettings"]
+__all__ = ["Store"]

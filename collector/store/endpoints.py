@@ -14,9 +14,9 @@ from sqlalchemy import Connection, Row, and_, func, insert, select, update
 from ...alerts import notify
 from ...alerts.ports import HAPPENINGS, Endpoint
 from ...vocabulary.faults import Severity
+from ..settings.store import SECRET_PREFIX, WebhookSettings
 from . import pacing
 from .errors import RefusedError, UnknownIdError
-from .settings import SECRET_PREFIX, WebhookSettings
 from .tables import webhooks
 
 MOST = 64

@@ -26,7 +26,7 @@ from ...alerts import notify
 from ...alerts.notify import webhook
 from ...alerts.notify.traits import MOST_LISTED, MOST_OF_STATE
 from ...alerts.ports import Delivery, Endpoint, Notice
-from . import bodies, documents, handling
+from . import action_rows, bodies, documents
 from .tables import incidents, outbox, webhooks
 
 MOST_REPEATED = 1000
@@ -271,5 +271,5 @@ def _before(db: Connection, endpoint: str, about: Sequence[str]) -> list[dict[st
 
 
 def _shown(db: Connection, rows: Sequence[Row[Any, Any]]) -> list[dict[str, Any]]:
-    done = handling.of_each(db, [identity for identity, _ in rows])
+    done = action_rows.of_each(db, [identity for identity, _ in rows])
     return [documents.shown(json.loads(text), done.get(identity, [])) for identity, text in rows]

@@ -9,11 +9,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, insert, select, update
+from sqlalchemy import Connection, and_, insert, select, update
 
 from ...alerts.ports import IncidentChange
-from ..actions import Entered
-from . import documents, incidents
+from ..journal.actions import Entered
+from . import action_rows, documents, incidents
 from .documents import Action
 from .incidents import Recorded
 from .tables import actions
@@ -38,7 +38,7 @@ def enter(db: Connection, entered: Entered, changes: Sequence[IncidentChange]) -
     )
     if row is None or _known(db, incident, action):
         return [new for change in changes if (new := incidents.record(db, change))]
-    before = of(db, incident)
+    before = action_rows.of(db, incident)
     if not changes and _changes_nothing(action, row.status):
         return []
     number = db.execute(
@@ -74,27 +74,6 @@ def enter(db: Connection, entered: Entered, changes: Sequence[IncidentChange]) -
     ]
 
 
-def of(db: Connection, incident: str) -> list[Action]:
-    """Return what people did about an incident, in order."""
-    found = db.execute(
-        select(actions).where(actions.c.incident == incident).order_by(actions.c.number)
-    )
-    return [_action(row) for row in found]
-
-
-def of_each(db: Connection, ids: Sequence[str]) -> dict[str, list[Action]]:
-    """Return what people did about some incidents, by incident."""
-    if not ids:
-        return {}
-    found = db.execute(
-        select(actions).where(actions.c.incident.in_(ids)).order_by(actions.c.number)
-    )
-    done: dict[str, list[Action]] = {}
-    for row in found:
-        done.setdefault(row.incident, []).append(_action(row))
-    return done
-
-
 def _known(db: Connection, incident: str, action: Action) -> bool:
     """Tell whether this very action was written before; no two have the same receive time."""
     mine = and_(
@@ -110,9 +89,3 @@ def _changes_nothing(action: Action, status: str) -> bool:
     if action.kind == "ack":
         return status != "open"
     return action.kind == "resolve" and status == "resolved"
-
-
-def _action(row: Row[Any]) -> Action:
-    details = json.loads(row.details)
-    settled = bool(details.pop("settled", False))
-    return Action(row.kind, row.at, row.author, row.note, details, settled)

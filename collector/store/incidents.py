@@ -23,7 +23,7 @@ from sqlalchemy import (
 from ...alerts.ports import IncidentChange
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.incidents import Incident
-from . import documents, handling
+from . import action_rows, documents
 from .tables import actions, incident_jobs, incidents
 
 
@@ -75,7 +75,7 @@ def record(db: Connection, change: IncidentChange) -> Recorded | None:
     row = db.execute(select(incidents).where(incidents.c.id == incident.id)).one_or_none()
     if row is not None and _known(row, incident):
         return None
-    done = handling.of(db, incident.id)
+    done = action_rows.of(db, incident.id)
     # Who asked for info receives it, though it pages nobody; its endless small news are no news.
     notify = change.notify or (incident.severity == "info" and change.kind != "incident.updated")
     values = _columns(incident, text, documents.status(incident.status, done))
@@ -155,7 +155,7 @@ def find(db: Connection, incident: str) -> dict[str, Any] | None:
     row = db.execute(select(incidents.c.document).where(incidents.c.id == incident)).one_or_none()
     if row is None:
         return None
-    return documents.shown(json.loads(row.document), handling.of(db, incident))
+    return documents.shown(json.loads(row.document), action_rows.of(db, incident))
 
 
 def page(
@@ -180,7 +180,7 @@ def page(
             break
         place = (found[-1].opened_at, found[-1].id)
     more, rows = len(rows) > limit, rows[:limit]
-    done = handling.of_each(db, [row.id for row, _ in rows])
+    done = action_rows.of_each(db, [row.id for row, _ in rows])
     items = [documents.shown(document, done.get(row.id, [])) for row, document in rows]
     return Page(items, _cursor(rows[-1][0].opened_at, rows[-1][0].id) if more else None)
 

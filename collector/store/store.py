@@ -11,7 +11,8 @@ from sqlalchemy import Connection
 
 from ...alerts.ports import IncidentChange
 from ...vocabulary.ids import Fault
-from ..actions import Entered
+from ..journal.actions import Entered
+from ..settings.store import WebhookSettings
 from . import (
     audit,
     endpoints,
@@ -29,7 +30,6 @@ from .incidents import Filter, Page, Recorded
 from .mutes import Mute, MuteKind
 from .notified import Endpoints
 from .records import Records
-from .settings import WebhookSettings
 
 Listener = Callable[[Sequence[Recorded]], None]
 

@@ -18,9 +18,9 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from ...alerts.ports import Delivery, Endpoint, Outbox
 from ...alerts.ports import Outcome as Delivered
-from ..actions import Entered
 from ..intake.payloads import Outcome, Payload
-from ..storing import Sink
+from ..journal.actions import Entered
+from ..store.storing import Sink
 
 MOST_INCIDENTS = 10_000
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,16 +14,14 @@ from ...vocabulary.ranks import Ranks
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Nic
 from .communicators import Communicators
+from .held_events import HeldEvents
 from .kept import KeptFeatures
+from .layout import Layout
 from .operations import Operations
 from .placements import Placements
 from .plane_sets import PlaneSet
+from .readings import Joined
 from .steps import StepGrid
-
-if TYPE_CHECKING:
-    from .readings import Joined
-    from .topology import Layout
-    from .views import HeldEvents
 
 MOST_EVENTS = 5_000
 

@@ -9,12 +9,12 @@ import numpy as np
 from ...detectors.window import Ints
 from .attempt import Attempt, NodeRows
 from .attributes import NO
+from .layout import Layout
 from .parts import Part
 from .placing import Placing
 from .plane_data import NOBODY
 from .planes import Plane
 from .readings import Joined, JoinedProcesses, PartsByName
-from .topology import Layout
 
 
 def joined(attempt: Attempt, layout: Layout, placing: Placing) -> Joined:

@@ -1,31 +1,14 @@
 """The topology of an attempt from what was reported: made anew when something of it changed."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...detectors.window import Ints
 from ...vocabulary.topology import UNKNOWN, Columns, CommunicationGroup, Topology
 from .attempt import Attempt
 from .hosts import Hosts
+from .layout import Layout
 
 _FIELDS = ("local_ranks", "pids", "dp", "tp", "pp", "ep")
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """A topology, and what windows take of it as arrays.
-
-    ranks, host_of, role_of, pids: [rows]; host_ids: [hosts], numbers of Hosts.
-    """
-
-    versions: tuple[int, ...]
-    topology: Topology
-    ranks: Ints
-    host_of: Ints
-    role_of: Ints
-    pids: Ints
-    host_ids: Ints
 
 
 def layout(attempt: Attempt, hosts: Hosts) -> Layout:

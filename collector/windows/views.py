@@ -1,32 +1,24 @@
 """From what is held to what a detector sees: one JobWindow, ranks and hosts as rows."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
-from ...detectors.window import Floats, JobWindow, Steps
+from ...detectors.window import JobWindow, Steps
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Topology
 from . import collectives
 from .attempt import Attempt
 from .attributes import rank_of
+from .held_events import HeldEvents
 from .hosts import Hosts
 from .joining import joined
+from .layout import Layout
 from .placing import Placing
 from .readings import LazyReadings
-from .topology import Layout, layout
+from .topology import layout
 
 EVENT_MEMORY_SECONDS = 1800.0
-
-
-@dataclass(frozen=True, slots=True)
-class HeldEvents:
-    """An attempt's events with their ranks and when they were received, oldest first."""
-
-    versions: tuple[int, ...]
-    events: tuple[Event, ...]
-    received: Floats
 
 
 def job_window(

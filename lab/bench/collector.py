@@ -28,7 +28,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 
-from ...collector.journal.settings import JournalSettings
+from ...collector.settings.journal import JournalSettings
 from ...formats import segments
 from .pool import Prepared
 from .stream import Stream

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from ...alerts.actions import Action
-from ...collector.actions import Entered
-from ...collector.health import Health
+from ...collector.flows.stages import Stages
+from ...collector.health.health import Health
 from ...collector.intake.payloads import Payload
+from ...collector.journal.actions import Entered
 from ...collector.journal.kinds import Kind
-from ...collector.pipeline import Pipeline
-from ...collector.stages import Stages
+from ...collector.pipeline.pipeline import Pipeline
 from ...detectors import catalogue
 from ...detectors.contract import Detector
 from ...detectors.window import JobWindow

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from ...collector.evaluation.snapshots import Snapshots
-from ...collector.health import Health
+from ...collector.flows.stages import Stages
+from ...collector.health.health import Health
 from ...collector.intake.payloads import Payload
 from ...collector.journal.entries import Entry
 from ...collector.journal.journal import Journal
 from ...collector.journal.kinds import Kind
-from ...collector.journal.settings import JournalSettings
-from ...collector.pipeline import Pipeline
-from ...collector.replay import Replay
-from ...collector.stages import Stages
+from ...collector.pipeline.pipeline import Pipeline
+from ...collector.replay.replay import Replay
+from ...collector.settings.journal import JournalSettings
 from ...formats.otlp import encode
 from ...vocabulary.clock import SlewedClock
 from ...vocabulary.samples import Resource, Sample, attributes

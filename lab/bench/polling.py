@@ -23,7 +23,7 @@ import psutil
 
 from ...collector.prometheus.asking import Asking
 from ...collector.prometheus.reading import Reading
-from ...collector.prometheus.settings import PrometheusSettings
+from ...collector.settings.prometheus import PrometheusSettings
 from ..demo.processes import Processes
 from ..demo.stage import clean_environment, free_port
 from . import remote_write

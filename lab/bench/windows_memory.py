@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collector.api.topology_graph import drawn
-from ...collector.pipeline import Pipeline
+from ...collector.pipeline.pipeline import Pipeline
 from ...collector.windows.plane_sets import PlaneSet
 from ...collector.windows.planes import Plane
 from ...formats.otlp.columns import Columns, MetricsBatch, SeriesTable

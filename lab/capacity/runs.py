@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...collector.health import Health
+from ...collector.flows.stages import Stages
+from ...collector.health.health import Health
 from ...collector.intake.payloads import Payload
 from ...collector.journal.kinds import Kind
-from ...collector.pipeline import Pipeline
-from ...collector.stages import Stages
+from ...collector.pipeline.pipeline import Pipeline
 from ...formats import segments
 from ..bench.collector_stages import journals
 from ..bench.pool import Prepared

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ...collector.cluster import replaying
-from ...collector.cluster.settings import LogSettings
-from ...collector.pipeline import Pipeline
-from ...collector.replay import Replay
+from ...collector.pipeline.pipeline import Pipeline
+from ...collector.replay.replay import Replay
+from ...collector.settings.log import LogSettings
 from ...collector.store.store import Store
 from ...vocabulary.times import parse
 from ..soak import checks

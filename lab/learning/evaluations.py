@@ -16,7 +16,7 @@ from ...alerts.causes.catalogue import Catalogue
 from ...alerts.causes.engine import Explanation, explanations
 from ...alerts.lifecycle import Change
 from ...alerts.tracker import Explain, IncidentTracker, Notes, Stacks, no_notes, no_stacks
-from ...collector.observations import observed
+from ...collector.pipeline.observations import observed
 from ...detectors.window import JobWindow
 from ...vocabulary.findings import Finding
 from ...vocabulary.ids import Job

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...collector.cutting.truth import SCHEMA
-from ...collector.pipeline import Pipeline
-from ...collector.recordings import RecordingError, files
-from ...collector.replay import Replay
+from ...collector.pipeline.pipeline import Pipeline
+from ...collector.recordings.otlp_lines import RecordingError, files
+from ...collector.recordings.truth import SCHEMA
+from ...collector.replay.replay import Replay
 from ...vocabulary import times
 from ..from_incident import truth_file
 from . import report

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...collector.evaluation.schedule import Hooks, Schedule
 from ...collector.intake.payloads import Decoded
-from ...collector.pipeline import Pipeline
+from ...collector.pipeline.pipeline import Pipeline
 from ...detectors.window import JobWindow
 from ...formats.otlp.columns import Columns, MetricsBatch
 from ...vocabulary.entities import Entity

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...collector.evaluation.schedule import Hooks, Schedule
 from ...collector.intake.payloads import Decoded
-from ...collector.pipeline import Pipeline
+from ...collector.pipeline.pipeline import Pipeline
 from ...formats.remote_write import RemoteWriteDecoder
 from ...vocabulary.incidents import Incident
 from ..live import scraped

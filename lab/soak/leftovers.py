@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ...collector.leftovers import diagnose
-from ...collector.recordings import RecordingError
-from ...collector.settings import CollectorSettings
+from ...collector.recordings.otlp_lines import RecordingError
+from ...collector.settings.collector import CollectorSettings
 from .real_faults import HANGS
 
 CULPRIT, RANKS = 2, 4

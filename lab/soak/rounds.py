@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ...collector.journal import journal
-from ...collector.pipeline import Pipeline
-from ...collector.replay import Replay
+from ...collector.pipeline.pipeline import Pipeline
+from ...collector.replay.replay import Replay
 from ...collector.store.store import Store
 from ...formats.segments.rewriting import rewrite
 from . import checks

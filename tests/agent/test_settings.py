@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from rankscope.agent.settings import FOREIGN, AgentSettings
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.settings import SettingsError, load
 
 

@@ -10,7 +10,7 @@ import pytest
 import structlog
 
 from rankscope.collector.service import Service
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.vocabulary.clock import SystemClock
 
 HOST = {"type": "host", "id": "gpu-12", "host": "gpu-12", "ranks": [36, 37]}

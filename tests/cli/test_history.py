@@ -8,7 +8,7 @@ import time
 import pytest
 
 from rankscope.cli.main import main
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.store import Store
 from rankscope.collector.store.usage import Usage, by_week
 

@@ -7,7 +7,7 @@ import pytest
 from rankscope.alerts.lifecycle import Change
 from rankscope.cli import asking
 from rankscope.cli.main import main
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.store import Store
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.ids import Fault, IncidentId

@@ -9,7 +9,7 @@ from tests.waiting import until
 
 from rankscope.cli import asking
 from rankscope.cli.main import main
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 
 READ, ADMIN = "read-token-0123456789", "admin-token-0123456789"
 

@@ -9,7 +9,7 @@ import pytest
 
 from rankscope.cli.main import main
 from rankscope.collector.journal.journal import Journal
-from rankscope.collector.journal.settings import JournalSettings
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.samples import Resource, Sample
 

@@ -9,7 +9,7 @@ from tests.serving import Answer, served
 from rankscope.alerts.lifecycle import Change
 from rankscope.alerts.ports import Outcome
 from rankscope.cli.main import main
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.store import Store
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.ids import IncidentId

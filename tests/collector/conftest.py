@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from rankscope.alerts.actions import Action as Done
-from rankscope.collector.actions import Entered
-from rankscope.collector.health import Health
+from rankscope.collector.flows.stages import Stages
+from rankscope.collector.health.health import Health
+from rankscope.collector.journal.actions import Entered
 from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.interface import Offset, Written
-from rankscope.collector.stages import Stages
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import MetricsBatch, SeriesTable

@@ -15,7 +15,7 @@ from tests.examples import LONG
 from rankscope.alerts.ports import Endpoint
 from rankscope.collector.evaluation.schedule import Hooks, Schedule
 from rankscope.collector.intake.payloads import Decoded
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.collector.store import Store, endpoints
 from rankscope.collector.store.deliver import Deliverer
 from rankscope.formats.otlp.columns import MetricsBatch

@@ -9,12 +9,14 @@ import numpy as np
 import uvicorn
 
 from rankscope.collector.api.app import create_app
-from rankscope.collector.health import Health
-from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.profiles.settings import ProfilesSettings
+from rankscope.collector.api.services import Services
+from rankscope.collector.flows.standalone import Standalone
+from rankscope.collector.health.health import Health
+from rankscope.collector.past.held import HeldFiles
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.collector.profiles.shelf import Shelf
-from rankscope.collector.services import Services
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
+from rankscope.collector.settings.profiles import ProfilesSettings
 from rankscope.collector.store import Store
 from rankscope.formats.otlp.columns import Columns, MetricsBatch
 from rankscope.vocabulary.samples import Resource, Scalar, attributes
@@ -106,13 +108,16 @@ class LargeJob:
         self._store = Store(f"sqlite:///{folder / 'rankscope.db'}")
         clock = SetClock(START + steps * STEP_SECONDS)
         services = Services(
-            stages=cast("Any", Held(pipeline)),
+            stages=Standalone(
+                cast("Any", Held(pipeline)),
+                history=HeldFiles(folder / "journal"),
+                profiles=Shelf(folder / "profiles", ProfilesSettings()),
+            ),
             store=self._store,
             settings=CollectorSettings(data_dir=folder),
             clock=clock,
             store_clock=clock,
             version="0",
-            profiles=Shelf(folder / "profiles", ProfilesSettings()),
             health=Health(),
         )
         settings = uvicorn.Config(

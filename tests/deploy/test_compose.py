@@ -23,7 +23,7 @@ from tests import waiting
 
 from rankscope import settings
 from rankscope.agent.settings import FOREIGN, AgentSettings
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 
 from .composed import FILE, ROOT, Composed, load
 

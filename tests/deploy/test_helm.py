@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from rankscope import settings
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 
 from . import custom_kinds
 from .clients import CHART, KUBERNETES, Clients, Documents

@@ -17,7 +17,7 @@ import yaml
 from rankscope import settings
 from rankscope.agent import readers
 from rankscope.agent.settings import FOREIGN, AgentSettings
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 
 from . import custom_kinds
 from .clients import KUBERNETES, Clients, Documents

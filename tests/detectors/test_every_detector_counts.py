@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.detectors import catalogue, own_time
 from rankscope.detectors.selection import Rule, Selection
 from rankscope.detectors.sketch import START, readings, sketch

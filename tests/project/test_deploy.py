@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from rankscope import settings
 from rankscope.agent.settings import AgentSettings
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 
 pytestmark = pytest.mark.documents
 

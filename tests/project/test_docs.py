@@ -13,7 +13,7 @@ import pytest
 from rankscope.agent.settings import AgentSettings
 from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.cli import verbs
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.settings import keys
 from rankscope.vocabulary import events, faults, metrics
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from rankscope.collector.api.app import create_app
-from rankscope.collector.services import Services
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.api.services import Services
+from rankscope.collector.flows.standalone import Standalone
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.store.store import Store
 from rankscope.vocabulary.clock import SystemClock
 
@@ -28,14 +29,14 @@ class _NoStore:
 
 def description() -> Mapping[str, Any]:
     """Return the OpenAPI document of the collector."""
+    nothing = cast("Any", None)
     services = Services(
-        stages=cast("Any", None),
+        stages=Standalone(nothing, history=nothing, profiles=nothing),
         store=cast("Store", _NoStore()),
         settings=CollectorSettings(),
         clock=SystemClock(),
         store_clock=SystemClock(),
         version="any",
-        profiles=cast("Any", None),
     )
     return create_app(services).openapi()
 

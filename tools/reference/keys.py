@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, SecretStr
 
 from rankscope.agent.settings import AgentSettings
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.settings import sections
 
 from .tables import NOTE, code, table

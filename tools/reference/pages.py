@@ -4,9 +4,9 @@ import tomllib
 from collections.abc import Iterator
 from importlib import resources
 
-from rankscope.collector.api.families import FAMILIES
+from rankscope.collector.accounting.families import FAMILIES
 from rankscope.collector.cluster.health import ClusterHealth
-from rankscope.collector.health import Health
+from rankscope.collector.health.health import Health
 from rankscope.dashboards.grafana.alerts import ALERTS
 from rankscope.dashboards.grafana.rules import Alert
 

@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from ....vocabulary.times import rfc3339
-from ...services import Services
 from ...store.audit import AuditFilter, Done
 from .. import shapes_history
 from ..auth import Guard, Principal
 from ..pages import numbered
 from ..parameters import Limit, Moment, Number, Parameters
+from ..services import Services
 
 
 class AuditQuery(Parameters):

@@ -14,12 +14,12 @@ from ....alerts.causes import catalogue, ranking
 from ....vocabulary.incidents import RootCause
 from ....vocabulary.times import rfc3339
 from ...past.asking import Past, PastError
-from ...services import Services
 from ...windows import queries
 from .. import shapes_incident
 from ..auth import Guard, Principal
 from ..parameters import Moment, Parameters
 from ..problems import ProblemError
+from ..services import Services
 
 RECENT_SECONDS = 600.0
 """What windows hold in full for certain, and a question about it wants an answer at once."""

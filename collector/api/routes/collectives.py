@@ -6,13 +6,13 @@ from fastapi import APIRouter, Depends, Query
 
 from ....vocabulary.times import rfc3339
 from ...figures.collectives import Member, Operations, members
-from ...pipeline import Pipeline
-from ...services import Services
+from ...pipeline.pipeline import Pipeline
 from ...windows.operations import ClockOffset, Number, late, synchronises
 from .. import shapes_figures as shapes
 from ..auth import Guard, Principal
 from ..pages import Page, cut
 from ..problems import ProblemError
+from ..services import Services
 
 _MOST, _MOST_SINGLE = 1000, 20
 

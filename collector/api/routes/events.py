@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header
 from starlette.responses import StreamingResponse
 
-from ...services import Services
 from ..auth import Guard, Principal
 from ..feed import Feed
+from ..services import Services
 
 
 def router(services: Services, feed: Feed, guard: Guard) -> APIRouter:

@@ -15,12 +15,12 @@ from ....vocabulary.times import rfc3339
 from ...figures import distribution, heat, phases, waits
 from ...figures.spread import rounded
 from ...past.asking import Past, PastError
-from ...services import Services
 from ...windows.matrices import newest_window
 from .. import shapes_figures as shapes
 from ..auth import Guard, Principal
 from ..parameters import Moment, Parameters
 from ..problems import ProblemError
+from ..services import Services
 
 T = TypeVar("T")
 RANGE_SECONDS = 600.0

@@ -11,9 +11,9 @@ from starlette.responses import JSONResponse
 
 from ....alerts.actions import ActionKind
 from ....vocabulary import faults
-from ...services import Services
 from .. import entering, shapes_incident
 from ..auth import Guard, Principal
+from ..services import Services
 from .incidents import finding
 
 Line = Annotated[str, Field(max_length=200)]

@@ -6,9 +6,9 @@ does (docs/decisions/0014).
 
 from fastapi import APIRouter
 
-from ...services import Services
 from .. import shapes
 from ..problems import ProblemError
+from ..services import Services
 
 _MEANWHILE = (
     "telemetry is taken and incidents are kept until it answers; requests for them are answered 503"

@@ -7,12 +7,12 @@ from fastapi import APIRouter, Depends, Query
 from ....vocabulary import metrics
 from ....vocabulary.rounding import shown
 from ....vocabulary.times import rfc3339
-from ...services import Services
 from ...windows import joined_nodes, nodes
 from .. import shapes_figures as shapes
 from ..auth import Guard, Principal
 from ..pages import Page, cut
 from ..problems import ProblemError
+from ..services import Services
 from .figures import RANGE_SECONDS, MetricQuery
 
 

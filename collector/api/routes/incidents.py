@@ -8,7 +8,6 @@ from starlette.responses import JSONResponse, Response
 
 from ....vocabulary.faults import Severity
 from ....vocabulary.incidents import Status
-from ...services import Services
 from ...store.incidents import Filter
 from ...store.store import Store
 from .. import shapes_incident
@@ -17,6 +16,7 @@ from ..auth import Guard, Principal
 from ..pages import Page, cut
 from ..parameters import Cursor, FaultId, Limit, Moment, Parameters
 from ..problems import ProblemError
+from ..services import Services
 
 Find = Callable[[str, Principal], dict[str, Any]]
 

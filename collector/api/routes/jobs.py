@@ -10,17 +10,17 @@ from starlette.responses import JSONResponse
 from ....vocabulary import metrics
 from ....vocabulary.rounding import shown
 from ....vocabulary.times import parse, rfc3339
-from ...services import Services
+from ...accounting.goodput import Goodputs
+from ...accounting.ledger import Ledger
+from ...accounting.watched import Watched
 from ...windows import queries
 from ...windows.queries import JobSummary
 from .. import shapes
 from ..auth import Guard, Principal
-from ..goodput import Goodputs
-from ..ledger import Ledger
 from ..pages import Page, cut
 from ..parameters import JobPattern, Moment, Parameters
 from ..problems import ProblemError
-from ..watched import Watched
+from ..services import Services
 
 MOST_POINTS = 200_000
 """Points of one answer: more than any plot shows, and still under 10 MB."""

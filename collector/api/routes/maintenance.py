@@ -7,11 +7,11 @@ from pydantic import Field, model_validator
 
 from ....alerts.notify.routing import Matcher
 from ....vocabulary.times import rfc3339
-from ...services import Services
 from ...store.mutes import Mute
 from .. import muting, shapes
 from ..auth import Guard, Principal
 from ..muting import NewMute
+from ..services import Services
 from ..time_ranges import MutesQuery, Pattern
 
 Patterns = Annotated[list[Pattern], Field(max_length=1000)]

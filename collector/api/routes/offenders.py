@@ -5,14 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from ....vocabulary.times import rfc3339
-from ...services import Services
+from ...accounting.ledger import Ledger
+from ...accounting.offenders import Offender, OffenderType, offenders
 from ...store.costs import Costs
 from .. import shapes_history
 from ..auth import Guard, Principal
-from ..ledger import Ledger
-from ..offenders import Offender, OffenderType, offenders
 from ..pages import cut
 from ..parameters import Limit, Moment, Number, Parameters
+from ..services import Services
 
 MOST_RECORD = 50
 """Incidents listed of one entity, the newest first."""

@@ -7,11 +7,11 @@ from fastapi import APIRouter, Depends, Response
 
 from ....alerts.causes import shares
 from ....vocabulary.ids import Fault
-from ... import priors
-from ...services import Services
+from ...pipeline import priors
 from .. import entering
 from .. import shapes_priors as shapes
 from ..auth import Guard, Principal
+from ..services import Services
 from .handling import Doing
 
 

@@ -14,7 +14,6 @@ from ....vocabulary.times import rfc3339
 from ...profiles import automatic, choosing
 from ...profiles.profile import Profile
 from ...profiles.shelf import Shelf, UnknownProfileError, Wanted
-from ...services import Services
 from ...windows import queries
 from .. import shapes_incident
 from .. import shapes_profiles as shapes
@@ -22,6 +21,7 @@ from ..auth import Guard, Principal
 from ..pages import Page, cut
 from ..parameters import Parameters
 from ..problems import ProblemError
+from ..services import Services
 from .incidents import finding
 
 MOST_RANKS = 8

@@ -11,13 +11,13 @@ from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from ....vocabulary.ids import IncidentId
-from ...cutting import cut
-from ...cutting.truth import truth
 from ...past.held import Held, HeldError
-from ...services import Services
+from ...recordings import cut
+from ...recordings.truth import truth
 from ..auth import Guard, Principal
 from ..parameters import Parameters
 from ..problems import ProblemError
+from ..services import Services
 from .incidents import finding
 
 TRUTH_HEADER = "rankscope-truth"

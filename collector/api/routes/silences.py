@@ -7,11 +7,11 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, field_validat
 
 from ....alerts.notify import routing
 from ....vocabulary.times import rfc3339
-from ...services import Services
 from ...store.mutes import Mute
 from .. import muting, shapes
 from ..auth import Guard, Principal
 from ..muting import NewMute
+from ..services import Services
 from ..time_ranges import MutesQuery, Pattern
 
 

@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 
-from ...services import Services
+from ...accounting.ledger import Ledger
 from .. import shapes_history
 from ..auth import Guard, Principal
-from ..ledger import Ledger
 from ..pages import cut
 from ..parameters import Number, Parameters
+from ..services import Services
 from ..similar import Likeness, similar
 from .incidents import finding
 

@@ -10,16 +10,17 @@ from pydantic import field_validator
 from starlette.responses import Response
 
 from ....vocabulary.times import rfc3339
-from ...metering import Metering
-from ...services import Services
-from .. import accounting, shapes, shapes_history
-from ..accounting import KEYS, Key, Total, Wanted
+from ...accounting import totals as accounting
+from ...accounting.goodput import Goodputs
+from ...accounting.ledger import Ledger
+from ...accounting.metering import Metering
+from ...accounting.totals import KEYS, Key, Total, Wanted
+from ...accounting.watched import Watched
+from .. import shapes, shapes_history
 from ..auth import Guard, Principal
-from ..goodput import Goodputs
-from ..ledger import Ledger
 from ..pages import cut
 from ..parameters import FaultId, JobPattern, Limit, Moment, Number, Parameters
-from ..watched import Watched
+from ..services import Services
 
 _CSV = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
 _COLUMNS = tuple(name for name in shapes_history.ReportRow.model_fields if name not in KEYS)

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from ...services import Services
+from ...accounting.watched import Watched
 from ...windows import queries
 from .. import shapes
 from ..auth import Guard, Principal
-from ..watched import Watched
+from ..services import Services
 
 
 def router(services: Services, guard: Guard, watched: Watched) -> APIRouter:

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse
 
-from ...services import Services
 from ...windows import queries
 from .. import shapes
 from ..auth import Guard, Principal
 from ..parameters import Parameters
 from ..problems import ProblemError
+from ..services import Services
 from ..topology_graph import drawn
 
 

@@ -12,16 +12,16 @@ from ....alerts.ports import HAPPENINGS, Endpoint, Happening, Notice
 from ....vocabulary.faults import Severity
 from ....vocabulary.incidents import Confidence
 from ....vocabulary.times import rfc3339
-from ...services import Services
+from ...settings.store import check_credential, check_faults, check_url
 from ...store import addresses, endpoints, sending
 from ...store.endpoints import Registered
 from ...store.outbox import Entry, State
-from ...store.settings import check_credential, check_faults, check_url
 from .. import shapes
 from ..auth import Guard, Principal
 from ..pages import Page, cut, numbered
 from ..parameters import Limit, Moment, Number, Parameters
 from ..problems import ProblemError
+from ..services import Services
 from ..time_ranges import Pattern
 
 

@@ -12,7 +12,7 @@ from tests.collector.leftovers.running import leave_dumps
 from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.readers.flight_recorder import FlightRecorder
 from rankscope.agent.settings import AgentSettings
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder
 from rankscope.vocabulary.samples import Event, Resource

@@ -7,7 +7,7 @@ import pytest
 from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.readers.nccl_ras import NcclRas
 from rankscope.agent.settings import AgentSettings
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder
 from rankscope.vocabulary.samples import Resource, Sample, attributes

@@ -11,12 +11,14 @@ from tests.waiting import until
 
 from rankscope.alerts.lifecycle import Change
 from rankscope.collector.api.app import create_app
+from rankscope.collector.api.services import Services
 from rankscope.collector.api.token_failures import Sleep
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.flows.stages import Stages
+from rankscope.collector.flows.standalone import Standalone
+from rankscope.collector.past.held import HeldFiles
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.collector.profiles.shelf import Shelf
-from rankscope.collector.services import Services
-from rankscope.collector.settings import CollectorSettings
-from rankscope.collector.stages import Stages
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.incidents import Incident
@@ -99,13 +101,16 @@ def new_services(
         started.append(stages)
         checked = CollectorSettings.model_validate(settings)
         return Services(
-            stages=stages,
+            stages=Standalone(
+                stages,
+                history=HeldFiles(checked.journal_folder),
+                profiles=Shelf(tmp_path / "profiles", checked.profiles),
+            ),
             store=store,
             settings=checked,
             clock=clock,
             store_clock=clock,
             version="0.1.0",
-            profiles=Shelf(tmp_path / "profiles", checked.profiles),
             health=health,
         )
 

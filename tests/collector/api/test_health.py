@@ -3,10 +3,11 @@
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from rankscope.collector.api.families import FAMILIES
-from rankscope.collector.api.routes import metrics
-from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.stages import Stages
+from rankscope.collector.accounting import exported
+from rankscope.collector.accounting.families import FAMILIES
+from rankscope.collector.flows.stages import Stages
+from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.store import answering
 from rankscope.collector.store.errors import UnusableError
 from rankscope.formats.otlp.columns import SeriesTable
 
@@ -41,7 +42,7 @@ def test_a_store_that_is_away_is_a_warning_of_readiness_that_waits_for_no_databa
         raise UnusableError("the store does not answer: disk I/O error")
 
     monkeypatch.setattr(store, "check", fail)
-    health.check_store(store)
+    answering.check(store, health)
     monkeypatch.setattr(store, "check", lambda: pytest.fail("a probe asked the database"))
     answer = client.get("/readyz")
     assert answer.status_code == 200
@@ -49,7 +50,7 @@ def test_a_store_that_is_away_is_a_warning_of_readiness_that_waits_for_no_databa
     assert warning.startswith("the store does not answer: disk I/O error")
     assert _samples(client)["rankscope_collector_store_up",] == 0
     monkeypatch.undo()
-    health.check_store(store)
+    answering.check(store, health)
     assert client.get("/readyz").json()["warnings"] == []
     assert _samples(client)["rankscope_collector_store_up",] == 1
 
@@ -224,7 +225,7 @@ def test_ranks_that_stand_out_are_bounded_and_listed_once(client, send_steps, mo
     send_steps(client)
     rows = [("run-1", "stragglers", rank % 5, float(rank)) for rank in range(10)]
     monkeypatch.setattr(Pipeline, "scores", lambda _self: rows)
-    monkeypatch.setattr(metrics, "MOST_SERIES", 3)
+    monkeypatch.setattr(exported, "MOST_SERIES", 3)
     scores = {
         key[1]: value for key, value in _samples(client).items() if "detector_score" in key[0]
     }

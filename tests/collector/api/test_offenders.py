@@ -2,8 +2,8 @@
 
 import pytest
 
-from rankscope.collector.api.ledger import Ledger
-from rankscope.collector.api.offenders import offenders
+from rankscope.collector.accounting.ledger import Ledger
+from rankscope.collector.accounting.offenders import offenders
 
 AT = 1_700_000_000.0
 

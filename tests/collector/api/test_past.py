@@ -5,7 +5,7 @@ import pytest
 from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.journal.settings import JournalSettings
+from rankscope.collector.settings.journal import JournalSettings
 
 HOUR = 3600.0
 

@@ -60,7 +60,7 @@ def test_a_reset_that_evaluation_has_not_reached_yet_answers_with_what_it_will_l
     client.post(f"/api/v1/incidents/{identity}/feedback", json=body)
     until(lambda: client.get("/api/v1/priors").json()["incidents"], "the feedback")
 
-    services.stages.consumer.stop()  # evaluation is so far behind that it does not get there
+    services.stages.stages.consumer.stop()  # evaluation is so far behind that it does not get there
     answer = client.post("/api/v1/priors/reset")
     assert (202, 0) == (answer.status_code, answer.json()["incidents"])
     assert all(row["learnt"] == row["catalogue"] for row in answer.json()["items"])

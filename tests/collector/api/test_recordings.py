@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rankscope.collector.cutting import cut
+from rankscope.collector.recordings import cut
 from rankscope.collector.store import Store
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from rankscope.cli import main
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 
 TOKEN = "rks_a-token-that-nobody-has"
 DIGEST = "sha256:" + hashlib.sha256(TOKEN.encode()).hexdigest()

@@ -8,13 +8,13 @@ import pytest
 
 from rankscope.collector.cluster import streams
 from rankscope.collector.cluster.connection import Connection
-from rankscope.collector.cluster.settings import LogSettings
 from rankscope.collector.cluster.stages import ClusterStages
-from rankscope.collector.health import Health
-from rankscope.collector.journal.settings import JournalSettings
-from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.settings import CollectorSettings
-from rankscope.collector.store.settings import WebhookSettings
+from rankscope.collector.health.health import Health
+from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.settings.collector import CollectorSettings
+from rankscope.collector.settings.journal import JournalSettings
+from rankscope.collector.settings.log import LogSettings
+from rankscope.collector.settings.store import WebhookSettings
 from rankscope.collector.store.store import Store
 from rankscope.lab.cluster.box import SECRET
 from rankscope.lab.cluster.nats_servers import NatsServers

@@ -6,7 +6,7 @@ import time
 import httpx
 
 from rankscope.collector.service import Service
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.vocabulary.times import parse
 
 OFF_SECONDS = 600.0

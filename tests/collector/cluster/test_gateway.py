@@ -14,7 +14,7 @@ from tests import serving
 
 from rankscope.collector.cluster import names
 from rankscope.collector.cluster.gateway import PASSED_ON, Gateway
-from rankscope.collector.cluster.stages import Found, asked
+from rankscope.collector.cluster.owners import Found, asked
 
 PARTITIONS = 4
 

@@ -12,9 +12,9 @@ from rankscope.collector.cluster.partition_log import Decisions, PartitionLog
 from rankscope.collector.cluster.publishing import PublishedLog, Publisher
 from rankscope.collector.cluster.reading import Reader
 from rankscope.collector.cluster.routing import Router
-from rankscope.collector.cluster.settings import LogSettings
 from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.settings.log import LogSettings
 
 from .conftest import PARTITIONS
 

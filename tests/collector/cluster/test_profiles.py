@@ -10,11 +10,11 @@ from tests.waiting import until
 
 from rankscope.collector.cluster.connection import Connection
 from rankscope.collector.cluster.profiles import SharedShelf
-from rankscope.collector.cluster.settings import LogSettings
 from rankscope.collector.intake.waiting import UnavailableError
 from rankscope.collector.profiles.profile import Profile
-from rankscope.collector.profiles.settings import ProfilesSettings
 from rankscope.collector.profiles.shelf import UnknownProfileError, Wanted
+from rankscope.collector.settings.log import LogSettings
+from rankscope.collector.settings.profiles import ProfilesSettings
 
 NOW = 1_700_000_000.0
 

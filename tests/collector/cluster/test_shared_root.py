@@ -13,8 +13,8 @@ from tests.waiting import until
 from rankscope.collector.cluster import names, replaying
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.replay import Replay
+from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.replay.replay import Replay
 from rankscope.detectors.contract import Detector
 from rankscope.detectors.window import JobWindow
 from rankscope.formats.otlp import encode

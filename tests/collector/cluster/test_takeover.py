@@ -8,13 +8,13 @@ import pytest
 from tests.waiting import until
 
 from rankscope.alerts.actions import Action
-from rankscope.collector.actions import Entered
 from rankscope.collector.cluster import names, replaying
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.intake.waiting import UnavailableError
+from rankscope.collector.journal.actions import Entered
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.replay import Replay
+from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.replay.replay import Replay
 from rankscope.lab.soak.load import payload
 from rankscope.vocabulary.ids import IncidentId
 from rankscope.vocabulary.times import parse

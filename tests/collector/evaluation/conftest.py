@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from rankscope.collector.actions import Entered
 from rankscope.collector.evaluation import rereading
 from rankscope.collector.evaluation.rereading import Rereading
 from rankscope.collector.evaluation.snapshots import Snapshots
-from rankscope.collector.health import Health
+from rankscope.collector.flows.stages import Stages
+from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Payload
+from rankscope.collector.journal.actions import Entered
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.journal.settings import JournalSettings
-from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.stages import Stages
+from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.samples import Resource, Sample, attributes

@@ -5,8 +5,8 @@ import threading
 from rankscope.collector.evaluation.overload import Overload, Recorded
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.replay import Replay, as_line
+from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.replay.replay import Replay, as_line
 from rankscope.detectors import catalogue
 from rankscope.detectors.contract import Detector
 from rankscope.detectors.selection import Selection

@@ -3,7 +3,7 @@
 import pytest
 
 from rankscope.collector.evaluation.rereading import reread_seconds
-from rankscope.collector.journal.settings import JournalSettings
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.store.incidents import Page
 from rankscope.vocabulary.times import rfc3339
 

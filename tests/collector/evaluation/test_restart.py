@@ -3,7 +3,7 @@
 import pytest
 
 from rankscope.alerts.actions import Action
-from rankscope.collector.actions import Entered
+from rankscope.collector.journal.actions import Entered
 from rankscope.collector.journal.kinds import Kind
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.samples import Event, Resource, Sample, attributes

@@ -11,7 +11,7 @@ from rankscope.collector.evaluation.rereading import Rereading
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.contract import Detector
 from rankscope.formats.otlp import encode

@@ -4,7 +4,7 @@ import asyncio
 import gzip
 import json
 import struct
-from unittest import mock
+from types import SimpleNamespace
 
 import cramjam
 import httpx
@@ -17,12 +17,10 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceResponse,
 )
 
+from rankscope.collector.flows.stages import Stages
 from rankscope.collector.intake.routes import router
-from rankscope.collector.intake.settings import IntakeSettings
 from rankscope.collector.intake.waiting import BusyError
-from rankscope.collector.services import Services
-from rankscope.collector.settings import CollectorSettings
-from rankscope.collector.stages import Stages
+from rankscope.collector.settings.intake import IntakeSettings
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 JSON = {"Content-Type": "application/json; charset=utf-8"}
@@ -40,23 +38,15 @@ def services(pipeline, memory_journal, decisions, sink, clock, health):
         health=health,
     )
     stages.start()
-    yield Services(
-        stages=stages,
-        store=mock.Mock(),  # the intake asks nothing of it
-        settings=CollectorSettings(intake=IntakeSettings(body_limit_bytes=LIMIT)),
-        clock=clock,
-        store_clock=clock,
-        version="0",
-        profiles=mock.Mock(),
-        health=health,
-    )
+    yield SimpleNamespace(stages=stages, health=health)
     stages.stop()
 
 
 @pytest.fixture
 def app(services):
     application = FastAPI()
-    application.include_router(router(services))
+    settings = IntakeSettings(body_limit_bytes=LIMIT)
+    application.include_router(router(services.stages, health=services.health, settings=settings))
     return application
 
 

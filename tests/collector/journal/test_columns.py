@@ -12,7 +12,7 @@ from rankscope.collector.journal.columns import ColumnsError, Template
 from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import METRICS_COLUMNS, METRICS_TEMPLATE, Kind
-from rankscope.collector.journal.settings import JournalSettings
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats import segments
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable

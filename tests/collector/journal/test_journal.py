@@ -10,7 +10,7 @@ from rankscope.collector.journal import journal as journals
 from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.journal.settings import JournalSettings
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats import segments
 
 SECOND = 1_000_000_000

@@ -12,8 +12,8 @@ import pytest
 
 from rankscope.alerts.lifecycle import Change
 from rankscope.collector.kubernetes.server import Server
-from rankscope.collector.kubernetes.settings import KubernetesSettings
 from rankscope.collector.kubernetes.writer import Writer
+from rankscope.collector.settings.kubernetes import KubernetesSettings
 from rankscope.collector.store import Store
 
 NODE = re.compile(r"/api/v1/nodes/([a-z0-9.-]+)/status$")

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from rankscope.collector.kubernetes.server import Server
-from rankscope.collector.kubernetes.settings import KubernetesSettings
+from rankscope.collector.settings.kubernetes import KubernetesSettings
 
 CONDITION = {
     "type": "RankscopeDegraded",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rankscope.collector.leftovers import Diagnosis, diagnose
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 
 
 @pytest.fixture

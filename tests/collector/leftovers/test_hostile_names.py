@@ -5,7 +5,7 @@ from datetime import UTC
 
 import pytest
 
-from rankscope.collector.recordings import RecordingError
+from rankscope.collector.recordings.otlp_lines import RecordingError
 
 SECRET = "RuntimeError: CUDA error: the secret of somebody else"
 

@@ -7,7 +7,7 @@ from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.journal.settings import JournalSettings
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes

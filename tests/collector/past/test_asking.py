@@ -5,7 +5,7 @@ import pytest
 from rankscope.collector.figures.distribution import Wanted
 from rankscope.collector.past.asking import Past, PastError
 from rankscope.collector.past.held import HeldFiles
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 
 START = 1_700_000_000.0
 

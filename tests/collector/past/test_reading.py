@@ -3,7 +3,7 @@
 from rankscope.collector.figures.distribution import Wanted
 from rankscope.collector.past import pictures, reading, stretch
 from rankscope.collector.past.stretch import Stretch
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import Pipeline
 
 START = 1_700_000_000.0
 

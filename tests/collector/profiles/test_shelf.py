@@ -8,8 +8,8 @@ import pytest
 
 from rankscope.collector.profiles.automatic import result
 from rankscope.collector.profiles.profile import Profile
-from rankscope.collector.profiles.settings import ProfilesSettings
 from rankscope.collector.profiles.shelf import Shelf, UnknownProfileError, Wanted
+from rankscope.collector.settings.profiles import ProfilesSettings
 
 NOW = 1_000_000.0
 

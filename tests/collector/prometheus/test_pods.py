@@ -4,7 +4,7 @@ import pytest
 
 from rankscope.collector.prometheus.asking import Answer
 from rankscope.collector.prometheus.reading import Reading
-from rankscope.collector.prometheus.settings import PrometheusSettings
+from rankscope.collector.settings.prometheus import PrometheusSettings
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.remote_write import RemoteWriteDecoder
 

@@ -10,14 +10,14 @@ import pytest
 from pydantic import ValidationError
 from tests.serving import Answer, served
 
-from rankscope.collector.health import Health
+from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Outcome
 from rankscope.collector.intake.waiting import BusyError
 from rankscope.collector.prometheus import past, selection
 from rankscope.collector.prometheus.asking import REASONS, Asking, AskingError
 from rankscope.collector.prometheus.polling import Poller
-from rankscope.collector.prometheus.settings import PrometheusSettings
-from rankscope.collector.recordings import RecordingError
+from rankscope.collector.recordings.otlp_lines import RecordingError
+from rankscope.collector.settings.prometheus import PrometheusSettings
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.remote_write import RemoteWriteDecoder
 

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.collector import recordings
 from rankscope.collector.evaluation.rereading import Rereading
 from rankscope.collector.evaluation.snapshots import Snapshots
-from rankscope.collector.health import Health
+from rankscope.collector.flows.stages import Stages
+from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.journal.settings import JournalSettings
-from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.replay import Replay, as_line
-from rankscope.collector.stages import Stages
+from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.recordings import otlp_lines
+from rankscope.collector.replay.replay import Replay, as_line
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.store.store import Store
 
 RECORDING = Path(__file__).parents[2] / "fixtures" / "cpu_contention.otlp.jsonl.gz"
@@ -95,7 +95,7 @@ class Live:
 @pytest.fixture
 def lines():
     with gzip.open(RECORDING) as stream:
-        found = [(recordings.event_time(text), text) for text in stream]
+        found = [(otlp_lines.event_time(text), text) for text in stream]
     return [(at, text) for at, text in found if at is not None and b"resourceMetrics" in text[:40]]
 
 

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from rankscope.alerts.actions import Action
-from rankscope.collector.actions import Entered
-from rankscope.collector.health import Health
+from rankscope.collector.flows.stages import Stages
+from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Payload
+from rankscope.collector.journal.actions import Entered
 from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.journal.settings import JournalSettings
-from rankscope.collector.recordings import RecordingError
-from rankscope.collector.replay import Replay, as_line
-from rankscope.collector.stages import Stages
+from rankscope.collector.recordings.otlp_lines import RecordingError
+from rankscope.collector.replay.replay import Replay, as_line
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.ids import IncidentId
 from rankscope.vocabulary.samples import Event, Resource, Sample

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from rankscope.collector.service import Service
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.vocabulary.clock import SystemClock
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.waiting import until
 
 from rankscope.collector.journal.journal import Journal
-from rankscope.collector.journal.settings import JournalSettings
+from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats.otlp import decode
 
 pytestmark = pytest.mark.programs

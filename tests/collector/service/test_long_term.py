@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from tests.waiting import get, until
 
 from rankscope.collector.long_term.sending import LongTerm
-from rankscope.collector.long_term.settings import LongTermSettings
+from rankscope.collector.settings.long_term import LongTermSettings
 from rankscope.formats.otlp import encode
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import clean_environment, free_port

@@ -3,7 +3,7 @@
 import httpx
 from tests.waiting import until
 
-from rankscope.collector import identity
+from rankscope.collector.process import identity
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 

@@ -4,7 +4,6 @@ import logging
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -21,9 +20,9 @@ from opentelemetry.sdk.resources import Resource
 from rankscope.collector.intake import over_grpc
 from rankscope.collector.intake.decoding import Decoder
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.intake.settings import IntakeSettings
 from rankscope.collector.journal import journal as journals
 from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.settings.intake import IntakeSettings
 from rankscope.formats.otlp.columns import SeriesTable
 
 RESOURCE = Resource.create(
@@ -160,4 +159,6 @@ def test_an_address_that_another_collector_has_is_refused_with_its_key(collector
             update={"intake": IntakeSettings(grpc_listen=intake.address)}
         )
         with pytest.raises(OSError, match=f"^intake.grpc_listen {intake.address}: it is in use"):
-            over_grpc.GrpcIntake(replace(services, settings=taken))
+            over_grpc.GrpcIntake(
+                taken, sink=services.stages, clock=services.clock, health=services.health
+            )

@@ -9,7 +9,7 @@ from tests.waiting import until
 from rankscope.collector.journal import journal as journals
 from rankscope.collector.journal.kinds import Kind
 from rankscope.collector.service import Service
-from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.formats import segments
 from rankscope.vocabulary.clock import SystemClock
 

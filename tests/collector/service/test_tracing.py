@@ -90,7 +90,7 @@ def test_without_the_variables_nothing_of_the_sdk_is_loaded(tmp_path):
     code = (
         "import sys, pathlib\n"
         "from rankscope.collector.service import Service\n"
-        "from rankscope.collector.settings import CollectorSettings\n"
+        "from rankscope.collector.settings.collector import CollectorSettings\n"
         "from rankscope.vocabulary.clock import SystemClock\n"
         f"folder = pathlib.Path({str(tmp_path)!r})\n"
         "values = {'data_dir': folder, 'http': {'listen': '127.0.0.1:0'}}\n"

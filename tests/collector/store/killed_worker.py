@@ -10,7 +10,8 @@ import sys
 import time
 
 from rankscope.alerts.lifecycle import Change
-from rankscope.collector.store import Store, WebhookSettings
+from rankscope.collector.settings.store import WebhookSettings
+from rankscope.collector.store import Store
 from rankscope.collector.store.deliver import Deliverer
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.clock import SystemClock

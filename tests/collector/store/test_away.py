@@ -2,10 +2,10 @@
 
 import pytest
 
-from rankscope.collector.health import Health
+from rankscope.collector.health.health import Health
 from rankscope.collector.store import Store
 from rankscope.collector.store.errors import UnusableError
-from rankscope.collector.storing import Storing
+from rankscope.collector.store.storing import Storing
 
 T0 = 1_700_000_000.0
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from rankscope.alerts.actions import Action
-from rankscope.collector.actions import Entered
+from rankscope.collector.journal.actions import Entered
 from rankscope.collector.store import Store
 from rankscope.vocabulary.ids import IncidentId
 

@@ -4,7 +4,7 @@ import pytest
 
 from rankscope.alerts.actions import Action
 from rankscope.alerts.notify.routing import Matcher
-from rankscope.collector.actions import Entered
+from rankscope.collector.journal.actions import Entered
 from rankscope.collector.store import mutes
 from rankscope.collector.store.mutes import Mute
 

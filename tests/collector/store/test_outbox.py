@@ -4,11 +4,11 @@ import pytest
 from sqlalchemy import select
 
 from rankscope.alerts.ports import Outcome
+from rankscope.collector.settings.store import WebhookSettings
 from rankscope.collector.store import schedule, tables
 from rankscope.collector.store.database import Database
 from rankscope.collector.store.endpoints import redacted
 from rankscope.collector.store.errors import RefusedError, UnknownIdError
-from rankscope.collector.store.settings import WebhookSettings
 from rankscope.collector.store.store import Store
 
 T0 = 1_700_000_000.0

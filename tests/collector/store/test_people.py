@@ -3,7 +3,7 @@
 import pytest
 
 from rankscope.alerts.actions import Action
-from rankscope.collector.actions import Entered
+from rankscope.collector.journal.actions import Entered
 from rankscope.vocabulary.ids import IncidentId
 
 T0 = 1_700_000_000.0

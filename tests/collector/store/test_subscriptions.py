@@ -12,9 +12,9 @@ from sqlalchemy import create_engine
 
 from rankscope.alerts.actions import Action
 from rankscope.alerts.lifecycle import Change
-from rankscope.collector.actions import Entered
+from rankscope.collector.journal.actions import Entered
+from rankscope.collector.settings.store import WebhookSettings
 from rankscope.collector.store import database
-from rankscope.collector.store.settings import WebhookSettings
 from rankscope.collector.store.store import Store
 
 T0 = 1_700_000_000.0

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rankscope.collector.api.families import FAMILIES
-from rankscope.collector.health import Health
+from rankscope.collector.accounting.families import FAMILIES
+from rankscope.collector.health.health import Health
 from rankscope.dashboards.grafana import building, everything
 from rankscope.dashboards.grafana.frame import Given
 from rankscope.vocabulary import metrics

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.lab import suites
 from rankscope.lab.scoring import running
 from rankscope.lab.scoring.baselines import METHODS

@@ -1,0 +1,44 @@
+"""What the HTTP side of the collector needs, in one place: filled by `service`, read by routes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ...vocabulary.clock import Clock
+from ..flows.flow import Flow
+from ..health.health import Health
+from ..settings.collector import CollectorSettings
+from ..store.store import Store
+
+
+class Connected(Protocol):
+    """Something that talks to a store of the site from a thread of its own."""
+
+    def start(self) -> None:
+        """Start its thread."""
+        ...
+
+    def stop(self) -> None:
+        """End it."""
+        ...
+
+    def warnings(self) -> list[str]:
+        """Return what an operator has to know of it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts of a running collector."""
+
+    stages: Flow
+    store: Store
+    settings: CollectorSettings
+    clock: Clock
+    """That of evaluation: what it holds is compared with this one."""
+    store_clock: Clock
+    """That of the store, which collectors may share: what is due or signed goes by this one."""
+    version: str
+    health: Health = field(default_factory=Health)
+    connected: Sequence[Connected] = ()
+    """What asks or writes stores of the site."""

@@ -1,0 +1,121 @@
+"""The flow of a collector that is alone: over files of its own."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, TypeVar
+
+from ...vocabulary.clock import Clock
+from ..accounting.watched import Watched
+from ..evaluation.rereading import Rereading
+from ..evaluation.snapshots import Snapshots
+from ..health.health import Health
+from ..intake.payloads import Outcome, Payload
+from ..journal import interface
+from ..journal.actions import Entered
+from ..journal.journal import Journal
+from ..past.held import Held, HeldFiles
+from ..pipeline.pipeline import Pipeline
+from ..profiles.shelf import Shelf
+from ..settings.collector import CollectorSettings
+from ..store.store import Store
+from .stages import Stages
+
+if TYPE_CHECKING:
+    from ..tracing.spans import Tracing
+
+T = TypeVar("T")
+
+
+class Standalone:
+    """The flow over stages of one's own: every job, its past and its profiles are here."""
+
+    def __init__(self, stages: Stages[Pipeline], *, history: Held, profiles: Shelf) -> None:
+        self.stages = stages
+        self.history = history
+        self.profiles = profiles
+        self.summaries = Watched(stages)
+        self.own_summaries = self.summaries
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether payloads are taken."""
+        return self.stages.ready
+
+    def polls(self) -> bool:
+        """Return True: nobody else does."""
+        return True
+
+    def gateway(self) -> None:
+        """Return None: there is nobody to pass requests on to."""
+
+    def warnings(self) -> list[str]:
+        """Return what an operator has to change for all telemetry to be seen."""
+        return self.stages.warnings()
+
+    def start(self) -> None:
+        """Start the threads of the stages."""
+        self.stages.start()
+
+    def stop(self) -> None:
+        """Take nothing more; evaluate and store what was taken; close."""
+        self.stages.stop()
+
+    def trim(self, now: float) -> int:
+        """Let go of what is too old or too much; return the bytes that are left."""
+        return self.stages.trim(now)
+
+    def submit(self, payload: Payload) -> "Future[Outcome]":
+        """Queue a payload; the future resolves once it is safe on disk."""
+        return self.stages.submit(payload)
+
+    def act(self, action: Entered, *, timeout_seconds: float) -> bool:
+        """Enter what a person did in the journal, and wait until the store has it."""
+        return self.stages.act(action, timeout_seconds=timeout_seconds)
+
+    def read(self, question: Callable[[Pipeline], T]) -> T:
+        """Return the answer of a question to the pipeline, between two changes of it."""
+        return self.stages.read(question)
+
+
+class Files:
+    """The log in files of the data folder. Raises segments.LockedError or OSError."""
+
+    def __init__(self, settings: CollectorSettings) -> None:
+        self._settings = settings
+        folder = settings.journal_folder
+        self._journal = Journal(folder, settings.journal)
+        self._decisions = Journal(folder / interface.EVALUATION, settings.journal)
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._journal.close()
+        self._decisions.close()
+
+    def flow(
+        self,
+        store: Store,
+        clock: Clock,
+        health: Health,
+        line: Callable[[], Pipeline],
+        traced: "Tracing | None",
+    ) -> Standalone:
+        """Return the stages over these files."""
+        settings = self._settings
+        stages = Stages(
+            pipeline=line(),
+            journal=self._journal,
+            decisions=self._decisions,
+            sink=store if traced is None else traced.sink(store),
+            clock=clock,
+            health=health,
+            snapshots=Snapshots(settings.snapshot_file),
+            rereading=Rereading.of(store, settings.journal),
+            queue_bytes=settings.intake.queue_bytes,
+            tail_bytes=settings.intake.tail_bytes,
+            tracing=traced,
+        )
+        return Standalone(
+            stages,
+            history=HeldFiles(settings.journal_folder),
+            profiles=Shelf(settings.profiles_folder, settings.profiles),
+        )

@@ -1,0 +1,204 @@
+"""The collector's own health as Prometheus metrics, `rankscope_collector_<thing>_<what>_<unit>`.
+
+One object a process, handed to whoever counts; it holds its own registry, so that two collectors
+in one test process do not add up.
+"""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+_REASONS = 50
+"""Bound on distinct reasons as label values; what comes later counts as "other"."""
+
+
+class PollingHealth:
+    """Counters and gauges of the stores that are polled, by their names."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.polls = Counter(
+            "rankscope_collector_polls",
+            "Polls of a Prometheus-compatible store, by outcome: success, partial (also counted as "
+            "success), or why one failed.",
+            ["store", "outcome"],
+            registry=registry,
+        )
+        self.samples = Counter(
+            "rankscope_collector_polled_samples",
+            "Samples that polls brought.",
+            ["store"],
+            registry=registry,
+        )
+        self.series = Gauge(
+            "rankscope_collector_polled_series",
+            "Series that are known of a polled store.",
+            ["store"],
+            registry=registry,
+        )
+        self.malformed = Counter(
+            "rankscope_collector_polled_malformed_series",
+            "Series of answers that could not be read.",
+            ["store"],
+            registry=registry,
+        )
+        self.missed = Counter(
+            "rankscope_collector_polled_missed_seconds",
+            "Time that is not asked for any more, a store having been away for too long.",
+            ["store"],
+            registry=registry,
+        )
+        self.lag = Gauge(
+            "rankscope_collector_poll_lag_seconds",
+            "How old the newest sample of the last poll was.",
+            ["store"],
+            registry=registry,
+        )
+
+
+class Health:
+    """Counters and gauges of intake, journal and evaluation."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry(auto_describe=True)
+        self._reasons: set[str] = set()
+        self.payloads = Counter(
+            "rankscope_collector_payloads",
+            "Payloads accepted, by kind.",
+            ["kind"],
+            registry=self.registry,
+        )
+        self.samples = Counter(
+            "rankscope_collector_samples", "Samples accepted.", registry=self.registry
+        )
+        self.events = Counter(
+            "rankscope_collector_events", "Events accepted.", registry=self.registry
+        )
+        self._rejected = Counter(
+            "rankscope_collector_rejected_items",
+            "Samples and events left out of accepted payloads, by reason.",
+            ["reason"],
+            registry=self.registry,
+        )
+        self.refused = Counter(
+            "rankscope_collector_refused_requests",
+            "Requests answered with an error, by status.",
+            ["status"],
+            registry=self.registry,
+        )
+        self.undecodable = Counter(
+            "rankscope_collector_undecodable_payloads",
+            "Payloads that are not what their content type says.",
+            registry=self.registry,
+        )
+        self.disconnects = Counter(
+            "rankscope_collector_client_disconnects",
+            "Requests whose sender went away before the body was complete.",
+            registry=self.registry,
+        )
+        self.journal_bytes = Counter(
+            "rankscope_collector_journal_written_bytes",
+            "Bytes written to the journal.",
+            registry=self.registry,
+        )
+        self.journal_size = Gauge(
+            "rankscope_collector_journal_size_bytes",
+            "Bytes that the journal holds.",
+            registry=self.registry,
+        )
+        self.journal_failures = Counter(
+            "rankscope_collector_journal_failures",
+            "Groups of payloads that could not be written and were answered 503.",
+            registry=self.registry,
+        )
+        self.queue_bytes = Gauge(
+            "rankscope_collector_queue_bytes",
+            "Bytes of payloads accepted from the network and not yet in the journal.",
+            registry=self.registry,
+        )
+        self.evaluation_seconds = Histogram(
+            "rankscope_collector_evaluation_duration_seconds",
+            "Time that one evaluation takes.",
+            buckets=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3),
+            registry=self.registry,
+        )
+        self.lag_seconds = Gauge(
+            "rankscope_collector_evaluation_lag_seconds",
+            "How far evaluation is behind the clock.",
+            registry=self.registry,
+        )
+        self.skipped_seconds = Counter(
+            "rankscope_collector_evaluation_skipped_seconds",
+            "Seconds that evaluation skipped because it was behind.",
+            registry=self.registry,
+        )
+        self.tail_bytes = Gauge(
+            "rankscope_collector_tail_bytes",
+            "Memory of entries that are in the journal and not yet evaluated.",
+            registry=self.registry,
+        )
+        self.series = Gauge(
+            "rankscope_collector_series",
+            "Series that are held.",
+            registry=self.registry,
+        )
+        self.series_limit = Gauge(
+            "rankscope_collector_series_limit",
+            "Series that may be held at once: evaluation.max_series.",
+            registry=self.registry,
+        )
+        self.series_refused = Counter(
+            "rankscope_collector_refused_points",
+            "Points left out because the table of series is full.",
+            registry=self.registry,
+        )
+        self.store_queue = Gauge(
+            "rankscope_collector_store_queue_items",
+            "Seconds with incident changes, and actions, that the store does not have yet.",
+            registry=self.registry,
+        )
+        self.snapshot_seconds = Gauge(
+            "rankscope_collector_snapshot_duration_seconds",
+            "Time that writing the last snapshot took.",
+            registry=self.registry,
+        )
+        self.pipeline_failures = Counter(
+            "rankscope_collector_pipeline_failures",
+            "Defects met while applying or evaluating, by stage.",
+            ["stage"],
+            registry=self.registry,
+        )
+        self.store_failures = Counter(
+            "rankscope_collector_store_failures",
+            "Commits of incident changes that failed and are tried again.",
+            registry=self.registry,
+        )
+        self.store_error = ""
+        """Why the incident store did not answer when last asked, empty where it did."""
+        self.store_up = Gauge(
+            "rankscope_collector_store_up",
+            "1 while the incident store answers, 0 while it does not.",
+            registry=self.registry,
+        )
+        self.store_up.set(1)
+        self.polling = PollingHealth(self.registry)
+        self.replayed = Counter(
+            "rankscope_collector_restart_records",
+            "Journal entries read at start.",
+            registry=self.registry,
+        )
+
+    def store_answered(self, error: str = "") -> None:
+        """Note whether the store answers; `error` says why it does not."""
+        self.store_error = error
+        self.store_up.set(not error)
+
+    def reject(self, reason: str, count: int) -> None:
+        """Count what was left out of a payload, by the decoder's words: "WHY: N; WHY: N"."""
+        if not count:
+            return
+        for part in reason.split("; "):
+            why, _, number = part.rpartition(": ")
+            if not number.isdecimal():
+                why, number = part, str(count)
+            if why not in self._reasons and len(self._reasons) >= _REASONS:
+                why = "other"
+            self._reasons.add(why)
+            self._rejected.labels(why).inc(int(number))

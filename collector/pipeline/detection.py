@@ -1,0 +1,148 @@
+"""When each detector is asked about an attempt, what it answered last, and which failed."""
+
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+from ...detectors.contract import Detector
+from ...detectors.selection import Selection
+from ...detectors.window import JobWindow
+from ...vocabulary.findings import Finding
+
+APART_SECONDS = 5.0
+"""Detectors of one cadence are spread over it in steps of so many seconds."""
+
+SLOW_SECONDS, GRACE = 30.0, 0.5
+"""A detector of such a cadence that has yet to look at what changed waits for the next report that
+comes after it; so much of the cadence later it looks without one. Then a job that reports every
+30 s is evaluated at its reports alone."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Asked:
+    """When a detector was last asked, what it found, and when time alone changes that."""
+
+    at: float
+    found: tuple[Finding, ...]
+    again: float
+    """When it is asked again at the soonest where only data changed."""
+    latest: float
+    """When it looks at data that changed since, if no report comes before."""
+    due: float = math.inf
+    of: tuple[Any, ...] | None = None
+    """The state of what a detector of steps looks at; None where that is not known."""
+
+
+class Detection:
+    """The detectors in use. All of it can be pickled but the detectors: see `resume`."""
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+        self.failures: dict[str, int] = {}
+        """How often each detector failed."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a snapshot keeps: of the detectors only which they were."""
+        return {**vars(self), "selection": self.selection.description}
+
+    def resume(self, started: "Detection") -> bool:
+        """Go on with the detectors that this process started with; True: they are the same."""
+        same: bool = vars(self)["selection"] == started.selection.description
+        self.selection = started.selection
+        return same
+
+    def found(
+        self, window: JobWindow, held: dict[str, Asked] | None = None, *, changed: bool = True
+    ) -> tuple[Finding, ...]:
+        """Return what detectors find; `held`: what was asked of them before, brought up to date.
+
+        One that was asked before answers anew where something changed, not sooner than its cadence,
+        and where time alone may have changed its answer.
+        """
+        findings: list[Finding] = []
+        state = None if held is None else _state(window)
+        for detector in self.selection.of(window.job, window.cluster):
+            asked = None if held is None else held.get(detector.name)
+            if (
+                asked is not None
+                and window.now < asked.due
+                and (not changed or window.now < asked.again)
+            ):
+                if asked.found:
+                    findings += asked.found
+                if changed and asked.latest < asked.due:
+                    asked.due = asked.latest
+                continue
+            # A site's own detector need not say it.
+            of = state if getattr(detector, "of_steps", False) else None
+            try:
+                same = of is not None and asked is not None and not asked.found and asked.of == of
+                found = () if same else tuple(detector.evaluate(window))
+            except Exception as error:  # noqa: BLE001  the edge of one detector
+                self._failed(detector, window, error)
+                if held is not None:
+                    held.pop(detector.name, None)
+                continue
+            findings += found
+            if held is not None:
+                again = window.now + detector.cadence_seconds
+                if asked is None:
+                    again += _apart(window, detector)
+                held[detector.name] = Asked(
+                    window.now, found, again, latest=again + _grace(detector), of=of
+                )
+        return tuple(findings)
+
+    def next_due(self, window: JobWindow, held: Mapping[str, Asked]) -> float:
+        """Return when time alone could change what detectors find in a window just looked at."""
+        now, due = window.now, math.inf
+        for detector in self.selection.of(window.job, window.cluster):
+            asked = held.get(detector.name)
+            if asked is None or asked.at < now:
+                due = min(due, now + 1.0 if asked is None else asked.due)
+                continue
+            if type(detector).next_due is Detector.next_due:
+                continue  # time alone never changes its answer
+            try:
+                asked.due = detector.next_due(window)
+            except Exception as error:  # noqa: BLE001  the edge of one detector
+                self._failed(detector, window, error)
+                asked.due = now + 1.0
+            due = min(due, asked.due)
+        return due
+
+    def _failed(self, detector: Detector, window: JobWindow, error: Exception) -> None:
+        """Count a defect of a detector, and log its first; the others go on."""
+        count = self.failures.get(detector.name, 0)
+        self.failures[detector.name] = count + 1
+        if count == 0:
+            _log.error("detector %s failed on job %s", detector.name, window.job, exc_info=error)
+
+
+def _apart(window: JobWindow, detector: Detector) -> float:
+    """Return by how many seconds a detector is asked a second time later than its cadence says.
+
+    So that detectors of one cadence, and jobs, do not all come due in the same second: by names
+    alone, so that replay does the same. In steps of 5 s, as most sources report: no second is
+    evaluated for it alone.
+    """
+    steps = int(detector.cadence_seconds // APART_SECONDS)
+    return APART_SECONDS * (crc32(f"{window.job} {detector.name}".encode()) % max(steps, 1))
+
+
+def _state(window: JobWindow) -> tuple[Any, ...] | None:
+    """Return what is another value whenever steps, baselines, topology or events changed."""
+    steps, learnt = window.steps.state, window.held_baselines
+    if steps is None or learnt is None or window.placed is None:
+        return None
+    return (steps, learnt.frozen, window.placed.version, window.events)
+
+
+def _grace(detector: Detector) -> float:
+    """Return by how much more than its cadence a detector waits for a report."""
+    return GRACE * detector.cadence_seconds if detector.cadence_seconds >= SLOW_SECONDS else 0.0

@@ -1,0 +1,54 @@
+"""What the findings of a job were last explained by: the same findings have the same causes.
+
+An open incident is evaluated every second, though most seconds bring nothing new about it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...alerts.causes.catalogue import Catalogue
+from ...alerts.causes.engine import Explanation, explanations
+from ...vocabulary.findings import Finding
+from ...vocabulary.topology import Topology
+
+
+class Explained:
+    """The newest explanations of one attempt, and what they are of. In no snapshot."""
+
+    def __init__(self) -> None:
+        self._of: tuple[Any, ...] = ()
+        self._findings: tuple[Finding, ...] = ()
+        self._found: tuple[Explanation, ...] = ()
+
+    def __reduce__(self) -> tuple[type["Explained"], tuple[()]]:
+        """Return what a snapshot keeps: nothing, it is made anew."""
+        return Explained, ()
+
+    def of(
+        self,
+        findings: Sequence[Finding],
+        topology: Topology,
+        *,
+        observed: frozenset[str],
+        clock_skew: float,
+        knowledge: Catalogue | None,
+    ) -> tuple[Explanation, ...]:
+        """Return the root causes of what was found, as `explanations` does.
+
+        Findings are compared by identity: a detector that was not asked again gives the very same.
+        """
+        of = (topology, observed, clock_skew, knowledge)
+        if (
+            len(findings) == len(self._findings)
+            and all(new is old for new, old in zip(findings, self._findings, strict=True))
+            and len(self._of) == len(of)
+            and of[0] is self._of[0]
+            and of[1:3] == self._of[1:3]
+            and of[3] is self._of[3]
+        ):
+            return self._found
+        self._findings, self._of = tuple(findings), of
+        self._found = explanations(
+            findings, topology, observed=observed, clock_skew=clock_skew, knowledge=knowledge
+        )
+        return self._found

@@ -1,0 +1,59 @@
+"""What the alerts need of a window beside findings: how the job is, and what is reported of it."""
+
+import numpy as np
+
+from ...alerts.lifecycle import JobHealth
+from ...detectors import medians
+from ...detectors.liveness import parted
+from ...detectors.readings import NamedReadings
+from ...detectors.window import JobWindow
+from ..windows.attempt import Attempt
+
+
+def job_health(window: JobWindow, attempt: Attempt) -> JobHealth:
+    """Return what incidents need of a job beside its findings."""
+    return JobHealth(
+        ranks=window.world_size,
+        nodes=max(len(window.hosts), 1),
+        cluster=window.cluster,
+        attempt=attempt.number,
+        last_step_at=parted.last_step(window),
+        silent_seconds=window.now - attempt.last_received,
+        first_at=attempt.first_at if attempt.first_at < window.now else -np.inf,
+        step_seconds=step_seconds(window),
+    )
+
+
+def step_seconds(window: JobWindow) -> float:
+    """Return how long a step usually takes, 0 where nobody can tell; one in several may be held."""
+    apart, strides = window.features.pace[1], np.diff(window.steps.index[-64:])
+    if not apart > 0 or not len(strides):
+        return 0.0
+    return apart / max(medians.middle(strides), 1.0)
+
+
+def observed(window: JobWindow) -> frozenset[str]:
+    """Return the names of the metrics and events that some source of the job reports."""
+    names = {name.partition("|")[0] for name in window.steps.planes}
+    for readings in (window.rank_readings, window.host_readings):
+        if isinstance(readings, NamedReadings):
+            names |= readings.metrics
+        else:
+            names |= {name.partition("|")[0] for name in readings}
+    if window.steps.at.size:
+        names.add("training.step")
+    for group in window.groups:
+        for name, valid in (("enqueued", group.enqueued), ("completed", group.completed)):
+            if np.isfinite(valid).any():
+                names.add(f"collective.{name}")
+    return frozenset(names | {event.name for event in window.events})
+
+
+def stacks_since(window: JobWindow, since: float) -> dict[int, str]:
+    """Return the newest stack of each rank that was taken after a time, by rank."""
+    found: dict[int, str] = {}
+    for event in window.events:
+        rank = event.attributes.get("rank")
+        if event.name == "process.stack" and event.at > since and isinstance(rank, int):
+            found[rank] = str(event.attributes.get("text", ""))
+    return found

@@ -1,0 +1,35 @@
+"""Settings of the intake: bounds on what senders can make the collector hold."""
+
+from pydantic import Field
+
+from ...settings import Section
+
+LIMIT_BYTES = 64 << 20
+"""Largest body after decompression by default, as the OTLP specification recommends."""
+
+
+class IntakeSettings(Section):
+    """How much is taken at once, and where else."""
+
+    grpc_listen: str = Field(
+        default="",
+        pattern=r"^$|^.+:[0-9]{1,5}$",
+        description="HOST:PORT of OTLP over gRPC beside OTLP over HTTP, such as 0.0.0.0:4317; "
+        "empty: not taken. Experimental. Needs grpcio: pip install 'rankscope[collector,grpc]'",
+    )
+
+    body_limit_bytes: int = Field(
+        default=LIMIT_BYTES, ge=1024, description="Largest request body after decompression"
+    )
+    buffer_bytes: int = Field(
+        default=256 << 20, ge=1024, description="Bytes of bodies being read at once, all senders"
+    )
+    queue_bytes: int = Field(
+        default=256 << 20, ge=1024, description="Bytes of payloads waiting for the journal"
+    )
+    tail_bytes: int = Field(
+        default=256 << 20,
+        ge=1024,
+        description="Memory of payloads that wait for evaluation; what does not fit is read back "
+        "from the journal",
+    )

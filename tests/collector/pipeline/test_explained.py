@@ -1,0 +1,52 @@
+"""The same findings are explained once."""
+
+import pytest
+
+from rankscope.collector.pipeline import explained as module
+from rankscope.collector.pipeline.explained import Explained
+from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.topology import Topology
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Return what the engine was asked."""
+    held = []
+
+    def explanations(findings, *_args, **_kwargs):
+        held.append(tuple(findings))
+        return tuple(findings)
+
+    monkeypatch.setattr(module, "explanations", explanations)
+    return held
+
+
+@pytest.fixture
+def explain(asked):
+    """Return a function that explains findings; what surrounds them may differ."""
+    made, topology = Explained(), Topology(Job("job"))
+    usual = {"observed": frozenset({"a"}), "clock_skew": 0.0, "knowledge": None}
+    return lambda findings, **other: made.of(findings, topology, **{**usual, **other})
+
+
+def test_the_very_same_findings_are_explained_once(explain, asked):
+    findings = [["one"], ["two"]]
+    assert explain(findings) == explain(list(findings)) == tuple(findings)
+    assert 1 == len(asked)
+
+
+@pytest.mark.parametrize(
+    "other", [{"observed": frozenset({"b"})}, {"clock_skew": 1.0}, {"knowledge": object()}]
+)
+def test_what_surrounds_them_counts_too(explain, asked, other):
+    findings = [["one"]]
+    explain(findings)
+    explain(findings, **other)
+    assert 2 == len(asked)
+
+
+def test_equal_findings_that_were_made_anew_are_explained_anew(explain, asked):
+    explain([["one"]])
+    explain([["one"]])
+    explain([])
+    assert 3 == len(asked)
