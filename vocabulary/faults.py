@@ -9,12 +9,16 @@ from typing import Literal, cast
 
 from .entities import EntityType
 from .ids import Fault
+from .shapes import Json
 
 Severity = Literal["critical", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
 """From the one that pages to the one that never does."""
 
 UNKNOWN = Fault("unknown")
+
+ONE_OF_ALL = Json(lambda: {"enum": list(catalogue())})
+"""What JSON Schema says of a fault's id."""
 
 
 @dataclass(frozen=True, slots=True)

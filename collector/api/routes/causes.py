@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse
 
 from ....alerts.causes import catalogue, ranking
-from ....vocabulary.incidents import RootCause
+from ....vocabulary.incidents import DataQuality, RootCause, Unknown
 from ....vocabulary.times import rfc3339
 from ...past.asking import Past, PastError
 from ...services import Services
@@ -117,10 +117,8 @@ def _nothing() -> dict[str, Any]:
         engine=ranking.ENGINE,
         catalogue=catalogue.catalogue().version,
         hypotheses=(),
-        unknown_score=0.0,
-        unknown_reasons=("nothing was found wrong in this time range",),
+        unknown=Unknown(0.0, ("nothing was found wrong in this time range",)),
         next_checks=(),
-        missing=(),
-        clock_skew_seconds=math.nan,  # not looked at: null in the document
-        coverage=math.nan,
+        # Neither was looked at: null in the document.
+        data_quality=DataQuality((), clock_skew_seconds=math.nan, coverage=math.nan),
     ).document()
