@@ -21,6 +21,10 @@ Status = Literal["open", "acknowledged", "resolved"]
 CauseStatus = Literal["provisional", "stable", "confirmed"]
 Confidence = Literal["low", "medium", "high"]
 CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
+Happening = Literal[
+    "incident.opened", "incident.updated", "incident.acknowledged", "incident.resolved"
+]
+"""What a receiver is notified about; the second and third word of section 7 of the contract."""
 Relation = Literal["supports", "contradicts", "missing"]
 
 _FaultId = Annotated[Fault, ONE_OF_ALL]

@@ -64,6 +64,9 @@ Reading = Annotated[float | str | None, Json({"type": ["number", "string", "null
 Count = Annotated[int, Json({"minimum": 0})]
 
 
+OptionalText = Annotated[str | None, Presence.OPTIONAL]
+
+
 class Shape:
     """A frozen dataclass that is written as a JSON object."""
 

@@ -11,15 +11,16 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse
 
 from ....alerts.causes import catalogue, ranking
+from ....vocabulary.answers.causes import RangeRootCause
 from ....vocabulary.incidents import DataQuality, RootCause, Unknown
 from ....vocabulary.times import rfc3339
 from ...past.asking import Past, PastError
 from ...services import Services
 from ...windows import queries
-from .. import shapes_incident
 from ..auth import Guard, Principal
 from ..parameters import Moment, Parameters
 from ..problems import ProblemError
+from ..shape_routes import ShapeRouter
 
 RECENT_SECONDS = 600.0
 """What windows hold in full for certain, and a question about it wants an answer at once."""
@@ -35,13 +36,13 @@ class RangeQuery(Parameters):
 
 def router(services: Services, guard: Guard, past: Past) -> APIRouter:
     """Return the route."""
-    routes = APIRouter(tags=["incidents"])
+    routes = ShapeRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
     @routes.get(
         "/root-cause",
         summary="Explain a time range of the past",
-        response_model=shapes_incident.RangeRootCause,
+        response_model=RangeRootCause,
     )
     def root_cause(principal: reader, query: Annotated[RangeQuery, Query()]) -> JSONResponse:
         principal.check_job(query.job)
