@@ -17,7 +17,12 @@ SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
 
 UNKNOWN = Fault("unknown")
 
-ONE_OF_ALL = Json(lambda: {"enum": list(catalogue())})
+
+def _enumerated() -> dict[str, list[Fault]]:
+    return {"enum": list(catalogue())}
+
+
+ONE_OF_ALL = Json(_enumerated)
 """What JSON Schema says of a fault's id."""
 
 

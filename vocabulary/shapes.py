@@ -16,6 +16,7 @@ from typing import (
     Any,
     Literal,
     NewType,
+    TypeVar,
     Union,
     cast,
     get_args,
@@ -28,6 +29,9 @@ from .times import rfc3339
 
 Refer = Callable[[type["Shape"]], dict[str, Any] | None]
 """Gives the reference to a shape that is described elsewhere, None where it belongs in place."""
+
+_Write = Callable[[Any], Any]
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
@@ -42,7 +46,7 @@ class Json:
     """
 
     keywords: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
-    write: Callable[[Any], Any] | None = None
+    write: _Write | None = None
 
 
 class Presence(Enum):
@@ -67,6 +71,11 @@ Count = Annotated[int, Json({"minimum": 0})]
 OptionalText = Annotated[str | None, Presence.OPTIONAL]
 
 
+def _once(function: _F) -> _F:
+    """Return the function with its answers kept; type checkers see no hash in a class."""
+    return cast("_F", functools.cache(function))
+
+
 class Shape:
     """A frozen dataclass that is written as a JSON object."""
 
@@ -79,7 +88,7 @@ class Shape:
 
 def schema(annotation: Any, refer: Refer = lambda _: None) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a shape, or of anything that a field of one may be."""
-    plain = annotation.__supertype__ if isinstance(annotation, NewType) else annotation
+    plain = _plain(annotation)
     origin, inner = get_origin(plain), get_args(plain)
     if origin is Annotated:
         return _annotated(*inner, refer=refer)
@@ -94,10 +103,10 @@ def schema(annotation: Any, refer: Refer = lambda _: None) -> dict[str, Any]:
         size = len(inner) if origin is tuple and inner[-1] is not ... else None
         limits = {} if size is None else {"minItems": size, "maxItems": size}
         return {"type": "array", "items": schema(inner[0], refer), **limits}
-    if origin is dict:
+    if origin in (dict, Mapping):
         names = schema(inner[0], refer)
-        limits = {"propertyNames": names} if "enum" in names else {}
-        return {"type": "object", "additionalProperties": schema(inner[1], refer) or True, **limits}
+        found = {"type": "object", "additionalProperties": schema(inner[1], refer) or True}
+        return {**found, "propertyNames": names} if "enum" in names else found
     if plain is Any:
         return {}
     if plain in _JSON_TYPES:
@@ -112,7 +121,8 @@ def properties(shape: type[Shape], refer: Refer = lambda _: None) -> dict[str, A
 
     Objects stay open: readers accept fields that are added.
     """
-    required, optional = {}, {}
+    required: dict[str, Any] = {}
+    optional: dict[str, Any] = {}
     for name, annotation, presence in _fields(shape):
         of = required if presence is None else optional
         of[_shown_name(name)] = schema(annotation, refer)
@@ -139,7 +149,7 @@ def _alternatives(found: list[dict[str, Any]]) -> dict[str, Any]:
     return {"anyOf": found}
 
 
-@functools.cache
+@_once
 def _fields(shape: type[Shape]) -> tuple[tuple[str, Any, Presence | None], ...]:
     """Return name, annotation and presence of the fields that a document has."""
     hints = get_type_hints(shape, include_extras=True)
@@ -152,7 +162,7 @@ def _fields(shape: type[Shape]) -> tuple[tuple[str, Any, Presence | None], ...]:
     return tuple(found)
 
 
-@functools.cache
+@_once
 def _written(shape: type[Shape]) -> Callable[[Any], dict[str, Any]]:
     """Return the function that writes a shape: compiled once, as quick as if written by hand."""
     writers: dict[str, Any] = {}
@@ -169,14 +179,19 @@ def _written(shape: type[Shape]) -> Callable[[Any], dict[str, Any]]:
     return cast("Callable[[Any], dict[str, Any]]", eval(text, writers))  # noqa: S307  names of fields
 
 
+def _plain(annotation: Any) -> Any:
+    """Return an annotation without the name that a NewType gives it."""
+    return annotation.__supertype__ if isinstance(annotation, NewType) else annotation
+
+
 def _shown_name(name: str) -> str:
     """Return a field's name in JSON; `from_` is one that Python has taken."""
     return name.rstrip("_")
 
 
-def _writer(annotation: Any) -> Callable[[Any], Any] | None:
+def _writer(annotation: Any) -> _Write | None:
     """Return what writes a value of this annotation, None where JSON has it as it is."""
-    plain = annotation.__supertype__ if isinstance(annotation, NewType) else annotation
+    plain = _plain(annotation)
     origin, inner = get_origin(plain), get_args(plain)
     if origin is Annotated:
         marks = (mark.write for mark in inner[1:] if isinstance(mark, Json))
@@ -184,13 +199,25 @@ def _writer(annotation: Any) -> Callable[[Any], Any] | None:
     if origin in (Union, types.UnionType):
         one, *others = [part for part in inner if part is not type(None)]
         write = None if others else _writer(one)
-        return write and (lambda value: None if value is None else write(value))
+        return None if write is None else _where_known(write)
     if origin in (tuple, list):
         each = _writer(inner[0])
-        return list if each is None else lambda value: [each(one) for one in value]
-    if origin is dict:
+        return list if each is None else _in_list(each)
+    if origin in (dict, Mapping):
         each = _writer(inner[1])
-        return each and (lambda value: {name: each(one) for name, one in value.items()})
+        return None if each is None else _by_name(each)
     if plain is float:
         return float  # 0 is written as 0.0
     return _written(plain) if isinstance(plain, type) and issubclass(plain, Shape) else None
+
+
+def _where_known(write: _Write) -> _Write:
+    return lambda value: None if value is None else write(value)
+
+
+def _in_list(write: _Write) -> _Write:
+    return lambda values: [write(one) for one in values]
+
+
+def _by_name(write: _Write) -> _Write:
+    return lambda values: {name: write(one) for name, one in values.items()}

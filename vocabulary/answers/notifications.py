@@ -1,5 +1,6 @@
 """Who is notified, what was delivered, and what holds deliveries back."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -152,4 +153,4 @@ class MessageDocument(Shape):
 
     type: str
     timestamp: Time
-    data: dict[str, Any]
+    data: Mapping[str, Any]
