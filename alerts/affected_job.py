@@ -128,7 +128,7 @@ def total(parts: Sequence[AffectedJob], *, ranks_at_cause: int) -> Impact:
         ranks=sum(part.health.ranks for part in parts),
         nodes=sum(part.health.nodes for part in parts),
         slowdown=None if stopped else max(slow, default=1.0),
-        gpu_seconds_lost=sum(row.gpu_seconds for row in lost),
+        gpu_seconds_lost=sum(row.gpu_seconds_lost for row in lost),
         jobs=len(parts),
         ranks_at_cause=ranks_at_cause,
         lost=tuple(lost),

@@ -124,7 +124,7 @@ class FirstCause:
             return True
         held = key(self.cause)
         return any(
-            (row.fault, row.entity.type, row.entity.id) == held and row.score > found.unknown_score
+            (row.fault, row.entity.type, row.entity.id) == held and row.score > found.unknown.score
             for row in found.hypotheses
         )
 

@@ -16,7 +16,7 @@ from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.handling import Handling
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import CauseChange, Incident, Moment
+from ..vocabulary.incidents import CauseChange, Happening, Incident, Moment
 from ..vocabulary.inspection import Profiled, StackGroup
 from . import first_cause, stacks, summary
 from .affected_job import AffectedJob, JobHealth, total
@@ -24,7 +24,6 @@ from .causes.engine import Explanation, ranks_at
 from .first_cause import FirstCause
 from .notices import Notices
 from .outside import MOST_NOTED, Note
-from .ports import Happening
 from .severity import severity, worse
 
 __all__ = ["Change", "JobHealth", "TrackedIncident", "incident_id", "is_symptom"]

@@ -6,22 +6,12 @@ by whoever implements them, so that no change is stored and not sent, or sent tw
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol, get_args
 
 from ..vocabulary.faults import Severity
-from ..vocabulary.incidents import Confidence, Incident
+from ..vocabulary.incidents import Confidence, Happening, Incident
 
-Happening = Literal[
-    "incident.opened", "incident.updated", "incident.acknowledged", "incident.resolved"
-]
-"""What a receiver is notified about."""
-
-HAPPENINGS: tuple[Happening, ...] = (
-    "incident.opened",
-    "incident.updated",
-    "incident.acknowledged",
-    "incident.resolved",
-)
+HAPPENINGS: tuple[Happening, ...] = get_args(Happening)
 
 
 class IncidentChange(Protocol):

@@ -71,7 +71,7 @@ def _severity(
         return first.severity if certain >= 2 else "warning" if certain >= 1 else "info"
     if all(symptom.score < 1 or _only_beside(symptom, first.id) for symptom in symptoms):
         return "info"
-    barely = cause.hypotheses[0].score < cause.unknown_score + catalogue().weights.certain
+    barely = cause.hypotheses[0].score < cause.unknown.score + catalogue().weights.certain
     slows = any(kinds.catalogue()[symptom.kind].effect == "slows" for symptom in symptoms)
     wait = max(UNNAMED_SECONDS, UNNAMED_STEPS * step_seconds if slows else 0.0)
     if (not named or barely) and lasted < wait:

@@ -29,7 +29,7 @@ def folded(texts: Mapping[int, str]) -> tuple[StackGroup, ...]:
     groups = sorted(members.values(), key=lambda ranks: (-len(ranks), ranks[0]))
     clear = bool(groups) and 2 * len(groups[0]) > len(texts)
     return tuple(
-        StackGroup(Ranks(ranks), _kept(texts[ranks[0]]), odd=clear and place > 0)
+        StackGroup(ranks=Ranks(ranks), odd=clear and place > 0, text=_kept(texts[ranks[0]]))
         for place, ranks in enumerate(groups[:MOST_GROUPS])
     )
 

@@ -2,31 +2,41 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from .ranks import Ranks
+from .shapes import Json, Shape
 
 EntityType = Literal[
     "job", "rank", "gpu", "host", "nic", "switch", "group", "process", "storage", "code"
 ]
 ENTITY_TYPES: tuple[EntityType, ...] = get_args(EntityType)
 
+_RANKS = {
+    "anyOf": [
+        {"type": "integer", "minimum": 0},
+        # Many ranks are written as runs: first-last, and :stride where it is not 1.
+        {"type": "string", "pattern": "^[0-9]+-[0-9]+(:[0-9]+)?$"},
+    ]
+}
+WrittenRanks = Annotated[Ranks, Json({"type": "array", "items": _RANKS}, Ranks.document)]
+"""Ranks as a document lists them."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
-class Entity:
-    """One thing an incident can point at; functions below write the id of each type.
+class Entity(Shape):
+    """One thing that an incident points at.
 
-    `ranks` are the global ranks placed on it; `host` is None where there is none.
+    `ranks` are numbers and, beyond a few of them, ranges "0-1016:8" (both ends included, with a
+    stride where it is not 1).
     """
+
+    # The functions below write the id of each type; `ranks` are the global ranks placed on it.
 
     type: EntityType
     id: str
     host: str | None = None
-    ranks: Ranks = field(default_factory=Ranks)
-
-    def document(self) -> dict[str, Any]:
-        """Return the entity as the incident document shows it."""
-        return {"type": self.type, "id": self.id, "host": self.host, "ranks": self.ranks.document()}
+    ranks: WrittenRanks = field(default_factory=Ranks)
 
     def __str__(self) -> str:
         """Return the words a person would use: `rank 3 on gpu-12`, `host gpu-12`."""

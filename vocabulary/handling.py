@@ -1,61 +1,38 @@
 """What people did about an incident, as its document shows it."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from .times import rfc3339
+from .faults import ONE_OF_ALL
+from .shapes import Shape, Time
 
 
 @dataclass(frozen=True, slots=True)
-class Handled:
-    """Something that a person did, and when (seconds since the epoch)."""
+class Handled(Shape):
+    """That a person acknowledged or resolved an incident."""
 
-    at: float
+    at: Time
     by: str
     note: str = ""
 
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {"at": rfc3339(self.at), "by": self.by, "note": self.note}
-
 
 @dataclass(frozen=True, slots=True)
-class Feedback:
-    """Whether the first cause was right; `fault` and `entity` are what it really was."""
+class Feedback(Shape):
+    """What a person said about the first cause; `fault` and `entity` are what it really was."""
 
-    at: float
+    at: Time
     by: str
     verdict: Literal["correct", "wrong", "unsure"]
-    fault: str | None = None
+    fault: Annotated[str, ONE_OF_ALL] | None = None
     entity: str | None = None
     note: str = ""
 
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {
-            "at": rfc3339(self.at),
-            "by": self.by,
-            "verdict": self.verdict,
-            "fault": self.fault,
-            "entity": self.entity,
-            "note": self.note,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Handling:
+class Handling(Shape):
     """What people did about an incident."""
 
     acknowledged: Handled | None = None
     assignee: str | None = None
     resolved: Handled | None = None
     feedback: tuple[Feedback, ...] = ()
-
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {
-            "acknowledged": None if self.acknowledged is None else self.acknowledged.document(),
-            "assignee": self.assignee,
-            "resolved": None if self.resolved is None else self.resolved.document(),
-            "feedback": [row.document() for row in self.feedback],
-        }

@@ -1,318 +1,212 @@
-"""The incident document, as frozen values and as JSON-ready objects.
+"""The incident document: the values are its shapes.
 
-Times are seconds since the epoch here, RFC 3339 in the document.
-Numbers are rounded to six significant digits in the document, so that a replay on another machine
-prints the same bytes.
+Field names are fixed. Times are seconds since the epoch here, RFC 3339 in the document.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from .entities import Entity
-from .faults import Severity
+from .entities import Entity, WrittenRanks
+from .faults import ONE_OF_ALL, Severity
 from .handling import Handling
 from .ids import Fault, IncidentId
 from .inspection import Profiled, StackGroup
 from .ranks import Ranks
-from .rounding import number, shown
-from .times import rfc3339, week_name
+from .shapes import Count, Figure, Json, MaybeFigure, Presence, Reading, Shape, Time
+from .times import week_name
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION: Literal["1.0"] = "1.0"
 
 Status = Literal["open", "acknowledged", "resolved"]
 CauseStatus = Literal["provisional", "stable", "confirmed"]
 Confidence = Literal["low", "medium", "high"]
 CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
+Happening = Literal[
+    "incident.opened", "incident.updated", "incident.acknowledged", "incident.resolved"
+]
+"""What a receiver is notified about."""
 Relation = Literal["supports", "contradicts", "missing"]
+
+_FaultId = Annotated[Fault, ONE_OF_ALL]
 
 
 @dataclass(frozen=True, slots=True)
-class Symptom:
-    """What somebody notices: the job is slow, stalled, non-finite, crashed.
-
-    `ranks` are those that stand out in it, empty where none does.
-    """
+class Symptom(Shape):
+    """What the job shows, whatever the cause; `ranks` are those that stand out in it."""
 
     kind: str
     entity: Entity
-    onset: float
-    magnitude: float
+    onset: Time
+    magnitude: MaybeFigure
     detector: str
     text: str
-    ranks: Ranks = field(default_factory=Ranks)
-
-    def document(self) -> dict[str, Any]:
-        """Return the symptom as the incident document shows it."""
-        return {
-            "kind": self.kind,
-            "entity": self.entity.document(),
-            "onset": rfc3339(self.onset),
-            "magnitude": number(self.magnitude),
-            "detector": self.detector,
-            "text": self.text,
-            "ranks": self.ranks.document(),
-        }
+    ranks: WrittenRanks = field(default_factory=Ranks)
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """One term of a hypothesis' score: `weight` is what it adds, in log-odds.
-
-    `kind` is that of the finding it rests on, "" where it is none; it is not part of the document.
-    """
+class Evidence(Shape):
+    """One term of a hypothesis' score, in log-odds."""
 
     relation: Relation
     family: str
     entity: Entity
     signal: str
-    window: tuple[float, float]
-    observed: float | str | None
-    expected: float | str | None
-    weight: float
+    window: tuple[Time, Time]
+    observed: Reading
+    expected: Reading
+    weight: Figure
     text: str
-    kind: str = ""
-
-    def document(self) -> dict[str, Any]:
-        """Return the evidence as the incident document shows it."""
-        return {
-            "relation": self.relation,
-            "family": self.family,
-            "entity": self.entity.document(),
-            "signal": self.signal,
-            "window": [rfc3339(self.window[0]), rfc3339(self.window[1])],
-            "observed": shown(self.observed),
-            "expected": shown(self.expected),
-            "weight": number(self.weight),
-            "text": self.text,
-        }
+    kind: Annotated[str, Presence.INTERNAL] = ""
+    """That of the finding it rests on, "" where it is none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
-    """What to do: `when` is `now` or `investigate`; `command` may be empty."""
+class Action(Shape):
+    """An action."""
 
     when: Literal["now", "investigate"]
     text: str
     command: str = ""
 
-    def document(self) -> dict[str, Any]:
-        """Return the action as the incident document shows it."""
-        return {"when": self.when, "text": self.text, "command": self.command}
-
 
 @dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """A candidate cause. `rank` counts from 1; `score` is in log-odds, the sum of every term."""
+class Hypothesis(Shape):
+    """A candidate cause; rank 1 is the answer."""
 
-    rank: int
-    fault: Fault
+    rank: Annotated[int, Json({"minimum": 1})]
+    fault: _FaultId
     entity: Entity
-    score: float
-    probability: float | None
+    score: Figure
+    """In log-odds, the sum of every term."""
+    probability: Annotated[Figure | None, Json({"minimum": 0, "maximum": 1})]
     confidence: Confidence
     evidence: tuple[Evidence, ...]
     actions: tuple[Action, ...]
     runbook: str
 
-    def document(self) -> dict[str, Any]:
-        """Return the hypothesis as the incident document shows it."""
-        return {
-            "rank": self.rank,
-            "fault": self.fault,
-            "entity": self.entity.document(),
-            "score": number(self.score),
-            "probability": number(self.probability),
-            "confidence": self.confidence,
-            "evidence": [row.document() for row in self.evidence],
-            "actions": [row.document() for row in self.actions],
-            "runbook": self.runbook,
-        }
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Shape):
+    """The score of "none of the hypotheses", and why it is not lower."""
+
+    score: Figure
+    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class NextCheck:
-    """The cheapest test that separates two hypotheses."""
+class NextCheck(Shape):
+    """The cheapest check that separates hypotheses."""
 
     text: str
     command: str
-    separates: tuple[Fault, ...]
-
-    def document(self) -> dict[str, Any]:
-        """Return the check as the incident document shows it."""
-        return {"text": self.text, "command": self.command, "separates": list(self.separates)}
+    separates: tuple[_FaultId, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RootCause:
-    """The ranked causes of an incident, what supports none of them, and how good the data was."""
+class DataQuality(Shape):
+    """Which of the signals that the causes predict were reported, and how well clocks agree."""
+
+    missing: tuple[str, ...]
+    clock_skew_seconds: MaybeFigure
+    coverage: MaybeFigure
+
+
+@dataclass(frozen=True, slots=True)
+class RootCause(Shape):
+    """The ranked causes."""
 
     status: CauseStatus
     engine: str
     catalogue: str
     hypotheses: tuple[Hypothesis, ...]
-    unknown_score: float
-    unknown_reasons: tuple[str, ...]
+    unknown: Unknown
     next_checks: tuple[NextCheck, ...]
-    missing: tuple[str, ...]
-    clock_skew_seconds: float
-    coverage: float
-
-    def document(self) -> dict[str, Any]:
-        """Return the root cause as the incident document shows it."""
-        return {
-            "status": self.status,
-            "engine": self.engine,
-            "catalogue": self.catalogue,
-            "hypotheses": [row.document() for row in self.hypotheses],
-            "unknown": {"score": number(self.unknown_score), "reasons": list(self.unknown_reasons)},
-            "next_checks": [row.document() for row in self.next_checks],
-            "data_quality": {
-                "missing": list(self.missing),
-                "clock_skew_seconds": number(self.clock_skew_seconds),
-                "coverage": number(self.coverage),
-            },
-        }
+    data_quality: DataQuality
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """GPU-seconds that an incident took of one job in one week, by its Monday 00:00 UTC."""
+class Lost(Shape):
+    """What the incident took of one job in one ISO week."""
 
     job: str
-    week: int
-    gpu_seconds: float
-
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {
-            "job": self.job,
-            "week": week_name(self.week),
-            "gpu_seconds_lost": number(self.gpu_seconds),
-        }
+    week: Annotated[int, Json({"type": "string"}, week_name)]
+    """By its Monday 00:00 UTC, in seconds since the epoch; in the document by its name."""
+    gpu_seconds_lost: Figure
 
 
 @dataclass(frozen=True, slots=True)
-class Impact:
-    """What the incident costs; `slowdown` is a ratio to the healthy step time, None if stopped.
+class Impact(Shape):
+    """What the incident costs. The blast radius: ranks on nodes of jobs; some are at the cause.
 
-    The blast radius is all ranks and nodes of `jobs` jobs; `ranks_at_cause` of the ranks are placed
-    on the entity of the first cause and the others that it names, the rest is held up by them.
-    `lost` is `gpu_seconds_lost` by job and week. Time that incidents of one job lose together is
-    divided among them: their sum is what the job lost.
+    What incidents of one job lose together is divided among them: their sum is what the job lost.
     """
 
-    ranks: int
-    nodes: int
-    slowdown: float | None
-    gpu_seconds_lost: float
-    jobs: int = 1
-    ranks_at_cause: int = 0
-    lost: tuple[Lost, ...] = ()
+    # `ranks_at_cause` are placed on the entity of the first cause and the others that it names, the
+    # rest is held up by them.
+    ranks: Count
+    nodes: Count
+    slowdown: Figure | None
+    """A ratio to the healthy step time, None where the job is stopped."""
+    gpu_seconds_lost: Figure
+    gpu_hours_lost: Annotated[Figure, Presence.OPTIONAL] = field(init=False)
+    jobs: Annotated[Count, Presence.OPTIONAL] = 1
+    ranks_at_cause: Annotated[Count, Presence.OPTIONAL] = 0
+    lost: Annotated[tuple[Lost, ...], Presence.OPTIONAL] = ()
+    """`gpu_seconds_lost` by job and week."""
 
-    def document(self) -> dict[str, Any]:
-        """Return the impact as the incident document shows it."""
-        return {
-            "ranks": self.ranks,
-            "nodes": self.nodes,
-            "slowdown": number(self.slowdown),
-            "gpu_seconds_lost": number(self.gpu_seconds_lost),
-            "gpu_hours_lost": number(self.gpu_seconds_lost / 3600),
-            "jobs": self.jobs,
-            "ranks_at_cause": self.ranks_at_cause,
-            "lost": [row.document() for row in self.lost],
-        }
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gpu_hours_lost", self.gpu_seconds_lost / 3600)
 
 
 @dataclass(frozen=True, slots=True)
-class CauseChange:
-    """A first cause that an incident had from `at` on, and why it was named then."""
+class CauseChange(Shape):
+    """A first cause that the incident had from `at` on, and why it was named then."""
 
-    at: float
+    at: Time
     status: CauseStatus
-    fault: Fault
+    fault: _FaultId
     entity: Entity
     confidence: Confidence
-    score: float
+    score: Figure
     why: str
-
-    def document(self) -> dict[str, Any]:
-        """Return the change as the incident document shows it."""
-        return {
-            "at": rfc3339(self.at),
-            "status": self.status,
-            "fault": self.fault,
-            "entity": self.entity.document(),
-            "confidence": self.confidence,
-            "score": number(self.score),
-            "why": self.why,
-        }
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """One entry of an incident's timeline."""
+class Moment(Shape):
+    """One entry of a timeline."""
 
-    at: float
+    at: Time
     kind: str
     text: str
 
-    def document(self) -> dict[str, Any]:
-        """Return the entry as the incident document shows it."""
-        return {"at": rfc3339(self.at), "kind": self.kind, "text": self.text}
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident(Shape):
+    """The incident document, with what people did."""
 
-@dataclass(frozen=True, slots=True)
-class Incident:
-    """One incident: symptoms of one cause, the ranked causes, the impact and the timeline."""
-
-    id: IncidentId
+    schema_version: Literal["1.0"] = field(init=False, default=SCHEMA_VERSION)
+    id: Annotated[IncidentId, Json({"type": "string", "pattern": "^[0-9a-f]{16,64}$"})]
+    job: str | None = field(init=False)
+    """The first of the jobs, None for a cluster-wide incident without one."""
     jobs: tuple[str, ...]
-    attempt: int
+    attempt: Count
     cluster: str | None
     status: Status
     severity: Severity
-    opened_at: float
-    detected_at: float
-    updated_at: float
-    resolved_at: float | None
+    opened_at: Time
+    detected_at: Time
+    updated_at: Time
+    resolved_at: Time | None
     summary: str
-    symptoms: tuple[Symptom, ...]
+    symptoms: Annotated[tuple[Symptom, ...], Json({"minItems": 1})]
     root_cause: RootCause
     impact: Impact
-    timeline: tuple[Moment, ...] = field(default=())
+    cause_history: Annotated[tuple[CauseChange, ...], Presence.OPTIONAL] = ()
+    timeline: tuple[Moment, ...] = ()
     handling: Handling = field(default_factory=Handling)
-    cause_history: tuple[CauseChange, ...] = ()
-    stacks: tuple[StackGroup, ...] = ()
-    profiles: tuple[Profiled, ...] = ()
+    # Few incidents have these.
+    stacks: Annotated[tuple[StackGroup, ...], Presence.FILLED] = ()
+    profiles: Annotated[tuple[Profiled, ...], Presence.FILLED] = ()
 
-    @property
-    def job(self) -> str | None:
-        """Return the first of the jobs, None for a cluster-wide incident without one."""
-        return self.jobs[0] if self.jobs else None
-
-    def document(self) -> dict[str, Any]:
-        """Return the incident document, ready for JSON."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "id": self.id,
-            "job": self.job,
-            "jobs": list(self.jobs),
-            "attempt": self.attempt,
-            "cluster": self.cluster,
-            "status": self.status,
-            "severity": self.severity,
-            "opened_at": rfc3339(self.opened_at),
-            "detected_at": rfc3339(self.detected_at),
-            "updated_at": rfc3339(self.updated_at),
-            "resolved_at": None if self.resolved_at is None else rfc3339(self.resolved_at),
-            "summary": self.summary,
-            "symptoms": [row.document() for row in self.symptoms],
-            "root_cause": self.root_cause.document(),
-            "impact": self.impact.document(),
-            "cause_history": [row.document() for row in self.cause_history],
-            "timeline": [row.document() for row in self.timeline],
-            "handling": self.handling.document(),
-            # Few incidents have them: the others' documents are as they were before.
-            **({"stacks": [row.document() for row in self.stacks]} if self.stacks else {}),
-            **({"profiles": [row.document() for row in self.profiles]} if self.profiles else {}),
-        }
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "job", self.jobs[0] if self.jobs else None)

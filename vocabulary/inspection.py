@@ -1,92 +1,74 @@
 """What was looked into for an incident: stacks of its ranks, profiles of a suspect and a peer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import astuple, dataclass, field
+from typing import Annotated, Any, Literal
 
-from .ranks import Ranks
-from .rounding import number
-from .times import rfc3339
+from .entities import WrittenRanks
+from .shapes import Count, Figure, Json, Presence, Shape, Time
 
 
-@dataclass(frozen=True, slots=True)
-class StackGroup:
-    """Ranks whose Python stacks are the same while nothing goes on, one line a call.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackGroup(Shape):
+    """Ranks with the same Python stack while nothing goes on; `odd`: most others stand elsewhere.
 
-    `text` has the outermost call first. `odd`: most other ranks stand elsewhere; these are what
-    to look at.
+    `text` has a line a call, the outermost first; `count` is how many ranks there are.
     """
 
-    ranks: Ranks
-    text: str
+    ranks: WrittenRanks
+    count: Annotated[int, Json({"minimum": 1})] = field(init=False)
     odd: bool = False
+    text: str
 
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {
-            "ranks": self.ranks.document(),
-            "count": len(self.ranks),
-            "odd": self.odd,
-            "text": self.text,
-        }
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "count", len(self.ranks))
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileRow:
-    """One line of a profile's table, per step (or second); `name` is "" for all of a kind.
+class Amount(Shape):
+    """How often in a step, and for how many seconds of it."""
 
-    `suspect` and `peer` are (how often, seconds).
-    """
+    count: Figure
+    seconds: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRow(Shape):
+    """One line of a profile's table, per step; `name` is "" for all of a kind."""
 
     kind: str
     name: str
-    suspect: tuple[float, float]
-    peer: tuple[float, float]
+    suspect: Amount
+    peer: Amount
+    difference_seconds: Figure = field(init=False)
 
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "suspect": {"count": number(self.suspect[0]), "seconds": number(self.suspect[1])},
-            "peer": {"count": number(self.peer[0]), "seconds": number(self.peer[1])},
-            "difference_seconds": number(self.suspect[1] - self.peer[1]),
-        }
+    def __post_init__(self) -> None:
+        more = self.suspect.seconds - self.peer.seconds
+        object.__setattr__(self, "difference_seconds", more)
 
 
-@dataclass(frozen=True, slots=True)
-class Profiled:
-    """A profile of a suspect beside a healthy peer, made for an incident.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profiled(Shape):
+    """A profile of a suspect and a healthy peer; `traces` are paths of this API.
 
-    `traces` are paths of the collector's API, one a rank that sent a trace. `per`: what the figures
-    are of, a step or a second.
+    `per`: what the figures are of: step, or second where a trace does not count steps.
     """
 
-    at: float
+    at: Time
     id: str
     text: str
-    suspect: int | None
-    peer: int | None
+    per: Annotated[Literal["step", "second"], Presence.OPTIONAL] = "step"
+    suspect: Count | None = None
+    peer: Count | None = None
     rows: tuple[ProfileRow, ...] = ()
     traces: tuple[str, ...] = ()
-    per: str = "step"
-
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {
-            "at": rfc3339(self.at),
-            "id": self.id,
-            "text": self.text,
-            "per": self.per,
-            "suspect": self.suspect,
-            "peer": self.peer,
-            "rows": [row.document() for row in self.rows],
-            "traces": list(self.traces),
-        }
+    """One a rank that sent a trace."""
 
     def detail(self) -> dict[str, Any]:
         """Return what an action carries, all but its time."""
-        rows = [[row.kind, row.name, *row.suspect, *row.peer] for row in self.rows]
+        rows = [
+            [row.kind, row.name, *astuple(row.suspect), *astuple(row.peer)] for row in self.rows
+        ]
         return {
             "id": self.id,
             "text": self.text,
@@ -107,8 +89,9 @@ class Profiled:
             suspect=detail.get("suspect"),
             peer=detail.get("peer"),
             rows=tuple(
-                ProfileRow(str(kind), str(name), (count, seconds), (others, other))
-                for kind, name, count, seconds, others, other in detail.get("rows", ())
+                ProfileRow(str(kind), str(name), Amount(*suspect), Amount(*peer))
+                for kind, name, *figures in detail.get("rows", ())
+                for suspect, peer in [(figures[:2], figures[2:])]
             ),
             traces=tuple(map(str, detail.get("traces", ()))),
             per="second" if detail.get("per") == "second" else "step",

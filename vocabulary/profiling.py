@@ -7,9 +7,11 @@ beside its socket, which the probe's thread looks at now and then.
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from .shapes import Shape
 
 EVENT = "training.profile"
 """Name of the event that answers a request; see the event catalogue."""
@@ -25,7 +27,7 @@ class RequestError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileRequest:
+class ProfileRequest(Shape):
     """What is asked of one rank: a profile of `steps` steps, of `seconds` seconds at most.
 
     `max_bytes` is the largest trace that is taken, compressed; `until` is when the request is no
@@ -39,10 +41,6 @@ class ProfileRequest:
     seconds: float
     max_bytes: int
     until: float
-
-    def document(self) -> dict[str, Any]:
-        """Return the request ready for JSON."""
-        return asdict(self)
 
     @classmethod
     def parse(cls, document: object) -> "ProfileRequest":

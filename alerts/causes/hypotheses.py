@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...vocabulary import findings as kinds
-from ...vocabulary.incidents import Action, Hypothesis, RootCause
+from ...vocabulary.incidents import Action, DataQuality, Hypothesis, RootCause, Unknown
 from . import calibration, checks, wording
 from .calibration import UNCALIBRATED
 from .catalogue import Catalogue
@@ -49,16 +49,20 @@ def root_cause(ranked: Ranking, view: JobView, knowledge: Catalogue) -> RootCaus
             )
             for number, (row, chance) in enumerate(zip(rows, likely, strict=True), start=1)
         ),
-        unknown_score=ranked.unknown.score,
-        unknown_reasons=tuple(
-            row.text
-            for row in ranked.unknown.evidence
-            if row.signal == CATALOGUE and row.family != "prior"
+        unknown=Unknown(
+            score=ranked.unknown.score,
+            reasons=tuple(
+                row.text
+                for row in ranked.unknown.evidence
+                if row.signal == CATALOGUE and row.family != "prior"
+            ),
         ),
         next_checks=asked,
-        missing=tuple(sorted({kinds.catalogue()[kind].signals[0] for kind in unseen})),
-        clock_skew_seconds=view.clock_skew,
-        coverage=1 - len(unseen) / len(wanted) if wanted else 0.0,
+        data_quality=DataQuality(
+            missing=tuple(sorted({kinds.catalogue()[kind].signals[0] for kind in unseen})),
+            clock_skew_seconds=view.clock_skew,
+            coverage=1 - len(unseen) / len(wanted) if wanted else 0.0,
+        ),
     )
 
 

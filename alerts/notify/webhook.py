@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 
 from standardwebhooks import Webhook
 
-from ...vocabulary.times import parse, rfc3339
+from ...vocabulary.answers.notifications import MessageDocument
+from ...vocabulary.times import parse
 from ..ports import Endpoint, Notice, Outcome, Request
 from . import answers, bodies
 from .traits import Traits
@@ -38,8 +39,8 @@ def outcome(status: int, body: bytes) -> Outcome:  # noqa: ARG001
 
 def message(notice: Notice) -> bytes:
     """Return the message: UTF-8 JSON with `type`, `timestamp` and `data`."""
-    content = {"type": notice.type, "timestamp": rfc3339(notice.at), "data": notice.data}
-    return bodies.encoded(content)
+    content = MessageDocument(type=notice.type, timestamp=notice.at, data=notice.data)
+    return bodies.encoded(content.document())
 
 
 def notice(body: bytes, *, identity: str = "", console: str = "") -> Notice:

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...vocabulary.times import rfc3339
+from ...vocabulary.answers.notifications import MessageDocument
 from ..store.incidents import Recorded
 
 MEMORY = 1000
@@ -141,8 +141,8 @@ class Feed:
 
 
 def _item(row: Recorded) -> _Item:
-    message = {"type": row.kind, "timestamp": rfc3339(row.at), "data": row.document}
-    data = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    message = MessageDocument(type=row.kind, timestamp=row.at, data=row.document)
+    data = json.dumps(message.document(), ensure_ascii=False, separators=(",", ":"))
     return _Item(row.number, row.kind, tuple(row.document["jobs"]), data)
 
 

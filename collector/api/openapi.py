@@ -1,6 +1,8 @@
 """/openapi.json as it really is: errors are problem documents, whatever the framework assumes."""
 
+import inspect
 import json
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -10,12 +12,29 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from . import problems, shapes
+from ...vocabulary import entities, handling, incidents, inspection, profiling, shapes
+from ...vocabulary.answers import (
+    causes,
+    collectives,
+    costs,
+    figures,
+    history,
+    hosts,
+    jobs,
+    notifications,
+    profiles,
+    service,
+)
+from ...vocabulary.shapes import Shape
+from . import problems, shape_routes
 
+_MODULES = (entities, handling, incidents, inspection, profiling, causes, collectives, costs,
+            figures, history, hosts, jobs, notifications, profiles, service)  # fmt: skip
 _PROBLEM = {
     "description": "What went wrong, as a problem document (RFC 9457)",
     "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
+_REFERENCE = re.compile(r"#/components/schemas/(\w+)")
 _ASSUMED = ("HTTPValidationError", "ValidationError")
 _TAGS = {
     "incidents": "What broke, where, how sure, on what evidence; what people do about it",
@@ -79,5 +98,27 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     known = schema.setdefault("components", {}).setdefault("schemas", {})
     for name in _ASSUMED:
         known.pop(name, None)
-    known["Problem"] = shapes.Problem.model_json_schema()
+    _add_shapes(schema)
     return schema
+
+
+def _add_shapes(schema: dict[str, Any]) -> None:
+    """Describe the shapes that the document refers to, and those that these refer to."""
+    known = schema["components"]["schemas"]
+    every = by_component()
+    while wanted := {*_REFERENCE.findall(json.dumps(schema))} - known.keys():
+        for name in sorted(wanted):
+            text = inspect.cleandoc(every[name].__doc__ or "")
+            described = shapes.properties(every[name], shape_routes.reference)
+            known[name] = {**described, "title": name, "description": text}
+    schema["components"]["schemas"] = dict(sorted(known.items()))
+
+
+def by_component() -> dict[str, type[Shape]]:
+    """Return every shape by its name in OpenAPI."""
+    return {
+        shape_routes.component(shape): shape
+        for module in _MODULES
+        for shape in vars(module).values()
+        if isinstance(shape, type) and issubclass(shape, Shape) and shape is not Shape
+    }

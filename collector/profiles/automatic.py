@@ -15,7 +15,7 @@ import structlog
 from ...alerts.actions import Action
 from ...vocabulary.clock import Clock
 from ...vocabulary.ids import IncidentId
-from ...vocabulary.inspection import Profiled, ProfileRow
+from ...vocabulary.inspection import Amount, Profiled, ProfileRow
 from ..intake.waiting import UnavailableError
 from ..journal.actions import Entered
 from ..settings.profiles import ProfilesSettings
@@ -162,16 +162,24 @@ def result(profile: Profile, at: float) -> Profiled:
     )
     if found is None:
         why = "; ".join(f"rank {row.rank}: {row.text}" for row in profile.ranks if row.text)
-        return Profiled(
-            at, profile.id, f"no profile to compare ({why})"[:400], None, None, traces=traces
-        )
+        text = f"no profile to compare ({why})"[:400]
+        return Profiled(at=at, id=profile.id, text=text, traces=traces)
     rows = tuple(
         ProfileRow(
             row.kind,
             row.name,
-            (row.suspect_count, row.suspect_seconds),
-            (row.peer_count, row.peer_seconds),
+            Amount(row.suspect_count, row.suspect_seconds),
+            Amount(row.peer_count, row.peer_seconds),
         )
         for row in found.rows
     )
-    return Profiled(at, profile.id, found.text, found.suspect, found.peer, rows, traces, found.per)
+    return Profiled(
+        at=at,
+        id=profile.id,
+        text=found.text,
+        per=found.per,
+        suspect=found.suspect,
+        peer=found.peer,
+        rows=rows,
+        traces=traces,
+    )

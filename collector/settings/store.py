@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from ...alerts import notify
-from ...alerts.ports import HAPPENINGS, Happening
+from ...alerts.ports import HAPPENINGS
 from ...settings import Section
 from ...vocabulary import faults
 from ...vocabulary.faults import Severity
-from ...vocabulary.incidents import Confidence
+from ...vocabulary.incidents import Confidence, Happening
 
 SECRET_PREFIX = "whsec_"  # noqa: S105  what such secrets begin with, none itself
 

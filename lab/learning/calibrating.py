@@ -104,7 +104,7 @@ def answers(case: TrackedCase, knowledge: Catalogue) -> list[Answer]:
         if row.id not in counted or row.fault == UNKNOWN:
             continue
         right = any(row.fault == true.fault and placing.right(row, true) for true in case.truths)
-        lead = calibration.lead(cause.hypotheses, cause.unknown_score)
+        lead = calibration.lead(cause.hypotheses, cause.unknown.score)
         found.append(Answer(lead, right, truth.fault if truth else "", _shape(case)))
     return found
 

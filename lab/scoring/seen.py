@@ -167,7 +167,7 @@ def of_incident(
             Named(row.fault, row.entity, row.probability, row.confidence)
             for row in hypotheses[:MOST_NAMED]
         ),
-        unknown=incident.root_cause.unknown_score,
+        unknown=incident.root_cause.unknown.score,
     )
 
 

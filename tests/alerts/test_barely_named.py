@@ -20,7 +20,7 @@ def weak(topology, found):
 def test_it_is_named_and_waits_as_an_unknown_one_does(topology, weak):
     cause = engine.explain(weak, topology, observed=EVERYTHING)
     first = cause.hypotheses[0]
-    lead = first.score - cause.unknown_score
+    lead = first.score - cause.unknown.score
     assert "gpu.slow" == first.fault
     assert 0 < lead < catalogue().weights.certain
     assert "info" == severity(weak[:1], cause, 0.0)

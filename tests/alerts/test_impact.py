@@ -98,7 +98,7 @@ def test_an_incident_of_two_jobs_takes_its_part_of_each(evaluated, contended, la
     evaluated(172, layout=other)
     (incident,) = tracker.incidents.values()
     assert ["run-1", "run-2"] == [part.job for part in incident.impact.lost]
-    first, second = (part.gpu_seconds for part in incident.impact.lost)
+    first, second = (part.gpu_seconds_lost for part in incident.impact.lost)
     assert first == pytest.approx(RANKS * 100 * 0.2, rel=0.03)
     assert second == pytest.approx(RANKS * 100 * 0.5, rel=0.03)
     assert first + second == pytest.approx(incident.impact.gpu_seconds_lost)

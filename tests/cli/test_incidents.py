@@ -11,7 +11,15 @@ from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.store import Store
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.ids import Fault, IncidentId
-from rankscope.vocabulary.incidents import Hypothesis, Impact, Incident, RootCause, Symptom
+from rankscope.vocabulary.incidents import (
+    DataQuality,
+    Hypothesis,
+    Impact,
+    Incident,
+    RootCause,
+    Symptom,
+    Unknown,
+)
 
 TOKEN = "read-token-0123456789"
 
@@ -34,7 +42,9 @@ def _incident(identity, *, job="run-1", severity="critical", at=1_700_000_000.0)
         resolved_at=None,
         summary="slow",
         symptoms=(Symptom("job.slow", entities.rank(3, "gpu-1"), at, 1.5, "stragglers", "slow"),),
-        root_cause=RootCause("stable", "e", "1", (cause,), 0.0, (), (), (), 0.0, 1.0),
+        root_cause=RootCause(
+            "stable", "e", "1", (cause,), Unknown(0.0, ()), (), DataQuality((), 0.0, 1.0)
+        ),
         impact=Impact(8, 2, 1.5, 100.0),
     )
 

@@ -13,7 +13,14 @@ from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.store import Store
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.ids import IncidentId
-from rankscope.vocabulary.incidents import Impact, Incident, RootCause, Symptom
+from rankscope.vocabulary.incidents import (
+    DataQuality,
+    Impact,
+    Incident,
+    RootCause,
+    Symptom,
+    Unknown,
+)
 
 TOKEN = "admin-token-0123456789"
 AT = 1_700_000_000.0
@@ -61,7 +68,9 @@ def collector(tmp_path_factory, serving, receiver):
         resolved_at=None,
         summary="slow",
         symptoms=(Symptom("job.slow", rank, AT, 1.5, "stragglers", "slow"),),
-        root_cause=RootCause("stable", "e", "1", (), 0.0, (), (), (), 0.0, 1.0),
+        root_cause=RootCause(
+            "stable", "e", "1", (), Unknown(0.0, ()), (), DataQuality((), 0.0, 1.0)
+        ),
         impact=Impact(8, 2, 1.5, 100.0),
     )
     now = time.time()  # what is older than a month is not kept

@@ -24,6 +24,7 @@ from rankscope.vocabulary.faults import Severity
 from rankscope.vocabulary.ids import Fault, IncidentId
 from rankscope.vocabulary.incidents import (
     Action,
+    DataQuality,
     Evidence,
     Hypothesis,
     Impact,
@@ -33,6 +34,7 @@ from rankscope.vocabulary.incidents import (
     RootCause,
     Status,
     Symptom,
+    Unknown,
 )
 from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
 
@@ -303,7 +305,13 @@ def new_incident() -> Callable[..., Incident]:
                 Symptom("job.slow", entities.rank(3, host), at, 1.5, "stragglers", "1.5 x slower"),
             ),
             root_cause=RootCause(
-                "provisional", "log-odds-1", "1", (cause,), 0.1, (), (), ("gpu",), 0.0, 0.8
+                "provisional",
+                "log-odds-1",
+                "1",
+                (cause,),
+                Unknown(0.1, ()),
+                (),
+                DataQuality(("gpu",), 0.0, 0.8),
             ),
             impact=Impact(8, 2, 1.5, lost, lost=parts),
             timeline=(Moment(at + 5, "opened", "1.5 x slower"),),

@@ -11,6 +11,7 @@ from rankscope.vocabulary import entities, incident_schema
 from rankscope.vocabulary.ids import Fault, IncidentId
 from rankscope.vocabulary.incidents import (
     Action,
+    DataQuality,
     Evidence,
     Hypothesis,
     Impact,
@@ -19,6 +20,7 @@ from rankscope.vocabulary.incidents import (
     NextCheck,
     RootCause,
     Symptom,
+    Unknown,
 )
 
 AT = 1_700_000_000.0
@@ -58,8 +60,8 @@ def incident() -> Incident:
         summary="NaN from one rank: rank 3 on gpu-12",
         symptoms=(Symptom("job.nonfinite", entities.job("run-1"), AT, 1.0, "nonfinite", "NaN"),),
         root_cause=RootCause(
-            "provisional", "log-odds-1", "2026.11", (cause,), 1.6, ("a reason",), (check,),
-            ("training.loss_scale",), 0.0, 0.75,
+            "provisional", "log-odds-1", "2026.11", (cause,), Unknown(1.6, ("a reason",)), (check,),
+            DataQuality(("training.loss_scale",), 0.0, 0.75),
         ),
         impact=Impact(8, 2, None, 12.3456789),
         timeline=(Moment(AT + 1, "opened", "NaN"),),

@@ -12,6 +12,7 @@ from typing import Literal
 from .. import tables
 from ..entities import EntityType
 from ..ids import Fault
+from ..shapes import Json
 
 Severity = Literal["critical", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
@@ -23,6 +24,14 @@ FAMILIES = (
     "gpu", "memory", "balance", "network", "host", "software", "numerics", "efficiency",
 )  # fmt: skip
 """The files beside: of the faults whose id begins so."""
+
+
+def _enumerated() -> dict[str, list[Fault]]:
+    return {"enum": list(catalogue())}
+
+
+ONE_OF_ALL = Json(_enumerated)
+"""What JSON Schema says of a fault's id."""
 
 
 @dataclass(frozen=True, slots=True)

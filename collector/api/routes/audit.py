@@ -4,13 +4,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
+from ....vocabulary.answers.history import AuditDocument, AuditEntry
 from ....vocabulary.times import rfc3339
 from ...store.audit import AuditFilter, Done
-from .. import shapes_history
 from ..auth import Guard, Principal
 from ..pages import numbered
 from ..parameters import Limit, Moment, Number, Parameters
 from ..services import Services
+from ..shape_routes import ShapeRouter
 
 
 class AuditQuery(Parameters):
@@ -28,11 +29,11 @@ class AuditQuery(Parameters):
 
 def router(services: Services, guard: Guard) -> APIRouter:
     """Return the route: only for admins that are not limited to some jobs."""
-    routes = APIRouter(tags=["history"])
+    routes = ShapeRouter(tags=["history"])
     admin = Annotated[Principal, Depends(guard.require("admin"))]
 
     @routes.get("/audit", summary="List what people did")
-    def audit(principal: admin, query: Annotated[AuditQuery, Query()]) -> shapes_history.Audit:
+    def audit(principal: admin, query: Annotated[AuditQuery, Query()]) -> AuditDocument:
         principal.check_unlimited()
         wanted = AuditFilter(
             action=query.action,
@@ -45,13 +46,13 @@ def router(services: Services, guard: Guard) -> APIRouter:
         before = None if query.cursor is None else int(query.cursor)
         rows = services.store.audited(wanted, limit=query.limit + 1, before=before)
         items, after = numbered(rows, lambda row: row.number, limit=query.limit)
-        return shapes_history.Audit(items=[_shape(row) for row in items], next_cursor=after)
+        return AuditDocument(items=[_shape(row) for row in items], next_cursor=after)
 
     return routes
 
 
-def _shape(row: Done) -> shapes_history.AuditEntry:
-    return shapes_history.AuditEntry(
+def _shape(row: Done) -> AuditEntry:
+    return AuditEntry(
         id=row.id,
         at=rfc3339(row.at),
         token=row.token,

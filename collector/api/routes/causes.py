@@ -11,15 +11,16 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse
 
 from ....alerts.causes import catalogue, ranking
-from ....vocabulary.incidents import RootCause
+from ....vocabulary.answers.causes import RangeRootCause
+from ....vocabulary.incidents import DataQuality, RootCause, Unknown
 from ....vocabulary.times import rfc3339
 from ...past.asking import Past, PastError
 from ...windows import queries
-from .. import shapes_incident
 from ..auth import Guard, Principal
 from ..parameters import Moment, Parameters
 from ..problems import ProblemError
 from ..services import Services
+from ..shape_routes import ShapeRouter
 
 RECENT_SECONDS = 600.0
 """What windows hold in full for certain, and a question about it wants an answer at once."""
@@ -35,13 +36,13 @@ class RangeQuery(Parameters):
 
 def router(services: Services, guard: Guard, past: Past) -> APIRouter:
     """Return the route."""
-    routes = APIRouter(tags=["incidents"])
+    routes = ShapeRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
     @routes.get(
         "/root-cause",
         summary="Explain a time range of the past",
-        response_model=shapes_incident.RangeRootCause,
+        response_model=RangeRootCause,
     )
     def root_cause(principal: reader, query: Annotated[RangeQuery, Query()]) -> JSONResponse:
         principal.check_job(query.job)
@@ -117,10 +118,8 @@ def _nothing() -> dict[str, Any]:
         engine=ranking.ENGINE,
         catalogue=catalogue.catalogue().version,
         hypotheses=(),
-        unknown_score=0.0,
-        unknown_reasons=("nothing was found wrong in this time range",),
+        unknown=Unknown(0.0, ("nothing was found wrong in this time range",)),
         next_checks=(),
-        missing=(),
-        clock_skew_seconds=math.nan,  # not looked at: null in the document
-        coverage=math.nan,
+        # Neither was looked at: null in the document.
+        data_quality=DataQuality((), clock_skew_seconds=math.nan, coverage=math.nan),
     ).document()

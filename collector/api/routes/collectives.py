@@ -4,15 +4,24 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
+from ....vocabulary.answers.collectives import (
+    ClockOffsetDocument,
+    CollectiveMember,
+    CollectiveOperation,
+    CollectiveOperations,
+    CollectivesDocument,
+    OperationMember,
+    SingleCollectives,
+)
 from ....vocabulary.times import rfc3339
 from ...figures.collectives import Member, Operations, members
 from ...pipeline.pipeline import Pipeline
 from ...windows.operations import ClockOffset, Number, late, synchronises
-from .. import shapes_figures as shapes
 from ..auth import Guard, Principal
 from ..pages import Page, cut
 from ..problems import ProblemError
 from ..services import Services
+from ..shape_routes import ShapeRouter
 
 _MOST, _MOST_SINGLE = 1000, 20
 
@@ -32,13 +41,13 @@ class OperationsQuery(Page):
 
 def router(services: Services, guard: Guard) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(tags=["jobs"])
+    routes = ShapeRouter(tags=["jobs"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
     @routes.get("/jobs/{job:encoded}/collectives", summary="List the collectives of a job's ranks")
     def collectives(
         job: str, principal: reader, query: Annotated[CollectivesQuery, Query()]
-    ) -> shapes.Collectives:
+    ) -> CollectivesDocument:
         principal.check_job(job)
 
         def of_pipeline(line: Pipeline) -> list[Member]:
@@ -50,12 +59,12 @@ def router(services: Services, guard: Guard) -> APIRouter:
 
         found = services.stages.read(of_pipeline)
         rows, after = cut(found, limit=query.limit or _MOST, cursor=query.cursor)
-        return shapes.Collectives(items=[_member(row) for row in rows], next_cursor=after)
+        return CollectivesDocument(items=[_member(row) for row in rows], next_cursor=after)
 
     @routes.get("/jobs/{job:encoded}/operations", summary="List single collectives of a job")
     def single(
         job: str, principal: reader, query: Annotated[OperationsQuery, Query()]
-    ) -> shapes.SingleCollectives:
+    ) -> SingleCollectives:
         principal.check_job(job)
 
         def of_pipeline(
@@ -69,10 +78,10 @@ def router(services: Services, guard: Guard) -> APIRouter:
 
         numbers, offsets = services.stages.read(of_pipeline)
         rows, after = cut(numbers, limit=query.limit or _MOST_SINGLE, cursor=query.cursor)
-        return shapes.SingleCollectives(
+        return SingleCollectives(
             items=[_single(*row) for row in rows],
             clock_offsets=[
-                shapes.ClockOffset(
+                ClockOffsetDocument(
                     host=one.host,
                     seconds=one.seconds,
                     uncertainty_seconds=one.uncertainty,
@@ -86,15 +95,15 @@ def router(services: Services, guard: Guard) -> APIRouter:
     return routes
 
 
-def _single(group: str, op: str, sequence: int, number: Number) -> shapes.CollectiveOperation:
+def _single(group: str, op: str, sequence: int, number: Number) -> CollectiveOperation:
     waited = late(number) if synchronises(op) else {}
-    return shapes.CollectiveOperation(
+    return CollectiveOperation(
         group=group,
         op=op,
         sequence=sequence,
         size=next((one.size for one in number.values() if one.size is not None), None),
         members=[
-            shapes.OperationMember(
+            OperationMember(
                 rank=rank,
                 host=one.host or None,
                 source=one.source,
@@ -108,8 +117,8 @@ def _single(group: str, op: str, sequence: int, number: Number) -> shapes.Collec
     )
 
 
-def _member(one: Member) -> shapes.CollectiveMember:
-    return shapes.CollectiveMember(
+def _member(one: Member) -> CollectiveMember:
+    return CollectiveMember(
         group=one.group,
         kind=one.kind,
         description=one.description,
@@ -130,8 +139,8 @@ def _member(one: Member) -> shapes.CollectiveMember:
     )
 
 
-def _operations(one: Operations) -> shapes.CollectiveOperations:
-    return shapes.CollectiveOperations(
+def _operations(one: Operations) -> CollectiveOperations:
+    return CollectiveOperations(
         op=one.op,
         source=one.source,
         at=rfc3339(one.at),

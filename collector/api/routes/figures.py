@@ -11,16 +11,23 @@ from starlette.responses import JSONResponse
 
 from ....detectors.window import JobWindow
 from ....vocabulary import metrics
+from ....vocabulary.answers.figures import (
+    AwaitedRank,
+    DistributionDocument,
+    HeatmapDocument,
+    PhaseTimes,
+    WaitMatrix,
+)
 from ....vocabulary.times import rfc3339
 from ...figures import distribution, heat, phases, waits
 from ...figures.spread import rounded
 from ...past.asking import Past, PastError
 from ...windows.matrices import newest_window
-from .. import shapes_figures as shapes
 from ..auth import Guard, Principal
 from ..parameters import Moment, Parameters
 from ..problems import ProblemError
 from ..services import Services
+from ..shape_routes import ShapeRouter
 
 T = TypeVar("T")
 RANGE_SECONDS = 600.0
@@ -69,7 +76,7 @@ class PhasesQuery(RangeQuery):
 
 def router(services: Services, guard: Guard, past: Past) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(tags=["jobs"])
+    routes = ShapeRouter(tags=["jobs"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
     def asked(
@@ -95,7 +102,7 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
     @routes.get(
         "/jobs/{job:encoded}/distribution",
         summary="Get a metric of a job summed up over its ranks",
-        response_model=shapes.Distribution,
+        response_model=DistributionDocument,
     )
     def distribute(
         job: str, principal: reader, query: Annotated[DistributionQuery, Query()]
@@ -115,7 +122,7 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
     @routes.get("/jobs/{job:encoded}/heatmap", summary="Get a metric of a job by rank and step")
     def heatmap(
         job: str, principal: reader, query: Annotated[HeatmapQuery, Query()]
-    ) -> shapes.Heatmap:
+    ) -> HeatmapDocument:
         principal.check_job(job)
         unit, _ = _metric(query.metric)
         found = asked(
@@ -127,13 +134,13 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
             ),
         )
         if found is None:
-            return shapes.Heatmap(
+            return HeatmapDocument(
                 metric=query.metric, unit=unit, rows=0, columns=0, ranks=[], steps=[],
                 ranks_a_row=1, steps_a_column=1, first_at=None, last_at=None,
                 low=0, high=0, cells="",
             )  # fmt: skip
         rows, columns = found.cells.shape
-        return shapes.Heatmap(
+        return HeatmapDocument(
             metric=query.metric,
             unit=unit,
             rows=rows,
@@ -152,7 +159,7 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
     @routes.get("/jobs/{job:encoded}/phases", summary="Get where the time of a job's steps goes")
     def phase_times(
         job: str, principal: reader, query: Annotated[PhasesQuery, Query()]
-    ) -> shapes.PhaseTimes:
+    ) -> PhaseTimes:
         found = asked(
             principal,
             job,
@@ -162,8 +169,8 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
             ),
         )
         if found is None:
-            return shapes.PhaseTimes(at=[], steps=[], seconds={})
-        return shapes.PhaseTimes(
+            return PhaseTimes(at=[], steps=[], seconds={})
+        return PhaseTimes(
             at=[rfc3339(at) for at in found.at.tolist()],
             steps=found.steps,
             seconds={name: rounded(values) for name, values in found.seconds.items()},
@@ -172,7 +179,7 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
     @routes.get("/jobs/{job:encoded}/waits", summary="Get who waits for whom in collectives")
     def wait_matrix(
         job: str, principal: reader, query: Annotated[RangeQuery, Query()]
-    ) -> shapes.WaitMatrix:
+    ) -> WaitMatrix:
         found = asked(
             principal,
             job,
@@ -180,16 +187,14 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
             lambda window, start, end: waits.waits(window, start=start, end=end),
         )
         if found is None:
-            return shapes.WaitMatrix(by="rank", names=[], seconds=[], steps=0, awaited=[])
-        return shapes.WaitMatrix(
+            return WaitMatrix(by="rank", names=[], seconds=[], steps=0, awaited=[])
+        return WaitMatrix(
             by="rank" if found.by == "rank" else "host",
             names=found.names,
             seconds=[rounded(row) for row in found.seconds],
             steps=found.steps,
             awaited=[
-                shapes.AwaitedRank(
-                    rank=row.rank, host=row.host, seconds=row.seconds, steps=row.steps
-                )
+                AwaitedRank(rank=row.rank, host=row.host, seconds=row.seconds, steps=row.steps)
                 for row in found.awaited
             ],
         )

@@ -11,9 +11,11 @@ from starlette.responses import JSONResponse
 
 from ....alerts.actions import ActionKind
 from ....vocabulary import faults
-from .. import entering, shapes_incident
+from ....vocabulary.incidents import Incident
+from .. import entering
 from ..auth import Guard, Principal
 from ..services import Services
+from ..shape_routes import ShapeRouter
 from .incidents import finding
 
 Line = Annotated[str, Field(max_length=200)]
@@ -52,7 +54,7 @@ class Rating(Doing):
 
 def router(services: Services, guard: Guard) -> APIRouter:
     """Return the routes. What is done twice is answered as it is, and sent to nobody again."""
-    routes = APIRouter(tags=["incidents"])
+    routes = ShapeRouter(tags=["incidents"])
     admin = Annotated[Principal, Depends(guard.require("admin"))]
     find = finding(services.store)
 
@@ -74,7 +76,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.post(
         "/incidents/{incident:encoded}/ack",
         summary="Acknowledge an incident",
-        response_model=shapes_incident.Incident,
+        response_model=Incident,
     )
     def acknowledge(incident: str, principal: admin, body: Doing | None = None) -> JSONResponse:
         return do("acknowledge", incident, principal, body or Doing())
@@ -82,7 +84,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.post(
         "/incidents/{incident:encoded}/resolve",
         summary="Resolve an incident",
-        response_model=shapes_incident.Incident,
+        response_model=Incident,
     )
     def resolve(incident: str, principal: admin, body: Doing | None = None) -> JSONResponse:
         return do("resolve", incident, principal, body or Doing())
@@ -90,7 +92,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.post(
         "/incidents/{incident:encoded}/assign",
         summary="Assign an incident",
-        response_model=shapes_incident.Incident,
+        response_model=Incident,
     )
     def assign(incident: str, principal: admin, body: Assigning) -> JSONResponse:
         return do("assign", incident, principal, body, assignee=body.assignee)
@@ -98,7 +100,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.post(
         "/incidents/{incident:encoded}/feedback",
         summary="Say whether the first cause was right",
-        response_model=shapes_incident.Incident,
+        response_model=Incident,
     )
     def feedback(incident: str, principal: admin, body: Rating) -> JSONResponse:
         return do(
@@ -114,7 +116,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.delete(
         "/incidents/{incident:encoded}/feedback",
         summary="Withdraw the last feedback",
-        response_model=shapes_incident.Incident,
+        response_model=Incident,
     )
     def withdraw(incident: str, principal: admin) -> JSONResponse:
         return do("withdraw", incident, principal, Doing())

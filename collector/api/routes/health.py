@@ -6,9 +6,10 @@ does (docs/decisions/0014).
 
 from fastapi import APIRouter
 
-from .. import shapes
+from ....vocabulary.answers.service import HealthDocument, ReadinessDocument
 from ..problems import ProblemError
 from ..services import Services
+from ..shape_routes import ShapeRouter
 
 _MEANWHILE = (
     "telemetry is taken and incidents are kept until it answers; requests for them are answered 503"
@@ -17,14 +18,14 @@ _MEANWHILE = (
 
 def router(services: Services) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(tags=["health"])
+    routes = ShapeRouter(tags=["health"])
 
     @routes.get("/healthz", summary="Liveness: the process runs")
-    async def healthz() -> shapes.Health:
-        return shapes.Health(status="ok", version=services.version)
+    async def healthz() -> HealthDocument:
+        return HealthDocument(status="ok", version=services.version)
 
     @routes.get("/readyz", summary="Readiness: telemetry is taken")
-    def readyz() -> shapes.Readiness:
+    def readyz() -> ReadinessDocument:
         if not services.stages.ready:
             raise ProblemError(503, "the journal is being read again", headers={"retry-after": "1"})
         warnings = services.stages.warnings()
@@ -32,6 +33,6 @@ def router(services: Services) -> APIRouter:
             warnings += one.warnings()
         if services.health.store_error:
             warnings.append(f"{services.health.store_error} ({_MEANWHILE})")
-        return shapes.Readiness(status="ok", version=services.version, warnings=warnings)
+        return ReadinessDocument(status="ok", version=services.version, warnings=warnings)
 
     return routes

@@ -5,14 +5,23 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from ....vocabulary import metrics
+from ....vocabulary.answers.hosts import (
+    NodeDetail,
+    NodeDevice,
+    NodeLine,
+    NodeReading,
+    NodeRow,
+    NodeRows,
+    NodeSeries,
+)
 from ....vocabulary.rounding import shown
 from ....vocabulary.times import rfc3339
 from ...windows import joined_nodes, nodes
-from .. import shapes_figures as shapes
 from ..auth import Guard, Principal
 from ..pages import Page, cut
 from ..problems import ProblemError
 from ..services import Services
+from ..shape_routes import ShapeRouter
 from .figures import RANGE_SECONDS, MetricQuery
 
 
@@ -22,7 +31,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     A token that is limited to jobs sees the hosts on which these run: what those report of
     themselves, and of the jobs there only its own.
     """
-    routes = APIRouter(tags=["hosts"])
+    routes = ShapeRouter(tags=["hosts"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
     def permitted(principal: Principal, row: nodes.NodeSummary) -> list[str]:
@@ -44,14 +53,14 @@ def router(services: Services, guard: Guard) -> APIRouter:
         return one
 
     @routes.get("/hosts", summary="List hosts")
-    def list_hosts(principal: reader, query: Annotated[Page, Query()]) -> shapes.NodeRows:
+    def list_hosts(principal: reader, query: Annotated[Page, Query()]) -> NodeRows:
         found = services.stages.read(lambda line: nodes.nodes(line.windows))
         every = joined_nodes.summaries(found)
         mine = [row for row in every if visible(principal, row)]
         rows, after = cut(mine, limit=query.limit, cursor=query.cursor)
-        return shapes.NodeRows(
+        return NodeRows(
             items=[
-                shapes.NodeRow(
+                NodeRow(
                     host=row.host,
                     last_received=rfc3339(row.last_received),
                     switch=row.switch,
@@ -63,18 +72,18 @@ def router(services: Services, guard: Guard) -> APIRouter:
         )
 
     @routes.get("/hosts/{host:encoded}", summary="Get a host and its devices")
-    def host(host: str, principal: reader) -> shapes.NodeDetail:
+    def host(host: str, principal: reader) -> NodeDetail:
         node = found(principal, host)
         jobs = permitted(principal, node.summary)
         users = _users(services, host, jobs)
-        return shapes.NodeDetail(
+        return NodeDetail(
             host=host,
             last_received=rfc3339(node.summary.last_received),
             switch=node.summary.switch,
             ranks={job: list(node.summary.ranks[job]) for job in jobs},
             readings=[_reading(row) for row in node.readings],
             devices=[
-                shapes.NodeDevice(
+                NodeDevice(
                     hw_id=hw_id,
                     index=one.index,
                     model=one.model,
@@ -87,9 +96,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         )
 
     @routes.get("/hosts/{host:encoded}/series", summary="Get a metric of a host over time")
-    def series(
-        host: str, principal: reader, query: Annotated[MetricQuery, Query()]
-    ) -> shapes.NodeSeries:
+    def series(host: str, principal: reader, query: Annotated[MetricQuery, Query()]) -> NodeSeries:
         if query.metric not in metrics.catalogue():
             raise ProblemError(
                 400, f"metric: there is no metric {query.metric!r}", parameter="metric"
@@ -105,11 +112,11 @@ def router(services: Services, guard: Guard) -> APIRouter:
                 or []
             )
         )
-        return shapes.NodeSeries(
+        return NodeSeries(
             metric=query.metric,
             unit=metrics.catalogue()[query.metric].unit,
             series=[
-                shapes.NodeLine(
+                NodeLine(
                     attributes=dict(row.attributes),
                     points=[
                         (rfc3339(at), _value(value))
@@ -141,8 +148,8 @@ def _users(services: Services, host: str, jobs: list[str]) -> dict[str, tuple[st
     return found
 
 
-def _reading(row: nodes.Reading) -> shapes.NodeReading:
-    return shapes.NodeReading(
+def _reading(row: nodes.Reading) -> NodeReading:
+    return NodeReading(
         metric=row.metric,
         attributes=dict(row.attributes),
         value=_value(row.value),

@@ -6,17 +6,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse, Response
 
+from ....vocabulary.answers.causes import IncidentsDocument, TimelineDocument
 from ....vocabulary.faults import Severity
-from ....vocabulary.incidents import Status
+from ....vocabulary.incidents import Incident, RootCause, Status
 from ...store.incidents import Filter
 from ...store.store import Store
-from .. import shapes_incident
 from ..answers import Answers
 from ..auth import Guard, Principal
 from ..pages import Page, cut
 from ..parameters import Cursor, FaultId, Limit, Moment, Parameters
 from ..problems import ProblemError
 from ..services import Services
+from ..shape_routes import ShapeRouter
 
 Find = Callable[[str, Principal], dict[str, Any]]
 
@@ -47,11 +48,11 @@ def finding(store: Store) -> Find:
 
 def router(services: Services, guard: Guard, answers: Answers) -> APIRouter:
     """Return the routes. Documents are answered as they are kept, unchecked: old ones too."""
-    routes = APIRouter(tags=["incidents"])
+    routes = ShapeRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     find = finding(services.store)
 
-    @routes.get("/incidents", summary="List incidents", response_model=shapes_incident.Incidents)
+    @routes.get("/incidents", summary="List incidents", response_model=IncidentsDocument)
     def incidents(principal: reader, query: Annotated[IncidentsQuery, Query()]) -> Response:
         wanted = Filter(query.status, query.job, query.severity, query.fault, query.since)
 
@@ -69,7 +70,7 @@ def router(services: Services, guard: Guard, answers: Answers) -> APIRouter:
     @routes.get(
         "/incidents/{incident:encoded}",
         summary="Get an incident",
-        response_model=shapes_incident.Incident,
+        response_model=Incident,
     )
     def incident(incident: str, principal: reader) -> Response:
         return answers.get((incident, principal.jobs), lambda: find(incident, principal))
@@ -77,7 +78,7 @@ def router(services: Services, guard: Guard, answers: Answers) -> APIRouter:
     @routes.get(
         "/incidents/{incident:encoded}/root-cause",
         summary="Get the ranked causes of an incident",
-        response_model=shapes_incident.RootCause,
+        response_model=RootCause,
     )
     def root_cause(incident: str, principal: reader) -> JSONResponse:
         return JSONResponse(find(incident, principal)["root_cause"])
@@ -85,7 +86,7 @@ def router(services: Services, guard: Guard, answers: Answers) -> APIRouter:
     @routes.get(
         "/incidents/{incident:encoded}/timeline",
         summary="Get what happened in an incident",
-        response_model=shapes_incident.Timeline,
+        response_model=TimelineDocument,
     )
     def timeline(incident: str, principal: reader, query: Annotated[Page, Query()]) -> JSONResponse:
         moments = find(incident, principal)["timeline"]

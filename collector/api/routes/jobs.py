@@ -8,6 +8,13 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse
 
 from ....vocabulary import metrics
+from ....vocabulary.answers.jobs import (
+    JobDocument,
+    JobsDocument,
+    RankDocument,
+    RanksDocument,
+    SeriesDocument,
+)
 from ....vocabulary.rounding import shown
 from ....vocabulary.times import parse, rfc3339
 from ...accounting.goodput import Goodputs
@@ -15,12 +22,12 @@ from ...accounting.ledger import Ledger
 from ...accounting.watched import Watched
 from ...windows import queries
 from ...windows.queries import JobSummary
-from .. import shapes
 from ..auth import Guard, Principal
 from ..pages import Page, cut
 from ..parameters import JobPattern, Moment, Parameters
 from ..problems import ProblemError
 from ..services import Services
+from ..shape_routes import ShapeRouter
 
 MOST_POINTS = 200_000
 """Points of one answer: more than any plot shows, and still under 10 MB."""
@@ -55,10 +62,10 @@ def router(
     services: Services, guard: Guard, ledger: Ledger, watched: Watched, goodputs: Goodputs
 ) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(tags=["jobs"])
+    routes = ShapeRouter(tags=["jobs"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
-    def found(principal: Principal) -> dict[str, shapes.Job]:
+    def found(principal: Principal) -> dict[str, JobDocument]:
         active = ledger.active()
         seen = watched.jobs()
         now: dict[str, JobSummary] = {row.job: row for row in seen}
@@ -69,7 +76,7 @@ def router(
             if principal.permits([job])
         }
 
-    def known(principal: Principal, job: str) -> shapes.Job:
+    def known(principal: Principal, job: str) -> JobDocument:
         principal.check_job(job)
         one = found(principal).get(job)
         if one is None:
@@ -77,7 +84,7 @@ def router(
         return one
 
     @routes.get("/jobs", summary="List jobs")
-    def jobs(principal: reader, query: Annotated[JobsQuery, Query()]) -> shapes.Jobs:
+    def jobs(principal: reader, query: Annotated[JobsQuery, Query()]) -> JobsDocument:
         rows = [
             row
             for row in found(principal).values()
@@ -85,21 +92,21 @@ def router(
             and (query.cluster is None or row.cluster == query.cluster)
         ]
         items, after = cut(rows, limit=query.limit, cursor=query.cursor)
-        return shapes.Jobs(items=items, next_cursor=after)
+        return JobsDocument(items=items, next_cursor=after)
 
     @routes.get("/jobs/{job:encoded}", summary="Get a job")
-    def job(job: str, principal: reader) -> shapes.Job:
+    def job(job: str, principal: reader) -> JobDocument:
         return known(principal, job)
 
     @routes.get("/jobs/{job:encoded}/ranks", summary="List the ranks of a job")
-    def ranks(job: str, principal: reader, query: Annotated[RanksQuery, Query()]) -> shapes.Ranks:
+    def ranks(job: str, principal: reader, query: Annotated[RanksQuery, Query()]) -> RanksDocument:
         known(principal, job)
         every = services.stages.read(lambda line: queries.ranks(line.windows, job))
         mine = [row for row in every if query.host is None or row.host == query.host]
         rows, after = cut(mine, limit=query.limit, cursor=query.cursor)
-        return shapes.Ranks(
+        return RanksDocument(
             items=[
-                shapes.Rank(
+                RankDocument(
                     rank=row.rank,
                     local_rank=row.local_rank,
                     host=row.host,
@@ -117,7 +124,7 @@ def router(
     @routes.get(
         "/jobs/{job:encoded}/series",
         summary="Get a metric of a job over time",
-        response_model=shapes.Series,
+        response_model=SeriesDocument,
     )
     def series(job: str, principal: reader, query: Annotated[SeriesQuery, Query()]) -> JSONResponse:
         one = known(principal, job)
@@ -160,9 +167,9 @@ def _points(row: queries.SeriesRow, every: int) -> list[list[Any]]:
 
 def _job(
     name: str, row: JobSummary | None, goodput: float | None, active: int, now: float
-) -> shapes.Job:
+) -> JobDocument:
     if row is None:
-        return shapes.Job(
+        return JobDocument(
             job=name,
             attempt=None,
             cluster=None,
@@ -176,7 +183,7 @@ def _job(
             goodput=None,
             incidents=active,
         )
-    return shapes.Job(
+    return JobDocument(
         job=name,
         status="running" if now - row.last_received < ENDED_SECONDS else "ended",
         attempt=row.attempt,

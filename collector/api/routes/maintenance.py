@@ -6,12 +6,14 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import Field, model_validator
 
 from ....alerts.notify.routing import Matcher
+from ....vocabulary.answers.notifications import MaintenanceDocument, MaintenancesDocument
 from ....vocabulary.times import rfc3339
 from ...store.mutes import Mute
-from .. import muting, shapes
+from .. import muting
 from ..auth import Guard, Principal
 from ..muting import NewMute
 from ..services import Services
+from ..shape_routes import ShapeRouter
 from ..time_ranges import MutesQuery, Pattern
 
 Patterns = Annotated[list[Pattern], Field(max_length=1000)]
@@ -35,19 +37,19 @@ class NewMaintenance(NewMute):
 
 def router(services: Services, guard: Guard) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(tags=["silences"])
+    routes = ShapeRouter(tags=["silences"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     admin = Annotated[Principal, Depends(guard.require("admin"))]
 
     @routes.get("/maintenance", summary="List maintenance windows")
-    def windows(principal: reader, query: Annotated[MutesQuery, Query()]) -> shapes.Maintenances:
+    def windows(principal: reader, query: Annotated[MutesQuery, Query()]) -> MaintenancesDocument:
         principal.check_unlimited()
         now = services.clock.now()
         rows, after = muting.listed(services, "maintenance", query, now)
-        return shapes.Maintenances(items=[_shape(row, now) for row in rows], next_cursor=after)
+        return MaintenancesDocument(items=[_shape(row, now) for row in rows], next_cursor=after)
 
     @routes.post("/maintenance", summary="Announce maintenance", status_code=201)
-    def announce(principal: admin, body: NewMaintenance) -> shapes.Maintenance:
+    def announce(principal: admin, body: NewMaintenance) -> MaintenanceDocument:
         principal.check_unlimited()
         now = services.clock.now()
         conditions = (("host", body.hosts), ("job", body.jobs))
@@ -63,9 +65,9 @@ def router(services: Services, guard: Guard) -> APIRouter:
     return routes
 
 
-def _shape(mute: Mute, now: float) -> shapes.Maintenance:
+def _shape(mute: Mute, now: float) -> MaintenanceDocument:
     patterns = {row.name: list(row.patterns) for row in mute.matchers}
-    return shapes.Maintenance(
+    return MaintenanceDocument(
         id=mute.id,
         state=mute.state(now),
         hosts=patterns.get("host", []),

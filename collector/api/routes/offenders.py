@@ -4,15 +4,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
+from ....vocabulary.answers.history import NamedDocument, OffenderDocument, OffendersDocument
 from ....vocabulary.times import rfc3339
 from ...accounting.ledger import Ledger
 from ...accounting.offenders import Offender, OffenderType, offenders
 from ...store.costs import Costs
-from .. import shapes_history
 from ..auth import Guard, Principal
 from ..pages import cut
 from ..parameters import Limit, Moment, Number, Parameters
 from ..services import Services
+from ..shape_routes import ShapeRouter
 
 MOST_RECORD = 50
 """Incidents listed of one entity, the newest first."""
@@ -30,13 +31,13 @@ class OffendersQuery(Parameters):
 
 def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
     """Return the route."""
-    routes = APIRouter(tags=["history"])
+    routes = ShapeRouter(tags=["history"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
     @routes.get("/offenders", summary="List repeat offenders")
     def list_offenders(
         principal: reader, query: Annotated[OffendersQuery, Query()]
-    ) -> shapes_history.Offenders:
+    ) -> OffendersDocument:
         found = offenders(
             ledger.permitted(principal, services.clock.now()),
             since=query.since,
@@ -44,13 +45,13 @@ def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
             at_least=query.at_least,
         )
         items, after = cut(found, limit=query.limit, cursor=query.cursor)
-        return shapes_history.Offenders(items=[_shape(row) for row in items], next_cursor=after)
+        return OffendersDocument(items=[_shape(row) for row in items], next_cursor=after)
 
     return routes
 
 
-def _shape(row: Offender) -> shapes_history.Offender:
-    return shapes_history.Offender(
+def _shape(row: Offender) -> OffenderDocument:
+    return OffenderDocument(
         type=row.type,
         id=row.id,
         host=row.host,
@@ -65,8 +66,8 @@ def _shape(row: Offender) -> shapes_history.Offender:
     )
 
 
-def _entry(row: Costs) -> shapes_history.Named:
-    return shapes_history.Named(
+def _entry(row: Costs) -> NamedDocument:
+    return NamedDocument(
         incident=row.id,
         jobs=list(row.jobs),
         fault=row.fault,

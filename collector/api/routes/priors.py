@@ -6,25 +6,26 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from ....alerts.causes import shares
+from ....vocabulary.answers.causes import PriorDocument, PriorsDocument
 from ....vocabulary.ids import Fault
 from ...pipeline import priors
 from .. import entering
-from .. import shapes_priors as shapes
 from ..auth import Guard, Principal
 from ..services import Services
+from ..shape_routes import ShapeRouter, written
 from .handling import Doing
 
 
 def router(services: Services, guard: Guard) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(tags=["incidents"])
+    routes = ShapeRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     admin = Annotated[Principal, Depends(guard.require("admin"))]
 
-    def answer(confirmed: Mapping[Fault, int]) -> shapes.Priors:
-        return shapes.Priors(
+    def answer(confirmed: Mapping[Fault, int]) -> PriorsDocument:
+        return PriorsDocument(
             items=[
-                shapes.Prior(
+                PriorDocument(
                     fault=row.fault,
                     catalogue=row.catalogue,
                     learnt=row.learnt,
@@ -37,12 +38,16 @@ def router(services: Services, guard: Guard) -> APIRouter:
         )
 
     @routes.get("/priors", summary="List the catalogue's and the learnt share of each fault")
-    def compared(principal: reader) -> shapes.Priors:
+    def compared(principal: reader) -> PriorsDocument:
         principal.check_unlimited()
         return answer(services.store.confirmed())
 
-    @routes.post("/priors/reset", summary="Forget what was learnt from feedback")
-    def reset(principal: admin, response: Response, body: Doing | None = None) -> shapes.Priors:
+    @routes.post(
+        "/priors/reset",
+        summary="Forget what was learnt from feedback",
+        response_model=PriorsDocument,
+    )
+    def reset(principal: admin, body: Doing | None = None) -> PriorsDocument | Response:
         principal.check_unlimited()
         given = body or Doing()
         _, done = entering.enter(
@@ -54,7 +59,6 @@ def router(services: Services, guard: Guard) -> APIRouter:
         if done:
             return answer(services.store.confirmed())
         # It is in the journal and will be applied: what was confirmed before it is forgotten then.
-        response.status_code = 202
-        return answer({})
+        return written(answer({}), 202)
 
     return routes

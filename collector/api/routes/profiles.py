@@ -9,19 +9,24 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, Response
 
+from ....vocabulary.answers.profiles import (
+    ProfileDocument,
+    ProfiledRank,
+    ProfilesDocument,
+    RequestsDocument,
+)
 from ....vocabulary.profiling import MOST_STEPS
 from ....vocabulary.times import rfc3339
 from ...profiles import automatic, choosing
 from ...profiles.profile import Profile
 from ...profiles.shelf import Shelf, UnknownProfileError, Wanted
 from ...windows import queries
-from .. import shapes_incident
-from .. import shapes_profiles as shapes
 from ..auth import Guard, Principal
 from ..pages import Page, cut
 from ..parameters import Parameters
 from ..problems import ProblemError
 from ..services import Services
+from ..shape_routes import ShapeRouter
 from .incidents import finding
 
 MOST_RANKS = 8
@@ -71,7 +76,7 @@ class TraceQuery(Parameters):
 
 def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
     """Return the routes. Agents use theirs with the token that they push with."""
-    routes = APIRouter(tags=["profiles"])
+    routes = ShapeRouter(tags=["profiles"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     admin = Annotated[Principal, Depends(guard.require("admin"))]
     agent = Annotated[Principal, Depends(guard.require("ingest"))]
@@ -91,7 +96,7 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
         return profile
 
     @routes.post("/profiles", summary="Profile ranks of a job", status_code=202)
-    def ask(principal: admin, body: Asking) -> shapes.Profile:
+    def ask(principal: admin, body: Asking) -> ProfileDocument:
         principal.check_job(body.job)
         if body.incident is not None:
             find_incident(body.incident, principal)
@@ -121,17 +126,17 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
         return _shown(profile)
 
     @routes.get("/profiles", summary="List profiles")
-    def profiles(principal: reader, query: Annotated[ProfilesQuery, Query()]) -> shapes.Profiles:
+    def profiles(principal: reader, query: Annotated[ProfilesQuery, Query()]) -> ProfilesDocument:
         rows = [
             profile
             for profile in shelf.every(now=now(), job=query.job, incident=query.incident)
             if principal.permits([profile.job])
         ]
         items, after = cut(rows, limit=query.limit, cursor=query.cursor)
-        return shapes.Profiles(items=[_shown(row) for row in items], next_cursor=after)
+        return ProfilesDocument(items=[_shown(row) for row in items], next_cursor=after)
 
     @routes.get("/profiles/{profile:encoded}", summary="Get a profile and what differs in it")
-    def profile(profile: str, principal: reader) -> shapes.Profile:
+    def profile(profile: str, principal: reader) -> ProfileDocument:
         return _shown(found(profile, principal))
 
     @routes.get(
@@ -153,12 +158,10 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
         )
 
     @routes.get("/agents/{host:encoded}/requests", summary="Get what is asked of an agent")
-    def requests(host: Host, principal: agent) -> shapes.Requests:
-        return shapes.Requests(
+    def requests(host: Host, principal: agent) -> RequestsDocument:
+        return RequestsDocument(
             items=[
-                shapes.Request(**request.document())
-                for job, request in shelf.wanted(host, now())
-                if principal.permits([job])
+                request for job, request in shelf.wanted(host, now()) if principal.permits([job])
             ]
         )
 
@@ -220,10 +223,10 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
     return routes
 
 
-def _shown(profile: Profile) -> shapes.Profile:
+def _shown(profile: Profile) -> ProfileDocument:
     result = automatic.result(profile, profile.created_at)
     traces = {path.rsplit("/", 2)[-2]: path for path in result.traces}
-    return shapes.Profile(
+    return ProfileDocument(
         id=profile.id,
         job=profile.job,
         incident=profile.incident,
@@ -233,7 +236,7 @@ def _shown(profile: Profile) -> shapes.Profile:
         steps=profile.steps,
         status=profile.status,
         ranks=[
-            shapes.ProfiledRank(
+            ProfiledRank(
                 rank=row.rank,
                 role=row.role,
                 host=row.host,
@@ -246,7 +249,5 @@ def _shown(profile: Profile) -> shapes.Profile:
             )
             for row in profile.ranks
         ],
-        comparison=None
-        if result.suspect is None
-        else shapes_incident.Profiled.model_validate(result.document()),
+        comparison=None if result.suspect is None else result,
     )

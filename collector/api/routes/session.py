@@ -4,18 +4,19 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from .. import shapes
+from ....vocabulary.answers.service import SessionDocument
 from ..auth import Guard, Principal
+from ..shape_routes import ShapeRouter
 
 
 def router(guard: Guard) -> APIRouter:
     """Return the route; any token may ask."""
-    routes = APIRouter(tags=["health"])
+    routes = ShapeRouter(tags=["health"])
     anybody = Annotated[Principal, Depends(guard.require("ingest"))]
 
     @routes.get("/session", summary="Get the role of the token that asks")
-    async def session(principal: anybody) -> shapes.Session:
-        return shapes.Session(
+    async def session(principal: anybody) -> SessionDocument:
+        return SessionDocument(
             role=principal.role,
             name=principal.name,
             jobs=list(principal.jobs),

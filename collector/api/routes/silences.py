@@ -6,12 +6,14 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, field_validator
 
 from ....alerts.notify import routing
+from ....vocabulary.answers.notifications import MatcherDocument, SilenceDocument, SilencesDocument
 from ....vocabulary.times import rfc3339
 from ...store.mutes import Mute
-from .. import muting, shapes
+from .. import muting
 from ..auth import Guard, Principal
 from ..muting import NewMute
 from ..services import Services
+from ..shape_routes import ShapeRouter
 from ..time_ranges import MutesQuery, Pattern
 
 
@@ -40,19 +42,19 @@ class NewSilence(NewMute):
 
 def router(services: Services, guard: Guard) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(tags=["silences"])
+    routes = ShapeRouter(tags=["silences"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     admin = Annotated[Principal, Depends(guard.require("admin"))]
 
     @routes.get("/silences", summary="List silences")
-    def silences(principal: reader, query: Annotated[MutesQuery, Query()]) -> shapes.Silences:
+    def silences(principal: reader, query: Annotated[MutesQuery, Query()]) -> SilencesDocument:
         principal.check_unlimited()
         now = services.clock.now()
         rows, after = muting.listed(services, "silence", query, now)
-        return shapes.Silences(items=[_shape(row, now) for row in rows], next_cursor=after)
+        return SilencesDocument(items=[_shape(row, now) for row in rows], next_cursor=after)
 
     @routes.post("/silences", summary="Silence deliveries", status_code=201)
-    def silence(principal: admin, body: NewSilence) -> shapes.Silence:
+    def silence(principal: admin, body: NewSilence) -> SilenceDocument:
         principal.check_unlimited()
         now = services.clock.now()
         matchers = (
@@ -69,12 +71,12 @@ def router(services: Services, guard: Guard) -> APIRouter:
     return routes
 
 
-def _shape(mute: Mute, now: float) -> shapes.Silence:
-    return shapes.Silence(
+def _shape(mute: Mute, now: float) -> SilenceDocument:
+    return SilenceDocument(
         id=mute.id,
         state=mute.state(now),
         matchers=[
-            shapes.Matcher(name=row.name, patterns=list(row.patterns), negate=row.negate)
+            MatcherDocument(name=row.name, patterns=list(row.patterns), negate=row.negate)
             for row in mute.matchers
         ],
         starts_at=rfc3339(mute.starts_at),

@@ -4,12 +4,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 
+from ....vocabulary.answers.history import SimilarIncident, SimilarIncidents
 from ...accounting.ledger import Ledger
-from .. import shapes_history
 from ..auth import Guard, Principal
 from ..pages import cut
 from ..parameters import Number, Parameters
 from ..services import Services
+from ..shape_routes import ShapeRouter
 from ..similar import Likeness, similar
 from .incidents import finding
 
@@ -23,30 +24,28 @@ class SimilarQuery(Parameters):
 
 def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
     """Return the route."""
-    routes = APIRouter(tags=["incidents"])
+    routes = ShapeRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     find = finding(services.store)
 
     @routes.get("/incidents/{incident:encoded}/similar", summary="List similar past incidents")
     def similar_incidents(
         incident: str, principal: reader, query: Annotated[SimilarQuery, Query()]
-    ) -> shapes_history.SimilarIncidents:
+    ) -> SimilarIncidents:
         document = find(incident, principal)
         rows = ledger.permitted(principal, services.clock.now())
         found = similar(document, rows, services.store.incident)
         items, after = cut(found, limit=query.limit, cursor=query.cursor)
-        return shapes_history.SimilarIncidents(
-            items=[_shape(one) for one in items], next_cursor=after
-        )
+        return SimilarIncidents(items=[_shape(one) for one in items], next_cursor=after)
 
     return routes
 
 
-def _shape(one: Likeness) -> shapes_history.SimilarIncident:
+def _shape(one: Likeness) -> SimilarIncident:
     document: dict[str, Any] = dict(one.document)
     causes = document["root_cause"]["hypotheses"]
     handling = document["handling"]
-    return shapes_history.SimilarIncident(
+    return SimilarIncident(
         id=document["id"],
         likeness=round(one.points, 2),
         reasons=list(one.reasons),

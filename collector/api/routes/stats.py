@@ -1,6 +1,7 @@
 """/stats and /report: how quickly things are found and put right, and what they cost whom."""
 
 import csv
+import dataclasses
 import io
 from collections.abc import Iterable, Sequence
 from typing import Annotated
@@ -9,6 +10,13 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import field_validator
 from starlette.responses import Response
 
+from ....vocabulary.answers.costs import (
+    FaultCost,
+    JobGoodput,
+    ReportDocument,
+    ReportRow,
+    StatsDocument,
+)
 from ....vocabulary.times import rfc3339
 from ...accounting import totals as accounting
 from ...accounting.goodput import Goodputs
@@ -16,14 +24,14 @@ from ...accounting.ledger import Ledger
 from ...accounting.metering import Metering
 from ...accounting.totals import KEYS, Key, Total, Wanted
 from ...accounting.watched import Watched
-from .. import shapes, shapes_history
 from ..auth import Guard, Principal
 from ..pages import cut
 from ..parameters import FaultId, JobPattern, Limit, Moment, Number, Parameters
 from ..services import Services
+from ..shape_routes import ShapeRouter
 
 _CSV = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
-_COLUMNS = tuple(name for name in shapes_history.ReportRow.model_fields if name not in KEYS)
+_COLUMNS = tuple(row.name for row in dataclasses.fields(ReportRow) if row.name not in KEYS)
 
 
 class StatsQuery(Parameters):
@@ -79,7 +87,7 @@ def router(
     goodputs: Goodputs,
 ) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(tags=["stats"])
+    routes = ShapeRouter(tags=["stats"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
     def totals(
@@ -94,16 +102,16 @@ def router(
         )
 
     @routes.get("/stats", summary="Get times and costs")
-    def stats(principal: reader, query: Annotated[StatsQuery, Query()]) -> shapes.Stats:
+    def stats(principal: reader, query: Annotated[StatsQuery, Query()]) -> StatsDocument:
         by_fault = totals(principal, ("fault",), query.wanted)
         every = [row for total in by_fault.values() for row in total.incidents]
         whole = Total(incidents=every)
         seen = watched.jobs()
         shares = goodputs.of(seen)
-        groups: dict[Key, list[shapes_history.ReportRow]] = {
+        groups: dict[Key, list[ReportRow]] = {
             key: _rows((key,), totals(principal, (key,), query.wanted)) for key in KEYS
         }
-        return shapes.Stats(
+        return StatsDocument(
             since=None if query.since is None else rfc3339(query.since),
             until=None if query.until is None else rfc3339(query.until),
             incidents={
@@ -115,7 +123,7 @@ def router(
             mtta_seconds=whole.mtta,
             mttr_seconds=whole.mttr,
             goodput=[
-                shapes.JobGoodput(job=row.job, ratio=shares.get(row.job))
+                JobGoodput(job=row.job, ratio=shares.get(row.job))
                 for row in seen
                 if principal.permits([row.job])
             ],
@@ -128,12 +136,10 @@ def router(
         )
 
     @routes.get("/report", summary="Get a show-back report")
-    def report(
-        principal: reader, query: Annotated[PagedReportQuery, Query()]
-    ) -> shapes_history.Report:
+    def report(principal: reader, query: Annotated[PagedReportQuery, Query()]) -> ReportDocument:
         rows = _rows(query.keys, totals(principal, query.keys, query.wanted))
         items, after = cut(rows, limit=query.limit, cursor=query.cursor)
-        return shapes_history.Report(items=items, next_cursor=after)
+        return ReportDocument(items=items, next_cursor=after)
 
     @routes.get(
         "/report.csv",
@@ -152,11 +158,9 @@ def router(
     return routes
 
 
-def _rows(
-    keys: Sequence[Key], totals: dict[tuple[str, ...], Total]
-) -> list[shapes_history.ReportRow]:
+def _rows(keys: Sequence[Key], totals: dict[tuple[str, ...], Total]) -> list[ReportRow]:
     return [
-        shapes_history.ReportRow(
+        ReportRow(
             **dict(zip(keys, values, strict=True)),
             gpu_hours_used=None if row.used is None else row.used / 3600,
             gpu_hours_lost=row.lost / 3600,
@@ -171,15 +175,15 @@ def _rows(
     ]
 
 
-def _by_fault(totals: dict[tuple[str, ...], Total]) -> list[shapes.FaultCost]:
+def _by_fault(totals: dict[tuple[str, ...], Total]) -> list[FaultCost]:
     rows = [
-        shapes.FaultCost(fault=fault, gpu_hours=row.lost / 3600, incidents=len(row.incidents))
+        FaultCost(fault=fault, gpu_hours=row.lost / 3600, incidents=len(row.incidents))
         for (fault,), row in totals.items()
     ]
     return sorted(rows, key=lambda row: (-row.gpu_hours, row.fault))
 
 
-def _csv(keys: Sequence[str], rows: Iterable[shapes_history.ReportRow]) -> str:
+def _csv(keys: Sequence[str], rows: Iterable[ReportRow]) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([*keys, *_COLUMNS])

@@ -4,21 +4,22 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
+from ....vocabulary.answers.jobs import TargetDocument
 from ...accounting.watched import Watched
 from ...windows import queries
-from .. import shapes
 from ..auth import Guard, Principal
 from ..services import Services
+from ..shape_routes import ShapeRouter
 
 
 def router(services: Services, guard: Guard, watched: Watched) -> APIRouter:
     """Return the route. A list without an envelope: http_sd prescribes its form."""
-    routes = APIRouter(tags=["stats"])
+    routes = ShapeRouter(tags=["stats"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     port = services.settings.api.agent_port
 
     @routes.get("/targets", summary="List agents for Prometheus")
-    def targets(principal: reader) -> list[shapes.Target]:
+    def targets(principal: reader) -> list[TargetDocument]:
         if principal.limited:
             mine = [row.hosts for row in watched.jobs() if principal.permits([row.job])]
             hosts = sorted({host for hosts in mine for host in hosts})
@@ -26,7 +27,7 @@ def router(services: Services, guard: Guard, watched: Watched) -> APIRouter:
             found = services.stages.read(lambda line: queries.hosts(line.windows))
             hosts = sorted(set(found))
         return [
-            shapes.Target(targets=[_address(host, port)], labels={"host_name": host})
+            TargetDocument(targets=[_address(host, port)], labels={"host_name": host})
             for host in hosts
         ]
 

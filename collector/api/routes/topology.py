@@ -5,12 +5,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse
 
+from ....vocabulary.answers.jobs import TopologyDocument
 from ...windows import queries
-from .. import shapes
 from ..auth import Guard, Principal
 from ..parameters import Parameters
 from ..problems import ProblemError
 from ..services import Services
+from ..shape_routes import ShapeRouter
 from ..topology_graph import drawn
 
 
@@ -23,10 +24,10 @@ class TopologyQuery(Parameters):
 
 def router(services: Services, guard: Guard) -> APIRouter:
     """Return the route."""
-    routes = APIRouter(tags=["jobs"])
+    routes = ShapeRouter(tags=["jobs"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
-    @routes.get("/topology", summary="Get the topology of a job", response_model=shapes.Topology)
+    @routes.get("/topology", summary="Get the topology of a job", response_model=TopologyDocument)
     def topology(principal: reader, query: Annotated[TopologyQuery, Query()]) -> JSONResponse:
         principal.check_job(query.job)
         found = services.stages.read(lambda line: queries.topology(line.windows, query.job))

@@ -1,6 +1,7 @@
 """/webhooks: who is notified, a test message, what was delivered, and sending it again."""
 
 import secrets
+from dataclasses import asdict
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -8,20 +9,29 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
 from ....alerts import notify
-from ....alerts.ports import HAPPENINGS, Endpoint, Happening, Notice
+from ....alerts.ports import HAPPENINGS, Endpoint, Notice
+from ....vocabulary.answers.notifications import (
+    CreatedWebhook,
+    DeliveriesDocument,
+    DeliveryDocument,
+    ReplayedDocument,
+    TestedDocument,
+    WebhookDocument,
+    WebhooksDocument,
+)
 from ....vocabulary.faults import Severity
-from ....vocabulary.incidents import Confidence
+from ....vocabulary.incidents import Confidence, Happening
 from ....vocabulary.times import rfc3339
 from ...settings.store import check_credential, check_faults, check_url
 from ...store import addresses, endpoints, sending
 from ...store.endpoints import Registered
 from ...store.outbox import Entry, State
-from .. import shapes
 from ..auth import Guard, Principal
 from ..pages import Page, cut, numbered
 from ..parameters import Limit, Moment, Number, Parameters
 from ..problems import ProblemError
 from ..services import Services
+from ..shape_routes import ShapeRouter
 from ..time_ranges import Pattern
 
 
@@ -102,7 +112,7 @@ class Replaying(BaseModel):
 
 def router(services: Services, guard: Guard) -> APIRouter:
     """Return the routes: only for tokens that are not limited to some jobs."""
-    routes = APIRouter(tags=["webhooks"])
+    routes = ShapeRouter(tags=["webhooks"])
     read = guard.require("read")
     admin = guard.require("admin")
 
@@ -116,12 +126,12 @@ def router(services: Services, guard: Guard) -> APIRouter:
     writing = [Depends(unlimited_admin)]
 
     @routes.get("/webhooks", summary="List webhooks", dependencies=reading)
-    def webhooks(query: Annotated[Page, Query()]) -> shapes.Webhooks:
+    def webhooks(query: Annotated[Page, Query()]) -> WebhooksDocument:
         rows, after = cut(services.store.webhooks(), limit=query.limit, cursor=query.cursor)
-        return shapes.Webhooks(items=[_shape(row) for row in rows], next_cursor=after)
+        return WebhooksDocument(items=[_shape(row) for row in rows], next_cursor=after)
 
     @routes.post("/webhooks", summary="Add a webhook", status_code=201, dependencies=writing)
-    def add(body: NewWebhook) -> shapes.CreatedWebhook:
+    def add(body: NewWebhook) -> CreatedWebhook:
         given = body.secret.get_secret_value() if body.secret else ""
         made = None if given or not _made(body.format) else endpoints.new_secret()
         endpoint = Endpoint(
@@ -138,7 +148,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
             min_confidence=body.min_confidence,
         )
         kept = services.store.add_webhook(endpoint, services.store_clock.now())
-        return shapes.CreatedWebhook(**_shape(kept).model_dump(), secret=made)
+        return CreatedWebhook(**asdict(_shape(kept)), secret=made)
 
     @routes.delete(
         "/webhooks/{webhook:encoded}",
@@ -152,7 +162,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.post(
         "/webhooks/{webhook:encoded}/test", summary="Send a test message", dependencies=writing
     )
-    def test(webhook: str) -> shapes.Tested:
+    def test(webhook: str) -> TestedDocument:
         endpoint = services.store.webhook(webhook).endpoint
         now = services.store_clock.now()
         identity = f"msg_test{secrets.token_hex(12)}"
@@ -164,7 +174,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
             outcome=format_.outcome,
             now=services.store_clock.now,
         )
-        return shapes.Tested(
+        return TestedDocument(
             delivered=outcome.accepted,
             webhook_id=identity,
             status=outcome.status,
@@ -174,13 +184,13 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.get(
         "/webhooks/{webhook:encoded}/deliveries", summary="List deliveries", dependencies=reading
     )
-    def deliveries(webhook: str, query: Annotated[DeliveriesQuery, Query()]) -> shapes.Deliveries:
+    def deliveries(webhook: str, query: Annotated[DeliveriesQuery, Query()]) -> DeliveriesDocument:
         before = None if query.cursor is None else int(query.cursor)
         rows = services.store.deliveries(
             webhook, state=query.state, limit=query.limit + 1, before=before
         )
         items, after = numbered(rows, lambda row: row.number, limit=query.limit)
-        return shapes.Deliveries(items=[_delivery(row) for row in items], next_cursor=after)
+        return DeliveriesDocument(items=[_delivery(row) for row in items], next_cursor=after)
 
     @routes.post(
         "/webhooks/{webhook:encoded}/replay",
@@ -188,7 +198,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         status_code=202,
         dependencies=writing,
     )
-    def replay(webhook: str, body: Replaying | None = None) -> shapes.Replayed:
+    def replay(webhook: str, body: Replaying | None = None) -> ReplayedDocument:
         wanted = body or Replaying()
         if not services.store.webhook(webhook).endpoint.enabled:
             raise ProblemError(
@@ -198,7 +208,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         count = services.store.replay(
             webhook, states=states, since=wanted.since, now=services.store_clock.now()
         )
-        return shapes.Replayed(replayed=count)
+        return ReplayedDocument(replayed=count)
 
     return routes
 
@@ -208,10 +218,10 @@ def _made(name: str) -> bool:
     return notify.FORMATS[name].TRAITS.credential == "signing"
 
 
-def _shape(row: Registered) -> shapes.Webhook:
+def _shape(row: Registered) -> WebhookDocument:
     endpoint = row.endpoint
     traits = notify.FORMATS[endpoint.format].TRAITS
-    return shapes.Webhook(
+    return WebhookDocument(
         id=endpoint.id,
         url=endpoints.redacted(endpoint.url, whole=traits.address_is_secret),
         format=endpoint.format,
@@ -229,8 +239,8 @@ def _shape(row: Registered) -> shapes.Webhook:
     )
 
 
-def _delivery(row: Entry) -> shapes.Delivery:
-    return shapes.Delivery(
+def _delivery(row: Entry) -> DeliveryDocument:
+    return DeliveryDocument(
         webhook_id=row.webhook_id,
         incident=row.incident,
         type=row.type,

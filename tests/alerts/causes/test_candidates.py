@@ -97,7 +97,7 @@ def test_a_cause_without_one_of_its_essential_findings_stays_below_unknown(topol
     ]
     cause = explain(slow, topology, knowledge=knowledge)
     assert ["unknown", "gpu.slow"] == [h.fault for h in cause.hypotheses]
-    assert cause.hypotheses[1].score < cause.unknown_score
+    assert cause.hypotheses[1].score < cause.unknown.score
     both = [*slow, found("gpu.throttled", topology.gpu_entity(2))]
     assert "gpu.slow" == explain(both, topology, knowledge=knowledge).hypotheses[0].fault
 

@@ -62,7 +62,7 @@ def test_each_fault_of_the_demo_is_first_and_at_its_entity(fault, topology):
 
 def test_the_first_cause_is_sure_by_its_lead_over_the_second(contention, topology):
     cause = explain(contention, topology)
-    second = max(cause.hypotheses[1].score, cause.unknown_score)
+    second = max(cause.hypotheses[1].score, cause.unknown.score)
     assert cause.hypotheses[0].score - second >= 3
     assert ["high", "low"] == [row.confidence for row in cause.hypotheses[:2]]
 
@@ -93,7 +93,7 @@ def test_hypotheses_are_ordered_numbered_and_bounded(rows, somewhere, topology):
     assert sorted(best.values(), reverse=True) == pytest.approx(list(best.values()))
     assert list(range(1, len(scores) + 1)) == [h.rank for h in cause.hypotheses]
     assert 1 <= len(scores) <= 5
-    assert 0 <= cause.coverage <= 1
+    assert 0 <= cause.data_quality.coverage <= 1
     assert "provisional" == cause.status
 
 

@@ -21,8 +21,8 @@ def test_evidence_that_nobody_reports_is_missing_and_not_absent(contention, topo
     assert ("missing", 0.0) == (term.relation, term.weight)
     assert term.text.startswith("not observable: no source reports process.cpu.wait")
     assert "run_queue" not in {e.family for e in seen.evidence}, "one sign of CPU is enough"
-    assert "process.cpu.wait" in unseen.missing
-    assert unseen.coverage < 1
+    assert "process.cpu.wait" in unseen.data_quality.missing
+    assert unseen.data_quality.coverage < 1
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ def explained(findings, topology):
 def test_a_nan_is_unknown_with_the_reason_and_the_numeric_causes_behind_it(alone, found):
     cause = explained([found("job.nonfinite", alone.job_entity)], alone)
     assert "unknown" == cause.hypotheses[0].fault
-    assert any("a job of one rank has no peers" in text for text in cause.unknown_reasons)
+    assert any("a job of one rank has no peers" in text for text in cause.unknown.reasons)
     behind = {row.fault for row in cause.hypotheses[1:]}
     assert {"numerics.nan_data", "numerics.nan_precision"} <= behind
     assert cause.next_checks
@@ -38,4 +38,4 @@ def test_a_nan_that_returns_with_the_same_batch_is_one_of_the_data_without_peers
 
 def test_a_job_of_several_ranks_has_no_such_reason(topology, found):
     cause = explained([found("job.nonfinite", topology.job_entity)], topology)
-    assert not any("no peers" in text for text in cause.unknown_reasons)
+    assert not any("no peers" in text for text in cause.unknown.reasons)

@@ -11,7 +11,7 @@ def test_a_symptom_alone_has_no_known_cause(fault, topology):
     cause = explain(findings[:1], topology)
     assert ("unknown", "job", "run-1") == named(cause)
     assert "docs/runbooks/unknown.md" == cause.hypotheses[0].runbook
-    assert cause.unknown_reasons
+    assert cause.unknown.reasons
 
 
 def test_slow_ranks_without_a_reason_leave_the_cause_open(topology, found):
@@ -27,17 +27,17 @@ def test_unknown_grows_with_what_nobody_reports(contention, topology):
     slow = [f for f in contention if f.kind != "host.cpu_wait"]
     before = explain(slow, topology)
     after = explain(slow, topology, observed=EVERYTHING - hidden)
-    assert after.unknown_score == pytest.approx(
-        before.unknown_score + 3 * catalogue().weights.missing
+    assert after.unknown.score == pytest.approx(
+        before.unknown.score + 3 * catalogue().weights.missing
     )
-    assert any("no source reports 3 of the signals" in why for why in after.unknown_reasons)
+    assert any("no source reports 3 of the signals" in why for why in after.unknown.reasons)
 
 
 def test_where_nothing_at_all_is_reported_unknown_counts_everything_as_missing(topology, found):
     cause = explain([found("job.slow", topology.job_entity)], topology, observed=frozenset())
     assert "unknown" == cause.hypotheses[0].fault
-    assert 0.0 == cause.coverage
-    assert "process.cpu.wait" in cause.missing
+    assert 0.0 == cause.data_quality.coverage
+    assert "process.cpu.wait" in cause.data_quality.missing
 
 
 def test_a_symptom_that_no_cause_explains_is_unknown(topology, found):
@@ -46,7 +46,7 @@ def test_a_symptom_that_no_cause_explains_is_unknown(topology, found):
     assert (("unknown", "job", "run-1"), "0", 0.0) == (
         named(cause),
         cause.catalogue,
-        cause.coverage,
+        cause.data_quality.coverage,
     )
     assert () == cause.next_checks
 

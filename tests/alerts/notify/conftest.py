@@ -10,12 +10,14 @@ from rankscope.vocabulary import entities
 from rankscope.vocabulary.ids import Fault, IncidentId
 from rankscope.vocabulary.incidents import (
     Action,
+    DataQuality,
     Hypothesis,
     Impact,
     Incident,
     NextCheck,
     RootCause,
     Symptom,
+    Unknown,
 )
 from rankscope.vocabulary.ranks import Ranks
 
@@ -60,7 +62,9 @@ def new_document() -> Callable[..., dict[str, Any]]:
             resolved_at=AT + 600 if status == "resolved" else None,
             summary=summary,
             symptoms=(Symptom("job.slow", switch, AT, 1.5, "stragglers", "slow"),),
-            root_cause=RootCause("stable", "e", "1", causes, 0.1, (), (check,), (), 0.0, 0.8),
+            root_cause=RootCause(
+                "stable", "e", "1", causes, Unknown(0.1, ()), (check,), DataQuality((), 0.0, 0.8)
+            ),
             impact=Impact(64, 8, None, 19_000.0),
         ).document()
 

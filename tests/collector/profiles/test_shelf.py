@@ -63,8 +63,8 @@ def test_what_differs_is_said_per_step_once_both_traces_are_here(shelf, asked, e
     found = result(asked, NOW)
     assert "a step of rank 3 against rank 1: gaps +40 ms" == found.text
     rows = {row.kind: row for row in found.rows if not row.name}
-    assert 0.06 == pytest.approx(rows["compute"].suspect[1])
-    assert 0.10 == pytest.approx(rows["compute"].peer[1])
+    assert 0.06 == pytest.approx(rows["compute"].suspect.seconds)
+    assert 0.10 == pytest.approx(rows["compute"].peer.seconds)
     assert 2 == len(found.traces)
 
 

@@ -16,7 +16,14 @@ from rankscope.collector.store.deliver import Deliverer
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.clock import SystemClock
 from rankscope.vocabulary.ids import IncidentId
-from rankscope.vocabulary.incidents import Impact, Incident, RootCause, Symptom
+from rankscope.vocabulary.incidents import (
+    DataQuality,
+    Impact,
+    Incident,
+    RootCause,
+    Symptom,
+    Unknown,
+)
 
 STORY = ("opened", "updated", "resolved")
 T0 = 1_700_000_000.0
@@ -43,7 +50,9 @@ def change(number: int) -> Change:
             resolved_at=at + chapter if resolved else None,
             summary=f"change {number}",
             symptoms=(Symptom("job.slow", rank, at, 1.5, "stragglers", "slow"),),
-            root_cause=RootCause("stable", "e", "1", (), 0.0, (), (), (), 0.0, 1.0),
+            root_cause=RootCause(
+                "stable", "e", "1", (), Unknown(0.0, ()), (), DataQuality((), 0.0, 1.0)
+            ),
             impact=Impact(8, 2, 1.5, 100.0),
         ),
         notify=True,

@@ -1,11 +1,13 @@
-"""What the API answers with about the past: who did what, offenders, similar incidents, reports."""
+"""The past: who did what, and what keeps coming back."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel
+from ..shapes import Shape
 
 
-class AuditEntry(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry(Shape):
     """One human action; `token` is the name of the token in the settings, empty without one.
 
     `subject` is the id of what it concerns: an incident, a silence, a webhook.
@@ -20,42 +22,16 @@ class AuditEntry(BaseModel):
     details: dict[str, Any]
 
 
-class Audit(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditDocument(Shape):
     """A page of the audit trail, the newest first."""
 
     items: list[AuditEntry]
     next_cursor: str | None
 
 
-class ReportRow(BaseModel):
-    """What one group adds up to; the keys that the report is not by are null.
-
-    An incident counts in the ISO week of its onset, and for its first job; `user` is empty for jobs
-    without a label. `gpu_hours_used` and `goodput` are null by fault.
-    """
-
-    week: str | None = None
-    user: str | None = None
-    job: str | None = None
-    fault: str | None = None
-    gpu_hours_used: float | None
-    gpu_hours_lost: float
-    goodput: float | None
-    incidents: int
-    mttd_seconds: float | None
-    mtta_seconds: float | None
-    mttr_seconds: float | None
-    costliest_fault: str | None
-
-
-class Report(BaseModel):
-    """A page of a report, in the order of its keys."""
-
-    items: list[ReportRow]
-    next_cursor: str | None
-
-
-class Named(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedDocument(Shape):
     """An incident whose first cause names an entity, or what is attached to it."""
 
     incident: str
@@ -70,7 +46,8 @@ class Named(BaseModel):
     verdict: str | None
 
 
-class Offender(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffenderDocument(Shape):
     """A device, link, node, switch or storage that incidents keep naming; `faults` by frequency.
 
     `confirmed`: in so many of them a person said that the cause was right; those of which somebody
@@ -87,17 +64,19 @@ class Offender(BaseModel):
     first_at: str
     last_at: str
     confirmed: int
-    record: list[Named]
+    record: list[NamedDocument]
 
 
-class Offenders(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffendersDocument(Shape):
     """A page of offenders: those named in most jobs first, then in most incidents."""
 
-    items: list[Offender]
+    items: list[OffenderDocument]
     next_cursor: str | None
 
 
-class SimilarIncident(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarIncident(Shape):
     """A past incident like the one asked about, in what, and what people said of it."""
 
     id: str
@@ -116,7 +95,8 @@ class SimilarIncident(BaseModel):
     resolved: dict[str, Any] | None
 
 
-class SimilarIncidents(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarIncidents(Shape):
     """Past incidents, the most alike first."""
 
     items: list[SimilarIncident]

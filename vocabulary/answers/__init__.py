@@ -1,0 +1,1 @@
+"""What the collector's API answers with, other than incident documents: one class a shape."""

@@ -1,0 +1,56 @@
+"""Profiles of ranks, and what agents are asked for."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..inspection import Profiled
+from ..profiling import ProfileRequest
+from ..shapes import OptionalText, Shape
+
+ProfileState = Literal["waiting", "complete", "failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfiledRank(Shape):
+    """One rank's part of a profile; `bytes` is the size of its trace, `trace` where it is."""
+
+    rank: int
+    role: Literal["suspect", "peer"]
+    host: str | None
+    status: ProfileState
+    text: str
+    bytes: int
+    steps: int
+    seconds: float
+    trace: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileDocument(Shape):
+    """A profile: what was asked of whom, and what differs between suspect and peer."""
+
+    id: str
+    job: str
+    incident: str | None
+    by: str
+    created_at: str
+    until: str
+    steps: int
+    status: ProfileState
+    ranks: list[ProfiledRank]
+    comparison: Profiled | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfilesDocument(Shape):
+    """A page of profiles, the newest first."""
+
+    items: list[ProfileDocument]
+    next_cursor: OptionalText = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestsDocument(Shape):
+    """What is asked of a host's agent now."""
+
+    items: list[ProfileRequest]
