@@ -145,7 +145,7 @@ def _code(answer):
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def url(request, url_of):
-    """Return the URL of an empty store: what a channel is sent is the same, whatever database it is."""
+    """Return the URL of an empty store: what is sent is the same, whatever database it is."""
     return url_of(request.param)
 
 
