@@ -3,31 +3,33 @@
 import re
 
 import pytest
+from tests.examples import told
 
 from rankscope.vocabulary import metrics
 from rankscope.vocabulary.metrics import Metric
 
 CATALOGUE = metrics.catalogue()
-EVERY = pytest.mark.parametrize("metric", CATALOGUE.values(), ids=lambda metric: metric.name)
 UNITS = {"s", "By", "By/s", "Cel", "W", "J", "Hz", "V", "1"}
 
 
-@EVERY
-def test_a_metric_is_spelled_as_the_contract_spells(metric):
-    assert re.fullmatch(r"[a-z][a-z0-9]*([._][a-z0-9]+)+", metric.name)
-    assert metric.unit in UNITS or re.fullmatch(r"\{[a-z]+\}(/s)?", metric.unit)
-    assert metric.kind in ("gauge", "counter")
-    assert metric.cadence in ("step", "period", "info", "sample")
-    assert metric.help.strip() == metric.help != ""
-    assert not metric.help.endswith(".")
+def test_a_metric_is_spelled_as_the_contract_spells():
+    for metric in CATALOGUE.values():
+        with told(metric=metric.name):
+            assert re.fullmatch(r"[a-z][a-z0-9]*([._][a-z0-9]+)+", metric.name)
+            assert metric.unit in UNITS or re.fullmatch(r"\{[a-z]+\}(/s)?", metric.unit)
+            assert metric.kind in ("gauge", "counter")
+            assert metric.cadence in ("step", "period", "info", "sample")
+            assert metric.help.strip() == metric.help != ""
+            assert not metric.help.endswith(".")
 
 
-@EVERY
-def test_closed_sets_belong_to_attributes_it_has(metric):
-    assert not set(metric.attributes) & set(metric.optional)
-    assert set(metric.values) <= {*metric.attributes, *metric.optional}
-    for values in metric.values.values():
-        assert sorted(set(values)) == sorted(values)
+def test_closed_sets_belong_to_attributes_it_has():
+    for metric in CATALOGUE.values():
+        with told(metric=metric.name):
+            assert not set(metric.attributes) & set(metric.optional)
+            assert set(metric.values) <= {*metric.attributes, *metric.optional}
+            for values in metric.values.values():
+                assert sorted(set(values)) == sorted(values)
 
 
 def test_what_section_2_of_the_contract_names_is_there():
@@ -65,13 +67,14 @@ def test_prometheus_names_are_unique():
     assert sorted(set(names)) == sorted(names)
 
 
-@EVERY
-def test_prometheus_names_follow_prometheus_rules(metric):
-    name = metric.prometheus_name
-    assert re.fullmatch(r"[a-z_:][a-z0-9_:]*", name)
-    assert "__" not in name
-    assert ("counter" == metric.kind) == name.endswith("_total")
-    assert name.startswith(metric.name.replace(".", "_"))
+def test_prometheus_names_follow_prometheus_rules():
+    for metric in CATALOGUE.values():
+        with told(metric=metric.name):
+            name = metric.prometheus_name
+            assert re.fullmatch(r"[a-z_:][a-z0-9_:]*", name)
+            assert "__" not in name
+            assert ("counter" == metric.kind) == name.endswith("_total")
+            assert name.startswith(metric.name.replace(".", "_"))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import tomllib
 from importlib import resources
 
 import pytest
+from tests.examples import told
 
 from rankscope.agent.attribution import Attribution
 from rankscope.agent.imitation import Imitation
@@ -36,18 +37,19 @@ def test_a_name_stands_once(names):
     assert len(found) == len(set(found))
 
 
-@pytest.mark.parametrize("one", fields("both", links=1), ids=lambda one: one.name)
-def test_a_field_is_made_of_metrics_of_the_vocabulary(one):
-    catalogue = metrics.catalogue()
-    made_of = one.derived[::2] or ([one.metric] if one.metric else [])
-    assert made_of or one.observed
-    for name in made_of:
-        assert name in catalogue
-    if one.metric and not one.observed:
-        metric = catalogue[one.metric]
-        assert set(one.fixed) - {*metric.attributes, *metric.optional} == set()
-        for name, value in one.fixed.items():
-            assert value in metric.values.get(name, (value,))
+def test_a_field_is_made_of_metrics_of_the_vocabulary():
+    for one in fields("both", links=1):
+        with told(one=one.name):
+            catalogue = metrics.catalogue()
+            made_of = one.derived[::2] or ([one.metric] if one.metric else [])
+            assert made_of or one.observed
+            for name in made_of:
+                assert name in catalogue
+            if one.metric and not one.observed:
+                metric = catalogue[one.metric]
+                assert set(one.fixed) - {*metric.attributes, *metric.optional} == set()
+                for name, value in one.fixed.items():
+                    assert value in metric.values.get(name, (value,))
 
 
 @pytest.mark.parametrize("names", ["old", "new"])

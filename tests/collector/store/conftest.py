@@ -121,13 +121,23 @@ def emptied(postgresql) -> Callable[[], str]:
     return empty
 
 
+@pytest.fixture
+def url_of(request, new_sqlite) -> Callable[[str], str]:
+    """Return a function that returns the URL of a migrated and empty database of a kind."""
+
+    def make(kind: str) -> str:
+        make_one = new_sqlite if kind == "sqlite" else request.getfixturevalue("emptied")
+        made: str = make_one()
+        return made
+
+    return make
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, new_sqlite: Callable[[], str]) -> str:
+def url(request, url_of) -> str:
     """Return the URL of a migrated and empty database, one of each kind."""
-    if request.param == "sqlite":
-        return new_sqlite()
-    empty: Callable[[], str] = request.getfixturevalue("emptied")
-    return empty()
+    made: str = url_of(request.param)
+    return made
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

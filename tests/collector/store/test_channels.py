@@ -143,6 +143,12 @@ def _code(answer):
     return answer.get("code") or answer.get("errcode")
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+def url(request, url_of):
+    """Return the URL of an empty store: what is sent is the same, whatever database it is."""
+    return url_of(request.param)
+
+
 @pytest.fixture(params=list(DOUBLES))
 def name(request):
     return request.param

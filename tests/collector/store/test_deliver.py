@@ -19,6 +19,12 @@ from rankscope.collector.store.deliver import Deliverer
 from rankscope.vocabulary.clock import SystemClock
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+def url(request, url_of):
+    """Return the URL of an empty store: what is delivered is the same, whatever database it is."""
+    return url_of(request.param)
+
+
 @pytest.fixture
 def clock():
     """Return a clock that runs, so that receivers find the signatures fresh, and can be put on."""

@@ -51,6 +51,12 @@ class Channel:
         return outcome(200, body)
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+def url(request, url_of):
+    """Return the URL of an empty store: what is gathered is the same, whatever database it is."""
+    return url_of(request.param)
+
+
 @pytest.fixture
 def clock():
     return VirtualClock()
