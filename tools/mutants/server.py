@@ -5,6 +5,7 @@ pytest's exit code (None where time was over), the first failure, and the test t
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -18,9 +19,11 @@ import pytest
 
 # What tests/conftest.py imports that is not of this project, and the plugins: seconds a run.
 LIBRARIES = (
-    *("fastapi", "hypothesis", "jsonschema", "numpy", "pydantic", "schemathesis.pytest.plugin"),
-    *("sqlalchemy", "structlog", "opentelemetry.proto.collector.logs.v1.logs_service_pb2"),
-    *("opentelemetry.proto.collector.metrics.v1.metrics_service_pb2", "uvicorn", "yaml"),
+    *("alembic.command", "cramjam", "fastapi", "httpx", "hypothesis", "jsonschema", "numpy"),
+    *("prometheus_client", "psutil", "psycopg", "pydantic", "schemathesis.pytest.plugin"),
+    *("sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite", "structlog", "uvicorn"),
+    *("opentelemetry.proto.collector.logs.v1.logs_service_pb2", "standardwebhooks", "yaml"),
+    *("opentelemetry.proto.collector.metrics.v1.metrics_service_pb2", "xml.etree.ElementTree"),
 )
 ARGUMENTS = (
     *("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist"),
@@ -83,6 +86,7 @@ def main() -> None:
     """Answer requests until there are no more."""
     for name in LIBRARIES:
         importlib.import_module(name)
+    gc.freeze()
     # What tests print belongs to nobody here; the answers go where standard output was.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     report = Path("mutants-report.jsonl")

@@ -98,7 +98,7 @@ def patched(project: Path) -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project)
         patch.setattr(mutants, "ROOT", project)
-        patch.setattr(trials, "PATIENCE_SECONDS", 10.0)
+        patch.setattr(trials, "PATIENCE_SECONDS", 5.0)
         patch.setenv("REPEATED", str(project / "repeated"))
         patch.setenv("PYTHONPATH", str(project / "src"))
         yield patch
