@@ -10,22 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...detectors.window import Floats, Ints, JobWindow
+from ...vocabulary.answers.figures import AwaitedRank
 
 WAITING = "training.comm.duration"
 MOST_NAMES = 64
 """More ranks than this are shown by host, and of hosts those that are awaited most."""
 
 MOST_AWAITED = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Awaited:
-    """One rank that others waited for: seconds they lost in all, steps in which it was the last."""
-
-    rank: int
-    host: str | None
-    seconds: float
-    steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +27,7 @@ class Waits:
     names: list[str]
     seconds: Floats
     steps: int
-    awaited: list[Awaited]
+    awaited: list[AwaitedRank]
 
 
 def waits(window: JobWindow, *, start: float, end: float) -> Waits | None:
@@ -57,11 +48,11 @@ def waits(window: JobWindow, *, start: float, end: float) -> Waits | None:
         _add(np.flatnonzero(stages == stage), held, places, sums)
     order = np.argsort(-sums.awaited, kind="stable")[:MOST_AWAITED].tolist()
     awaited = [
-        Awaited(
-            int(window.ranks[row]),
-            window.host_name(row),
-            float(sums.awaited[row]),
-            int(sums.last[row]),
+        AwaitedRank(
+            rank=int(window.ranks[row]),
+            host=window.host_name(row),
+            seconds=float(sums.awaited[row]),
+            steps=int(sums.last[row]),
         )
         for row in order
         if sums.awaited[row] > 0

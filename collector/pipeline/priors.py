@@ -4,21 +4,11 @@ Only the live collector has one. A replay never does: what was learnt since woul
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from ...alerts.causes import shares
 from ...alerts.causes.catalogue import Catalogue, catalogue
+from ...vocabulary.answers.causes import PriorDocument
 from ...vocabulary.ids import Fault
-
-
-@dataclass(frozen=True, slots=True)
-class Prior:
-    """One fault's share of incidents: the catalogue's, the learnt one, and from how many."""
-
-    fault: Fault
-    catalogue: float
-    learnt: float
-    confirmed: int
 
 
 class Priors:
@@ -42,11 +32,11 @@ def published() -> dict[Fault, float]:
     return {cause.fault: cause.share for cause in catalogue().causes}
 
 
-def compared(confirmed: Mapping[Fault, int]) -> Iterator[Prior]:
+def compared(confirmed: Mapping[Fault, int]) -> Iterator[PriorDocument]:
     """Yield every fault's share beside the learnt one, by name of the fault."""
     own = published()
     total = sum(confirmed.values())
     for fault in sorted(own):
         count = confirmed.get(fault, 0)
         value = shares.mean(own[fault], count, total) if total else own[fault]
-        yield Prior(fault, own[fault], value, count)
+        yield PriorDocument(fault=fault, catalogue=own[fault], learnt=value, confirmed=count)

@@ -8,6 +8,7 @@ import statistics
 from dataclasses import dataclass
 
 from ...vocabulary import operations
+from ...vocabulary.answers.collectives import ClockOffsetDocument
 from ...vocabulary.samples import Event
 
 KEPT, FEWEST = 32, 4
@@ -45,19 +46,6 @@ class Entry:
     enqueued_at: float | None
     completed_at: float | None
     seconds: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class ClockOffset:
-    """How far a host's clock is ahead of the middle of all, in seconds, and how sure that is.
-
-    uncertainty: the spread over `collectives`, and never less than how exact their ends are.
-    """
-
-    host: str
-    seconds: float
-    uncertainty: float
-    collectives: int
 
 
 Number = dict[int, Entry]
@@ -130,7 +118,7 @@ class Operations:
                     found.setdefault((group, op, rank), []).append(seconds)
         return {key: statistics.median(values) for key, values in found.items()}
 
-    def clock_offsets(self) -> list[ClockOffset]:
+    def clock_offsets(self) -> list[ClockOffsetDocument]:
         """Return how far the clocks of hosts are apart, by host; none where one alone reports."""
         seen: dict[str, list[float]] = {}
         exact: dict[str, float] = {}
@@ -149,11 +137,18 @@ class Operations:
                     middle = statistics.median(ends.values())
                     for host, at in ends.items():
                         seen.setdefault(host, []).append(at - middle)
-        found: list[ClockOffset] = []
+        found: list[ClockOffsetDocument] = []
         for host, offsets in sorted(seen.items()):
             middle = statistics.median(offsets)
             spread = _SPREAD * statistics.median(abs(one - middle) for one in offsets)
-            found.append(ClockOffset(host, middle, max(spread, exact[host]), len(offsets)))
+            found.append(
+                ClockOffsetDocument(
+                    host=host,
+                    seconds=middle,
+                    uncertainty_seconds=max(spread, exact[host]),
+                    collectives=len(offsets),
+                )
+            )
         return found
 
 

@@ -16,7 +16,7 @@ from ....vocabulary.answers.collectives import (
 from ....vocabulary.times import rfc3339
 from ...figures.collectives import Member, Operations, members
 from ...pipeline.pipeline import Pipeline
-from ...windows.operations import ClockOffset, Number, late, synchronises
+from ...windows.operations import Number, late, synchronises
 from ..auth import Guard, Principal
 from ..pages import Page, cut
 from ..problems import ProblemError
@@ -69,7 +69,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
 
         def of_pipeline(
             line: Pipeline,
-        ) -> tuple[list[tuple[str, str, int, Number]], list[ClockOffset]]:
+        ) -> tuple[list[tuple[str, str, int, Number]], list[ClockOffsetDocument]]:
             attempt = line.windows.attempt(job)
             if attempt is None:
                 raise ProblemError(404, f"no telemetry of job {job!r} is held")
@@ -80,15 +80,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         rows, after = cut(numbers, limit=query.limit or _MOST_SINGLE, cursor=query.cursor)
         return SingleCollectives(
             items=[_single(*row) for row in rows],
-            clock_offsets=[
-                ClockOffsetDocument(
-                    host=one.host,
-                    seconds=one.seconds,
-                    uncertainty_seconds=one.uncertainty,
-                    collectives=one.collectives,
-                )
-                for one in offsets
-            ],
+            clock_offsets=offsets,
             next_cursor=after,
         )
 

@@ -12,7 +12,6 @@ from starlette.responses import JSONResponse
 from ....detectors.window import JobWindow
 from ....vocabulary import metrics
 from ....vocabulary.answers.figures import (
-    AwaitedRank,
     DistributionDocument,
     HeatmapDocument,
     PhaseTimes,
@@ -193,10 +192,7 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
             names=found.names,
             seconds=[rounded(row) for row in found.seconds],
             steps=found.steps,
-            awaited=[
-                AwaitedRank(rank=row.rank, host=row.host, seconds=row.seconds, steps=row.steps)
-                for row in found.awaited
-            ],
+            awaited=found.awaited,
         )
 
     return routes

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from ....alerts.causes import shares
-from ....vocabulary.answers.causes import PriorDocument, PriorsDocument
+from ....vocabulary.answers.causes import PriorsDocument
 from ....vocabulary.ids import Fault
 from ...pipeline import priors
 from .. import entering
@@ -24,15 +24,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
 
     def answer(confirmed: Mapping[Fault, int]) -> PriorsDocument:
         return PriorsDocument(
-            items=[
-                PriorDocument(
-                    fault=row.fault,
-                    catalogue=row.catalogue,
-                    learnt=row.learnt,
-                    confirmed=row.confirmed,
-                )
-                for row in priors.compared(confirmed)
-            ],
+            items=list(priors.compared(confirmed)),
             incidents=sum(confirmed.values()),
             strength=shares.STRENGTH,
         )
