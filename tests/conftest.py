@@ -23,7 +23,6 @@ from tests.examples import examples
 from tests.waiting import until
 
 from rankscope.alerts.actions import Action
-from rankscope.collector.flows.stages import Stages
 from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.actions import Entered
@@ -36,6 +35,7 @@ from rankscope.collector.store.store import Store
 from rankscope.formats.otlp import encode
 from rankscope.lab.cluster.postgresql import Server, path_of_programs
 from rankscope.lab.demo.stage import free_port
+from rankscope.lab.stepped import SteppedStages
 from rankscope.vocabulary import incident_schema
 from rankscope.vocabulary.samples import Resource, Sample, attributes
 
@@ -242,7 +242,7 @@ def recorded(tmp_path_factory) -> Recorded:
     folder = tmp_path_factory.mktemp("data")
     clock = _SetClock()
     store = Store(f"sqlite:///{folder / 'rankscope.db'}")
-    stages = Stages(
+    stages = SteppedStages(
         pipeline=Pipeline(),
         journal=Journal(folder / "journal", JournalSettings()),
         decisions=Journal(folder / "journal" / "evaluation", JournalSettings()),

@@ -119,10 +119,6 @@ class Membership:
         self.assignment = found
         self._owner.owns(found.owned(self._name), found.leaving(self._name))
 
-    def poke(self) -> None:
-        """Look at once."""
-        self._poked.set()
-
     def _change(self, change: Callable[[Assignment], Assignment]) -> Assignment:
         """Read, change and write the document. Raises what `ERRORS` names."""
         for attempt in range(_TRIES):

@@ -58,14 +58,12 @@ class Overload:
         *,
         received: Callable[[], float],
         skipped: Callable[[int], None],
-        behind_seconds: float = BEHIND_SECONDS,
     ) -> None:
         """`received` gives the watermark; `skipped` gets the number of seconds of each range."""
         self._partition = partition
         self._recorded = recorded
         self._received = received
         self._skipped = skipped
-        self._behind_seconds = behind_seconds
         self.recovering = False
         """While the journal is read again after a start nothing new is skipped: an earlier process
         evaluated those seconds, and its incidents are in the store."""
@@ -79,7 +77,7 @@ class Overload:
         if known is not None or self.recovering or second <= self.decided_until:
             return known
         last = math.floor(self._received()) - 1
-        if last - second < self._behind_seconds:
+        if last - second < BEHIND_SECONDS:
             return None
         body = json.dumps({"first": second, "last": last, "from": rfc3339(second)}).encode()
         # Unrecorded seconds must not be skipped: rather late than not to be reproduced.

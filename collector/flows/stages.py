@@ -165,17 +165,3 @@ class Stages(Generic[P]):
         The answer must not refer to what the pipeline goes on changing.
         """
         return self.consumer.read(question)
-
-    # For tests, which are the threads
-
-    def recover(self) -> None:
-        """Go back to where the last process was, and begin to take payloads."""
-        self.intake.open()
-        self.consumer.recover()
-        self.storing.flush()
-
-    def step(self) -> None:
-        """Let each stage do what it can do now."""
-        self.intake.step()
-        self.consumer.step()
-        self.storing.flush()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Standalone:
+class StandaloneFlow:
     """The flow over stages of one's own: every job, its past and its profiles are here."""
 
     def __init__(self, stages: Stages[Pipeline], *, history: Held, profiles: Shelf) -> None:
@@ -98,7 +98,7 @@ class Files:
         health: Health,
         line: Callable[[], Pipeline],
         traced: "Tracing | None",
-    ) -> Standalone:
+    ) -> StandaloneFlow:
         """Return the stages over these files."""
         settings = self._settings
         stages = Stages(
@@ -114,7 +114,7 @@ class Files:
             tail_bytes=settings.intake.tail_bytes,
             tracing=traced,
         )
-        return Standalone(
+        return StandaloneFlow(
             stages,
             history=HeldFiles(settings.journal_folder),
             profiles=Shelf(settings.profiles_folder, settings.profiles),

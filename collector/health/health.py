@@ -1,7 +1,7 @@
 """The collector's own health as Prometheus metrics, `rankscope_collector_<thing>_<what>_<unit>`.
 
 One object a process, handed to whoever counts; it holds its own registry, so that two collectors
-in one test process do not add up.
+in one process do not add up.
 """
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram

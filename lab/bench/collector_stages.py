@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ...collector.evaluation.snapshots import Snapshots
-from ...collector.flows.stages import Stages
 from ...collector.health.health import Health
 from ...collector.intake.payloads import Payload
 from ...collector.journal.entries import Entry
@@ -23,6 +22,7 @@ from ...collector.settings.journal import JournalSettings
 from ...formats.otlp import encode
 from ...vocabulary.clock import SlewedClock
 from ...vocabulary.samples import Resource, Sample, attributes
+from ..stepped import SteppedStages
 from .pool import Prepared
 from .stream import RANKS_A_HOST, Stream
 
@@ -58,8 +58,10 @@ def _restart() -> dict[str, Any]:
         folder = Path(name)
         snapshots = Snapshots(folder / "snapshot")
 
-        def stages(pipeline: Pipeline, journal: Journal, decisions: Journal) -> Stages[Pipeline]:
-            return Stages(
+        def stages(
+            pipeline: Pipeline, journal: Journal, decisions: Journal
+        ) -> SteppedStages[Pipeline]:
+            return SteppedStages(
                 pipeline=pipeline,
                 journal=journal,
                 decisions=decisions,

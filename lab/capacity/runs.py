@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...collector.flows.stages import Stages
 from ...collector.health.health import Health
 from ...collector.intake.payloads import Payload
 from ...collector.journal.kinds import Kind
@@ -21,6 +20,7 @@ from ...formats import segments
 from ..bench.collector_stages import journals
 from ..bench.pool import Prepared
 from ..bench.stream import RANKS_A_HOST, Stream
+from ..stepped import SteppedStages
 
 START = 1_772_438_400.0
 HOSTS_A_REQUEST = 10
@@ -84,7 +84,7 @@ def measured(size: Size, *, seconds: int = SECONDS, warm: int = WARM_SECONDS) ->
     with tempfile.TemporaryDirectory(prefix="rankscope-capacity-") as name:
         folder = Path(name)
         with journals(folder) as (journal, decisions):
-            stages = Stages(
+            stages = SteppedStages(
                 pipeline=pipeline,
                 journal=journal,
                 decisions=decisions,

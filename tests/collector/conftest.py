@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from rankscope.alerts.actions import Action as Done
-from rankscope.collector.flows.stages import Stages
 from rankscope.collector.health.health import Health
 from rankscope.collector.journal.actions import Entered
 from rankscope.collector.journal.entries import Entry
@@ -19,6 +18,7 @@ from rankscope.collector.journal.interface import Offset, Written
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import MetricsBatch, SeriesTable
+from rankscope.lab.stepped import SteppedStages
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.faults import Severity
 from rankscope.vocabulary.ids import Fault, IncidentId
@@ -221,10 +221,10 @@ def decisions() -> MemoryJournal:
 @pytest.fixture
 def new_stages(
     pipeline, memory_journal, decisions, sink, clock, health
-) -> Callable[..., Stages[Any]]:
+) -> Callable[..., SteppedStages[Any]]:
     """Return a function that makes stages of the fakes."""
     return functools.partial(
-        Stages,
+        SteppedStages,
         pipeline=pipeline,
         journal=memory_journal,
         decisions=decisions,
@@ -235,7 +235,7 @@ def new_stages(
 
 
 @pytest.fixture
-def stages(new_stages: Callable[..., Stages[Any]]) -> Stages[Any]:
+def stages(new_stages: Callable[..., SteppedStages[Any]]) -> SteppedStages[Any]:
     """Return stages whose threads are not started: tests call `recover` and `step`."""
     return new_stages()
 

@@ -10,7 +10,7 @@ import uvicorn
 
 from rankscope.collector.api.app import create_app
 from rankscope.collector.api.services import Services
-from rankscope.collector.flows.standalone import Standalone
+from rankscope.collector.flows.standalone import StandaloneFlow
 from rankscope.collector.health.health import Health
 from rankscope.collector.past.held import HeldFiles
 from rankscope.collector.pipeline.pipeline import Pipeline
@@ -108,7 +108,7 @@ class LargeJob:
         self._store = Store(f"sqlite:///{folder / 'rankscope.db'}")
         clock = SetClock(START + steps * STEP_SECONDS)
         services = Services(
-            stages=Standalone(
+            stages=StandaloneFlow(
                 cast("Any", Held(pipeline)),
                 history=HeldFiles(folder / "journal"),
                 profiles=Shelf(folder / "profiles", ProfilesSettings()),

@@ -29,7 +29,7 @@ IMPORTS = {
 BROKEN_IMPORTS = (
     "rankscope.vocabulary.seeded -> rankscope.formats.wire",
     "rankscope.alerts.seeded -> rankscope.detectors.contract",
-    "rankscope.agent.seeded -> rankscope.collector.pipeline.pipeline",
+    "rankscope.agent.seeded -> rankscope.collector.pipeline",
     "rankscope.agent.seeded -> numpy",
     "rankscope.collector.seeded -> rankscope.probe",
     "rankscope.probe.seeded must not import made_up_library",

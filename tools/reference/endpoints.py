@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from rankscope.collector.api.app import create_app
 from rankscope.collector.api.services import Services
-from rankscope.collector.flows.standalone import Standalone
+from rankscope.collector.flows.standalone import StandaloneFlow
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.store.store import Store
 from rankscope.vocabulary.clock import SystemClock
@@ -31,7 +31,7 @@ def description() -> Mapping[str, Any]:
     """Return the OpenAPI document of the collector."""
     nothing = cast("Any", None)
     services = Services(
-        stages=Standalone(nothing, history=nothing, profiles=nothing),
+        stages=StandaloneFlow(nothing, history=nothing, profiles=nothing),
         store=cast("Store", _NoStore()),
         settings=CollectorSettings(),
         clock=SystemClock(),

@@ -14,7 +14,7 @@ from rankscope.collector.api.app import create_app
 from rankscope.collector.api.services import Services
 from rankscope.collector.api.token_failures import Sleep
 from rankscope.collector.flows.stages import Stages
-from rankscope.collector.flows.standalone import Standalone
+from rankscope.collector.flows.standalone import StandaloneFlow
 from rankscope.collector.past.held import HeldFiles
 from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.collector.profiles.shelf import Shelf
@@ -101,7 +101,7 @@ def new_services(
         started.append(stages)
         checked = CollectorSettings.model_validate(settings)
         return Services(
-            stages=Standalone(
+            stages=StandaloneFlow(
                 stages,
                 history=HeldFiles(checked.journal_folder),
                 profiles=Shelf(tmp_path / "profiles", checked.profiles),

@@ -66,7 +66,7 @@ def test_a_collector_that_gives_no_more_signs_is_replaced_and_every_incident_goe
     before = _incidents(first)
 
     second.membership._stopping = True  # it sleeps, as a process that was stopped does
-    second.membership.poke()
+    second.membership._poked.set()
     until(lambda: len(first.owned) == PARTITIONS and _all_ready(first), "taken over")
     _train(first, range(7, 10))
     until(lambda: all(one.read(_steps) >= 9 for one in first.owned.partitions()), "evaluated")

@@ -10,7 +10,6 @@ import pytest
 from rankscope.collector.evaluation import rereading
 from rankscope.collector.evaluation.rereading import Rereading
 from rankscope.collector.evaluation.snapshots import Snapshots
-from rankscope.collector.flows.stages import Stages
 from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.actions import Entered
@@ -20,6 +19,7 @@ from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
+from rankscope.lab.stepped import SteppedStages
 from rankscope.vocabulary.samples import Resource, Sample, attributes
 
 START = 1_772_438_400.0
@@ -52,7 +52,7 @@ class Live:
         self.decisions = Journal(self.folder / "journal" / "evaluation", JournalSettings())
         self.health = Health()
         self.snapshots = Snapshots(self.folder / "snapshot")
-        self.stages: Stages[Any] = Stages(
+        self.stages: SteppedStages[Any] = SteppedStages(
             pipeline=self.new_pipeline(),
             journal=self.journal,
             decisions=self.decisions,

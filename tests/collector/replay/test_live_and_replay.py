@@ -8,7 +8,6 @@ import pytest
 
 from rankscope.collector.evaluation.rereading import Rereading
 from rankscope.collector.evaluation.snapshots import Snapshots
-from rankscope.collector.flows.stages import Stages
 from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.journal import Journal
@@ -18,6 +17,7 @@ from rankscope.collector.recordings import otlp_lines
 from rankscope.collector.replay.replay import Replay, as_line
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.store.store import Store
+from rankscope.lab.stepped import SteppedStages
 
 RECORDING = Path(__file__).parents[2] / "fixtures" / "cpu_contention.otlp.jsonl.gz"
 
@@ -43,7 +43,7 @@ class Live:
     def start(self):
         self.journal = Journal(self.folder / "journal", JournalSettings())
         self.decisions = Journal(self.folder / "journal" / "evaluation", JournalSettings())
-        self.stages = Stages(
+        self.stages = SteppedStages(
             pipeline=Pipeline(),
             journal=self.journal,
             decisions=self.decisions,

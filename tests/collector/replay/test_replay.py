@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from rankscope.alerts.actions import Action
-from rankscope.collector.flows.stages import Stages
 from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.actions import Entered
@@ -21,6 +20,7 @@ from rankscope.collector.recordings.otlp_lines import RecordingError
 from rankscope.collector.replay.replay import Replay, as_line
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats.otlp import encode
+from rankscope.lab.stepped import SteppedStages
 from rankscope.vocabulary.ids import IncidentId
 from rankscope.vocabulary.samples import Event, Resource, Sample
 
@@ -58,7 +58,7 @@ class TestJournal:
     ):
         data = tmp_path_factory.mktemp("data")
         live, sink, clock = type(pipeline)(), type(sink)(), type(clock)()
-        stages = Stages(
+        stages = SteppedStages(
             pipeline=live,
             journal=Journal(data / "journal", JournalSettings()),
             decisions=Journal(data / "journal" / "evaluation", JournalSettings()),
@@ -87,7 +87,7 @@ class TestJournal:
         self, tmp_path, pipeline, clock, metrics_body, new_replay, sink, health, decisions
     ):
         journal = Journal(tmp_path / "journal", JournalSettings())
-        stages = Stages(
+        stages = SteppedStages(
             pipeline=pipeline,
             journal=journal,
             decisions=decisions,
@@ -108,7 +108,7 @@ class TestJournal:
         self, tmp_path, new_replay, clock, metrics_body, pipeline, sink, health, decisions
     ):
         journal = Journal(tmp_path, JournalSettings())
-        stages = Stages(
+        stages = SteppedStages(
             pipeline=pipeline,
             journal=journal,
             decisions=decisions,
