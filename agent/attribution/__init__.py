@@ -9,6 +9,9 @@ Four witnesses are joined, each for what it can really know:
 
 What a process merely claims (`hw.id` in `training.rank.info`, SLURM_JOB_ID in its environment)
 fills a gap and never contradicts the four.
+
+In: the kubelet's answers, cgroups, device memory of processes, trainers. Out: who holds which
+device: attributes of samples. Imports: formats, vocabulary; devices, procfs, trainers.
 """
 
 from .joining import Holder

@@ -2,6 +2,9 @@
 
 Every `gpu.fault` event of every reader passes through `FaultTracker.take`: it leaves with class and
 actions, a repeat is folded, and one fault reported by two sources is one fault and one event.
+
+In: fault codes of every reader. Out: one `gpu.fault` event a fault, its state for `/faults`.
+Imports: vocabulary; devices, state, storms.
 """
 
 from .fault import Evidence, Fault

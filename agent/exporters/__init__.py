@@ -1,1 +1,5 @@
-"""Reading vendors' exporters: one thread a target, so that none waits for another."""
+"""Reading vendors' exporters: one thread a target, so that none waits for another.
+
+In: pages of exporters, over HTTP. Out: samples and fault codes in the names of the vocabulary.
+Imports: formats, vocabulary; health, settings.
+"""

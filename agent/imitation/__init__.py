@@ -2,6 +2,9 @@
 
 Values are the vocabulary's samples; names, types, units and factors are the table that reading a
 dcgm-exporter uses too (formats/exporters/dcgm.toml), read in the other direction.
+
+In: samples of devices, and who holds them. Out: lines of the page of `/metrics`. Imports:
+vocabulary; attribution.
 """
 
 from .dcgm import Imitation

@@ -2,6 +2,9 @@
 
 `worker` and `subjects` run in the worker, a bare interpreter with nothing but the standard library
 and pynvml; `supervisor` runs in the agent and never calls the library.
+
+In: the driver's answers, through the worker's pipe. Out: samples, events and descriptions of
+devices. Imports: vocabulary; devices, health.
 """
 
 from collections.abc import Mapping

@@ -5,6 +5,9 @@ docs/examples/reader_load_average.py. It reads and does not evaluate; hardware t
 an answer (`supported`), not an exception. `read` runs in the thread of its pace (see
 `Reader.period`), may raise (counted, tried again next period) and may even hang: then it is
 abandoned until it returns, and the others go on.
+
+In: files of the kernel's, calls into the parts below. Out: samples and events. Imports: formats,
+vocabulary; what stands below it.
 """
 
 import contextlib

@@ -1,4 +1,8 @@
-"""What an operator may set for the agent: one section a part, every default usable."""
+"""What an operator may set for the agent: one section a part, every default usable.
+
+In: a file and the environment. Out: one object of frozen sections. Imports: formats, settings,
+vocabulary; listening.
+"""
 
 from ...settings import Section
 from .collectives import FlightRecorder, Inspector, JobFolder, Ras

@@ -8,6 +8,9 @@ A format is a module with two functions and its traits, and one line in FORMATS:
 
 Neither function opens a connection, keeps anything or knows of attempts: the same notice gives the
 same message, under the same id, but for the time of a signature.
+
+In: an endpoint, a notice and the time. Out: a request to send, and what the answer to it means.
+Imports: vocabulary; ports.
 """
 
 import re

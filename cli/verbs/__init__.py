@@ -9,6 +9,9 @@ A verb is one file here with four names, and one line in VERBS:
 
 A verb file imports the standard library only at its top: everything heavier is imported inside
 `run`, so that `rankscope --help` works in the base install and starts fast.
+
+In: the words behind a verb. Out: an exit code, and what the verb prints. Imports: agent, collector,
+dashboards, lab, settings, vocabulary; what stands below it.
 """
 
 import argparse

@@ -4,6 +4,8 @@
 by name, so no path of a request ever reaches the file system. The pages speak to the collector's
 API only; titles and units come from the vocabulary as `words.json`. Charts are drawn by uPlot,
 which lies in `vendor/uplot` as its authors publish it, with its licence.
+
+In: a path. Out: the bytes of a file of the console and its content type. Imports: vocabulary.
 """
 
 import gzip

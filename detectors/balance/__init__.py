@@ -1,4 +1,7 @@
-"""Work and memory that are spread unevenly over ranks, stages and experts."""
+"""Work and memory that are spread unevenly over ranks, stages and experts.
+
+In: windows of a job. Out: findings of this family. Imports: vocabulary; what stands below it.
+"""
 
 from ..contract import Detector
 from .contexts import Contexts

@@ -3,6 +3,9 @@
 `python -m rankscope.detectors.conformance NAME`, where NAME is an entry point of
 `rankscope.detectors` or `module:Class`, prints what is wrong, a line each, and exits 1 if anything.
 It is tried on the windows of drawn.py and on those that the example in its docstring evaluates.
+
+In: a detector. Out: what is wrong with it, a sentence each. Imports: vocabulary; catalogue,
+contract, features, findings, members, readings, selection, sketch, window.
 """
 
 from collections.abc import Collection

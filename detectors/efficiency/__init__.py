@@ -1,4 +1,7 @@
-"""Devices that are held and hardly used."""
+"""Devices that are held and hardly used.
+
+In: windows of a job. Out: findings of this family. Imports: vocabulary; what stands below it.
+"""
 
 from ..contract import Detector
 from .idle_gpus import IdleGpus

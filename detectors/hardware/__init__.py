@@ -1,4 +1,7 @@
-"""What devices, hosts and links report about themselves."""
+"""What devices, hosts and links report about themselves.
+
+In: windows of a job. Out: findings of this family. Imports: vocabulary; what stands below it.
+"""
 
 from ..contract import Detector
 from .behind_peers import BehindPeers

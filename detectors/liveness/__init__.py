@@ -1,4 +1,7 @@
-"""Who lives, who ended, and whether steps still end."""
+"""Who lives, who ended, and whether steps still end.
+
+In: windows of a job. Out: findings of this family. Imports: vocabulary; what stands below it.
+"""
 
 from ..contract import Detector
 from .ended_hosts import EndedHosts

@@ -1,4 +1,7 @@
-"""Memory that grows, runs out or is torn into pieces: device, host, shared memory."""
+"""Memory that grows, runs out or is torn into pieces: device, host, shared memory.
+
+In: windows of a job. Out: findings of this family. Imports: vocabulary; what stands below it.
+"""
 
 from ..contract import Detector
 from .filling import Filling

@@ -1,4 +1,7 @@
-"""Values of the training itself: non-finite numbers, loss, gradients, learning rate."""
+"""Values of the training itself: non-finite numbers, loss, gradients, learning rate.
+
+In: windows of a job. Out: findings of this family. Imports: vocabulary; what stands below it.
+"""
 
 from ..contract import Detector
 from .bad_resume import BadResume

@@ -1,4 +1,7 @@
-"""Devices unlike their peers in a way that no other detector looks for."""
+"""Devices unlike their peers in a way that no other detector looks for.
+
+In: windows of a job. Out: findings of this family. Imports: vocabulary; what stands below it.
+"""
 
 from ..contract import Detector
 from .isolation import Isolation

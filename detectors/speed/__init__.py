@@ -1,4 +1,7 @@
-"""How long steps take, and who makes them longer."""
+"""How long steps take, and who makes them longer.
+
+In: windows of a job. Out: findings of this family. Imports: vocabulary; what stands below it.
+"""
 
 from ..contract import Detector
 from .checkpoints import Checkpoints

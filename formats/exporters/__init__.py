@@ -2,6 +2,9 @@
 
 One table a vendor (`<vendor>.toml`); `loading` reads and checks them, `binding` turns a table and a
 series into what is done with its values, `mapping` does it page by page, `faults` finds new faults.
+
+In: series of an exporter's page. Out: samples and fault codes in the vocabulary's names. Imports:
+vocabulary; exposition.
 """
 
 from .detection import detect

@@ -2,6 +2,8 @@
 
 `Reader` reads page after page of one exporter and remembers what its series are, since they are the
 same each time; `parse` reads a single page. Nothing here opens a connection.
+
+In: pages of the Prometheus text format. Out: series with their values. Imports: none.
 """
 
 from .errors import ForeignPageError, PageTooLargeError, UnreadablePageError

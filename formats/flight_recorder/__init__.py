@@ -2,6 +2,9 @@
 
 A dump is a pickle (what torch writes on a time-out, or when asked through its pipe) or JSON (what
 its API returns). Versions 2.4 to 2.10 of the form are read.
+
+In: dumps of one rank or of many. Out: collectives by rank: last enqueued, started, completed.
+Imports: vocabulary; names.
 """
 
 from .dumps import Dump, DumpError, Entry, read

@@ -2,6 +2,9 @@
 
 `version1` and `version2` walk the wire, `labels` and `exported` say what a set of labels is in the
 contract's terms, `decoder` makes columns of it, `encode` writes WriteRequests.
+
+In: WriteRequests, or series. Out: columns, or WriteRequests. Imports: vocabulary; exporters,
+exposition, otlp, wire.
 """
 
 from .decoder import LIMIT, RemoteWriteDecoder, decode

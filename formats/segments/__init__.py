@@ -3,6 +3,8 @@
 Standard library only; zstd through cramjam where it is asked for. One writer a folder, held by a
 lock. A record is kept once `sync` has returned. After a crash the last record may be cut off:
 that is expected, reported to the reader and never an error; damage anywhere else is.
+
+In: records as bytes. Out: the same records, in order, from files. Imports: none.
 """
 
 from .format import LockedError, Record, SegmentError

@@ -3,6 +3,8 @@
 Read with `formats.wire`, not with the package tensorboard: that unpacks to 32 MB, brings grpcio,
 a web server and protobuf into the agent, and reads whole files, while an event of a scalar is a
 message of three fields.
+
+In: bytes of event files. Out: samples of training. Imports: vocabulary; training_logs, wire.
 """
 
 from .parser import EventParser

@@ -2,6 +2,9 @@
 
 `read` takes the lines of a file, `Parser` the bytes of a file that grows. Formats of frameworks are
 data (frameworks/*.toml), and so are signatures of faults (signatures.toml).
+
+In: lines of a job's output. Out: samples, events and steps, each with its line. Imports:
+vocabulary.
 """
 
 from .line_formats import FormatError, LineFormat, own, shipped

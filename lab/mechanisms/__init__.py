@@ -1,6 +1,8 @@
 """Real faults: how each is made to happen in a real job, one idea a file, one line each here.
 
 Only the standard library at import: trainers and the command line read this list.
+
+In: the process of a trainer. Out: the fault in it. Imports: none.
 """
 
 from . import (

@@ -4,6 +4,8 @@ suites.toml holds the tables (shapes, reporting habits, missing sources, benign 
 observable.toml what of the telemetry can show a fault. A case is one simulated recording: shape x
 fault or none x strength x missing source x reporting habit x seed. The same suite gives the same
 cases, whatever faults are added to the simulator beside those it has.
+
+In: tables and a seed. Out: cases to simulate. Imports: simulator.
 """
 
 from .cases import Case

@@ -8,6 +8,9 @@ Rules for each: called inside the job, so nothing may escape (`context.failed` c
 a wrapper passes through while torch compiles (`context.inactive()`), during a nested call, and
 once the probe is detached; nothing is ever attached to a module object, since modules get pickled,
 copied and scripted.
+
+In: torch, once the job has imported it. Out: times and values of the step in progress. Imports:
+budgets, devices, importing, patches, phases, step_record, timeline.
 """
 
 from collections.abc import Callable

@@ -4,7 +4,6 @@ import doctest
 import importlib.util
 import pickle
 import sys
-import textwrap
 import tomllib
 from pathlib import Path
 
@@ -51,10 +50,9 @@ def test_its_own_example_prints_what_it_says(example):
     assert 0 == outcome.failed
 
 
-def test_the_row_it_shows_is_one_of_findings_toml(example):
-    text = textwrap.dedent(example.__doc__.split("is new:")[1].split("`symptom = false`")[0])
-    (row,) = tomllib.loads(text)["finding"]
-    assert {"kind", "family", "symptom", "entities", "signals", "help"} == set(row)
+def test_the_row_beside_it_is_one_of_findings_toml(example):
+    (row,) = tomllib.loads(PATH.with_suffix(".toml").read_text(encoding="utf-8"))["finding"]
+    assert {"kind", "family", "symptom", "effect", "entities", "signals", "help"} == set(row)
     assert (row["kind"],) == example.SharedMemory.kinds
     assert set(row["signals"]) <= set(metrics.catalogue())
 

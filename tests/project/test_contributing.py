@@ -23,7 +23,9 @@ EXAMPLES = _examples()
 
 
 def test_every_kind_of_plug_in_has_its_worked_example():
-    assert ["detector", "cause", "reader", "notifier", "log signature"] == list(EXAMPLES)
+    assert ["detector", "cause", "reader", "notifier", "log format", "log signature"] == list(
+        EXAMPLES
+    )
 
 
 @pytest.mark.parametrize("plug_in", EXAMPLES)

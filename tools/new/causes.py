@@ -36,7 +36,7 @@ def plan(root: Path, arguments: argparse.Namespace) -> Plan:
     row = rows(example(root, "cause_example.toml"), "fault").replace(TEMPLATE, fault)
     made.append(table, re.sub(r'(?m)^title = ".*"$', f'title = "{words(name)}"', row))
     made.edits = [
-        f"{table}: the row {fault}; alerts/causes/catalogue.toml explains its keys",
         f"{runbook}: what to look at and what to do",
+        f"{table}: the row {fault}; alerts/causes/catalogue.toml explains its keys",
     ]
     return made

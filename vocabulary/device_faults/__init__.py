@@ -1,6 +1,8 @@
 """Fault knowledge: what devices' codes mean, as versioned data with its source.
 
 NVIDIA's own catalogue is followed where tools disagree; what the others say stands beside it.
+
+In: tables of codes by vendor. Out: what a code means, how bad it is, what to do. Imports: tables.
 """
 
 from .catalogue import Catalogue, catalogue

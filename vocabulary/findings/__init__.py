@@ -1,6 +1,9 @@
 """What a detector reports: a finding about one entity, and the kinds of findings there are.
 
 The kinds stand in the TOML files beside, one for each family of detectors.
+
+In: one table a family of detectors. Out: every kind of finding by name, and the record of one.
+Imports: entities, events, ids, metrics, ranks, tables.
 """
 
 from collections.abc import Iterable, Mapping

@@ -3,6 +3,8 @@
 A subject asks through `Device.ask`, which isolates every function, and reports values in
 the units of the vocabulary through `Device`. It runs in the worker: standard library and
 pynvml only.
+
+In: calls of NVML on one device. Out: values by metric and attributes. Imports: vocabulary; asking.
 """
 
 from collections.abc import Callable, Mapping

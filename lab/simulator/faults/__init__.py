@@ -5,6 +5,9 @@ recording), settings with usable defaults, and three methods: `act` changes the 
 moment and `entity` says what is truly at fault. Places (`host`, `slot`) that a scenario leaves open
 are drawn from the seed. `inject` puts a fault of a kind into any scenario: `needs` says what the
 fault needs there (devices, pipeline stages), `prepared` changes more, `drawn` says how strong.
+
+In: the conditions of a job and its machines at a moment. Out: the same conditions, changed.
+Imports: vocabulary; what stands below it.
 """
 
 import dataclasses

@@ -1,4 +1,8 @@
-"""What sensors report of an attempt and of the machines, as series: times and values."""
+"""What sensors report of an attempt and of the machines, as series: times and values.
+
+In: an attempt and the state of its machines. Out: series: times and values by metric. Imports:
+vocabulary; what stands below it.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,8 @@
-"""Faults of machines: devices, network, hosts, storage; one file each, and the list."""
+"""Faults of machines: devices, network, hosts, storage; one file each, and the list.
+
+In: conditions of devices, network and hosts. Out: the same, changed. Imports: vocabulary; what
+stands below it.
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Faults of the job itself: its memory, balance, software, numbers and efficiency."""
+"""Faults of the job itself: its memory, balance, software, numbers and efficiency.
+
+In: conditions of the job. Out: the same, changed. Imports: vocabulary; what stands below it.
+"""
 
 from typing import Any
 
