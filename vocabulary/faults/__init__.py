@@ -3,7 +3,7 @@
 One `[[fault]]` row a fault, in the file of its family beside. What else its row has (what it
 predicts, what to do) is read by alerts/causes, where catalogue.toml explains every key.
 
-In: one table a family of faults. Out: every fault by id. Imports: entities, ids, tables.
+In: one table a family of faults. Out: every fault by id. Imports: entities, ids, shapes, tables.
 """
 
 from collections.abc import Mapping
