@@ -82,6 +82,12 @@ def packaged(
     return rows(kind, source, key, file=file, beside=beside, unique=unique, others=others)
 
 
+def file(kind: type[R], package: str, name: str) -> R:
+    """Return a file of a package that is one row as a whole; raises TableError."""
+    this = shown(package, name)
+    return row(kind, parsed(text(package, name), this), this)
+
+
 def joined(
     kind: type[R],
     package: str,

@@ -30,7 +30,7 @@ def run(
             raise ModuleNotFoundError(f"No module named {package!r}", name=package)
     chosen = _chosen(fault, mechanism)
     if chosen is None:
-        ways = ", ".join(one.name for one in mechanisms.of_fault(fault))
+        ways = ", ".join(one.name for one in mechanisms.of_fault(fault or FAULTS[0]))
         print(f"rankscope demo: {fault} is injected by {ways}", file=sys.stderr)
         return 2
     from ...lab import demo  # noqa: PLC0415  heavy, and not needed for --help

@@ -3,16 +3,15 @@
 import inspect
 import json
 import re
-import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from ...vocabulary import entities, handling, incidents, inspection, profiling, shapes
+from ...vocabulary import entities, handling, incidents, inspection, profiling, shapes, tables
 from ...vocabulary.answers import (
     causes,
     collectives,
@@ -62,12 +61,25 @@ def described(app: FastAPI) -> Callable[[], dict[str, Any]]:
     return describe
 
 
+@dataclass(frozen=True, slots=True)
+class _Example:
+    request: str = ""
+    answer: str = ""
+
+
 @cache
 def examples() -> Mapping[str, Mapping[str, str]]:
     """Return JSON texts by operation ("GET /api/v1/jobs"): `request` and `answer`."""
-    text = resources.files(__package__ or "").joinpath("examples.toml").read_text(encoding="utf-8")
-    found: dict[str, dict[str, str]] = tomllib.loads(text)
-    return found
+    package, name = __package__ or "", "examples.toml"
+    file = tables.shown(package, name)
+    operations = tables.parsed(tables.text(package, name), file)
+    rows = {key: tables.row(_Example, row, f"{file}, {key}") for key, row in operations.items()}
+    return {
+        key: {
+            part: text for part, text in (("request", row.request), ("answer", row.answer)) if text
+        }
+        for key, row in rows.items()
+    }
 
 
 def _show(operation: dict[str, Any], example: Mapping[str, str]) -> None:

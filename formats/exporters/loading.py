@@ -21,13 +21,14 @@ info: only its labels are wanted. ignore: why nothing is made of it.
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from ...vocabulary import metrics
+from ...vocabulary import metrics, tables
 from ...vocabulary.samples import Scalar
+from ...vocabulary.tables import TableError
 from .tables import Identity, Row, Table, Target
 from .units import UNITS
 
@@ -42,42 +43,84 @@ VENDORS: Mapping[str, str] = {
 }
 """The table of each vendor."""
 
-FAULTS = ("last", "present", "count", "window")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _FILLED = frozenset({"hw.id", "gpu", "device", "port"})
-_TARGET_KEYS = frozenset(
-    {
-        *("metric", "attributes", "labels", "label_values", "flag", "fallback", "parts"),
-        *("states", "bits", "choices", "choice", "label_pairs"),
-    }
-)
-_ROW_KEYS = _TARGET_KEYS | {
-    *("name", "aliases", "new", "new_aliases", "field", "on", "type", "unit", "factor"),
-    *("new_type", "new_unit", "new_factor", "new_percent_above", "absent", "also", "fault"),
-    *("code", "code_label", "code_prefix", "code_format", "instance", "node", "info", "only"),
-    "ignore",
-    *("derived", "unverified", "help"),
-}
 
 
-class TableError(ValueError):
-    """A table that cannot be used; the text names file, row and fix."""
+@dataclass(frozen=True, slots=True)
+class LabelWords:
+    """What the words of a label are in the vocabulary's words, and of which attribute."""
+
+    attribute: str
+    values: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRow:
+    """The keys of a row that make a metric of its value."""
+
+    metric: str = ""
+    attributes: Mapping[str, Scalar] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    label_values: Mapping[str, LabelWords] = field(default_factory=dict)
+    label_pairs: Mapping[str, Mapping[str, Mapping[str, Scalar]]] = field(default_factory=dict)
+    flag: bool = False
+    fallback: bool = False
+    parts: int = 0
+    states: Mapping[str, str] = field(default_factory=dict)
+    bits: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, str] = field(default_factory=dict)
+    choice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricRow(TargetRow):
+    """The keys of a row."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    new: str = ""
+    new_aliases: tuple[str, ...] = ()
+    unit: str = "1"
+    factor: float | None = None
+    type: str = ""
+    help: str = ""
+    new_unit: str = "1"
+    new_type: str = ""
+    new_factor: float | None = None
+    new_percent_above: float | None = None
+    absent: tuple[float, ...] = ()
+    also: tuple[TargetRow, ...] = ()
+    fault: Literal["", "last", "present", "count", "window"] = ""
+    code: str = ""
+    code_label: str = ""
+    code_prefix: str = ""
+    code_format: str = ""
+    instance: bool | None = None
+    node: bool = False
+    info: bool = False
+    only: Mapping[str, str] = field(default_factory=dict)
+    ignore: str = ""
+    field_id: int = field(default=0, metadata={"key": "field"})
+    on: bool = False
+    derived: str = ""
+    unverified: bool = False
 
 
 def load(vendor: str) -> Table:
     """Return the table of a vendor; KeyError for a vendor of no table."""
-    name = f"{VENDORS[vendor]}.toml"
-    text = resources.files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
-    return _table(name, tomllib.loads(text), None)
+    package, name = __package__ or "", f"{VENDORS[vendor]}.toml"
+    file = tables.shown(package, name)
+    return _table(file, tables.parsed(tables.text(package, name), file), None)
 
 
 @cache
 def hosts() -> Table:
     """Return the table of node-exporter, whose rows are of hosts and no vendor's."""
-    name = "node.toml"
-    text = resources.files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
-    content = tomllib.loads(text)
-    rows = [row for raw in content["row"] for row in _rows(name, raw, instance=False)]
+    package, name = __package__ or "", "node.toml"
+    file = tables.shown(package, name)
+    content = tables.parsed(tables.text(package, name), file)
+    rows = [row for raw in content["row"] for row in _rows(file, raw, instance=False)]
     return Table("", str(content["exporter"]), rows={row.name: row for row in rows})
 
 
@@ -141,83 +184,74 @@ def _identity(row: Mapping[str, Any], base: Identity) -> Identity:
 
 def _rows(file: str, raw: Mapping[str, Any], *, instance: bool) -> Iterable[Row]:
     """Yield a row for every spelling: old names with their unit, new names with theirs."""
-    name = raw.get("name", "")
-    where = f"{file}: row {name or raw}"
-    unknown = set(raw) - _ROW_KEYS
-    if not name or unknown:
-        raise TableError(f"{where}: {', '.join(sorted(unknown)) or 'no name'}; see loading.py")
-    if not any(raw.get(key) for key in ("metric", "fault", "ignore", "info")):
+    where = f"{file}: row {raw.get('name') or raw}"
+    row = tables.row(MetricRow, raw, where)
+    if not (row.metric or row.fault or row.ignore or row.info):
         raise TableError(f"{where}: write metric, fault, info, or ignore with the reason")
-    if raw.get("fault", "present") not in FAULTS:
-        raise TableError(f"{where}: fault is one of {', '.join(FAULTS)}")
-    spellings = [("", spelt) for spelt in (name, *raw.get("aliases", ()))]
-    if raw.get("new") and raw["new"] != name:
-        spellings.append(("new_", raw["new"]))
-    spellings += [("new_", spelt) for spelt in raw.get("new_aliases", ())]
-    for prefix, spelt in spellings:
-        unit = raw.get(f"{prefix}unit", "1")
+    old = (row.unit, row.factor, None)
+    new = (row.new_unit, row.new_factor, row.new_percent_above)
+    spellings = [(spelt, old) for spelt in (row.name, *row.aliases)]
+    if row.new and row.new != row.name:
+        spellings.append((row.new, new))
+    spellings += [(spelt, new) for spelt in row.new_aliases]
+    for spelt, (unit, factor, above) in spellings:
         yield Row(
             name=spelt,
             targets=tuple(
-                _target(where, row, unit, raw.get(f"{prefix}factor"), raw if prefix else {}, spelt)
-                for row in (raw, *raw.get("also", ()))
-                if row.get("metric") and not raw.get("ignore")
+                _target(where, target, unit, factor, above, spelt)
+                for target in (row, *row.also)
+                if target.metric and not row.ignore
             ),
-            absent=frozenset(map(float, raw.get("absent", ()))),
-            instance=bool(raw.get("instance", instance)),
-            node=bool(raw.get("node")),
-            fault=raw.get("fault", ""),
-            code=raw.get("code", ""),
-            code_label=raw.get("code_label", ""),
-            code_prefix=raw.get("code_prefix", ""),
-            code_format=raw.get("code_format", ""),
-            only=dict(raw.get("only", {})),
-            ignore=raw.get("ignore", ""),
+            absent=frozenset(row.absent),
+            instance=instance if row.instance is None else row.instance,
+            node=row.node,
+            fault=row.fault,
+            code=row.code,
+            code_label=row.code_label,
+            code_prefix=row.code_prefix,
+            code_format=row.code_format,
+            only=row.only,
+            ignore=row.ignore,
         )
 
 
 def _target(
     where: str,
-    row: Mapping[str, Any],
+    row: TargetRow,
     unit: str,
     factor: float | None,
-    new: Mapping[str, Any],
+    percent_above: float | None,
     spelt: str,
 ) -> Target:
-    metric = metrics.catalogue().get(row["metric"])
+    metric = metrics.catalogue().get(row.metric)
     if metric is None:
-        raise TableError(f"{where}: the vocabulary has no metric {row['metric']}")
-    if unknown := set(row) - _ROW_KEYS:
-        raise TableError(f"{where}: no key {', '.join(sorted(unknown))}; see loading.py")
-    plain = not any(row.get(key) for key in ("states", "bits", "choices", "flag"))
+        raise TableError(f"{where}: the vocabulary has no metric {row.metric}")
+    plain = not (row.states or row.bits or row.choices or row.flag)
     if unit not in UNITS:
         raise TableError(f"{where}: no unit {unit}; there are {', '.join(UNITS)}")
     base, given = UNITS[unit]
     counted = metric.unit.startswith("{") and base == "1"
     if plain and base != metric.unit and not counted:
         raise TableError(f"{where}: {unit} is no {metric.unit}, the unit of {metric.name}")
-    words = {
-        label: (entry["attribute"], dict(entry["values"]))
-        for label, entry in row.get("label_values", {}).items()
-    }
+    words = {label: (entry.attribute, entry.values) for label, entry in row.label_values.items()}
     known = {*metric.attributes, *metric.optional}
     numbers = {number: number for number in _PLACEHOLDER.findall(spelt) if number in known}
     target = Target(
         metric=metric.name,
         unit=unit,
         factor=float(given if factor is None else factor),
-        attributes=dict(row.get("attributes", {})),
-        labels={**numbers, **row.get("labels", {})},
+        attributes=row.attributes,
+        labels={**numbers, **row.labels},
         words=words,
-        pairs=row.get("label_pairs", {}),
-        flag=bool(row.get("flag")),
-        fallback=bool(row.get("fallback")),
-        parts=int(row.get("parts", 0)),
-        states={float(key): value for key, value in row.get("states", {}).items()},
-        bits={int(key, 0): value for key, value in row.get("bits", {}).items()},
-        choices={float(key): value for key, value in row.get("choices", {}).items()},
-        choice=row.get("choice", ""),
-        percent_above=new.get("new_percent_above"),
+        pairs=row.label_pairs,
+        flag=row.flag,
+        fallback=row.fallback,
+        parts=row.parts,
+        states={float(key): value for key, value in row.states.items()},
+        bits={int(key, 0): value for key, value in row.bits.items()},
+        choices={float(key): value for key, value in row.choices.items()},
+        choice=row.choice,
+        percent_above=percent_above,
     )
     _check(where, metric, target)
     return target

@@ -1,11 +1,11 @@
 """The signatures of signatures.toml, and the quick question whether a line is worth a look."""
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from typing import Literal
 
+from ...vocabulary import tables
 from .reports import TEXT, LogFault
 
 _NEEDLES = ("NVRM", "SXid", "oom-kill:", "Kill", " killed as ", "fallen off the bus")
@@ -17,11 +17,11 @@ class Signature:
     """One kind of line: `needle` is searched first, for it costs a hundredth of the pattern."""
 
     name: str
-    role: str
+    role: Literal["root", "cascade", "confirmation"]
     needle: str
     pattern: re.Pattern[str]
-    pid: re.Pattern[str] | None
     meaning: str
+    pid: re.Pattern[str] | None = None
 
     def read(self, text: str) -> LogFault | None:
         """Return what a line reports, None where it is another."""
@@ -46,22 +46,16 @@ class Signature:
 @cache
 def catalogue() -> tuple[Signature, ...]:
     """Return all signatures; the first that matches a line wins."""
-    table = resources.files(__package__ or "").joinpath("signatures.toml")
-    return parsed(table.read_text(encoding="utf-8"))
-
-
-def parsed(text: str) -> tuple[Signature, ...]:
-    """Return the signatures of a table in the form of signatures.toml."""
+    package = __package__ or ""
     return tuple(
-        Signature(
-            name=row["name"],
-            role=row["role"],
-            needle=row["needle"],
-            pattern=re.compile(row["pattern"]),
-            pid=re.compile(row["pid"]) if "pid" in row else None,
-            meaning=row["meaning"],
+        tables.packaged(
+            Signature,
+            package,
+            "signatures.toml",
+            "signature",
+            beside="version source",
+            unique=False,
         )
-        for row in tomllib.loads(text)["signature"]
     )
 
 

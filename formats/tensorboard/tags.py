@@ -1,27 +1,36 @@
 """Which metric a tag is, by the table in tags.toml."""
 
 import re
-import tomllib
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
+from typing import Annotated
 
+from ...vocabulary import tables
 from ..training_logs.line_formats import Value, value_of
 
 
+def _value(spec: str) -> Value:
+    return value_of("value", spec)
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """Tags that match a pattern whole, and the metric that they are."""
+
+    pattern: re.Pattern[str]
+    value: Annotated[Value, tables.Written(str, _value)]
+
+
 @cache
-def _rows() -> tuple[tuple[re.Pattern[str], Value], ...]:
-    text = resources.files(__package__ or "").joinpath("tags.toml").read_text(encoding="utf-8")
-    return tuple(
-        (re.compile(row["pattern"]), value_of(row["pattern"], row["value"]))
-        for row in tomllib.loads(text)["tag"]
-    )
+def _rows() -> list[Tag]:
+    return tables.packaged(Tag, __package__ or "", "tags.toml", "tag")
 
 
 @lru_cache(4096)
 def metric(tag: str) -> Value | None:
     """Return the metric of a tag, None where it is none of ours."""
     text = tag.lower()
-    return next((value for pattern, value in _rows() if pattern.fullmatch(text)), None)
+    return next((row.value for row in _rows() if row.pattern.fullmatch(text)), None)
 
 
 def counts_samples(tag: str) -> bool:

@@ -7,14 +7,12 @@ and values that `pair` reads one after the other, nothing between them left over
 """
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from ...vocabulary import metrics
+from ...vocabulary import metrics, tables
 from ...vocabulary.samples import Scalar
 from . import numbers
 
@@ -76,33 +74,51 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class LineRow:
+    """A line as a file has it: its values as "METRIC [UNIT] [ATTRIBUTE=VALUE ...]", "" for none."""
+
+    needle: str
+    pattern: str
+    pair: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    cumulative: tuple[str, ...] = ()
+    interval: bool = False
+    hides_nan: bool = False
+    redrawn: bool = False
+    open_end: bool = False
+
+
+def _lines(rows: Sequence[LineRow]) -> tuple[Line, ...]:
+    return tuple(_line(row) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class LineExample:
+    """A line that a framework prints, and what it says by metric, without `training.`."""
+
+    line: str
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class LineFormat:
     """The lines of one framework."""
 
     name: str
     framework: str
     rank: Printer
-    lines: tuple[Line, ...]
+    lines: Annotated[tuple[Line, ...], tables.Written(tuple[LineRow, ...], _lines)] = field(
+        metadata={"key": "line"}
+    )
+    examples: tuple[LineExample, ...] = field(default=(), metadata={"key": "example"})
 
 
 @cache
 def shipped() -> tuple[LineFormat, ...]:
     """Return the formats of the known frameworks."""
-    folder = resources.files(__package__ or "").joinpath("frameworks")
-    return tuple(
-        parsed(folder.joinpath(f"{name}.toml").read_text(encoding="utf-8")) for name in FRAMEWORKS
-    )
-
-
-def parsed(text: str) -> LineFormat:
-    """Return the format of a TOML text; raises FormatError."""
-    table = tomllib.loads(text)
-    return LineFormat(
-        name=table["name"],
-        framework=table["framework"],
-        rank=table["rank"],
-        lines=tuple(_line(row) for row in table["line"]),
-    )
+    package = __package__ or ""
+    return tuple(tables.file(LineFormat, package, f"frameworks/{name}.toml") for name in FRAMEWORKS)
 
 
 def own(
@@ -123,11 +139,9 @@ def own(
     if len(pattern) > _LONGEST_PATTERN:
         raise FormatError(f"pattern: more than {_LONGEST_PATTERN} characters")
     line = _line(
-        {
-            "needle": contains,
-            "pattern": pattern,
-            "values": {group: f"{group} {unit}" for group, unit in units.items()},
-        }
+        LineRow(
+            contains, pattern, values={group: f"{group} {unit}" for group, unit in units.items()}
+        )
     )
     groups = set(line.pattern.groupindex)
     if unknown := sorted(set(units) - groups):
@@ -142,25 +156,25 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
     return list(dict.fromkeys(line.needle for one in formats for line in one.lines))
 
 
-def _line(row: Mapping[str, Any]) -> Line:
-    pattern = _compiled("pattern", row["pattern"])
+def _line(row: LineRow) -> Line:
+    pattern = _compiled("pattern", row.pattern)
     values: dict[str, Value | None] = {
-        name: value_of(name, spec) if spec else None for name, spec in row.get("values", {}).items()
+        name: value_of(name, spec) if spec else None for name, spec in row.values.items()
     }
     for group in pattern.groupindex:
         if group not in _SPECIAL and group not in values:
             values[group] = value_of(group, group)
     return Line(
-        needle=row["needle"],
+        needle=row.needle,
         pattern=pattern,
-        pair=_compiled("pair", row["pair"]) if "pair" in row else None,
+        pair=_compiled("pair", row.pair) if row.pair else None,
         values=values,
-        needs=frozenset(f"{_PREFIX}{name}" for name in row.get("needs", ())),
-        cumulative=frozenset(f"{_PREFIX}{name}" for name in row.get("cumulative", ())),
-        interval=bool(row.get("interval", False)),
-        hides_nan=bool(row.get("hides_nan", False)),
-        redrawn=bool(row.get("redrawn", False)),
-        open_end=bool(row.get("open_end", False)),
+        needs=frozenset(f"{_PREFIX}{name}" for name in row.needs),
+        cumulative=frozenset(f"{_PREFIX}{name}" for name in row.cumulative),
+        interval=row.interval,
+        hides_nan=row.hides_nan,
+        redrawn=row.redrawn,
+        open_end=row.open_end,
     )
 
 

@@ -1,12 +1,12 @@
 """The signatures of signatures.toml: which line points at which fault, and in which role."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from typing import Literal
 
+from ...vocabulary import tables
 from ...vocabulary.samples import Scalar
 from . import cleaning
 
@@ -19,7 +19,7 @@ class Signature:
     """One kind of line."""
 
     name: str
-    role: str
+    role: Literal["root", "cascade", "confirmation"]
     needle: str
     pattern: re.Pattern[str]
     meaning: str
@@ -49,22 +49,16 @@ class Fault:
 @cache
 def catalogue() -> tuple[Signature, ...]:
     """Return all signatures; the first that matches a line wins."""
-    table = resources.files(__package__ or "").joinpath("signatures.toml")
-    return parsed(table.read_text(encoding="utf-8"))
-
-
-def parsed(text: str) -> tuple[Signature, ...]:
-    """Return the signatures of a table in the form of signatures.toml."""
+    package = __package__ or ""
     return tuple(
-        Signature(
-            name=row["name"],
-            role=row["role"],
-            needle=row["needle"],
-            pattern=re.compile(row["pattern"]),
-            meaning=row["meaning"],
-            about_named_rank=row.get("about_named_rank", False),
+        tables.packaged(
+            Signature,
+            package,
+            "signatures.toml",
+            "signature",
+            beside="version source",
+            unique=False,
         )
-        for row in tomllib.loads(text)["signature"]
     )
 
 

@@ -10,18 +10,20 @@ limit has no such limit.
 """
 
 import statistics
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Any
+from typing import Annotated, Any
 
+from ...vocabulary import faults, tables
 from ..simulator.arrivals import ONSET
 from .figures import Scored, broken_down, by_fault
 
 MOST_ERROR = 0.25
 """Largest relative error of the time to exhaustion that counts as right."""
+
+
+FaultName = Annotated[str, tables.Known("fault", faults.catalogue)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Limit:
     """
 
     name: str
-    faults: tuple[str, ...]
+    faults: tuple[FaultName, ...]
     seconds: float
     steps: float
     strength: str = ""
@@ -78,21 +80,8 @@ class Limit:
 @cache
 def limits() -> tuple[Limit, ...]:
     """Return the limits of limits.toml."""
-    text = resources.files(__package__ or "").joinpath("limits.toml").read_text("utf-8")
-    rows: list[dict[str, Any]] = tomllib.loads(text)["limit"]
-    return tuple(
-        Limit(
-            name=str(row["name"]),
-            faults=tuple(map(str, row["faults"])),
-            seconds=float(row["seconds"]),
-            steps=float(row["steps"]),
-            strength=str(row.get("strength", "")),
-            sum=bool(row.get("sum", False)),
-            since=str(row.get("since", "")),
-            unless=str(row.get("unless", "")),
-        )
-        for row in rows
-    )
+    package = __package__ or ""
+    return tuple(tables.packaged(Limit, package, "limits.toml", "limit", unique=False))
 
 
 def delays(rows: Sequence[Scored]) -> list[dict[str, Any]]:

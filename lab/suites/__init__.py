@@ -5,7 +5,8 @@ observable.toml what of the telemetry can show a fault. A case is one simulated 
 fault or none x strength x missing source x reporting habit x seed. The same suite gives the same
 cases, whatever faults are added to the simulator beside those it has.
 
-In: tables and a seed. Out: cases to simulate. Imports: simulator.
+In: tables and a seed. Out: cases to simulate. Imports: vocabulary;
+simulator.
 """
 
 from .cases import Case

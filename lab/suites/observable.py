@@ -5,17 +5,25 @@ apart, so that recall is about what can be seen. The rules name signs that are e
 fault, not to name its cause.
 """
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
+from typing import Annotated
 
+from ...vocabulary import faults, tables
 from ..simulator.series import exporters
 from ..simulator.shape import Cluster, Reporting, Scenario
 
 DEVICE_METRICS = ("hw.gpu.", "hw.temperature", "hw.power", "hw.energy", "hw.frequency")
 """Beginnings of the names that only a cluster with accelerators reports."""
+
+
+def _terms(alternatives: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(names.split(" + ")) for names in alternatives)
+
+
+FaultName = Annotated[str, tables.Known("fault", faults.catalogue)]
+Alternatives = Annotated[tuple[tuple[str, ...], ...], tables.Written(tuple[str, ...], _terms)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +34,8 @@ class Signs:
     add up to in a recording, as a share.
     """
 
-    alternatives: tuple[tuple[str, ...], ...]
+    fault: FaultName = field(metadata={"key": "id"})
+    alternatives: Alternatives = field(metadata={"key": "any"})
     after: float
     steps: int = 0
     gpus: bool = False
@@ -37,23 +46,13 @@ class Signs:
 @cache
 def signs() -> Mapping[str, Signs]:
     """Return the signs of every fault, by fault id."""
-    text = resources.files(__package__ or "").joinpath("observable.toml").read_text("utf-8")
-    return {
-        row["id"]: Signs(
-            alternatives=tuple(tuple(term.split(" + ")) for term in row["any"]),
-            after=float(row["after"]),
-            steps=int(row.get("steps", 0)),
-            gpus=bool(row.get("gpus", False)),
-            hosts=int(row.get("hosts", 1)),
-            rise=float(row.get("rise", 0.0)),
-        )
-        for row in tomllib.loads(text)["fault"]
-    }
+    rows = tables.packaged(Signs, __package__ or "", "observable.toml", "fault")
+    return {row.fault: row for row in rows}
 
 
 def signs_of(fault: str) -> Signs:
     """Return the signs of a fault; without a rule it is taken to be visible."""
-    return signs().get(fault, Signs(alternatives=((),), after=180.0))
+    return signs().get(fault, Signs(fault, alternatives=((),), after=180.0))
 
 
 LINES = ("gpu.fault", "log.fault")

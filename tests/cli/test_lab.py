@@ -7,7 +7,6 @@ import pytest
 
 from rankscope.cli.laboratory import arguments, real_job
 from rankscope.cli.main import main
-from rankscope.cli.verbs import demo
 from rankscope.lab import suites, trial
 from rankscope.lab.scoring import work
 from rankscope.lab.simulator import recording, scenarios
@@ -27,7 +26,7 @@ def test_list_names_every_fault_of_the_contract_and_every_scenario(capsys):
     assert {fault.id for fault in FAULTS.values()} - {faults.UNKNOWN} == {
         name for name, row in listed.items() if row["simulated"]
     }
-    assert set(demo.FAULTS) == {name for name, row in listed.items() if row["real"]}
+    assert set(real_job.FAULTS) == {name for name, row in listed.items() if row["real"]}
     named = [row["name"] for row in rows if row["type"] == "scenario"]
     assert named == list(scenarios.catalogue())
 

@@ -17,17 +17,17 @@ def test_every_xid_up_to_173_has_a_row_of_its_own():
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_says_its_version_and_source(table):
     written = load(table)
-    assert re.fullmatch(r"\d{4}\.\d{2}(\.\d+)?", written["version"])
-    assert "read November 2026" in written["source"] or table == "driver"
-    assert f"{table}={written['version']}" in device_faults.version()
+    assert re.fullmatch(r"\d{4}\.\d{2}(\.\d+)?", written.version)
+    assert "read November 2026" in written.source or table == "driver"
+    assert f"{table}={written.version}" in device_faults.version()
 
 
 def test_no_code_stands_in_two_rows():
     seen = []
     for name in TABLES:
         table = load(name)
-        for row in table["fault"]:
-            vendor = row.get("vendor", table["vendor"])
+        for row in table.fault:
+            vendor = row.get("vendor", table.vendor)
             seen += [(vendor, code) for code in codes(row["codes"])]
     assert sorted(set(seen)) == sorted(seen)
 

@@ -5,13 +5,12 @@ range of numbers ("23001-23008") or a list of both, and `*` is the vendor's defa
 know the same code (a site's overrides do): the later one wins.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from typing import Any, cast
 
+from .. import tables
 from .knowledge import CLASSES, FaultClass, FaultKnowledge, Opinion, Recovery, recovery
 
 TABLES = ("xid", "sxid", "driver", "dcgm_fr", "vendor_codes")
@@ -84,24 +83,39 @@ class Catalogue:
         return Catalogue(rows=merged, version=f"{self.version} {version}")
 
 
+@dataclass(frozen=True, slots=True)
+class CodeTable:
+    """One file: its version and source, the vendor of rows that name none, and its rows."""
+
+    version: str
+    source: str
+    vendor: str
+    fault: tuple[Mapping[str, Any], ...]
+
+
 @cache
 def catalogue() -> Catalogue:
     """Return the catalogue that this version ships."""
     rows: dict[tuple[str, str], FaultKnowledge] = {}
     versions = []
+    mistakes: list[str] = []
     for name in TABLES:
         table = load(name)
-        versions.append(f"{name}={table['version']}")
-        for row in table["fault"]:
-            for one in knowledge(row, vendor=str(table["vendor"]), source=str(table["source"])):
-                rows[one.vendor, one.code] = one
+        versions.append(f"{name}={table.version}")
+        for number, row in enumerate(table.fault, 1):
+            try:
+                for one in knowledge(row, vendor=table.vendor, source=table.source):
+                    rows[one.vendor, one.code] = one
+            except ValueError as error:
+                file = tables.shown(__package__ or "", f"{name}.toml")
+                mistakes.append(f"{file}, fault {row.get('codes', number)}: {error}")
+    tables.stop(mistakes)
     return Catalogue(rows=rows, version=" ".join(versions))
 
 
-def load(name: str) -> Mapping[str, Any]:
-    """Return one table as it stands in its file."""
-    text = resources.files(__package__ or "").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+def load(name: str) -> CodeTable:
+    """Return one table as it stands in its file; raises TableError."""
+    return tables.file(CodeTable, __package__ or "", f"{name}.toml")
 
 
 def knowledge(row: Mapping[str, Any], *, vendor: str, source: str) -> Iterator[FaultKnowledge]:

@@ -1,13 +1,11 @@
 """What is read of a port: the rows of counters.toml, and those of them that one port has."""
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Literal, cast
+from typing import Literal
 
-from ....vocabulary.samples import Scalar
+from ....vocabulary import tables
 from . import kernel_files
 from .inventory import Port
 
@@ -16,14 +14,25 @@ Folder = Literal["counters", "hw_counters", "device", "statistics"]
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """One file that counts. `label` is (attribute, value) of its series beside device and port."""
+    """One file that counts; direction, kind or type belong to its metric."""
 
-    folder: Folder
     file: str
+    folder: Folder
     metric: str
-    label: tuple[str, Scalar]
     times: int = 1
     bits: int = 64
+    direction: Literal["", "receive", "transmit"] = ""
+    kind: str = ""
+    type: str = ""
+
+    @property
+    def label(self) -> tuple[str, str]:
+        """Return (attribute, value) of its series beside device and port."""
+        if self.metric == "hw.network.io":
+            return "direction", self.direction
+        if self.metric == "hw.network.congestion":
+            return "kind", self.kind
+        return "error.type", self.type or self.file
 
     @property
     def highest(self) -> int:
@@ -42,8 +51,8 @@ class Found:
 @cache
 def known() -> Sequence[Counter]:
     """Return every counter, in the order of counters.toml."""
-    text = resources.files(__package__ or "").joinpath("counters.toml").read_text(encoding="utf-8")
-    return [_counter(row) for row in tomllib.loads(text)["counter"]]
+    package = __package__ or ""
+    return tables.packaged(Counter, package, "counters.toml", "counter", unique=False)
 
 
 def of(port: Port, net: str) -> list[Found]:
@@ -59,7 +68,7 @@ def of(port: Port, net: str) -> list[Found]:
         folders["device"] = f"{port.folder.rpartition('/ports/')[0]}/hw_counters"
     there = {name: set(kernel_files.names(place)) for name, place in folders.items() if place}
     found: list[Found] = []
-    directions: set[Scalar] = set()
+    directions: set[str] = set()
     for counter in known():
         if counter.file not in there.get(counter.folder, ()):
             continue
@@ -70,20 +79,3 @@ def of(port: Port, net: str) -> list[Found]:
             directions.add(counter.label[1])
         found.append(Found(counter, path))
     return found
-
-
-def _counter(row: dict[str, str | int]) -> Counter:
-    if row["metric"] == "hw.network.io":
-        label = ("direction", row["direction"])
-    elif row["metric"] == "hw.network.congestion":
-        label = ("kind", row["kind"])
-    else:
-        label = ("error.type", row.get("type", row["file"]))
-    return Counter(
-        folder=cast("Folder", row["folder"]),
-        file=str(row["file"]),
-        metric=str(row["metric"]),
-        label=label,
-        times=int(row.get("times", 1)),
-        bits=int(row.get("bits", 64)),
-    )

@@ -59,9 +59,9 @@ def test_a_prefix_that_the_exporter_was_told_is_stripped(values):
     [
         ("vendor = ", "Invalid value"),
         ('vendor = "amd"', "write kunlun"),
-        ('[[row]]\nmetric = "hw.power"', "no name"),
+        ('[[row]]\nmetric = "hw.power"', 'name is missing; add name = "..."'),
         ('[[row]]\nname = "x"', "write metric"),
-        ('[[row]]\nname = "x"\nmetrik = "hw.power"', "metrik"),
+        ('[[row]]\nname = "x"\nmetrik = "hw.power"', "no key metrik; did you mean metric?"),
         ('[[row]]\nname = "x"\nmetric = "hw.powr"', "no metric hw.powr"),
         ('[[row]]\nname = "x"\nunit = "kW"\nmetric = "hw.power"', "no unit kW"),
         ('[[row]]\nname = "x"\nunit = "MHz"\nmetric = "hw.power"', "MHz is no W"),
@@ -74,7 +74,7 @@ def test_a_prefix_that_the_exporter_was_told_is_stripped(values):
             '[[row]]\nname = "x"\nmetric = "hw.status"\nstates = {"1" = "fine"}',
             "one of ok, degraded, failed",
         ),
-        ('[[row]]\nname = "x"\nfault = "often"', "fault is one of"),
+        ('[[row]]\nname = "x"\nfault = "often"', 'fault is "often"; write '),
     ],
 )
 def test_a_table_that_cannot_be_used_says_file_row_and_fix(text, complaint, write):

@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 
 from rankscope.formats.kernel_log import signatures
-from rankscope.vocabulary import events
+from rankscope.vocabulary import events, tables
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
 
 @pytest.fixture
 def signature():
-    (only,) = signatures.parsed((EXAMPLES / "kernel_log_signature.toml").read_text())
+    (only,) = tables.rows(
+        signatures.Signature, (EXAMPLES / "kernel_log_signature.toml").read_text(), "signature"
+    )
     return only
 
 
