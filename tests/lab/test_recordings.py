@@ -66,7 +66,13 @@ def says_only_what_the_vocabulary_knows(found):
             assert said.event.attributes.get(key, values[0]) in values
 
 
-@pytest.mark.parametrize("name", ["cpu_contention", "crash", "nan_rank_recovers"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "crash",
+        *(pytest.param(n, marks=pytest.mark.long) for n in ("cpu_contention", "nan_rank_recovers")),
+    ],
+)
 def test_lines_decode_to_what_was_simulated(name):
     found = recording.simulate(scenarios.named(name), 5)
     table = SeriesTable()

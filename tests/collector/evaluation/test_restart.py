@@ -9,7 +9,9 @@ from rankscope.formats.otlp import encode
 from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
 
 
-@pytest.mark.parametrize("snapshot", ["taken", "missing", "damaged"])
+@pytest.mark.parametrize(
+    "snapshot", [pytest.param("taken", marks=pytest.mark.long), "missing", "damaged"]
+)
 def test_a_fault_that_was_over_before_the_crash_is_not_announced_again(new_live, run, snapshot):
     live = new_live(reread_seconds=120.0)
     run(live, 60)
@@ -32,7 +34,7 @@ def test_a_fault_that_was_over_before_the_crash_is_not_announced_again(new_live,
     assert [row["status"] for row in live.documents()] == ["resolved"]
 
 
-@pytest.mark.parametrize("snapshot", ["taken", "missing"])
+@pytest.mark.parametrize("snapshot", ["taken", pytest.param("missing", marks=pytest.mark.long)])
 def test_a_fault_that_lasts_goes_on_under_its_id(new_live, run, snapshot):
     live = new_live(reread_seconds=60.0)
     run(live, 60)
@@ -100,7 +102,7 @@ def test_what_a_person_did_before_the_crash_is_neither_lost_nor_done_twice(new_l
     assert live.documents() == before
 
 
-@pytest.mark.parametrize("snapshot", ["taken", "missing"])
+@pytest.mark.parametrize("snapshot", ["taken", pytest.param("missing", marks=pytest.mark.long)])
 def test_what_time_alone_decided_before_the_crash_is_not_decided_again_later(
     new_live, run, snapshot
 ):

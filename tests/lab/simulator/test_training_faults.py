@@ -92,7 +92,11 @@ def _in_the_vocabulary(found):
             assert said.event.attributes.get(key) in values or key not in said.event.attributes
 
 
-@pytest.mark.parametrize("kind", ["gpu_leak", "deadlock", "expert", "bad_resume"])
+@pytest.mark.parametrize(
+    "kind",
+    ["expert", *(pytest.param(k, marks=pytest.mark.long)
+                 for k in ("gpu_leak", "deadlock", "bad_resume"))],
+)  # fmt: skip
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(kind):
     def lines(seed):
         scenario = dataclasses.replace(injected(kind, "sixteen ranks", "plain", seed), seconds=90.0)
