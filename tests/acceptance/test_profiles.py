@@ -16,8 +16,6 @@ from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage
 from rankscope.lab.jobs import orders
 
-pytestmark = pytest.mark.alone
-
 JOB = "profiled"
 
 
