@@ -6,7 +6,6 @@ import subprocess
 import sys
 import urllib.request
 
-import pytest
 from tests.acceptance.launching import torchrun
 from tests.waiting import until
 
