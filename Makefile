@@ -44,7 +44,7 @@ test-long: export RANKSCOPE_TESTS := long
 test-long: $(VENV)/.developing ## run them all, at all sizes: every mechanism in real jobs, storms of 10,000, more examples
 	$(run_tests)
 
-check: $(VENV)/.developing ## everything that reads code, pages and packages without running jobs; two at a time
+check: $(VENV)/.developing ## everything that reads code, pages and packages; two tools at a time
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target documents pyright mypy lint layers
 
 lint: $(VENV)/.developing ## style and formatting: ruff

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import urllib.request
 
-import pytest
 from tests.acceptance.launching import torchrun
 from tests.waiting import until
 
@@ -15,8 +14,6 @@ from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage
 from rankscope.lab.jobs import orders
-
-pytestmark = pytest.mark.alone
 
 JOB = "profiled"
 

@@ -51,7 +51,9 @@ def replayed(folder):
     return subprocess.run(command, capture_output=True, check=True, timeout=120).stdout
 
 
-@pytest.mark.parametrize("name", ["exception", "nan-activation"])
+@pytest.mark.parametrize(
+    "name", ["nan-activation", pytest.param("exception", marks=pytest.mark.long)]
+)
 def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it(
     name, short_path, valid_incident
 ):

@@ -1,5 +1,7 @@
 """A real gloo job that ends with every rank's Flight Recorder dump in a folder."""
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,18 +19,18 @@ def leave_dumps(folder: Path, fault: str, culprit: int) -> None:
     agents of later tests.
     """
     pytest.importorskip("torch", reason="real Flight Recorder dumps need torch")
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=4"]
     job = subprocess.Popen(
-        [sys.executable, *launch, str(JOB), str(folder), fault, str(culprit)],
+        [sys.executable, str(JOB), str(folder), fault, str(culprit)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
              "TORCH_FR_BUFFER_SIZE": "100", "HOME": str(folder)},
+        start_new_session=True,
     )  # fmt: skip
     try:
         printed, _ = job.communicate(timeout=PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
-        job.terminate()  # torchrun ends its ranks, which have sessions of their own
+        os.killpg(job.pid, signal.SIGKILL)
         printed, _ = job.communicate()
         pytest.fail(f"the job did not end within {PATIENCE_SECONDS:.0f} s:\n{printed.decode()}")
     assert 0 == job.returncode, printed.decode()

@@ -60,6 +60,7 @@ def prometheus_at(program, tmp_path):
         yield start
 
 
+@pytest.mark.long
 def test_the_past_of_a_prometheus_names_what_was_wrong(program, prometheus_at, tmp_path, capsys):
     """Three runs, one after the other: a throttled device, a lost host, a slow device."""
     truths = []
