@@ -115,8 +115,8 @@ def _forked(tests: list[str], seconds: float, report: Path) -> int | None:
     if not child:
         _run(tests, report)
     until = time.monotonic() + seconds
-    ended = 0
-    while not ended and time.monotonic() < until:
+    ended, caller = 0, os.getppid()
+    while not ended and time.monotonic() < until and os.getppid() == caller:
         time.sleep(0.05)
         ended, status = os.waitpid(child, os.WNOHANG)
     with contextlib.suppress(ProcessLookupError):
