@@ -21,6 +21,7 @@ import jsonschema
 import pytest
 from tests.waiting import until
 
+from bench.cluster.postgresql import Server, path_of_programs
 from rankscope.alerts.actions import Action
 from rankscope.collector import recordings
 from rankscope.collector.actions import Entered
@@ -33,7 +34,6 @@ from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.stages import Stages
 from rankscope.collector.store.store import Store
 from rankscope.formats.otlp import encode
-from rankscope.lab.cluster.postgresql import Server, path_of_programs
 from rankscope.lab.demo.stage import free_port
 from rankscope.vocabulary import incident_schema
 from rankscope.vocabulary.samples import Resource, Sample, attributes

@@ -5,10 +5,10 @@ import sys
 import time
 from pathlib import Path
 
+from bench.live import asking
+from bench.live.prometheus import Client
 from rankscope.dashboards.grafana import everything
 from rankscope.dashboards.grafana.frame import Given
-from rankscope.lab.live import asking
-from rankscope.lab.live.prometheus import Client
 
 from ..chromium import Chromium
 from .page import page

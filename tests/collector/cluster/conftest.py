@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.cluster.box import SECRET
+from bench.cluster.nats_servers import NatsServers
 from rankscope.collector.cluster import streams
 from rankscope.collector.cluster.connection import Connection
 from rankscope.collector.cluster.settings import LogSettings
@@ -16,8 +18,6 @@ from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.settings import CollectorSettings
 from rankscope.collector.store.settings import WebhookSettings
 from rankscope.collector.store.store import Store
-from rankscope.lab.cluster.box import SECRET
-from rankscope.lab.cluster.nats_servers import NatsServers
 from rankscope.vocabulary.clock import SlewedClock
 
 PARTITIONS = 2
