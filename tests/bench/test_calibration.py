@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from bench.calibration import catalogue_file, collecting, curves
+from bench.calibration.curves import FITS, Answer
+from bench.calibration.evaluations import Replayed
 from rankscope.alerts.causes import calibration
 from rankscope.alerts.causes.calibration import Calibration
 from rankscope.alerts.causes.catalogue import catalogue
-from rankscope.lab.learning import applying, calibrating
-from rankscope.lab.learning.calibrating import FITS, Answer
+from rankscope.lab import suites
+from rankscope.lab.scoring import running
 
 FIT = pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
 
@@ -41,37 +44,35 @@ def test_a_larger_lead_is_right_more_often(rows, fit):
 
 
 def test_held_out_answers_come_true_as_often_as_said(rows):
-    best = calibrating.calibrated(rows)[0]
+    best = curves.calibrated(rows)[0]
     assert best.error <= 0.05
 
 
-@pytest.mark.parametrize("by", calibrating.HELD_OUT)
+@pytest.mark.parametrize("by", curves.HELD_OUT)
 def test_high_confidence_starts_where_hardly_any_held_out_answer_is_wrong(rows, by):
-    best = calibrating.calibrated(rows)[0]
-    sure = calibrating.fitted(rows, best, calibration.UNCALIBRATED, "").high
+    best = curves.calibrated(rows)[0]
+    sure = curves.fitted(rows, best, calibration.UNCALIBRATED, "").high
     said = [
-        right
-        for chance, right in calibrating.said_held_out(rows, FITS[best.name], by)
-        if chance >= sure
+        right for chance, right in curves.said_held_out(rows, FITS[best.name], by) if chance >= sure
     ]
     assert 0.5 <= sure <= 1.0
-    assert said.count(False) <= calibrating.MOST_WRONG * len(said)
+    assert said.count(False) <= curves.MOST_WRONG * len(said)
 
 
-@pytest.mark.parametrize("by", calibrating.HELD_OUT)
+@pytest.mark.parametrize("by", curves.HELD_OUT)
 def test_what_is_held_out_has_no_say_in_its_own_probability(by):
     """Answers of one fault, and of one cluster, are all wrong: they are as sure as the others."""
     rows = [
         Answer(4.0, number % 10 > 0, f"fault.{number % 10}", f"shape {number % 10}")
         for number in range(200)
     ]
-    said = calibrating.said_held_out(rows, calibrating.isotonic, by)
+    said = curves.said_held_out(rows, curves.isotonic, by)
     assert len(rows) == len(said)
     assert min(chance for chance, right in said if not right) > 0.95
 
 
 def test_few_answers_are_no_proof_of_high_confidence():
-    assert 1.0 == calibrating.high([(0.99, True), (0.6, False)] * 3)
+    assert 1.0 == curves.high([(0.99, True), (0.6, False)] * 3)
 
 
 @pytest.mark.parametrize(("lead", "chance"), [(-3.0, 0.5), (0.0, 0.5), (1.0, 0.7), (9.0, 0.9)])
@@ -97,7 +98,17 @@ def test_a_curve_that_is_written_reads_back():
     text = (Path(calibration.__file__).parent / "catalogue.toml").read_text("utf-8")
     held = catalogue().calibration
     fitted = Calibration(0.8, 0.95, 0.5, "test", ((0.0, 0.25), (1.5, 0.875)))
-    written = applying.rewrite_head(text, {}, fitted, "test")
+    written = catalogue_file.rewrite(text, fitted, "test")
     assert "curve = [[0, 0.25], [1.5, 0.875]]" in written
     assert held is not None
-    assert applying.rewrite_head(written, {}, held, catalogue().version) == text
+    assert catalogue_file.rewrite(written, held, catalogue().version) == text
+
+
+def test_a_case_is_kept_as_its_tracker_was_given_it_and_ranked_again_the_same():
+    case = next(row for row in suites.draw(suites.suite("tuning")) if row.kind == "crash")
+    tracked = collecting.collect(case)
+    assert "" == tracked.error
+    again = Replayed()
+    again.play(tracked.evaluations, None)
+    assert ["software.crash"] == [row.fault for row in tracked.found]
+    assert tracked.found == running.in_order(again.seen.values())

@@ -10,18 +10,25 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
-from ...alerts import repairs
-from ...alerts.affected_job import JobHealth
-from ...alerts.causes.catalogue import Catalogue
-from ...alerts.causes.engine import Explanation, explanations
-from ...alerts.lifecycle import Change
-from ...alerts.tracker import Explain, IncidentTracker, Notes, Stacks, no_notes, no_stacks
-from ...collector.observations import observed
-from ...detectors.window import JobWindow
-from ...vocabulary.findings import Finding
-from ...vocabulary.ids import Job
-from ...vocabulary.topology import Topology
-from ..scoring.seen import Seen, Truth, of_incident
+from rankscope.alerts import repairs
+from rankscope.alerts.affected_job import JobHealth
+from rankscope.alerts.causes.catalogue import Catalogue
+from rankscope.alerts.causes.engine import Explanation, explanations
+from rankscope.alerts.lifecycle import Change
+from rankscope.alerts.tracker import (
+    Explain,
+    IncidentTracker,
+    Notes,
+    Stacks,
+    no_notes,
+    no_stacks,
+)
+from rankscope.collector.observations import observed
+from rankscope.detectors.window import JobWindow
+from rankscope.lab.scoring.seen import Seen, Truth, of_incident
+from rankscope.vocabulary.findings import Finding
+from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..scoring import running
-from ..simulator import recording
-from ..suites.cases import Case
+from rankscope.lab.scoring import running
+from rankscope.lab.simulator import recording
+from rankscope.lab.suites.cases import Case
+
 from .evaluations import RecordingTracker, TrackedCase
 
 

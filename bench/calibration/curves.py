@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from ...alerts.causes import calibration
-from ...alerts.causes.calibration import Calibration, Curve
-from ...alerts.causes.catalogue import Catalogue
-from ...vocabulary.faults import UNKNOWN
-from ...vocabulary.ids import IncidentId
-from ..scoring import matching, placing, ranked
+from rankscope.alerts.causes import calibration
+from rankscope.alerts.causes.calibration import Calibration, Curve
+from rankscope.alerts.causes.catalogue import Catalogue
+from rankscope.lab.scoring import matching, placing, ranked
+from rankscope.vocabulary.faults import UNKNOWN
+from rankscope.vocabulary.ids import IncidentId
+
 from .evaluations import Replayed, TrackedCase
 
 Floats = NDArray[np.float64]
