@@ -25,7 +25,6 @@ class OpenFault:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return device and code, which name it."""
         return (self.fault.hw_id, self.fault.code)
 
     @property

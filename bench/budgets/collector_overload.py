@@ -81,7 +81,6 @@ class _Sink:
             self.free.set()
 
     def commit(self, changes: Sequence[Any], now: float) -> None:  # noqa: ARG002
-        """Take changes."""
         self.free.wait()
 
     def enter(self, entered: Any, changes: Sequence[Any], now: float) -> None:  # noqa: ARG002

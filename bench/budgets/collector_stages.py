@@ -46,8 +46,7 @@ def measure(_seconds: float) -> dict[str, Any]:
 class _Sink:
     """A store that takes everything and holds nothing."""
 
-    def commit(self, changes: Sequence[Any], now: float) -> None:
-        """Take changes."""
+    def commit(self, changes: Sequence[Any], now: float) -> None: ...
 
     def enter(self, entered: Any, changes: Sequence[Any], now: float) -> None:
         """Take an action."""

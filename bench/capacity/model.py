@@ -35,7 +35,6 @@ class Model:
     def cores(
         self, *, ranks: float, samples_a_second: float, messages_a_second: float = 0.0
     ) -> float:
-        """Return the cores that a second takes."""
         work = self.constant + self.a_sample * samples_a_second + self.a_rank * ranks
         return work + self.a_message * messages_a_second
 

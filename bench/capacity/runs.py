@@ -70,8 +70,7 @@ class _SetClock:
 
 
 class _Sink:
-    def commit(self, changes: Sequence[Any], now: float) -> None:
-        """Take changes."""
+    def commit(self, changes: Sequence[Any], now: float) -> None: ...
 
     def enter(self, entered: Any, changes: Sequence[Any], now: float) -> None:
         """Take an action."""

@@ -69,7 +69,6 @@ class Balancer:
                 return
 
     def stop(self) -> None:
-        """End it."""
         process, self._process = self._process, None
         if process is not None:
             process.terminate()

@@ -75,7 +75,6 @@ class Collectors:
             time.sleep(0.05)
 
     def alive(self, number: int) -> bool:
-        """Tell whether one runs."""
         process = self._processes[number]
         return process is not None and process.poll() is None
 
@@ -95,7 +94,6 @@ class Collectors:
         self._end(number, signal.SIGKILL)
 
     def stop(self, number: int) -> None:
-        """Let one end."""
         self._end(number, signal.SIGTERM)
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> None:

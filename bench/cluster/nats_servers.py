@@ -51,7 +51,6 @@ class NatsServers:
         return ",".join(f"nats://127.0.0.1:{port}" for port in self._clients)
 
     def pids(self) -> list[int]:
-        """Return the processes of those that run."""
         return [process.pid for process in self._processes if process is not None]
 
     def start(self, *numbers: int) -> None:
@@ -70,7 +69,6 @@ class NatsServers:
         self._end(signal.SIGKILL, numbers)
 
     def stop(self) -> None:
-        """Let all end."""
         self._end(signal.SIGTERM, ())
 
     def _end(self, how: signal.Signals, numbers: tuple[int, ...]) -> None:

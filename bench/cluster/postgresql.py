@@ -59,7 +59,6 @@ class Server:
 
     @property
     def data(self) -> str:
-        """Return the folder of the cluster's files."""
         return str(self.folder / "data")
 
     def url(self, database: str) -> str:

@@ -159,7 +159,6 @@ class Life:
             self.step(_STEP)
 
     def close(self) -> None:
-        """End it."""
         self.agent.close()
         self.log.close()
 

@@ -109,7 +109,6 @@ class NetworkTree:
     # -- what befalls a port -----------------------------------------------------------------
 
     def port(self, device: str, port: int = 1) -> Path:
-        """Return the folder of a port."""
         return self._files.sys / "class" / "infiniband" / device / "ports" / str(port)
 
     def down(self, device: str, port: int = 1, *, polling: bool = True) -> None:

@@ -81,7 +81,6 @@ class PageLife:
         return f"gpu.fault {line.code or line.fault}"
 
     def close(self) -> None:
-        """End it."""
         self.agent.close()
         self._page.close()
 

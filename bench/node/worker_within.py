@@ -27,7 +27,6 @@ class ToldClock:
         self.at = at
 
     def now(self) -> float:
-        """Return what it was told."""
         return self.at
 
 

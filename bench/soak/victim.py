@@ -63,7 +63,6 @@ class Victim:
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """Let it end."""
         self._end(signal.SIGTERM)
 
     def _end(self, number: signal.Signals) -> None:

@@ -21,7 +21,6 @@ _INSIDE = "/var/lib/grafana/dashboards"
 
 
 def files(given: Given) -> Mapping[str, str]:
-    """Return the text of every file by its path."""
     dashboards = {
         f"{uid}.json": everything.text(one) for uid, one in everything.documents(given).items()
     }

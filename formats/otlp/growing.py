@@ -22,7 +22,6 @@ class Growing:
         return self._count
 
     def append(self, value: int) -> None:
-        """Add one number."""
         self._room(1)
         self.held[self._count] = value
         self._count += 1

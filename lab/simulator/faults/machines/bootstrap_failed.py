@@ -66,5 +66,4 @@ class BootstrapFailed:
         state.nodes.unreachable[self.host] = True
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
         return effects.host(seats, self.host)

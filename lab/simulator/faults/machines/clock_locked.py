@@ -40,7 +40,6 @@ class ClockLocked:
         return found
 
     def act(self, state: Conditions, at: float) -> None:
-        """Lock the clock."""
         if not self.onset <= at < self.until:
             return
         slot = device_index(self.host, self.place, self.slots)

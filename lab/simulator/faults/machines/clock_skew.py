@@ -49,5 +49,4 @@ class ClockSkew:
         state.nodes.unsynchronised[self.host] = not self.reported
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
         return effects.host(seats, self.host)

@@ -72,7 +72,6 @@ class ConfigDrift:
         return [records.changed(self.onset + 30.0, self.host, "config", text)]
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
         return effects.host(seats, self.host)
 
 

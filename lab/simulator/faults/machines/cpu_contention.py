@@ -62,5 +62,4 @@ class CpuContention:
                 state.quota_share[slot] *= 1 - taken
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
         return entities.host(host_name(self.host), ranks_of_host(seats, self.host))

@@ -54,5 +54,4 @@ class DiskFull:
             )
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
         return effects.host(seats, self.host)

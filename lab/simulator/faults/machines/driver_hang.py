@@ -61,5 +61,4 @@ class DriverHang:
         return [records.kernel(self.onset + 122.0, self.host, "task.hung", "cascade", text)]
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
         return effects.host(seats, self.host)

@@ -57,7 +57,6 @@ class Evicted:
         return [records.scheduled(self.onset, self.host, self.reason, text)]
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
         return effects.host(seats, self.host)
 
 

@@ -31,7 +31,6 @@ class ForeignProcess:
     def drawn(
         cls, scenario: Scenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return what it takes."""
         low, high = (0.05, 0.09) if strength == "weak" else (0.15, 0.6)
         return {
             "share": float(random.uniform(low, high)),

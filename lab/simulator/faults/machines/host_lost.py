@@ -43,5 +43,4 @@ class HostLost:
         return [records.kernel(self.onset - 1.5, self.host, "host.machine_check", "root", text)]
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
         return effects.host(seats, self.host)

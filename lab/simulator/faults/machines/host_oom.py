@@ -43,5 +43,4 @@ class HostOom:
             state.swollen[self.host] = 0.1
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
         return effects.host(seats, self.host)

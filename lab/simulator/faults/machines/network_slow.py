@@ -50,5 +50,4 @@ class NetworkSlow:
         state.ports.waits[:] *= 30 * self.factor
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return entities.job(job, tuple(range(seats.world)))

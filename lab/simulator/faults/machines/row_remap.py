@@ -35,7 +35,6 @@ class RowRemap:
         return {"failed": bool(failed), "logged": strength == "plain"}
 
     def act(self, state: Conditions, at: float) -> None:
-        """Ask for the remapping."""
         if at < self.onset:
             return
         slot = device_index(self.host, self.place, self.slots)

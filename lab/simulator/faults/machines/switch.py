@@ -86,7 +86,6 @@ class Switch:
                     state.deaths[slot] = _death(self.onset + self.gives_up + 0.1 * host)
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the switch."""
         name = rail_switch(cluster, self.host, port_of(cluster, self.place))
         ports = set(ports_on(cluster, name))
         ranks = [

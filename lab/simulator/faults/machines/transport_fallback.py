@@ -60,5 +60,4 @@ class TransportFallback:
         state.ports.sockets[self.host] = True
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
         return effects.host(seats, self.host)

@@ -24,7 +24,6 @@ class BadResume:
 
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with a restart."""
         return preparing.with_restart(scenario, random, restarts_after_crash=False)
 
     @classmethod
@@ -45,5 +44,4 @@ class BadResume:
             state.training.numerics.wrong_data = self.wrong_data
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)

@@ -46,5 +46,4 @@ class CheckpointStall:
             state.training.checkpoint = self.factor
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)

@@ -65,5 +65,4 @@ class CollectiveMismatch:
             state.training.mismatch[slot] = True
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
         return preparing.the_rank(seats, self.host, self.place)

@@ -56,5 +56,4 @@ class Crash:
         state.deaths[device_index(self.host, self.place, self.slots)] = deaths[self.how]
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
         return entities.rank(rank_of(seats, self.host, self.place), host_name(self.host))

@@ -39,5 +39,4 @@ class Deadlock:
             state.training.deadlock = True
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)

@@ -34,5 +34,4 @@ class Divergence:
             state.training.numerics.divergence = self.rate
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)

@@ -43,5 +43,4 @@ class Fragmentation:
             state.training.unusable[slot] = self.rate / 60 * (at - self.onset)
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
         return preparing.the_rank(seats, self.host, self.place)

@@ -45,5 +45,4 @@ class GcPause:
             state.training.pauses = (self.chance, self.seconds)
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)

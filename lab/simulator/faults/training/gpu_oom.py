@@ -44,5 +44,4 @@ class GpuOom:
             state.training.activations[slot] = 1 + 5 * force
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
         return preparing.the_rank(seats, self.host, self.place)

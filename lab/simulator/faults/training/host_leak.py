@@ -40,5 +40,4 @@ class HostLeak:
             state.training.trainer_held[slot] = held
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the trainer's process."""
         return preparing.the_process(seats, self.host, self.place)

@@ -45,5 +45,4 @@ class HostOomGrowth:
         state.training.kernel_reports = self.reports
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
         return entities.host(host_name(self.host), ranks_of_host(seats, self.host))

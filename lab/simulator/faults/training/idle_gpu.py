@@ -35,5 +35,4 @@ class IdleGpu:
             state.training.idle = True
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)

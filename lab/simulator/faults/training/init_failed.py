@@ -48,5 +48,4 @@ class InitFailed:
             state.training.init_timeout = self.timeout
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)

@@ -41,5 +41,4 @@ class JobSlowdown:
             state.drag *= self.factor
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)

@@ -37,5 +37,4 @@ class LossSpike:
             state.training.numerics.spike_steps = self.steps
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)

@@ -41,5 +41,4 @@ class LowUtilization:
             state.training.launch = self.launch
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)

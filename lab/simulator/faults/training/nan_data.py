@@ -36,5 +36,4 @@ class NanData:
             state.poison_once = self.once
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return entities.job(job, tuple(range(seats.world)))

@@ -42,5 +42,4 @@ class NanRank:
         state.poison_once = self.once
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
         return entities.rank(rank_of(seats, self.host, self.place), host_name(self.host))

@@ -45,5 +45,4 @@ class Plateau:
                 state.training.numerics.frozen = True
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)

@@ -35,7 +35,6 @@ def drawn(
 
 
 def flip(random: np.random.Generator, chance: float = 0.5) -> bool:
-    """Return True with this chance."""
     return bool(random.random() < chance)
 
 
@@ -45,7 +44,6 @@ def the_job(job: str, seats: Seats) -> entities.Entity:
 
 
 def the_rank(seats: Seats, host: int, place: int) -> entities.Entity:
-    """Return the rank in a place of a host."""
     return entities.rank(rank_of(seats, host, place), host_name(host))
 
 

@@ -42,7 +42,6 @@ class Recompile:
             state.training.recompiles = (self.chance, self.seconds)
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)
 
     def said(self, attempt: Attempt) -> list[tuple[float, str, dict[str, Any]]]:

@@ -50,5 +50,4 @@ class ReplicaDivergence:
             state.training.numerics.drift = drift
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
         return preparing.the_rank(seats, self.host, self.place)

@@ -41,5 +41,4 @@ class SequenceLength:
             state.training.lengths = self.spread
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
         return preparing.the_job(job, seats)

@@ -39,5 +39,4 @@ class ShmExhausted:
             state.training.shm_held[self.host] = SHM_LIMIT * share
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
         return entities.host(host_name(self.host), ranks_of_host(seats, self.host))

@@ -55,5 +55,4 @@ class StuckProcess:
         state.released = until
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
         return entities.rank(rank_of(seats, self.host, self.place), host_name(self.host))

@@ -48,5 +48,4 @@ class UnevenBatches:
             state.training.leaves_how = self.how
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
         return preparing.the_rank(seats, self.host, self.place)
