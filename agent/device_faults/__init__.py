@@ -5,8 +5,7 @@ actions, a repeat is folded, and one fault reported by two sources is one fault 
 """
 
 from .fault import Evidence, Fault
-from .store import ask_to_clear
+from .store import Writer, ask_to_clear
 from .tracker import FaultTracker
-from .writer import Writer
 
 __all__ = ["Evidence", "Fault", "FaultTracker", "Writer", "ask_to_clear"]

@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from rankscope.dashboards.grafana import everything
+from rankscope.dashboards.grafana import building
 from rankscope.dashboards.grafana.frame import Given
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.simulator.recording import simulate
@@ -51,7 +51,7 @@ def main() -> int:
     prometheus, promtool = programs
     if prometheus is None or promtool is None:
         parser.error("prometheus is not installed: apt-get install prometheus")
-    documents = everything.documents(Given())
+    documents = building.documents(Given())
     seconds = 60.0 * wanted.minutes
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp") as name:
         folder = Path(name)

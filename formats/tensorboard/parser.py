@@ -1,16 +1,43 @@
 """From bytes of an event file, as they come, to samples: one time a step, as the contract asks."""
 
 import math
+import re
 import struct
+import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from importlib import resources
 
 from ...vocabulary.samples import Event as Reported
 from ...vocabulary.samples import Sample, Scalar, attributes
+from ..training_logs.line_formats import Value, value_of
 from ..training_logs.logged import Logged
 from ..training_logs.values import WHAT
 from ..wire import WireError
-from . import events, tags
+from . import events
 from .records import Records
+
+
+@cache
+def _rows() -> tuple[tuple[re.Pattern[str], Value], ...]:
+    text = resources.files(__package__ or "").joinpath("tags.toml").read_text(encoding="utf-8")
+    return tuple(
+        (re.compile(row["pattern"]), value_of(row["pattern"], row["value"]))
+        for row in tomllib.loads(text)["tag"]
+    )
+
+
+@lru_cache(4096)
+def metric_of(tag: str) -> Value | None:
+    """Return the metric of a tag, None where it is none of ours."""
+    text = tag.lower()
+    return next((value for pattern, value in _rows() if pattern.fullmatch(text)), None)
+
+
+def counts_samples(tag: str) -> bool:
+    """Tell whether a tag's step counts samples: DeepSpeed's monitor writes such."""
+    return tag.lower().startswith("train/samples/")
+
 
 _STEP, _DURATION = "training.step", "training.step.duration"
 _LARGEST_STEP = 10**12
@@ -77,11 +104,11 @@ class EventParser:
         parts = [
             (metric, tag, value * metric.factor)
             for tag, value in event.scalars
-            if (metric := tags.metric(tag)) is not None
+            if (metric := metric_of(tag)) is not None
         ]
         if not parts or not math.isfinite(event.at) or not 0 <= event.step <= _LARGEST_STEP:
             return None
-        counted = not all(tags.counts_samples(tag) for _, tag, _ in parts)
+        counted = not all(counts_samples(tag) for _, tag, _ in parts)
         samples: list[Sample] = []
         if event.step != self._step:
             samples += self._begin(event, counted=counted)
