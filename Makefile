@@ -54,7 +54,7 @@ lint: $(VENV)/.developing ## style and formatting: ruff
 types: mypy pyright ## types, twice: mypy on the package and the tests, pyright on the packages
 
 mypy: $(VENV)/.developing
-	$(BIN)/mypy src tests tools
+	$(BIN)/mypy src bench tests tools
 
 pyright: $(VENV)/.developing
 	$(BIN)/pyright --pythonpath $(BIN)/python
@@ -66,22 +66,22 @@ documents: $(VENV)/.developing ## what the pages say, what wheel and manifests h
 	$(call pytest,documents,-m documents)
 
 bench: $(VENV)/.developing ## measure the budgets of the design; results go to bench-results/
-	$(BIN)/python -m rankscope.lab.bench $(ARGS)
+	$(BIN)/python -m bench.budgets $(ARGS)
 
 soak: $(VENV)/.developing ## kill -9 a collector under load, 1,000 times; goes on where it stopped (ARGS="--kills 25")
-	$(BIN)/python -m rankscope.lab.soak $(ARGS)
+	$(BIN)/python -m bench.soak $(ARGS)
 
 cluster: $(VENV)/.developing ## three collectors as one on this machine, under load (ARGS="--kills 20" kills them)
-	$(BIN)/python -m rankscope.lab.cluster $(ARGS)
+	$(BIN)/python -m bench.cluster $(ARGS)
 
 hangs: $(VENV)/.developing ## let real jobs hang in seven ways, 80 runs of two minutes; goes on where it stopped (ARGS="--runs 1")
-	$(BIN)/python -m rankscope.lab.soak.real_faults --hangs --folder bench-results/hangs $(ARGS)
+	$(BIN)/python -m bench.soak.real_faults --hangs --folder bench-results/hangs $(ARGS)
 
 faults: $(VENV)/.developing ## every fault that a real job can have five times, 2 to 6 minutes each; goes on where it stopped (ARGS="--runs 1")
-	$(BIN)/python -m rankscope.lab.soak.real_faults $(ARGS)
+	$(BIN)/python -m bench.soak.real_faults $(ARGS)
 
 steady: $(VENV)/.developing ## run agent, collector and a job for ten minutes and watch memory and CPU
-	$(BIN)/python -m rankscope.lab.steady $(ARGS)
+	$(BIN)/python -m bench.steady $(ARGS)
 
 docs: $(VENV)/.developing ## write docs/reference anew from the code
 	$(BIN)/python -m tools.reference

@@ -109,7 +109,6 @@ class Devices:
                 )
 
     def get(self, hw_id: str) -> Device | None:
-        """Return a device by its id."""
         with self._lock:
             return self._known.get(hw_id)
 

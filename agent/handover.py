@@ -48,11 +48,9 @@ class Handover:
         os.read(self.descriptor, 4096)
 
     def emitted(self) -> Iterator[Emitted]:
-        """Yield what was emitted."""
         return _taken(self._emitted)
 
     def readings(self) -> Iterator[Read]:
-        """Yield what was read."""
         return _taken(self._read)
 
     def close(self) -> None:

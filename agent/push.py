@@ -156,7 +156,6 @@ class Sender:
         self._thread = threading.Thread(target=self._run, name="pushing", daemon=True)
 
     def start(self) -> None:
-        """Begin to send."""
         self._thread.start()
 
     def wake(self) -> None:

@@ -56,7 +56,6 @@ class Reading:
         self._stopped = False
 
     def start(self) -> None:
-        """Begin to read."""
         self._spawn()
 
     def stop(self) -> None:

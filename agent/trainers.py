@@ -196,7 +196,6 @@ class Trainers:
             return self._known.get(("", self._parents.get(pid, pid)))
 
     def __len__(self) -> int:
-        """Return how many are known."""
         return len(self._known)
 
 

@@ -63,7 +63,6 @@ class PlainOutput:
             self.write(line)
 
     def flush(self) -> None:
-        """Flush the stream."""
         self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:

@@ -57,7 +57,6 @@ class Selection:
             raise SelectionError("\n".join(map(str, found)))
 
     def of(self, job: str, cluster: str | None) -> tuple[Detector, ...]:
-        """Return the detectors of a job."""
         if not self.rules:
             return self.detectors
         key = tuple(rule.matches(job, cluster) for rule in self.rules)

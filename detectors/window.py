@@ -165,7 +165,6 @@ class JobWindow:
 
     @property
     def entity(self) -> Entity:
-        """Return the job."""
         return self.topology.job_entity
 
     def rank_entity(self, row: int) -> Entity:

@@ -45,7 +45,6 @@ class _Hooks(Callbacks):
 
     @property
     def tracker(self) -> Any:
-        """Return the watch itself."""
         return self._watch
 
     def start(self) -> None:

@@ -74,7 +74,6 @@ class AgentSocket:
         return True
 
     def close(self) -> None:
-        """Close the socket."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

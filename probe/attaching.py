@@ -4,6 +4,7 @@ import atexit
 import os
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import ModuleType
 
 from ..vocabulary.identity import identify
@@ -19,10 +20,28 @@ from .placement import Placement
 from .profiling import Profiling
 from .sender import Sender
 from .silent import SilentWatch
-from .start_time import start_time
 from .timeline import Timeline
 from .torch_hooks import TorchHooks
 from .watch import Watch
+
+
+def start_time(proc: Path = Path("/proc")) -> int | None:
+    """Return seconds since the epoch, whole; None where there is no such /proc.
+
+    The kernel counts clock ticks from the boot (field 22 of `self/stat`; the second field, the
+    program's name, may itself hold spaces and brackets), and `stat` dates the boot.
+    """
+    try:
+        fields = (proc / "self" / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        boot = next(
+            int(line.split()[1])
+            for line in (proc / "stat").read_text("utf-8").splitlines()
+            if line.startswith("btime ")
+        )
+        return boot + int(fields[19]) // os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
+
 
 _OFF = {"0", "off", "false", "no"}
 

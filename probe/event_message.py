@@ -17,9 +17,7 @@ class EventMessage:
         return None
 
     def ready(self, now: float) -> bool:  # noqa: ARG002  an event is complete when it happens
-        """Return True."""
         return True
 
     def parts(self, rank: int) -> tuple[list[Sample], list[Event]]:
-        """Return the event."""
         return [], [Event(self.event.name, self.at, {"rank": rank, **self.event.attributes})]

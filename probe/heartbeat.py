@@ -7,13 +7,28 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from pathlib import PurePath
+from types import FrameType
 from typing import Protocol
 
 from ..vocabulary.samples import Event, Sample, Scalar, attributes
 from .dumps import Dumps
 from .phases import Phases
 from .placement import Placement
-from .stacks import stack_text
+
+_DEEPEST = 40
+
+
+def stack_text(frame: FrameType) -> str:
+    """Return the stack, outermost call first, the innermost forty calls of it."""
+    calls: list[str] = []
+    here: FrameType | None = frame
+    while here is not None and len(calls) < _DEEPEST:
+        code = here.f_code
+        calls.append(f"{code.co_qualname} ({PurePath(code.co_filename).name}:{here.f_lineno})")
+        here = here.f_back
+    return "\n".join(reversed(calls))
+
 
 PERIOD_SECONDS = 5.0
 _STALL_SECONDS = 10.0

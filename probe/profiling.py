@@ -191,6 +191,5 @@ class _Run:
         return time.perf_counter() - self._began
 
     def stop(self) -> None:
-        """End it."""
         self.length = self.seconds()
         self.profiler.stop()

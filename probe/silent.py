@@ -20,7 +20,6 @@ class SilentWatch:
         return _NOTHING
 
     def data(self, loader: Iterable[T]) -> Iterable[T]:
-        """Return the loader itself."""
         return loader
 
     def checkpoint(self) -> AbstractContextManager[None]:

@@ -74,7 +74,6 @@ class TorchHooks:
         watch.alarm = context.alarm
 
     def remove(self) -> None:
-        """Remove every hook."""
         self._watch.closers.clear()
         self._watch.keep = None
         if self.context is not None:

@@ -102,7 +102,6 @@ def _plugged(data: bytes, start: int, end: int) -> Iterator[_Device]:
 
 
 def _claimed(data: bytes, start: int, end: int) -> Iterator[_Device]:
-    """Yield the devices of one resource claim."""
     for field, kind, first, last in wire.fields(data, start, end):
         if field != _CLAIMED:
             continue

@@ -58,7 +58,6 @@ class GrowingFiles:
                 yield from self._cut(one, data)
 
     def close(self) -> None:
-        """Close the files."""
         for one in self._files.values():
             one.tail.close()
         self._files.clear()

@@ -8,8 +8,7 @@ Imports: vocabulary; devices, state, storms.
 """
 
 from .fault import Evidence, Fault
-from .store import ask_to_clear
+from .store import Writer, ask_to_clear
 from .tracker import FaultTracker
-from .writer import Writer
 
 __all__ = ["Evidence", "Fault", "FaultTracker", "Writer", "ask_to_clear"]

@@ -1,8 +1,33 @@
-"""How often each code of each device occurred, and which came last: counters for page and wire."""
+"""How often each code of each device occurred: a fault that two sources report counts once."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from ...vocabulary.samples import Attributes, Sample
+
+_SAME_SECONDS = 2.0
+"""The kernel log and NVML report one occurrence this close together."""
+_LATE: Mapping[str, float] = {"exporter": 120.0}
+"""An exporter's page reports as late as the exporter looks and the page is read."""
+
+
+@dataclass(slots=True)
+class Occurrences:
+    """Counts each source by itself; occurrences are what the source that saw most has seen."""
+
+    _reported: dict[str, int] = field(default_factory=dict)
+    _counted: int = 0
+
+    def add(self, source: str, by: int, at: float, *, last: float) -> int:
+        """Take `by` reports of a time, the last one being of `last`; return how many are new."""
+        if at - last > _LATE.get(source, _SAME_SECONDS):
+            self._reported.clear()
+            self._counted = 0
+        self._reported[source] = self._reported.get(source, 0) + by
+        new = max(0, self._reported[source] - self._counted)
+        self._counted += new
+        return new
+
 
 _MOST = 512
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from ...vocabulary.device_faults import CLASSES, Catalogue, FaultKnowledge
 from ...vocabulary.samples import Event
+from .counts import Occurrences
 from .fault import Fault
-from .occurrences import Occurrences
 
 _AGAIN_SECONDS = 2.0
 """A reading this much younger than a loss was taken after it."""
@@ -25,7 +25,6 @@ class OpenFault:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return device and code, which name it."""
         return (self.fault.hw_id, self.fault.code)
 
     @property

@@ -49,7 +49,6 @@ class Sending:
         self._thread = threading.Thread(target=self._run, name="forwarding", daemon=True)
 
     def start(self) -> None:
-        """Begin to send."""
         self._thread.start()
 
     def stop(self, *, timeout: float) -> None:

@@ -34,7 +34,6 @@ _FIELD_OF_TYPE = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal"
 
 
 def code_of(error: pynvml.NVMLError) -> int:
-    """Return NVML's number of an error."""
     return int(getattr(error, "value", pynvml.NVML_ERROR_UNKNOWN))
 
 

@@ -97,7 +97,6 @@ class DeviceReadings:
         return known
 
     def metrics(self, uuid: str) -> frozenset[str]:
-        """Return the metrics that a device gives."""
         state = self._states.get(uuid)
         layouts: Iterable[tuple[int, list[Series]]] = state.layouts.values() if state else ()
         return frozenset(metric for _, names in layouts for metric, _ in names)

@@ -37,7 +37,6 @@ class Board:
             self._write()
 
     def everything(self) -> list[ProfileRequest]:
-        """Return every request."""
         return list(self._requests.values())
 
     def close(self) -> None:

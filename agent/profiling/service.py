@@ -32,9 +32,7 @@ _log = logging.getLogger(__name__)
 class Asks(Protocol):
     """The collector, as far as profiles need it; every call raises AskingError."""
 
-    def requests(self, host: str) -> list[object]:
-        """Return what is asked of a host."""
-        ...
+    def requests(self, host: str) -> list[object]: ...
 
     def upload(
         self, identity: str, rank: int, trace: OpenFile, size: int, *, steps: int, seconds: float
@@ -90,7 +88,6 @@ class Profiling:
         self._thread = threading.Thread(target=self._run, name="profiling", daemon=True)
 
     def start(self) -> None:
-        """Begin to ask."""
         self._thread.start()
 
     def stop(self, *, timeout: float) -> None:

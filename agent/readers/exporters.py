@@ -8,8 +8,7 @@ from pathlib import Path
 
 from ...vocabulary.samples import Event, Sample
 from ..exporters.fetching import Client
-from ..exporters.ownership import Ownership
-from ..exporters.targets import Target, Watch
+from ..exporters.targets import Ownership, Target, Watch
 from ..health import Health
 from ..latest import PERIODS
 from ..settings import Exporters as ExportersSettings

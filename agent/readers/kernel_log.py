@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 
 from ...formats import kernel_log
-from ...formats.kernel_log import DeviceFault, Report, events
+from ...formats.kernel_log import DeviceFault, Report, reports
 from ...vocabulary.samples import Event, Sample
 from .. import boots, kernel_source
 from ..devices import Devices
@@ -187,7 +187,7 @@ class KernelLog:
         for one in faults:
             if self._history and not self._resumed and not self._recent(one, at, now):
                 continue
-            key = events.key(one)
+            key = reports.key(one)
             if key is None:
                 self._leave(one, at, 1)
                 continue
@@ -211,7 +211,7 @@ class KernelLog:
         return isinstance(fault, DeviceFault) and at >= now - self._lookback
 
     def _leave(self, fault: Report, at: float, count: int) -> None:
-        self._emit(events.event(fault, at, by_pci=self._devices.by_pci, count=count))
+        self._emit(reports.event(fault, at, by_pci=self._devices.by_pci, count=count))
         self._keep()
 
     def _summaries(self) -> None:

@@ -1,7 +1,7 @@
 """Scores as probabilities: how often a first cause with such a lead over the others is right.
 
 The first cause's probability follows from its lead (nats) over the next cause at another place, or
-unknown: a curve that never falls, fitted by `rankscope lab learn --calibrate` to cases that nobody
+unknown: a curve that never falls, fitted by `python -m bench.calibration` to cases that nobody
 tuned on, in catalogue.toml with the seeds of those cases. What is left is shared among the others
 by the softmax of score / temperature. Without a curve a probability is not called one.
 """

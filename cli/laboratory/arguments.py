@@ -15,7 +15,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--json", action="store_true", help="one JSON object a line")
     _add_run(actions.add_parser("run", help="inject one fault, or record a scenario"))
     _add_score(actions.add_parser("score", help="run a suite of cases and score what is found"))
-    _add_learn(actions.add_parser("learn", help="learn the weights of the catalogue of causes"))
     recovery = actions.add_parser(
         "recovery", help="a real job under a recovery controller: evict, restart, measure"
     )
@@ -23,40 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_from_incident(
         actions.add_parser("from-incident", help="cut an incident's recording out of the journal")
     )
-
-
-def _add_learn(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--results",
-        type=Path,
-        default=Path("lab-results/learning"),
-        metavar="DIR",
-        help="folder that keeps collected cases (default: lab-results/learning)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        action="append",
-        metavar="N",
-        help="a seed of suite fresh to learn from beside tuning (default: 11 and 12; with "
-        "--calibrate 20261210 and 20261211)",
-    )
-    parser.add_argument(
-        "--collected", action="store_true", help="learn from what is in the folder; run nothing"
-    )
-    parser.add_argument(
-        "--calibrate",
-        action="store_true",
-        help="fit the probabilities alone, to suite fresh, its healthy cases too",
-    )
-    parser.add_argument(
-        "--picture", type=Path, metavar="FILE", help="with --calibrate: the reliability as SVG"
-    )
-    parser.add_argument(
-        "--write", action="store_true", help="write the numbers into the catalogue's files"
-    )
-    parser.add_argument("--version", default="", help="version of the catalogue to write")
-    parser.add_argument("--json", action="store_true", help="the result as one JSON document")
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:

@@ -19,7 +19,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the action."""
     return _ACTIONS[arguments.action](arguments)
 
 
@@ -34,25 +33,6 @@ def _list(arguments: argparse.Namespace) -> int:
     return recordings.show(as_json=arguments.json)
 
 
-def _learn(arguments: argparse.Namespace) -> int:
-    from ...lab.learning import calibrate, command  # noqa: PLC0415
-    from ...lab.learning.options import Options  # noqa: PLC0415
-
-    if arguments.picture is not None and not arguments.calibrate:
-        return wrong("--picture is for --calibrate")
-    usual = calibrate.SEEDS if arguments.calibrate else command.SEEDS
-    options = Options(
-        results=arguments.results,
-        seeds=tuple(arguments.seed or usual),
-        version=arguments.version,
-        write=arguments.write,
-        as_json=arguments.json,
-        collected_only=arguments.collected,
-        picture=arguments.picture,
-    )
-    return calibrate.calibrate(options) if arguments.calibrate else command.learn(options)
-
-
 def _recovery(arguments: argparse.Namespace) -> int:
     if importlib.util.find_spec("torch") is None:
         return wrong("recovery runs a torchrun job: pip install torch")
@@ -65,7 +45,6 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "list": _list,
     "run": injecting.run,
     "score": scoring.run,
-    "learn": _learn,
     "recovery": _recovery,
     "from-incident": from_incident.run,
 }

@@ -7,7 +7,7 @@ from datetime import tzinfo
 from pathlib import Path
 
 from ...formats import kernel_log, training_logs
-from ...formats.kernel_log import events as kernel_events
+from ...formats.kernel_log import reports
 from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
 from .endings import UNDATED, Endings
 from .found import Found, Quote
@@ -167,7 +167,7 @@ def _kernel(name: str, path: Path, gathered: Lines, found: Found) -> Iterator[in
                 continue
             at = record.at
             for report in parser.feed(record.text, at or record.uptime or 0.0):
-                event = kernel_events.event(report, at or 0.0, by_pci=lambda _: None)
+                event = reports.event(report, at or 0.0, by_pci=lambda _: None)
                 gathered.events.append((None, name, event))
                 _quote(event, None, name, number, at, found)
                 yield number

@@ -1,14 +1,52 @@
 """Every file that `rankscope dashboards build` writes, by its path below the output folder."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import everything
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models import dashboard as models
+
+from . import cluster, incident, itself, job, network, node
 from .alerts import ALERTS
 from .frame import Given
 from .recordings import RECORDINGS
 from .rules import as_yaml, file
+
+BUILDERS: tuple[Callable[[Given], models.Dashboard], ...] = (
+    cluster.build,
+    job.build,
+    node.build,
+    network.build,
+    incident.build,
+    itself.build,
+)
+SCHEMA_VERSION = 42
+
+
+def documents(given: Given) -> Mapping[str, dict[str, Any]]:
+    """Return every dashboard's document by its uid."""
+    found = [document(build(given)) for build in BUILDERS]
+    return {one["uid"]: one for one in found}
+
+
+def document(dashboard: models.Dashboard) -> dict[str, Any]:
+    """Return a dashboard as Grafana reads it.
+
+    The SDK says of every link and annotation that it belongs into the menu of controls. Without
+    that they are where they always were: in sight.
+    """
+    made: dict[str, Any] = json.loads(JSONEncoder().encode(dashboard))
+    for one in (*made["links"], *made["annotations"]["list"]):
+        one.pop("placement", None)
+    return made
+
+
+def text(document_: Mapping[str, Any]) -> str:
+    """Return the text of a file: keys in order, so that a diff shows what changed."""
+    return json.dumps(document_, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
 
 DASHBOARDS = "grafana/dashboards"
 PROVISIONING = "grafana/provisioning"
@@ -21,10 +59,7 @@ _INSIDE = "/var/lib/grafana/dashboards"
 
 
 def files(given: Given) -> Mapping[str, str]:
-    """Return the text of every file by its path."""
-    dashboards = {
-        f"{uid}.json": everything.text(one) for uid, one in everything.documents(given).items()
-    }
+    dashboards = {f"{uid}.json": text(one) for uid, one in documents(given).items()}
     rules = {
         "recording.yml": as_yaml(file(RECORDINGS)),
         "alerts.yml": as_yaml(file(ALERTS)),

@@ -268,7 +268,6 @@ def finished(
     queries: Sequence[Query],
     steps: Steps,
 ) -> P:
-    """Give a panel what every one has."""
     panel.title(title).description(description).unit(unit).datasource(SOURCE)
     panel.thresholds(
         dashboard.ThresholdsConfig()

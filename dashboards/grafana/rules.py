@@ -83,5 +83,4 @@ def as_yaml(document: Mapping[str, Any] | Sequence[Any]) -> str:
 
 
 def file(groups: Sequence[Group]) -> dict[str, Any]:
-    """Return the document of a rule file."""
     return {"groups": [group.document() for group in groups]}

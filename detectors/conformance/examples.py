@@ -69,5 +69,4 @@ def run(kind: type[Detector]) -> tuple[list[str], list[JobWindow]]:
 
 
 def _line(text: str) -> str:
-    """Return a text in one line."""
     return " ".join(text.split()) or "nothing"

@@ -62,7 +62,6 @@ class DownPorts(Detector):
         self.share = share
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
-        """Return one finding a port that is down."""
         down = self._down(window)
         due = self._due(window, down)
         return [

@@ -62,7 +62,6 @@ class LostDevices(Detector):
         self.seconds = seconds
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
-        """Return one finding a device."""
         last = last_readings(window)
         newest = float(last.max(initial=-np.inf))
         late = np.isfinite(last) & (last < newest - self.seconds)

@@ -67,7 +67,6 @@ class Switches(Detector):
         self.share = share
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
-        """Return one finding a switch."""
         began = self._troubled(window)
         hosts_of = window.topology.hosts_of_switch if began else {}
         if len(hosts_of) < 2:

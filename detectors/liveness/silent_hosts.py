@@ -88,7 +88,6 @@ class SilentHosts(Detector):
         self.overdue = overdue
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
-        """Return one finding a silent host."""
         if len(window.hosts) < 2:
             return []
         silence = window.now - window.host_last_received

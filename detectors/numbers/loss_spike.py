@@ -45,7 +45,7 @@ class LossSpike(Detector):
     by the next report: that is what an odd batch looks like. Cannot see its cause.
 
     References: PaLM (2022) 5.1; Takase et al., Spike no more (2023); the real curves of
-    lab/curves.py, where mean + 6 standard deviations is false 26 times in 10,000 healthy reports.
+    bench/curves.py, where mean + 6 standard deviations is false 26 times in 10,000 healthy reports.
     """
 
     name = "loss_spike"

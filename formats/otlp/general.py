@@ -40,7 +40,6 @@ class Points:
     rejections: Rejections = field(default_factory=Rejections)
 
     def batch(self) -> MetricsBatch:
-        """Return the points as a batch."""
         columns = Columns(
             np.frombuffer(self.series, np.int32),
             seconds(np.frombuffer(self.at, np.uint64)),

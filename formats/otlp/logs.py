@@ -36,7 +36,6 @@ class Events:
             self.events.append(Event(name, seconds(ns), found, resource))
 
     def batch(self) -> LogsBatch:
-        """Return the events as a batch."""
         return LogsBatch(self.events, self.rejections.total, self.rejections.text("records"))
 
 

@@ -1,16 +1,52 @@
 """From bytes of an event file, as they come, to samples: one time a step."""
 
 import math
+import re
 import struct
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Annotated
 
+from ...vocabulary import tables
 from ...vocabulary.samples import Event as Reported
 from ...vocabulary.samples import Sample, Scalar, attributes
+from ..training_logs.line_formats import Value, value_of
 from ..training_logs.logged import Logged
 from ..training_logs.values import WHAT
 from ..wire import WireError
-from . import events, tags
+from . import events
 from .records import Records
+
+
+def _value(spec: str) -> Value:
+    return value_of("value", spec)
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """Tags that match a pattern whole, and the metric that they are."""
+
+    pattern: re.Pattern[str]
+    value: Annotated[Value, tables.Written(str, _value)]
+
+
+@cache
+def _rows() -> list[Tag]:
+    return tables.packaged(Tag, __package__ or "", "tags.toml", "tag")
+
+
+@lru_cache(4096)
+def metric_of(tag: str) -> Value | None:
+    """Return the metric of a tag, None where it is none of ours."""
+    text = tag.lower()
+    return next((row.value for row in _rows() if row.pattern.fullmatch(text)), None)
+
+
+def counts_samples(tag: str) -> bool:
+    """Tell whether a tag's step counts samples: DeepSpeed's monitor writes such."""
+    return tag.lower().startswith("train/samples/")
+
 
 _STEP, _DURATION = "training.step", "training.step.duration"
 _LARGEST_STEP = 10**12
@@ -77,11 +113,11 @@ class EventParser:
         parts = [
             (metric, tag, value * metric.factor)
             for tag, value in event.scalars
-            if (metric := tags.metric(tag)) is not None
+            if (metric := metric_of(tag)) is not None
         ]
         if not parts or not math.isfinite(event.at) or not 0 <= event.step <= _LARGEST_STEP:
             return None
-        counted = not all(tags.counts_samples(tag) for _, tag, _ in parts)
+        counted = not all(counts_samples(tag) for _, tag, _ in parts)
         samples: list[Sample] = []
         if event.step != self._step:
             samples += self._begin(event, counted=counted)

@@ -8,7 +8,30 @@ length has the right checksum.
 import struct
 from collections import Counter
 
-from . import crc32c
+_POLYNOMIAL = 0x82F63B78
+
+
+def _table() -> tuple[int, ...]:
+    rows: list[int] = []
+    for number in range(256):
+        value = number
+        for _ in range(8):
+            value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
+        rows.append(value)
+    return tuple(rows)
+
+
+_ROWS = _table()
+
+
+def masked(data: bytes) -> int:
+    """Return the masked checksum of some bytes; about 0.1 us a byte."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _ROWS[(crc ^ byte) & 255] ^ crc >> 8
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
 
 MARK = ".tfevents."
 """What the name of an event file has in it."""
@@ -48,7 +71,7 @@ class Records:
                 if self._lost:
                     break
             length, check = _HEAD.unpack_from(data, at)
-            if length >= _BEYOND or crc32c.masked(data[at : at + 8]) != check:
+            if length >= _BEYOND or masked(data[at : at + 8]) != check:
                 self.missed["damaged"] += 1
                 self._lost = True
                 at += 1
@@ -61,7 +84,7 @@ class Records:
             if end > len(data):
                 break
             content = data[at + _HEAD.size : end - _TAIL.size]
-            if crc32c.masked(content) == _TAIL.unpack_from(data, end - _TAIL.size)[0]:
+            if masked(content) == _TAIL.unpack_from(data, end - _TAIL.size)[0]:
                 found.append(content)
                 at = end
             else:
@@ -79,7 +102,7 @@ class Records:
         """Return where the next record begins, or from where to search on with more bytes."""
         while (zeros := data.find(b"\0\0\0\0", at + 4)) >= 0 and zeros + 8 <= len(data):
             start = zeros - 4
-            if crc32c.masked(data[start : start + 8]) == _TAIL.unpack_from(data, start + 8)[0]:
+            if masked(data[start : start + 8]) == _TAIL.unpack_from(data, start + 8)[0]:
                 self._lost = False
                 return start
             at = start + 1

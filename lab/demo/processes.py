@@ -42,7 +42,6 @@ class Processes:
         self._at_end: list[Callable[[], None]] = []
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(

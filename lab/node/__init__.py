@@ -1,1 +1,1 @@
-"""A node without its hardware: doubles of the driver, the kernel's trees and the kubelet."""
+"""A node without a GPU: a driver that is a double of C, and whatever runs with it."""

@@ -14,7 +14,6 @@ from . import figures, limits, ranked
 from .baselines import METHODS
 from .figures import BREAKDOWNS, Scored
 from .results import PIPELINE, Result
-from .running import code_version
 from .seen import Seen
 
 SCHEMA = "rankscope-score-1"
@@ -94,7 +93,6 @@ def document(suite: Suite, results: Sequence[Result], *, command: str, seed: int
 def _versions() -> dict[str, str]:
     return {
         "rankscope": metadata.version("rankscope"),
-        "code": code_version(),
         "python": platform.python_version(),
         "numpy": metadata.version("numpy"),
         "scikit-learn": metadata.version("scikit-learn"),

@@ -89,7 +89,6 @@ def write(document: Document, folder: Path) -> list[Path]:
 
 
 def text(document: Document) -> str:
-    """Return the page."""
     versions = ", ".join(f"{name} {value}" for name, value in document["versions"].items())
     made = (
         f"Suite `{document['suite']}`, seed {document['seed']}: {document['cases']} cases, "

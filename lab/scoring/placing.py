@@ -28,7 +28,6 @@ _NODES = ("host", "gpu", "rank", "nic", "process")
 
 
 def exact(named: Entity | None, truth: Entity) -> bool:
-    """Return whether the named entity is the true one, by type and id."""
     return named is not None and (named.type, named.id) == (truth.type, truth.id)
 
 
@@ -45,7 +44,6 @@ def right(found: Seen, truth: Truth) -> bool:
 
 
 def at_fault(named: Entity | None, truth: Truth) -> bool:
-    """Return whether an entity is placed on one of those that name the fault."""
     return any(placed(named, entity) for entity in truth.entities)
 
 

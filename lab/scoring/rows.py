@@ -27,7 +27,6 @@ TITLES = {
 
 
 def methods(document: Document) -> Table:
-    """Return the table of the methods."""
     rows = [
         (
             name,

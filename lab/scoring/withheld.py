@@ -128,7 +128,6 @@ def cases_of(
 
 
 def table(found: Sequence[Cost]) -> Table:
-    """Return the costs as a table."""
     rows = [
         (
             row.source,

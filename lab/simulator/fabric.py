@@ -20,7 +20,6 @@ def port_of(cluster: Cluster, place: int) -> int:
 
 
 def device_name(port: int) -> str:
-    """Return the name of a port's device."""
     return f"mlx5_{port}"
 
 

@@ -51,7 +51,6 @@ class Seats:
 
 
 def host_name(host: int) -> str:
-    """Return a host's name."""
     return f"gpu-{host:02d}"
 
 

@@ -52,7 +52,6 @@ class Shape:
 
     @property
     def hosts(self) -> int:
-        """Return the number of hosts."""
         return int(self.cluster.get("hosts", 2))
 
 
@@ -100,7 +99,6 @@ class Tables:
     """Kinds of the simulator that the cases of `pairs` have at once."""
 
     def shapes_of(self, name: str) -> tuple[Shape, ...]:
-        """Return the shapes of a suite."""
         return tuple(row for row in self.shapes if name in row.suites)
 
     def habits_of(self, name: str) -> tuple[Habit, ...]:

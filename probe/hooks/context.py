@@ -130,7 +130,6 @@ class HookContext:
         return self.device
 
     def remove(self) -> None:
-        """Remove every hook."""
         self.active = False
         while self.undo:
             self.undo.pop()()

@@ -6,8 +6,8 @@ ahead. `make cluster ARGS="--kills 200"` is the same, longer, until every incide
 
 import pytest
 
-from rankscope.lab.cluster import kills
-from rankscope.lab.soak.rounds import State
+from bench.cluster import kills
+from bench.soak.rounds import State
 
 pytestmark = [pytest.mark.alone, pytest.mark.long, pytest.mark.timeout(900)]
 

@@ -19,10 +19,10 @@ import yaml
 from tests.serving import Answer, Request, served
 from tests.waiting import get, until
 
+from bench.live import scraped
 from rankscope.lab import trial
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import clean_environment, free_port
-from rankscope.lab.live import scraped
 from rankscope.lab.simulator import recording
 
 pytestmark = pytest.mark.programs

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from tests.waiting import until
 
+from bench.soak.real_faults import HANGS
 from rankscope.lab import mechanisms
 from rankscope.lab.demo.client import Client
 from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage, clean_environment
 from rankscope.lab.jobs import orders
-from rankscope.lab.soak.real_faults import HANGS
 
 JOBS = Path(__file__).with_name("hanging_jobs.py")
 CULPRIT = 2

@@ -20,14 +20,14 @@ from typing import Any
 import pytest
 from tests.waiting import PATIENCE_SECONDS, until
 
-from rankscope.lab.cluster.box import SECRET
-from rankscope.lab.cluster.nats_servers import program as nats_server
-from rankscope.lab.cluster.takeovers import partitions
+from bench.cluster.box import SECRET
+from bench.cluster.nats_servers import program as nats_server
+from bench.cluster.takeovers import partitions
+from bench.soak.load import payload
+from bench.soak.receiver import Receiver
 from rankscope.lab.demo.client import Client
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import clean_environment, free_port
-from rankscope.lab.soak.load import payload
-from rankscope.lab.soak.receiver import Receiver
 from rankscope.vocabulary.times import rfc3339
 
 pytestmark = [pytest.mark.programs, pytest.mark.timeout(900)]

@@ -13,10 +13,10 @@ import httpx
 import pytest
 from tests.waiting import until
 
+from bench.cluster.box import Box
+from bench.cluster.takeovers import one_job_each, partitions
 from rankscope.collector.cluster.gateway import PASSED_ON
 from rankscope.formats.otlp import encode
-from rankscope.lab.cluster.box import Box
-from rankscope.lab.cluster.takeovers import one_job_each, partitions
 from rankscope.lab.demo.client import Client
 from rankscope.vocabulary.samples import Event, Resource, Sample
 

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.alone, pytest.mark.long, pytest.mark.timeout(900)]
 
 def test_kills_under_load_lose_nothing_and_page_nobody_twice(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "rankscope.lab.soak", "--kills", str(KILLS), "--folder",
+        [sys.executable, "-m", "bench.soak", "--kills", str(KILLS), "--folder",
          str(tmp_path)],
         capture_output=True,
         text=True,

@@ -4,10 +4,10 @@ import contextlib
 
 import pytest
 
+from bench.node import trees
 from rankscope.agent import examination
 from rankscope.agent.readers import ReaderContext, catalogue
 from rankscope.agent.settings import AgentSettings
-from rankscope.lab.node import trees
 from rankscope.lab.node.nvml import Scenario
 
 

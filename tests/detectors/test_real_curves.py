@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from bench import curves
 from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.sketch import START, sketch
 from rankscope.detectors.speed.slow_steps import SlowSteps
 from rankscope.detectors.window import Steps
-from rankscope.lab import curves
 
 STOPPING = {"job.stalled", "job.crashed", "job.nonfinite", "host.silent"}
 
@@ -88,7 +88,7 @@ def megatron(real_data, run, between):
 
 
 def test_labelled_spikes_are_found_and_healthy_runs_have_no_trouble_of_training(real_data):
-    """The newest 2,000 reports of each run; `python -m rankscope.lab.curves` looks at all."""
+    """The newest 2,000 reports of each run; `python -m bench.curves` looks at all."""
     pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed: no parquet")
     folder = real_data("curves/megatron_runs.parquet").parents[1]
     wrong = []

@@ -5,9 +5,8 @@ import threading
 
 import pytest
 
-from rankscope.probe.heartbeat import Heartbeat
+from rankscope.probe.heartbeat import Heartbeat, stack_text
 from rankscope.probe.placement import Placement
-from rankscope.probe.stacks import stack_text
 from rankscope.vocabulary.identity import identify
 
 

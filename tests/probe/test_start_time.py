@@ -4,7 +4,7 @@ import os
 
 import psutil
 
-from rankscope.probe.start_time import start_time
+from rankscope.probe.attaching import start_time
 
 
 def test_it_is_when_the_kernel_says_the_process_started():

@@ -25,6 +25,7 @@ IMPORTS = {
     "agent/seeded.py": "import numpy\nfrom ..collector import pipeline\n",
     "probe/seeded.py": "def late():\n    import made_up_library\n    return made_up_library\n",
     "collector/seeded.py": "from .. import probe\n__all__ = ['probe']\n",
+    "lab/seeded.py": "from bench import steady\n__all__ = ['steady']\n",
 }
 BROKEN_IMPORTS = (
     "rankscope.vocabulary.seeded -> rankscope.formats.wire",
@@ -32,6 +33,7 @@ BROKEN_IMPORTS = (
     "rankscope.agent.seeded -> rankscope.collector.pipeline",
     "rankscope.agent.seeded -> numpy",
     "rankscope.collector.seeded -> rankscope.probe",
+    "rankscope.lab.seeded -> bench.steady",
     "rankscope.probe.seeded must not import made_up_library",
     "- rankscope.unlisted",
 )
@@ -41,7 +43,8 @@ BROKEN_IMPORTS = (
 def copy(tmp_path: Path) -> Path:
     """Return a copy of the sources and of the tools' settings."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    shutil.copytree(ROOT / "tools", tmp_path / "tools", ignore=IGNORED)
+    for name in ("bench", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=IGNORED)
     shutil.copytree(ROOT / "src", tmp_path / "src", symlinks=True, ignore=IGNORED)
     for link in (ROOT / "src" / "rankscope").iterdir():
         if link.is_symlink():

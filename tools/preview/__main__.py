@@ -5,10 +5,10 @@ import sys
 import time
 from pathlib import Path
 
-from rankscope.dashboards.grafana import everything
+from bench.live import asking
+from bench.live.prometheus import Client
+from rankscope.dashboards.grafana import building
 from rankscope.dashboards.grafana.frame import Given
-from rankscope.lab.live import asking
-from rankscope.lab.live.prometheus import Client
 
 from ..chromium import Chromium
 from .page import page
@@ -32,7 +32,7 @@ def main() -> int:
     chosen = dict(one.split("=", 1) for one in wanted.set)
     wanted.folder.mkdir(parents=True, exist_ok=True)
     with Chromium(width=1456, height=1000) as browser:
-        for uid, document in everything.documents(Given()).items():
+        for uid, document in building.documents(Given()).items():
             if wanted.only not in (None, uid):
                 continue
             path = (wanted.folder / f"{uid}.html").resolve()

@@ -5,8 +5,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankscope.lab.live import asking
-from rankscope.lab.live.prometheus import Client
+from bench.live import asking
+from bench.live.prometheus import Client
 
 from .plots import Frame, Line, heatmap, states, timeseries
 from .units import COLOURS, colour, written

@@ -1,6 +1,6 @@
-"""What a device is asked, one subject a file: this is their contract and their list.
+"""What a device is asked, one function a subject: this is their contract and their list.
 
-A subject asks through `Device.ask`, which isolates every function, and reports values in
+A subject asks through `Device.ask`, which isolates every call, and reports values in
 the units of the vocabulary through `Device`. It runs in the worker: standard library and
 pynvml only.
 
@@ -10,41 +10,24 @@ In: calls of NVML on one device. Out: values by metric and attributes. Imports: 
 from collections.abc import Callable, Mapping
 
 from ..asking import Device
-from . import (
-    activity,
-    clocks,
-    ecc,
-    identity,
-    memory,
-    nvlink,
-    nvlink_errors,
-    pcie,
-    power,
-    processes,
-    recovery,
-    remapping,
-    temperature,
-    throttling,
-    utilization,
-    violations,
-)
+from . import activity, errors, identity, links, readings
 
 READ: Mapping[str, Callable[[Device], None]] = {
-    "gpu_info": identity.read,
-    "gpu_utilization": utilization.read,
+    "gpu_info": identity.identity,
+    "gpu_utilization": readings.utilization,
     "gpu_activity": activity.read,
-    "gpu_memory": memory.read,
-    "gpu_temperature": temperature.read,
-    "gpu_power": power.read,
-    "gpu_clocks": clocks.read,
-    "gpu_throttling": throttling.read,
-    "gpu_violations": violations.read,
-    "gpu_ecc": ecc.read,
-    "gpu_row_remap": remapping.read,
-    "gpu_pcie": pcie.read,
-    "gpu_nvlink": nvlink.read,
-    "gpu_nvlink_errors": nvlink_errors.read,
-    "gpu_processes": processes.read,
-    "gpu_recovery": recovery.read,
+    "gpu_memory": readings.memory_of,
+    "gpu_temperature": readings.temperature,
+    "gpu_power": readings.power,
+    "gpu_clocks": readings.clocks,
+    "gpu_throttling": readings.throttling,
+    "gpu_violations": readings.violations,
+    "gpu_ecc": errors.ecc,
+    "gpu_row_remap": errors.remapping,
+    "gpu_pcie": links.pcie,
+    "gpu_nvlink": links.nvlink,
+    "gpu_nvlink_errors": links.nvlink_errors,
+    "gpu_processes": identity.processes,
+    "gpu_recovery": errors.recovery,
 }
 """How a subject is read, by its name (see `rankscope.agent.nvml.SUBJECTS`)."""

@@ -1,9 +1,9 @@
-"""What a device is: model, serial number, driver, firmware, place on the bus."""
+"""What a device is (model, serial number, driver, firmware, place on the bus), and who uses it."""
 
 from ..asking import Device
 
 
-def read(device: Device) -> None:
+def identity(device: Device) -> None:
     """Say `hw.gpu.info`; asked once, since none of it changes while the driver is loaded."""
     facts = device.kept.get("identity")
     if facts is None:
@@ -26,3 +26,13 @@ def _asked(device: Device) -> tuple[tuple[str, str], ...]:
 def text(value: object) -> str:
     """Return what pynvml gives as bytes or text, by its version, as text."""
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def processes(device: Device) -> None:
+    """Say bytes by pid, as the driver sees it: in a container with the host's pids, the host's."""
+    held: dict[int, int] = {}
+    for kind in ("Compute", "Graphics"):
+        for process in device.ask(f"nvmlDeviceGet{kind}RunningProcesses_v3") or ():
+            held[process.pid] = max(held.get(process.pid, 0), process.usedGpuMemory or 0)
+    for pid, memory in sorted(held.items()):
+        device.report("hw.gpu.process.memory", memory, ("pid", pid))

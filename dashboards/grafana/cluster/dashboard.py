@@ -10,7 +10,6 @@ from .losses import lost_row, nodes_row
 
 
 def build(given: Given) -> models.Dashboard:
-    """Return the dashboard."""
     return assemble(
         links.CLUSTER,
         "Rankscope / Cluster overview",

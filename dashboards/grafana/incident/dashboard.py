@@ -10,7 +10,6 @@ from .selection import THIS
 
 
 def build(given: Given) -> models.Dashboard:
-    """Return the dashboard."""
     return assemble(
         links.INCIDENT,
         "Rankscope / Incident",

@@ -9,7 +9,6 @@ from .collector import collector_row, notices_row, numbers_row
 
 
 def build(given: Given) -> models.Dashboard:
-    """Return the dashboard."""
     return assemble(
         links.SELF,
         "Rankscope / Rankscope itself",

@@ -12,7 +12,6 @@ from .training import loss_row, ranks_row
 
 
 def build(given: Given) -> models.Dashboard:
-    """Return the dashboard."""
     return assemble(
         links.JOB,
         "Rankscope / Job",

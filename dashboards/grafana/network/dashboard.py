@@ -12,7 +12,6 @@ _FAULTS = "network.*|gpu.nvlink|software.collective_mismatch|software.deadlock"
 
 
 def build(given: Given) -> models.Dashboard:
-    """Return the dashboard."""
     return assemble(
         links.NETWORK,
         "Rankscope / Collectives and network",

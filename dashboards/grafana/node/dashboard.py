@@ -11,7 +11,6 @@ from .numbers import numbers_row, work_row
 
 
 def build(given: Given) -> models.Dashboard:
-    """Return the dashboard."""
     return assemble(
         links.NODE,
         "Rankscope / Node and GPU",

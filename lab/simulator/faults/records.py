@@ -39,7 +39,6 @@ def kernel(at: float, host: int, signature: str, role: str, text: str, device: s
 
 
 def scheduled(at: float, host: int, reason: str, text: str) -> Record:
-    """Return what the scheduler did to a host."""
     return Record(at, host, "scheduler.event", "scheduler", -1, {"reason": reason, "text": text})
 
 

@@ -44,8 +44,6 @@ def has_two_a_host(scenario: Scenario, _random: Random) -> Scenario:
 
 
 def has_ranks(least: int) -> Need:
-    """Return the need of so many ranks."""
-
     def need(scenario: Scenario, _random: Random) -> Scenario:
         if ranks(scenario) < least:
             raise ScenarioError(f"scenario {scenario.name}: the fault needs {least} ranks")
@@ -55,8 +53,6 @@ def has_ranks(least: int) -> Need:
 
 
 def has_hosts(least: int) -> Need:
-    """Return the need of so many hosts."""
-
     def need(scenario: Scenario, _random: Random) -> Scenario:
         if _hosts(scenario) < least:
             raise ScenarioError(f"scenario {scenario.name}: the fault needs {least} hosts")

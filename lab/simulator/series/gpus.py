@@ -48,7 +48,6 @@ class Devices:
         self._found: list[Series] = []
 
     def series(self) -> list[Series]:
-        """Return all of them."""
         if not self._cluster.gpus:
             return []
         for host in range(self._cluster.hosts):

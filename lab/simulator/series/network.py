@@ -44,7 +44,6 @@ def series(attempts: Sequence[Attempt], site: Site) -> list[Series]:
 
 
 def _port(site: Site, host: int, port: int, history: History, sent: Array) -> list[Series]:
-    """Return the series of one port."""
     cluster, reporting, at = site.cluster, site.reporting, history.at
     random = np.random.default_rng([site.seed, 22, host, port])
     resource = of_node(host, cluster.name, site.switch(host))

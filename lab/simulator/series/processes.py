@@ -63,7 +63,6 @@ class _Process:
         self._found: list[Series] = []
 
     def series(self) -> list[Series]:
-        """Return all of it."""
         self._trainer()
         for worker in range(self._attempt.job.workers):
             self._worker(worker)

@@ -59,7 +59,6 @@ class Ranks:
         self._pause = np.stack(pause) if pause else np.empty((0, world))
 
     def series(self) -> list[Series]:
-        """Return all of them."""
         seats = self._attempt.seats
         for rank in range(seats.world):
             host = int(seats.host[rank])

@@ -8,7 +8,6 @@ from ..training import Attempt
 
 
 def of_job(attempt: Attempt, host: int, cluster: str) -> Resource:
-    """Return the resource of a job attempt on a host."""
     return _resource(host, attempt.job.name, attempt.number, cluster)
 
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from rankscope.lab.node.kubelet import Kubelet
+from tests.agent.kubelet import Kubelet
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import grpc
 import pytest
+from tests.agent.kubelet import Claim, Container, Pod
 
 from rankscope.agent.attribution import pod_resources
 from rankscope.agent.attribution.kubelet import KubeletError, ask
 from rankscope.agent.attribution.pod_resources import Given
 from rankscope.formats import wire
-from rankscope.lab.node.kubelet import Claim, Container, Pod
 
 GPU = ("nvidia.com/gpu", "nvidia.com/mig-*")
 

@@ -1,4 +1,4 @@
-from rankscope.agent.exporters.ownership import Ownership
+from rankscope.agent.exporters.targets import Ownership
 
 
 def test_the_first_target_speaks_for_a_device_as_long_as_it_does():

@@ -4,8 +4,8 @@ import urllib.request
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from tests.agent.kubelet import Kubelet, training_pod
 
-from rankscope.lab.node.kubelet import Kubelet, training_pod
 from rankscope.lab.node.nvml import Scenario, gpu_uuid
 
 pytestmark = pytest.mark.programs

@@ -2,6 +2,7 @@
 
 import grpc
 import pytest
+from tests.agent.kubelet import Claim, Container, Kubelet, Pod, training_pod
 from tests.waiting import until
 
 from rankscope.agent.attribution import Attribution
@@ -9,7 +10,6 @@ from rankscope.agent.health import Health
 from rankscope.agent.readers.allocation import Allocation
 from rankscope.agent.settings import Attribution as AttributionSettings
 from rankscope.agent.trainers import Trainer
-from rankscope.lab.node.kubelet import Claim, Container, Kubelet, Pod, training_pod
 from rankscope.vocabulary import metrics
 from rankscope.vocabulary.samples import Sample, attributes
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from bench.node import trees
 from rankscope.agent.devices import Device, Devices
 from rankscope.agent.readers.gpu_bus import GpuBus
-from rankscope.lab.node import trees
 from rankscope.lab.node.nvml import bus_address
 
 

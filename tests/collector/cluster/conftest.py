@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.cluster.box import SECRET
+from bench.cluster.nats_servers import NatsServers
 from rankscope.collector.cluster import streams
 from rankscope.collector.cluster.connection import Connection
 from rankscope.collector.cluster.stages import ClusterStages
@@ -16,8 +18,6 @@ from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.settings.log import LogSettings
 from rankscope.collector.settings.store import WebhookSettings
 from rankscope.collector.store.store import Store
-from rankscope.lab.cluster.box import SECRET
-from rankscope.lab.cluster.nats_servers import NatsServers
 from rankscope.vocabulary.clock import SlewedClock
 
 PARTITIONS = 2

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from bench.soak.load import payload
 from rankscope.alerts.shared.messages import Answer, pack
 from rankscope.collector.cluster import names
 from rankscope.collector.cluster.excerpts import HeldInLog
@@ -12,7 +13,6 @@ from rankscope.collector.cluster.publishing import Publisher
 from rankscope.collector.journal import journal
 from rankscope.collector.journal.kinds import Kind
 from rankscope.collector.past.held import HeldError
-from rankscope.lab.soak.load import payload
 from rankscope.vocabulary.ids import IncidentId
 
 from .conftest import PARTITIONS

@@ -7,6 +7,7 @@ import time
 import pytest
 from tests.waiting import until
 
+from bench.soak.load import payload
 from rankscope.alerts.actions import Action
 from rankscope.collector.cluster import names, replaying
 from rankscope.collector.intake.payloads import Payload
@@ -15,7 +16,6 @@ from rankscope.collector.journal.actions import Entered
 from rankscope.collector.journal.kinds import Kind
 from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.collector.replay.replay import Replay
-from rankscope.lab.soak.load import payload
 from rankscope.vocabulary.ids import IncidentId
 from rankscope.vocabulary.times import parse
 

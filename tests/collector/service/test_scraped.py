@@ -12,11 +12,11 @@ import pytest
 from tests.serving import Answer, served
 from tests.waiting import get, until
 
+from bench.live import scraped
 from rankscope.cli.main import main
 from rankscope.lab import trial
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import clean_environment, free_port
-from rankscope.lab.live import scraped
 from rankscope.lab.simulator import recording
 
 pytestmark = pytest.mark.programs

@@ -9,7 +9,7 @@ import yaml
 
 from rankscope.collector.accounting.families import FAMILIES
 from rankscope.collector.health.health import Health
-from rankscope.dashboards.grafana import building, everything
+from rankscope.dashboards.grafana import building
 from rankscope.dashboards.grafana.frame import Given
 from rankscope.vocabulary import metrics
 
@@ -29,7 +29,7 @@ def built() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def documents():
-    return everything.documents(Given())
+    return building.documents(Given())
 
 
 @pytest.fixture(scope="session")

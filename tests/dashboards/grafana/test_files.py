@@ -11,7 +11,7 @@ import yaml
 from grafana_foundation_sdk.models import dashboard as models
 
 from rankscope.cli.main import main
-from rankscope.dashboards.grafana import building, everything
+from rankscope.dashboards.grafana import building
 from rankscope.dashboards.grafana.frame import Given
 
 MIB = 1 << 20
@@ -35,8 +35,8 @@ def test_what_lies_in_deploy_is_what_the_code_writes(built, deployed):
 def test_the_sdk_reads_each_dashboard_and_writes_it_again_without_a_difference(documents):
     """A key that the models do not have would be gone."""
     for document in documents.values():
-        again = everything.document(models.Dashboard.from_json(document))
-        assert everything.text(document) == everything.text(again)
+        again = building.document(models.Dashboard.from_json(document))
+        assert building.text(document) == building.text(again)
 
 
 def test_the_verb_writes_below_a_folder_with_the_data_source_and_console_of_choice(

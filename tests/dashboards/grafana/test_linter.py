@@ -7,7 +7,7 @@ from typing import Any
 import promql_parser
 import pytest
 
-from rankscope.lab.live import asking
+from bench.live import asking
 
 SPAN = asking.Span(0.0, 3600.0)
 OWN = {**SPAN.words(), "datasource": "prometheus", "console": "http://c"}

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from tests.waiting import until
 
+from bench.live import asking
+from bench.live.cluster import LiveCluster
+from bench.live.prometheus import Prometheus
 from rankscope.dashboards.grafana import building
 from rankscope.lab.demo.processes import Processes
-from rankscope.lab.live import asking
-from rankscope.lab.live.cluster import LiveCluster
-from rankscope.lab.live.prometheus import Prometheus
 
 pytestmark = [pytest.mark.programs, pytest.mark.timeout(900)]
 

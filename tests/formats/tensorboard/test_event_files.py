@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.formats.tensorboard import EventParser, crc32c, tags
+from rankscope.formats.tensorboard import EventParser, parser, records
 from rankscope.formats.tensorboard.records import LARGEST
 from rankscope.formats.wire import FIXED32, FIXED64, VARINT, block, tag, varint
 from rankscope.vocabulary.samples import Event, Sample
@@ -15,7 +15,7 @@ from rankscope.vocabulary.samples import Event, Sample
 
 def record(content, length=None):
     head = struct.pack("<Q", len(content) if length is None else length)
-    check, after = crc32c.masked(head), crc32c.masked(content)
+    check, after = records.masked(head), records.masked(content)
     return head + struct.pack("<I", check) + content + struct.pack("<I", after)
 
 
@@ -150,7 +150,7 @@ def test_no_bytes_raise_and_what_follows_is_read_again(noise, inside):
     ],
 )
 def test_tags_of_frameworks_are_metrics(name, metric):
-    found = tags.metric(name)
+    found = parser.metric_of(name)
     assert metric == (found.metric if found else None)
 
 

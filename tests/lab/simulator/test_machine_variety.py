@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from rankscope.lab.simulator import recording, variety
+from rankscope.lab.simulator import recording
 from rankscope.lab.simulator.devices import MODELS
 from rankscope.lab.simulator.series import exporters
 from rankscope.lab.simulator.shape import Cluster, Reporting
 
+from . import variety
 from .machines import broken, events, rows, scenario
 from .test_machine_faults import in_vocabulary
 

@@ -5,12 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
-from . import effects
+from ...shape import Scenario, Strength
+from .. import places, requirements
 
 _SHARE = 0.8
 """The most that ranks wait, as a share of what is left of the recording: the last step before a
@@ -18,13 +15,11 @@ requeue, and what they log when they give up, are in it as well."""
 
 
 @dataclass(frozen=True, slots=True)
-class BootstrapFailed:
+class BootstrapFailed(places.OnHost):
     """All ranks wait for it until the time-out of the start (Job.start_timeout)."""
 
     id: ClassVar[str] = "network.bootstrap_failed"
     needs: ClassVar = (requirements.has_hosts(2),)
-    onset: float
-    host: int
 
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
@@ -64,7 +59,3 @@ class BootstrapFailed:
         if at < self.onset:
             return
         state.nodes.unreachable[self.host] = True
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
-        return effects.host(seats, self.host)

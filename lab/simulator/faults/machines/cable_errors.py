@@ -5,24 +5,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class CableErrors:
+class CableErrors(places.OnPort):
     """`symbols` and `packets` a second are bad; `factor` is how much longer transfers take."""
 
     id: ClassVar[str] = "network.cable_errors"
     needs: ClassVar = (requirements.has_hosts(2),)
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     symbols: float = 60.0
     packets: float = 15.0
@@ -56,7 +50,3 @@ class CableErrors:
         ports.receive[self.host, port] += self.packets
         ports.timeouts[self.host, port] += 0.02 * self.packets
         ports.bandwidth[self.host, port] /= self.factor
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the port."""
-        return effects.nic(cluster, seats, self.host, self.place)

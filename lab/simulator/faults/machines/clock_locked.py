@@ -5,25 +5,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
 from ...devices import under_limit
-from ...placement import Seats, device_index
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
-from . import effects
+from ...shape import Scenario, Strength
+from .. import places, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class ClockLocked:
+class ClockLocked(places.OnDevice):
     """`clock` is the setting as a ratio to the highest clock."""
 
     id: ClassVar[str] = "gpu.clock_locked"
     needs: ClassVar = (requirements.with_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     clock: float = 0.7
 
@@ -40,12 +33,7 @@ class ClockLocked:
         return found
 
     def act(self, state: Conditions, at: float) -> None:
-        """Lock the clock."""
         if not self.onset <= at < self.until:
             return
-        slot = device_index(self.host, self.place, self.slots)
+        slot = self.slot
         state.devices.lock[slot] = min(self.clock, 1.0)
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the device."""
-        return effects.gpu(seats, self.host, self.place)

@@ -5,15 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...shape import Scenario, Strength
+from .. import places
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class ClockSkew:
+class ClockSkew(places.OnHost):
     """The clock jumps by `jump` seconds, or drifts so far in `ramp` seconds.
 
     `reported`: the time daemon measures it; else nothing disciplines the clock and its offset is
@@ -21,8 +20,6 @@ class ClockSkew:
     """
 
     id: ClassVar[str] = "host.clock_skew"
-    onset: float
-    host: int
     jump: float = 5.0
     ramp: float = 0.0
     reported: bool = True
@@ -47,7 +44,3 @@ class ClockSkew:
         share = effects.force(at, self.onset, self.ramp)
         state.nodes.clock[self.host] = self.jump * share
         state.nodes.unsynchronised[self.host] = not self.reported
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
-        return effects.host(seats, self.host)

@@ -5,16 +5,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from .. import records, requirements
+from .. import places, records, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigDrift:
+class ConfigDrift(places.OnHost):
     """what: "driver" and "firmware" were there before the job; "governor" changes under it.
 
     `factor` is how much longer its devices (driver), transfers (firmware) or launches take.
@@ -22,8 +20,6 @@ class ConfigDrift:
 
     id: ClassVar[str] = "host.config_drift"
     needs: ClassVar = (requirements.has_hosts(2),)
-    onset: float
-    host: int
     slots: int
     what: Literal["driver", "firmware", "governor"] = "driver"
     factor: float = 1.2
@@ -70,10 +66,6 @@ class ConfigDrift:
             return []
         text = "cpu_governor is powersave, it was performance"
         return [records.changed(self.onset + 30.0, self.host, "config", text)]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
-        return effects.host(seats, self.host)
 
 
 _VERSIONS = {

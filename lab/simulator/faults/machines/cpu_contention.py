@@ -5,15 +5,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index, host_name, ranks_of_host
-from ...shape import Cluster, Scenario, Strength
+from ...placement import device_index
+from ...shape import Scenario, Strength
+from .. import places
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class CpuContention:
+class CpuContention(places.OnHost):
     """`severity` is the share of the CPU time the ranks ask for that they do not get.
 
     by: "neighbours" (busy processes: the host's CPUs fill up, runnable ranks wait), "quota" (the
@@ -22,8 +22,6 @@ class CpuContention:
     """
 
     id: ClassVar[str] = "host.cpu_contention"
-    onset: float
-    host: int
     slots: int
     until: float = float("inf")
     severity: float = 0.6
@@ -60,7 +58,3 @@ class CpuContention:
             for place in self.places or range(self.slots):
                 slot = device_index(self.host, place, self.slots)
                 state.quota_share[slot] *= 1 - taken
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
-        return entities.host(host_name(self.host), ranks_of_host(seats, self.host))

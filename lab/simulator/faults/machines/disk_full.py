@@ -7,20 +7,17 @@ import numpy as np
 
 from .....vocabulary import entities
 from ...conditions import Conditions, Death
-from ...placement import Seats, device_index
+from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import places
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class DiskFull:
+class DiskFull(places.AtPlace):
     """It takes `ramp` seconds to `most`, a share in use. `kills`: a rank dies when it is full."""
 
     id: ClassVar[str] = "host.disk_full"
-    onset: float
-    host: int
-    place: int
-    slots: int
     ramp: float = 90.0
     most: float = 1.0
     kills: bool = True
@@ -45,7 +42,7 @@ class DiskFull:
         share = effects.force(at, self.onset, self.ramp)
         state.nodes.full[self.host] = full + (self.most - full) * share
         if self.kills and share >= 1:
-            state.deaths[device_index(self.host, self.place, self.slots)] = Death(
+            state.deaths[self.slot] = Death(
                 self.onset + self.ramp,
                 exit_code=1,
                 signature="python.OSError",
@@ -54,5 +51,4 @@ class DiskFull:
             )
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
-        return effects.host(seats, self.host)
+        return places.host(seats, self.host)

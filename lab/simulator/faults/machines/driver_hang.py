@@ -5,16 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
+from ...placement import device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records, requirements
-from . import effects
+from .. import places, records, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class DriverHang:
+class DriverHang(places.OnHost):
     """`stops`: the ranks there stand still in the kernel; else they get `share` of their CPU time.
 
     `logged`: the kernel writes of tasks that wait for two minutes.
@@ -22,8 +20,6 @@ class DriverHang:
 
     id: ClassVar[str] = "host.driver_hang"
     needs: ClassVar = (requirements.with_devices,)
-    onset: float
-    host: int
     slots: int
     until: float = float("inf")
     stops: bool = True
@@ -59,7 +55,3 @@ class DriverHang:
             return []
         text = "INFO: task python3:2001 blocked for more than 122 seconds."
         return [records.kernel(self.onset + 122.0, self.host, "task.hung", "cascade", text)]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
-        return effects.host(seats, self.host)

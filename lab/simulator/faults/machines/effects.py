@@ -4,35 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from .....vocabulary import entities
-from .....vocabulary.ranks import Ranks
 from ...conditions import Conditions
 from ...devices import cooling_for, under_limit
-from ...fabric import nic_id, port_of
-from ...placement import Seats, device_id, device_index, host_name, rank_of, ranks_of_host
-from ...shape import Cluster, Scenario, Strength
-
-
-def gpu(seats: Seats, host: int, place: int) -> entities.Entity:
-    """Return a device as what is at fault."""
-    rank = rank_of(seats, host, place)
-    return entities.gpu(device_id(host, place), host_name(host), (rank,))
-
-
-def host(seats: Seats, number: int) -> entities.Entity:
-    """Return a host as what is at fault."""
-    return entities.host(host_name(number), ranks_of_host(seats, number))
-
-
-def nic(cluster: Cluster, seats: Seats, number: int, place: int) -> entities.Entity:
-    """Return the network port that serves a device as what is at fault."""
-    port, name = port_of(cluster, place), host_name(number)
-    served = [
-        rank
-        for rank in ranks_of_host(seats, number)
-        if port_of(cluster, int(seats.place[rank])) == port
-    ]
-    return entities.Entity("nic", nic_id(name, port), name, Ranks(served))
+from ...placement import device_index
+from ...shape import Scenario, Strength
 
 
 def port(state: Conditions, place: int, slots: int) -> int:

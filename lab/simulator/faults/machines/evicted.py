@@ -5,21 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions, Death
-from ...placement import Seats, device_index
+from ...placement import device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records
-from . import effects
+from .. import places, records
 
 
 @dataclass(frozen=True, slots=True)
-class Evicted:
+class Evicted(places.OnHost):
     """Its ranks end by SIGTERM `grace` seconds later. `logged`: the reason is reported."""
 
     id: ClassVar[str] = "host.evicted"
-    onset: float
-    host: int
     slots: int
     grace: float = 2.0
     reason: str = "Evicted"
@@ -55,10 +51,6 @@ class Evicted:
             return []
         text = _TEXTS.get(self.reason, "the pod was evicted from the node")
         return [records.scheduled(self.onset, self.host, self.reason, text)]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
-        return effects.host(seats, self.host)
 
 
 _TEXTS = {

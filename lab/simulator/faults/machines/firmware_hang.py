@@ -5,24 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records, requirements
-from . import effects
+from .. import places, records, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class FirmwareHang:
+class FirmwareHang(places.OnDevice):
     """`logged`: the driver writes XID 119, six seconds after the first call without an answer."""
 
     id: ClassVar[str] = "gpu.firmware_hang"
     needs: ClassVar = (requirements.with_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     logged: bool = True
 
     @classmethod
@@ -36,7 +29,7 @@ class FirmwareHang:
         """Let nothing come back from the device."""
         if at < self.onset:
             return
-        slot = device_index(self.host, self.place, self.slots)
+        slot = self.slot
         state.devices.hung[slot] = True
         state.devices.stalled[slot] = True
 
@@ -49,7 +42,3 @@ class FirmwareHang:
             records.xid(self.onset + 6.0 + 6.0 * number, self.host, self.place, 119, text)
             for number in range(3)
         ]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the device."""
-        return effects.gpu(seats, self.host, self.place)

@@ -5,24 +5,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignProcess:
+class ForeignProcess(places.OnDevice):
     """`share` is the part of the device's time it takes, `gibibytes` the memory it holds."""
 
     id: ClassVar[str] = "gpu.foreign_process"
     needs: ClassVar = (requirements.with_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     share: float = 0.3
     gibibytes: float = 6.0
@@ -31,7 +25,6 @@ class ForeignProcess:
     def drawn(
         cls, scenario: Scenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return what it takes."""
         low, high = (0.05, 0.09) if strength == "weak" else (0.15, 0.6)
         return {
             "share": float(random.uniform(low, high)),
@@ -43,10 +36,6 @@ class ForeignProcess:
         """Share the device."""
         if not self.onset <= at < self.until:
             return
-        slot = device_index(self.host, self.place, self.slots)
+        slot = self.slot
         state.devices.foreign[slot] = self.share
         state.devices.foreign_bytes[slot] = self.gibibytes * 2.0**30
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the device."""
-        return effects.gpu(seats, self.host, self.place)

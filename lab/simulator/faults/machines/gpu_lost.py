@@ -5,16 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions, Death
-from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records, requirements
-from . import effects
+from .. import places, records, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class GpuLost:
+class GpuLost(places.OnDevice):
     """The driver sees it gone at `onset`; the process fails `after` seconds, or hangs when None.
 
     `logged`: the driver writes XID 79.
@@ -22,10 +19,6 @@ class GpuLost:
 
     id: ClassVar[str] = "gpu.lost"
     needs: ClassVar = (requirements.with_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     after: float | None = 1.0
     logged: bool = True
 
@@ -44,7 +37,7 @@ class GpuLost:
         """Take the device away."""
         if at < self.onset:
             return
-        slot = device_index(self.host, self.place, self.slots)
+        slot = self.slot
         state.devices.lost[slot] = True
         state.devices.stalled[slot] = True
         if self.after is not None:
@@ -63,7 +56,3 @@ class GpuLost:
             return []
         text = "GPU has fallen off the bus."
         return [records.xid(self.onset + 0.2, self.host, self.place, 79, text)]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the device."""
-        return effects.gpu(seats, self.host, self.place)

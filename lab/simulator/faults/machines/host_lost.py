@@ -5,21 +5,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from .. import records
-from . import effects
+from .. import places, records
 
 
 @dataclass(frozen=True, slots=True)
-class HostLost:
+class HostLost(places.OnHost):
     """From outside it is the same silence for all causes. `logged`: a machine check before."""
 
     id: ClassVar[str] = "host.lost"
-    onset: float
-    host: int
     logged: bool = False
 
     @classmethod
@@ -41,7 +36,3 @@ class HostLost:
             return []
         text = "mce: [Hardware Error]: CPU 3: Machine Check Exception: 5 Bank 9: be00000000800400"
         return [records.kernel(self.onset - 1.5, self.host, "host.machine_check", "root", text)]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
-        return effects.host(seats, self.host)

@@ -7,20 +7,16 @@ import numpy as np
 
 from .....vocabulary import entities
 from ...conditions import Conditions, Death
-from ...placement import Seats, device_index
+from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from . import effects
+from .. import places
 
 
 @dataclass(frozen=True, slots=True)
-class HostOom:
+class HostOom(places.AtPlace):
     """The kill comes at `onset`, after memory rose for `ramp` seconds."""
 
     id: ClassVar[str] = "memory.host_oom"
-    onset: float
-    host: int
-    place: int
-    slots: int
     ramp: float = 60.0
 
     @classmethod
@@ -38,10 +34,9 @@ class HostOom:
             return
         state.swollen[self.host] = 0.62 * min(1.0, begun / self.ramp)
         if at >= self.onset:
-            slot = device_index(self.host, self.place, self.slots)
+            slot = self.slot
             state.deaths[slot] = Death(self.onset, signal=9, oom=True)
             state.swollen[self.host] = 0.1
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
-        return effects.host(seats, self.host)
+        return places.host(seats, self.host)

@@ -5,25 +5,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
 from ...fabric import device_name, port_of
-from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from .. import records, requirements
+from .. import places, records, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class LinkFlap:
+class LinkFlap(places.OnPort):
     """It is down for `down` seconds in every `every`; transfers stand still meanwhile."""
 
     id: ClassVar[str] = "network.link_flap"
     needs: ClassVar = (requirements.has_hosts(2),)
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     every: float = 30.0
     down: float = 3.0
@@ -74,7 +68,3 @@ class LinkFlap:
             for number in range(20)
             if self.onset + self.every * number < self.until
         ]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the port."""
-        return effects.nic(cluster, seats, self.host, self.place)

@@ -5,16 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions, Death
-from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records, requirements
-from . import effects
+from .. import places, records, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryUncorrectable:
+class MemoryUncorrectable(places.OnDevice):
     """`kills`: the process had its data there. `contained`: XID 94, else 48 and 95.
 
     The row waits to be replaced (`pending`). `logged`: the driver writes of it; the counter counts
@@ -23,10 +20,6 @@ class MemoryUncorrectable:
 
     id: ClassVar[str] = "gpu.memory_uncorrectable"
     needs: ClassVar = (requirements.with_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     kills: bool = True
     contained: bool = True
     logged: bool = True
@@ -49,7 +42,7 @@ class MemoryUncorrectable:
         """Count the error; kill."""
         if at < self.onset:
             return
-        slot = device_index(self.host, self.place, self.slots)
+        slot = self.slot
         state.devices.uncorrected[slot] += self.count
         state.devices.pending[slot] = at >= self.onset + 2.0
         state.devices.remapped[slot] += 1.0 if at >= self.onset + 2.0 else 0.0
@@ -74,10 +67,6 @@ class MemoryUncorrectable:
         ]
         text = "Row remapping event: remap pending"
         return [*found, records.xid(self.onset + 2.0, self.host, self.place, 63, text)]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the device."""
-        return effects.gpu(seats, self.host, self.place)
 
 
 _UNCONTAINED = {48: "Double Bit ECC Error", 95: "Uncontained memory error"}

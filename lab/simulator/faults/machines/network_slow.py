@@ -5,16 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkSlow:
+class NetworkSlow(places.OfJob):
     """`factor` is how much longer the collectives take; ports mark packets and wait for credits.
 
     With `every` it comes and goes: on for half of so many seconds.
@@ -22,7 +20,6 @@ class NetworkSlow:
 
     id: ClassVar[str] = "network.congestion"
     needs: ClassVar = (requirements.has_hosts(2),)
-    onset: float
     until: float = float("inf")
     factor: float = 3.0
     every: float = 0.0
@@ -48,7 +45,3 @@ class NetworkSlow:
         state.network = self.factor
         state.ports.marks[:] = 15.0 * self.factor
         state.ports.waits[:] *= 30 * self.factor
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return entities.job(job, tuple(range(seats.world)))

@@ -5,17 +5,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions, Death
 from ...fabric import device_name, port_of
-from ...placement import Seats, device_index
+from ...placement import device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records, requirements
+from .. import places, records, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class NicDown:
+class NicDown(places.OnPort):
     """Without `failover` transfers hang, and after `gives_up` seconds the library ends its ranks.
 
     With it the neighbouring port carries both streams: `left` is the bandwidth of each.
@@ -23,10 +22,6 @@ class NicDown:
 
     id: ClassVar[str] = "network.nic_down"
     needs: ClassVar = (requirements.has_hosts(2),)
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     failover: bool = False
     left: float = 0.5
@@ -75,10 +70,6 @@ class NicDown:
             return []
         text = f"mlx5_core 0000:9a:00.0 {device_name(port_of(cluster, self.place))}: Link down"
         return [records.kernel(self.onset + 0.1, self.host, "nic.link_down", "confirmation", text)]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the port."""
-        return effects.nic(cluster, seats, self.host, self.place)
 
 
 def _death(at: float, port: int) -> Death:

@@ -5,16 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records, requirements
+from .. import places, records, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class NvLink:
+class NvLink(places.OnDevice):
     """`down` links are gone, the others carry their traffic; `errors` a second on one link.
 
     `width` is the bandwidth that is left to the device, as a ratio. `logged`: XID 74.
@@ -22,10 +20,6 @@ class NvLink:
 
     id: ClassVar[str] = "gpu.nvlink"
     needs: ClassVar = (requirements.has_two_a_host, requirements.with_devices)
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     down: int = 1
     errors: float = 2.0
@@ -50,7 +44,7 @@ class NvLink:
         """Break the link."""
         if not self.onset <= at < self.until:
             return
-        slot = device_index(self.host, self.place, self.slots)
+        slot = self.slot
         state.devices.links_down[slot] = self.down
         state.devices.link_errors[slot] = self.errors
         state.devices.link_width[slot] = self.width
@@ -61,7 +55,3 @@ class NvLink:
             return []
         text = "NVLink: fatal error detected on link 0"
         return [records.xid(self.onset + 0.3, self.host, self.place, 74, text)]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the device."""
-        return effects.gpu(seats, self.host, self.place)

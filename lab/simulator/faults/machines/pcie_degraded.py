@@ -5,16 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records, requirements
+from .. import places, records, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class PcieDegraded:
+class PcieDegraded(places.OnDevice):
     """`lanes` is the width that is left as a ratio, `generations` how far its speed fell.
 
     `replays` packets a second are sent again. `logged`: corrected errors of the bus in the log.
@@ -22,10 +20,6 @@ class PcieDegraded:
 
     id: ClassVar[str] = "gpu.pcie_degraded"
     needs: ClassVar = (requirements.with_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     lanes: float = 0.25
     generations: int = 0
@@ -55,7 +49,7 @@ class PcieDegraded:
         """Narrow the link."""
         if not self.onset <= at < self.until:
             return
-        slot = device_index(self.host, self.place, self.slots)
+        slot = self.slot
         devices = state.devices
         devices.lanes[slot] = self.lanes
         devices.generation[slot] = self.generations
@@ -81,7 +75,3 @@ class PcieDegraded:
             )
             for number in range(4)
         ]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the device."""
-        return effects.gpu(seats, self.host, self.place)

@@ -10,12 +10,12 @@ from ...conditions import Conditions
 from ...devices import limit_for
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class PowerLimited:
+class PowerLimited(places.AtPlace):
     """A lower power limit lets the device settle at `clock`, a ratio to what it reached before.
 
     by: "limit" (somebody set it: it shows) or "brake" (the power supply asks for less: the hardware
@@ -24,10 +24,6 @@ class PowerLimited:
 
     id: ClassVar[str] = "gpu.power_limited"
     needs: ClassVar = (requirements.with_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     clock: float = 0.7
     by: Literal["limit", "brake"] = "limit"
@@ -61,5 +57,5 @@ class PowerLimited:
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the device, or the host when all its devices are."""
         if self.whole_host:
-            return effects.host(seats, self.host)
-        return effects.gpu(seats, self.host, self.place)
+            return places.host(seats, self.host)
+        return places.gpu(seats, self.host, self.place)

@@ -10,7 +10,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from .. import places, requirements
 from . import effects
 
 
@@ -64,11 +64,11 @@ class RackCooling:
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the first host of the rack."""
-        return effects.host(seats, self._rack(cluster.hosts)[0])
+        return places.host(seats, self._rack(cluster.hosts)[0])
 
     def accepted(self, cluster: Cluster, seats: Seats, job: str) -> Sequence[entities.Entity]:
         """Return the other hosts of the rack."""
-        return [effects.host(seats, number) for number in self._rack(cluster.hosts)[1:]]
+        return [places.host(seats, number) for number in self._rack(cluster.hosts)[1:]]
 
     def _rack(self, hosts: int) -> range:
         first = self.host // self.per_rack * self.per_rack

@@ -5,24 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records, requirements
-from . import effects
+from .. import places, records, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class RowRemap:
+class RowRemap(places.OnDevice):
     """`failed`: no spare row was left. `logged`: the driver writes XID 63 or 64."""
 
     id: ClassVar[str] = "gpu.row_remap"
     needs: ClassVar = (requirements.with_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     failed: bool = False
     logged: bool = True
 
@@ -35,10 +28,9 @@ class RowRemap:
         return {"failed": bool(failed), "logged": strength == "plain"}
 
     def act(self, state: Conditions, at: float) -> None:
-        """Ask for the remapping."""
         if at < self.onset:
             return
-        slot = device_index(self.host, self.place, self.slots)
+        slot = self.slot
         state.devices.pending[slot] = not self.failed
         state.devices.failed[slot] = self.failed
         state.devices.remapped[slot] += 0 if self.failed else 1
@@ -49,7 +41,3 @@ class RowRemap:
             return []
         code, text = (64, "Row remapping failure") if self.failed else (63, "Row remapping pending")
         return [records.xid(self.onset + 0.1, self.host, self.place, code, text)]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the device."""
-        return effects.gpu(seats, self.host, self.place)

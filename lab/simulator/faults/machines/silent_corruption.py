@@ -5,24 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
-from . import effects
+from ...shape import Scenario, Strength
+from .. import places, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class SilentCorruption:
+class SilentCorruption(places.OnDevice):
     """`error` is the relative error of its rank's own loss and gradient."""
 
     id: ClassVar[str] = "gpu.silent_corruption"
     needs: ClassVar = (requirements.with_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     error: float = 0.2
 
@@ -43,8 +36,4 @@ class SilentCorruption:
         """Spoil what the device computes."""
         if not self.onset <= at < self.until:
             return
-        state.corrupted[device_index(self.host, self.place, self.slots)] = self.error
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the device."""
-        return effects.gpu(seats, self.host, self.place)
+        state.corrupted[self.slot] = self.error

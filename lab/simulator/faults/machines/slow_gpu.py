@@ -5,22 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
-from ...shape import Cluster, Scenario, Strength
+from ...shape import Scenario, Strength
+from .. import places
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class SlowGpu:
+class SlowGpu(places.OnDevice):
     """`drag` is the factor on the device's time."""
 
     id: ClassVar[str] = "gpu.slow"
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     drag: float = 1.3
 
@@ -36,8 +31,4 @@ class SlowGpu:
         """Slow the device down."""
         if not self.onset <= at < self.until:
             return
-        state.drag[device_index(self.host, self.place, self.slots)] = self.drag
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the device."""
-        return effects.gpu(seats, self.host, self.place)
+        state.drag[self.slot] = self.drag

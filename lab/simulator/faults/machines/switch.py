@@ -11,12 +11,12 @@ from ...conditions import Conditions, Death
 from ...fabric import port_of
 from ...placement import Seats, device_index, ports_on, rail_switch
 from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(places.AtPlace):
     """`down`: its ports lose their link, transfers hang, and after `gives_up` seconds ranks end.
 
     Else it drops packets, and transfers take `factor` times as long. It is the switch of the port
@@ -25,10 +25,6 @@ class Switch:
 
     id: ClassVar[str] = "network.switch"
     needs: ClassVar = (requirements.has_hosts(4),)
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     down: bool = False
     factor: float = 2.0
@@ -86,7 +82,6 @@ class Switch:
                     state.deaths[slot] = _death(self.onset + self.gives_up + 0.1 * host)
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the switch."""
         name = rail_switch(cluster, self.host, port_of(cluster, self.place))
         ports = set(ports_on(cluster, name))
         ranks = [

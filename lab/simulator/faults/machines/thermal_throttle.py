@@ -9,12 +9,12 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class ThermalThrottle:
+class ThermalThrottle(places.AtPlace):
     """Cooling fails, so that the device settles at `clock`, a ratio to what it reached before.
 
     It takes `ramp` seconds to get so far; `whole_host`: all its devices (a wall of fans).
@@ -22,10 +22,6 @@ class ThermalThrottle:
 
     id: ClassVar[str] = "gpu.thermal_throttle"
     needs: ClassVar = (requirements.with_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     clock: float = 0.6
     ramp: float = 20.0
@@ -53,5 +49,5 @@ class ThermalThrottle:
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the device, or the host when all its devices are."""
         if self.whole_host:
-            return effects.host(seats, self.host)
-        return effects.gpu(seats, self.host, self.place)
+            return places.host(seats, self.host)
+        return places.gpu(seats, self.host, self.place)

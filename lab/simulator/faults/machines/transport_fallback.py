@@ -5,16 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class TransportFallback:
+class TransportFallback(places.OnHost):
     """`factor` is how much longer transfers take that cross this host's border.
 
     From the start of an attempt on: the transport is chosen once.
@@ -22,8 +20,6 @@ class TransportFallback:
 
     id: ClassVar[str] = "network.transport_fallback"
     needs: ClassVar = (requirements.has_hosts(2),)
-    onset: float
-    host: int
     until: float = float("inf")
     factor: float = 4.0
 
@@ -58,7 +54,3 @@ class TransportFallback:
             return
         state.ports.transport[self.host] = self.factor
         state.ports.sockets[self.host] = True
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
-        return effects.host(seats, self.host)

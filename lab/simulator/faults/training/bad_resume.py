@@ -5,26 +5,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...shape import Scenario, Strength
+from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class BadResume:
+class BadResume(places.OfJob):
     """`lost` is the share of the training forgotten; `wrong_data` a lasting rise of the loss."""
 
     id: ClassVar[str] = "numerics.bad_resume"
     resumes: ClassVar[bool] = True
-    onset: float
     lost: float = 0.0
     wrong_data: float = 0.0
 
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with a restart."""
         return preparing.with_restart(scenario, random, restarts_after_crash=False)
 
     @classmethod
@@ -43,7 +40,3 @@ class BadResume:
         if at >= self.onset:
             state.training.numerics.lost = self.lost
             state.training.numerics.wrong_data = self.wrong_data
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

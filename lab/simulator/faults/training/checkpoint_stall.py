@@ -5,20 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointStall:
+class CheckpointStall(places.OfJob):
     """`factor` on the time of a checkpoint."""
 
     id: ClassVar[str] = "software.checkpoint_stall"
-    onset: float
     factor: float = 6.0
 
     @classmethod
@@ -44,7 +41,3 @@ class CheckpointStall:
         """Slow saving down."""
         if at >= self.onset:
             state.training.checkpoint = self.factor
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

@@ -6,11 +6,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions, Death
-from ...placement import Seats, device_index
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 _TEXT = (
@@ -21,7 +19,7 @@ _TEXT = (
 
 
 @dataclass(frozen=True, slots=True)
-class CollectiveMismatch:
+class CollectiveMismatch(places.OnRank):
     """The group stops at one number.
 
     how: the "kind" of operation differs (the library's own counts show it), or in "detail" mode the
@@ -30,10 +28,6 @@ class CollectiveMismatch:
 
     id: ClassVar[str] = "software.collective_mismatch"
     needs: ClassVar = (requirements.with_replicas,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     how: Literal["kind", "detail"] = "kind"
 
     @classmethod
@@ -54,7 +48,7 @@ class CollectiveMismatch:
 
     def act(self, state: Conditions, at: float) -> None:
         """Launch something else."""
-        slot = device_index(self.host, self.place, self.slots)
+        slot = self.slot
         if at < self.onset:
             return
         if self.how == "detail":
@@ -63,7 +57,3 @@ class CollectiveMismatch:
             )
         else:
             state.training.mismatch[slot] = True
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
-        return preparing.the_rank(seats, self.host, self.place)

@@ -8,14 +8,14 @@ import numpy as np
 from .....vocabulary import entities
 from ...conditions import Conditions
 from ...memory import GIB
-from ...placement import Seats, device_index
+from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class CopyOnRead:
+class CopyOnRead(places.AtPlace):
     """Reference counts are written on every read: in `seconds` all inherited pages are private.
 
     Resident memory stays as it is, private memory grows, shared memory falls by as much, and the
@@ -23,10 +23,6 @@ class CopyOnRead:
     """
 
     id: ClassVar[str] = "memory.copy_on_read"
-    onset: float
-    host: int
-    place: int
-    slots: int
     seconds: float = 150.0
 
     @classmethod
@@ -47,7 +43,7 @@ class CopyOnRead:
     def act(self, state: Conditions, at: float) -> None:
         """Copy pages."""
         if at >= self.onset:
-            slot = device_index(self.host, self.place, self.slots)
+            slot = self.slot
             state.training.copied[slot] = min(1.0, (at - self.onset) / self.seconds)
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:

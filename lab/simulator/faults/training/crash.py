@@ -5,22 +5,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions, Death
-from ...placement import Seats, device_index, host_name, rank_of
-from ...shape import Cluster, Scenario, Strength
+from ...shape import Scenario, Strength
+from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Crash:
+class Crash(places.OnRank):
     """`how`: an "exception" (exit code 1, a traceback), a "segfault", or "killed" by signal 9."""
 
     id: ClassVar[str] = "software.crash"
-    onset: float
-    host: int
-    place: int
-    slots: int
     how: Literal["exception", "segfault", "killed"] = "exception"
 
     @classmethod
@@ -53,8 +48,4 @@ class Crash:
             ),
             "killed": Death(self.onset, signal=9),
         }
-        state.deaths[device_index(self.host, self.place, self.slots)] = deaths[self.how]
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
-        return entities.rank(rank_of(seats, self.host, self.place), host_name(self.host))
+        state.deaths[self.slot] = deaths[self.how]

@@ -8,14 +8,14 @@ import numpy as np
 from .....vocabulary import entities
 from ...conditions import Conditions
 from ...memory import HOST_MEMORY
-from ...placement import Seats, device_index
+from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class DataloaderLeak:
+class DataloaderLeak(places.AtPlace):
     """`rate` is the share of the host's memory per minute, of all workers of the rank together.
 
     Their private memory grows and what they share with the trainer stays.
@@ -23,10 +23,6 @@ class DataloaderLeak:
 
     id: ClassVar[str] = "memory.dataloader_leak"
     needs: ClassVar = (requirements.with_workers,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     workers: int = 2
     rate: float = 0.02
 
@@ -41,7 +37,7 @@ class DataloaderLeak:
     def act(self, state: Conditions, at: float) -> None:
         """Keep more and more in each worker."""
         if at >= self.onset:
-            slot = device_index(self.host, self.place, self.slots)
+            slot = self.slot
             held = self.rate / 60 * HOST_MEMORY * (at - self.onset)
             state.training.worker_held[slot] = held / self.workers
 

@@ -7,22 +7,18 @@ import numpy as np
 
 from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index, host_name, ranks_of_host
+from ...placement import Seats, host_name, ranks_of_host
 from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class DataloaderSlow:
+class DataloaderSlow(places.AtPlace):
     """`seconds` of extra wait a step, where `scope` says; the workers are busy all the time."""
 
     id: ClassVar[str] = "software.dataloader_slow"
     needs: ClassVar = (requirements.with_workers,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     scope: Literal["rank", "host", "job"] = "rank"
     seconds: float = 0.5
     until: float = float("inf")
@@ -46,12 +42,12 @@ class DataloaderSlow:
         elif self.scope == "host":
             extra[self.host * self.slots : (self.host + 1) * self.slots] = self.seconds
         else:
-            extra[device_index(self.host, self.place, self.slots)] = self.seconds
+            extra[self.slot] = self.seconds
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the rank, host or job."""
         if self.scope == "job":
-            return preparing.the_job(job, seats)
+            return places.whole_job(job, seats)
         if self.scope == "host":
             return entities.host(host_name(self.host), ranks_of_host(seats, self.host))
-        return preparing.the_rank(seats, self.host, self.place)
+        return places.rank(seats, self.host, self.place)

@@ -5,21 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
-from . import preparing
+from ...shape import Scenario, Strength
+from .. import places, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class Deadlock:
+class Deadlock(places.OfJob):
     """Half of the ranks wait in their data-parallel group, the rest in the group of the metrics."""
 
     id: ClassVar[str] = "software.deadlock"
     needs: ClassVar = (requirements.with_replicas,)
-    onset: float
 
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
@@ -37,7 +33,3 @@ class Deadlock:
         """Tangle the groups."""
         if at >= self.onset:
             state.training.deadlock = True
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

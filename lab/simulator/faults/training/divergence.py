@@ -5,19 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...shape import Scenario, Strength
+from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Divergence:
+class Divergence(places.OfJob):
     """`rate` is the growth per step, as a share of the loss."""
 
     id: ClassVar[str] = "numerics.divergence"
-    onset: float
     rate: float = 0.02
 
     @classmethod
@@ -32,7 +30,3 @@ class Divergence:
         """Drive the model off."""
         if at >= self.onset:
             state.training.numerics.divergence = self.rate
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

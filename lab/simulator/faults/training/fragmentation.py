@@ -5,16 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Fragmentation:
+class Fragmentation(places.OnRank):
     """`rate` is the share of the device's memory per minute that becomes useless.
 
     Reserved memory leaves the allocated behind; at the end the allocator gives back and retries.
@@ -22,10 +20,6 @@ class Fragmentation:
 
     id: ClassVar[str] = "memory.fragmentation"
     needs: ClassVar = (requirements.has_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     rate: float = 0.05
 
     @classmethod
@@ -39,9 +33,5 @@ class Fragmentation:
     def act(self, state: Conditions, at: float) -> None:
         """Cut memory into useless pieces."""
         if at >= self.onset:
-            slot = device_index(self.host, self.place, self.slots)
+            slot = self.slot
             state.training.unusable[slot] = self.rate / 60 * (at - self.onset)
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
-        return preparing.the_rank(seats, self.host, self.place)

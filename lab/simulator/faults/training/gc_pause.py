@@ -5,20 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class GcPause:
+class GcPause(places.OfJob):
     """A rank pauses for `seconds` with this `chance` a step: the slow rank changes all the time."""
 
     id: ClassVar[str] = "software.gc_pause"
-    onset: float
     seconds: float = 0.3
     chance: float = 0.1
 
@@ -43,7 +40,3 @@ class GcPause:
         """Let ranks pause."""
         if at >= self.onset:
             state.training.pauses = (self.chance, self.seconds)
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

@@ -7,22 +7,18 @@ import numpy as np
 
 from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
+from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class GpuLeak:
+class GpuLeak(places.AtPlace):
     """`rate` is the share of the device's memory per minute; `whole_job`: on every rank alike."""
 
     id: ClassVar[str] = "memory.gpu_leak"
     needs: ClassVar = (requirements.has_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     rate: float = 0.03
     whole_job: bool = False
 
@@ -42,10 +38,10 @@ class GpuLeak:
         if self.whole_job:
             state.training.device_held[:] = held
         else:
-            state.training.device_held[device_index(self.host, self.place, self.slots)] = held
+            state.training.device_held[self.slot] = held
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the rank, or the job."""
         if self.whole_job:
-            return preparing.the_job(job, seats)
-        return preparing.the_rank(seats, self.host, self.place)
+            return places.whole_job(job, seats)
+        return places.rank(seats, self.host, self.place)

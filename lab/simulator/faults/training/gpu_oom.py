@@ -5,16 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class GpuOom:
+class GpuOom(places.OnRank):
     """`ramp` seconds until its activations are six times as large, by longer sequences.
 
     How soon it ends follows from what the device has left.
@@ -22,10 +20,6 @@ class GpuOom:
 
     id: ClassVar[str] = "memory.gpu_oom"
     needs: ClassVar = (requirements.has_devices,)
-    onset: float
-    host: int
-    place: int
-    slots: int
     ramp: float = 0.0
 
     @classmethod
@@ -40,9 +34,5 @@ class GpuOom:
         """Make its activations grow."""
         if at >= self.onset:
             force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0
-            slot = device_index(self.host, self.place, self.slots)
+            slot = self.slot
             state.training.activations[slot] = 1 + 5 * force
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
-        return preparing.the_rank(seats, self.host, self.place)

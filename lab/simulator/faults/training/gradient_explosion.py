@@ -5,19 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...shape import Scenario, Strength
+from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class GradientExplosion:
+class GradientExplosion(places.OfJob):
     """`rate` is the growth per step; clipping holds the loss for a while."""
 
     id: ClassVar[str] = "numerics.gradient_explosion"
-    onset: float
     rate: float = 0.1
 
     @classmethod
@@ -32,7 +30,3 @@ class GradientExplosion:
         """Let the gradients grow."""
         if at >= self.onset:
             state.training.numerics.explosion = self.rate
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

@@ -5,19 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...shape import Scenario, Strength
+from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class GradientVanishing:
+class GradientVanishing(places.OfJob):
     """`rate` is the decay per step (in natural logarithm); the loss stops falling."""
 
     id: ClassVar[str] = "numerics.gradient_vanishing"
-    onset: float
     rate: float = 0.2
 
     @classmethod
@@ -32,7 +30,3 @@ class GradientVanishing:
         """Let the gradients vanish."""
         if at >= self.onset:
             state.training.numerics.vanishing = self.rate
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

@@ -8,20 +8,17 @@ import numpy as np
 from .....vocabulary import entities
 from ...conditions import Conditions
 from ...memory import HOST_MEMORY
-from ...placement import Seats, device_index
+from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class HostLeak:
+class HostLeak(places.AtPlace):
     """`rate` is the share of the host's memory per minute."""
 
     id: ClassVar[str] = "memory.host_leak"
-    onset: float
-    host: int
-    place: int
-    slots: int
     rate: float = 0.02
 
     @classmethod
@@ -35,10 +32,9 @@ class HostLeak:
     def act(self, state: Conditions, at: float) -> None:
         """Keep more and more."""
         if at >= self.onset:
-            slot = device_index(self.host, self.place, self.slots)
+            slot = self.slot
             held = self.rate / 60 * HOST_MEMORY * (at - self.onset)
             state.training.trainer_held[slot] = held
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the trainer's process."""
         return preparing.the_process(seats, self.host, self.place)

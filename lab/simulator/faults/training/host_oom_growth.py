@@ -5,24 +5,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
 from ...memory import HOST_MEMORY
-from ...placement import Seats, host_name, ranks_of_host
-from ...shape import Cluster, Scenario, Strength
+from ...shape import Scenario, Strength
+from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class HostOomGrowth:
+class HostOomGrowth(places.OnHost):
     """Memory is full about `seconds` after the onset; `reports`: the kernel's message is read.
 
     Other than host_oom, whose onset is the kill: here the onset is that of the growth.
     """
 
     id: ClassVar[str] = "memory.host_oom"
-    onset: float
-    host: int
     slots: int
     seconds: float = 90.0
     reports: bool = True
@@ -43,7 +40,3 @@ class HostOomGrowth:
         begin = self.host * self.slots
         state.training.trainer_held[begin : begin + self.slots] = held / self.slots
         state.training.kernel_reports = self.reports
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
-        return entities.host(host_name(self.host), ranks_of_host(seats, self.host))

@@ -5,21 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
-from . import preparing
+from ...shape import Scenario, Strength
+from .. import places, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class IdleGpu:
+class IdleGpu(places.OfJob):
     """A notebook left open, a trainer that waits for an answer: no collective is open."""
 
     id: ClassVar[str] = "efficiency.idle_gpu"
     needs: ClassVar = (requirements.has_devices,)
-    onset: float
     until: float = float("inf")
 
     @classmethod
@@ -33,7 +29,3 @@ class IdleGpu:
         """Do nothing."""
         if self.onset <= at < self.until:
             state.training.idle = True
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

@@ -5,20 +5,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class InitFailed:
+class InitFailed(places.OfJob):
     """how: it "waits" for members that never come, until `timeout`, or "fails" while it sets up."""
 
     id: ClassVar[str] = "software.init_failed"
-    onset: float
     how: Literal["waits", "fails"] = "waits"
     timeout: float = 120.0
 
@@ -46,7 +43,3 @@ class InitFailed:
         if at >= self.onset:
             state.training.init = self.how
             state.training.init_timeout = self.timeout
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

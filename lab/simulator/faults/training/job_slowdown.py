@@ -5,20 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class JobSlowdown:
+class JobSlowdown(places.OfJob):
     """`factor` on everybody's time; no change, no sign of hardware."""
 
     id: ClassVar[str] = "unknown"
-    onset: float
     factor: float = 1.2
     until: float = float("inf")
 
@@ -39,7 +36,3 @@ class JobSlowdown:
         """Slow everybody down."""
         if self.onset <= at < self.until:
             state.drag *= self.factor
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

@@ -5,19 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...shape import Scenario, Strength
+from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class LossSpike:
+class LossSpike(places.OfJob):
     """`height` as a share of the loss; `steps` until two thirds of it are gone (inf: never)."""
 
     id: ClassVar[str] = "numerics.loss_spike"
-    onset: float
     height: float = 0.8
     steps: float = 15.0
 
@@ -35,7 +33,3 @@ class LossSpike:
         if at >= self.onset:
             state.training.numerics.spike = self.height
             state.training.numerics.spike_steps = self.steps
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

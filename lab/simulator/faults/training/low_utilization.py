@@ -5,21 +5,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class LowUtilization:
+class LowUtilization(places.OfJob):
     """Small kernels: the CPU takes `launch` times as long to launch as the device to run them."""
 
     id: ClassVar[str] = "efficiency.low_utilization"
     needs: ClassVar = (requirements.has_devices,)
-    onset: float
     launch: float = 3.0
 
     @classmethod
@@ -39,7 +36,3 @@ class LowUtilization:
         """Make launching slow."""
         if at >= self.onset:
             state.training.launch = self.launch
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

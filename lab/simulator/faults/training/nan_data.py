@@ -5,19 +5,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import POISONS_LOSS, Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class NanData:
+class NanData(places.OfJob):
     """Every `each`-th slot of the cluster reads the bad shard; `once`: in a single step."""
 
     id: ClassVar[str] = "numerics.nan_data"
-    onset: float
     each: int = 2
     once: bool = True
 
@@ -34,7 +31,3 @@ class NanData:
         if at >= self.onset:
             state.poison[:: self.each] = POISONS_LOSS
             state.poison_once = self.once
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return entities.job(job, tuple(range(seats.world)))

@@ -5,20 +5,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
-from . import preparing
+from ...shape import Scenario, Strength
+from .. import places, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class NanPrecision:
+class NanPrecision(places.OfJob):
     """The scale halves at each step; when nothing is left to halve the values become NaN."""
 
     id: ClassVar[str] = "numerics.nan_precision"
-    onset: float
 
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
@@ -39,7 +35,3 @@ class NanPrecision:
         """Overflow."""
         if at >= self.onset:
             state.training.numerics.overflows = True
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

@@ -5,24 +5,19 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import POISONS_GRADIENT, POISONS_LOSS, Conditions
-from ...placement import Seats, device_index, host_name, rank_of
-from ...shape import Cluster, Scenario, Strength
+from ...shape import Scenario, Strength
+from .. import places
 
 
 @dataclass(frozen=True, slots=True)
-class NanRank:
+class NanRank(places.OnRank):
     """`what` goes bad on the rank: its "loss", or only its "gradient" (the loss stays finite).
 
     `once`: in a single step. Whether the job survives it is the job's affair (guards_numerics).
     """
 
     id: ClassVar[str] = "numerics.nan_rank"
-    onset: float
-    host: int
-    place: int
-    slots: int
     what: Literal["loss", "gradient"] = "loss"
     once: bool = True
 
@@ -37,10 +32,6 @@ class NanRank:
         """Spoil the rank's values."""
         if at < self.onset:
             return
-        slot = device_index(self.host, self.place, self.slots)
+        slot = self.slot
         state.poison[slot] = POISONS_LOSS if self.what == "loss" else POISONS_GRADIENT
         state.poison_once = self.once
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
-        return entities.rank(rank_of(seats, self.host, self.place), host_name(self.host))

@@ -5,20 +5,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Plateau:
+class Plateau(places.OfJob):
     """The "schedule" sets the learning rate to almost nothing, or updates are "frozen" unseen."""
 
     id: ClassVar[str] = "numerics.plateau"
-    onset: float
     how: Literal["schedule", "frozen"] = "schedule"
 
     @classmethod
@@ -43,7 +40,3 @@ class Plateau:
                 state.training.numerics.rate = 1e-3
             else:
                 state.training.numerics.frozen = True
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

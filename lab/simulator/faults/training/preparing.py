@@ -35,18 +35,7 @@ def drawn(
 
 
 def flip(random: np.random.Generator, chance: float = 0.5) -> bool:
-    """Return True with this chance."""
     return bool(random.random() < chance)
-
-
-def the_job(job: str, seats: Seats) -> entities.Entity:
-    """Return the job with all its ranks."""
-    return entities.job(job, range(seats.world))
-
-
-def the_rank(seats: Seats, host: int, place: int) -> entities.Entity:
-    """Return the rank in a place of a host."""
-    return entities.rank(rank_of(seats, host, place), host_name(host))
 
 
 def the_process(seats: Seats, host: int, place: int, worker: int | None = None) -> entities.Entity:

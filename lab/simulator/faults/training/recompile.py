@@ -5,11 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
 from ...progress import Attempt
-from ...shape import Cluster, Scenario, Strength
+from ...shape import Scenario, Strength
+from .. import places
 from . import preparing
 
 _LIMIT = 8
@@ -17,11 +16,10 @@ _LIMIT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Recompile:
+class Recompile(places.OfJob):
     """A step takes `seconds` more with this `chance`; `logged`: the compiler warns."""
 
     id: ClassVar[str] = "software.recompile"
-    onset: float
     chance: float = 0.2
     seconds: float = 2.0
     logged: bool = False
@@ -40,10 +38,6 @@ class Recompile:
         """Compile again."""
         if at >= self.onset:
             state.training.recompiles = (self.chance, self.seconds)
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)
 
     def said(self, attempt: Attempt) -> list[tuple[float, str, dict[str, Any]]]:
         """Return the compiler's warning when it gives up on specialising, if it comes to that."""

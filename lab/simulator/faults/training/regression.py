@@ -59,7 +59,6 @@ class Regression:
             state.training.work *= self.factor
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job's code."""
         return entities.Entity("code", job, None, Ranks(range(seats.world)))
 
     @property

@@ -5,23 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaDivergence:
+class ReplicaDivergence(places.OnRank):
     """`rate` is the growth per step of its own loss against its peers', as a share."""
 
     id: ClassVar[str] = "numerics.replica_divergence"
-    onset: float
-    host: int
-    place: int
-    slots: int
     rate: float = 0.005
 
     @classmethod
@@ -46,9 +40,5 @@ class ReplicaDivergence:
         """Let it drift off."""
         if at >= self.onset:
             drift = np.zeros(len(state.drag))
-            drift[device_index(self.host, self.place, self.slots)] = self.rate
+            drift[self.slot] = self.rate
             state.training.numerics.drift = drift
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
-        return preparing.the_rank(seats, self.host, self.place)

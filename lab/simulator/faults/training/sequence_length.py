@@ -5,21 +5,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceLength:
+class SequenceLength(places.OfJob):
     """`spread` of the tokens per rank and step: whoever has the most is last, another each step."""
 
     id: ClassVar[str] = "balance.sequence_length"
     needs: ClassVar = (requirements.has_ranks(4),)
-    onset: float
     spread: float = 0.5
 
     @classmethod
@@ -39,7 +36,3 @@ class SequenceLength:
         """Spread the tokens."""
         if at >= self.onset:
             state.training.lengths = self.spread
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the job."""
-        return preparing.the_job(job, seats)

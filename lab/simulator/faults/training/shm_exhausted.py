@@ -5,23 +5,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
 from ...memory import SHM_LIMIT
-from ...placement import Seats, host_name, ranks_of_host
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class ShmExhausted:
+class ShmExhausted(places.OnHost):
     """It is full about `seconds` after the onset; the next batch then is a bus error."""
 
     id: ClassVar[str] = "memory.shm_exhausted"
     needs: ClassVar = (requirements.with_workers,)
-    onset: float
-    host: int
     seconds: float = 90.0
 
     @classmethod
@@ -37,7 +33,3 @@ class ShmExhausted:
         if at >= self.onset:
             share = min((at - self.onset) / self.seconds, 1.0)  # a tmpfs holds no more
             state.training.shm_held[self.host] = SHM_LIMIT * share
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the host."""
-        return entities.host(host_name(self.host), ranks_of_host(seats, self.host))

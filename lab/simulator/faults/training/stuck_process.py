@@ -5,15 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index, host_name, rank_of
-from ...shape import Cluster, Scenario, Strength
+from ...shape import Scenario, Strength
+from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class StuckProcess:
+class StuckProcess(places.OnRank):
     """`point` is where in its own work of the step it stops (1 = end of backward).
 
     `busy` reports whether it burns its CPU (an endless loop) or sleeps (a lock). With `until` it
@@ -21,10 +20,6 @@ class StuckProcess:
     """
 
     id: ClassVar[str] = "software.stuck_process"
-    onset: float
-    host: int
-    place: int
-    slots: int
     until: float = float("inf")
     point: float = 0.6
     busy: bool = False
@@ -49,11 +44,7 @@ class StuckProcess:
         until = min(self.until, self.onset + self.seconds)
         if not self.onset <= at < until:
             return
-        slot = device_index(self.host, self.place, self.slots)
+        slot = self.slot
         state.stopped[slot] = self.point
         state.busy_stop[slot] = self.busy
         state.released = until
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
-        return entities.rank(rank_of(seats, self.host, self.place), host_name(self.host))

@@ -5,23 +5,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_index
-from ...shape import Cluster, Scenario, Strength
-from .. import requirements
+from ...shape import Scenario, Strength
+from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class UnevenBatches:
+class UnevenBatches(places.OnRank):
     """how: it "exits" in order, "evaluates", or "waits" at the end of its epoch; the peers hang."""
 
     id: ClassVar[str] = "software.uneven_batches"
-    onset: float
-    host: int
-    place: int
-    slots: int
     how: Literal["exits", "evaluates", "waits"] = "exits"
 
     @classmethod
@@ -43,10 +37,6 @@ class UnevenBatches:
     def act(self, state: Conditions, at: float) -> None:
         """Let it leave."""
         if at >= self.onset:
-            slot = device_index(self.host, self.place, self.slots)
+            slot = self.slot
             state.training.leaves[slot] = True
             state.training.leaves_how = self.how
-
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the rank."""
-        return preparing.the_rank(seats, self.host, self.place)

@@ -2,13 +2,13 @@
 
 import pytest
 
+from bench.node import trees
 from rankscope.agent.health import Health
 from rankscope.agent.readers.network.inventory import Inventory
 from rankscope.agent.readers.network.links import NetworkLinks
 from rankscope.agent.readers.network.ports import NetworkPorts
 from rankscope.agent.readers.network.rails import NetworkRails
 from rankscope.agent.settings import Network
-from rankscope.lab.node import trees
 from rankscope.vocabulary.samples import Event
 
 

@@ -1,4 +1,0 @@
-"""What one collector carries and how many a cluster needs: runs measured, a model fitted, a page.
-
-`python -m rankscope.lab.capacity --out docs/capacity.md` measures and writes the page anew.
-"""

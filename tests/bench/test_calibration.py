@@ -1,0 +1,114 @@
+"""The curve of probabilities: from a first cause's lead to how often it is right."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from bench.calibration import catalogue_file, collecting, curves
+from bench.calibration.curves import FITS, Answer
+from bench.calibration.evaluations import Replayed
+from rankscope.alerts.causes import calibration
+from rankscope.alerts.causes.calibration import Calibration
+from rankscope.alerts.causes.catalogue import catalogue
+from rankscope.lab import suites
+from rankscope.lab.scoring import running
+
+FIT = pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
+
+
+@pytest.fixture
+def rows():
+    """Return answers of which those with a small lead are right in three of four cases."""
+    draw = random.Random(3)
+    return [
+        Answer(lead, draw.random() < (0.75 if lead < 3 else 0.995), f"fault.{number % 11}",
+               f"shape {number % 7}")
+        for number in range(2000)
+        for lead in (draw.uniform(0.0, 6.0),)
+    ]  # fmt: skip
+
+
+@FIT
+def test_a_curve_never_falls_and_never_ends_at_certainty(rows, fit):
+    chances = [chance for _, chance in fit(rows)]
+    assert sorted(chances) == chances
+    assert 0.0 < chances[0] <= chances[-1] <= 0.99
+
+
+@FIT
+def test_a_larger_lead_is_right_more_often(rows, fit):
+    curve = fit(rows)
+    assert calibration.at(curve, 1.0) < 0.9
+    assert calibration.at(curve, 5.5) > 0.92
+
+
+def test_held_out_answers_come_true_as_often_as_said(rows):
+    best = curves.calibrated(rows)[0]
+    assert best.error <= 0.05
+
+
+@pytest.mark.parametrize("by", curves.HELD_OUT)
+def test_high_confidence_starts_where_hardly_any_held_out_answer_is_wrong(rows, by):
+    best = curves.calibrated(rows)[0]
+    sure = curves.fitted(rows, best, calibration.UNCALIBRATED, "").high
+    said = [
+        right for chance, right in curves.said_held_out(rows, FITS[best.name], by) if chance >= sure
+    ]
+    assert 0.5 <= sure <= 1.0
+    assert said.count(False) <= curves.MOST_WRONG * len(said)
+
+
+@pytest.mark.parametrize("by", curves.HELD_OUT)
+def test_what_is_held_out_has_no_say_in_its_own_probability(by):
+    """Answers of one fault, and of one cluster, are all wrong: they are as sure as the others."""
+    rows = [
+        Answer(4.0, number % 10 > 0, f"fault.{number % 10}", f"shape {number % 10}")
+        for number in range(200)
+    ]
+    said = curves.said_held_out(rows, curves.isotonic, by)
+    assert len(rows) == len(said)
+    assert min(chance for chance, right in said if not right) > 0.95
+
+
+def test_few_answers_are_no_proof_of_high_confidence():
+    assert 1.0 == curves.high([(0.99, True), (0.6, False)] * 3)
+
+
+@pytest.mark.parametrize(("lead", "chance"), [(-3.0, 0.5), (0.0, 0.5), (1.0, 0.7), (9.0, 0.9)])
+def test_between_two_points_the_curve_is_straight(lead, chance):
+    assert calibration.at(((0.0, 0.5), (2.0, 0.9)), lead) == pytest.approx(chance)
+
+
+def test_probabilities_of_all_hypotheses_sum_to_one():
+    fitted = Calibration(0.7, 0.98, 0.6, "", ((0.0, 0.5), (2.0, 0.9)))
+    chances, unknown = fitted.probabilities([4.0, 3.0, 1.0], 2.0, lead=1.0)
+    assert chances[0] == pytest.approx(0.7)
+    assert sum(chances) + unknown == pytest.approx(1.0)
+    assert chances[1] > unknown > chances[2]
+
+
+def test_unknown_is_never_of_high_confidence():
+    fitted = Calibration(0.7, 0.9, 0.6)
+    assert "low" == fitted.confidence("unknown", 1.0)
+    assert "high" == fitted.confidence("gpu.lost", 1.0)
+
+
+def test_a_curve_that_is_written_reads_back():
+    text = (Path(calibration.__file__).parent / "catalogue.toml").read_text("utf-8")
+    held = catalogue().calibration
+    fitted = Calibration(0.8, 0.95, 0.5, "test", ((0.0, 0.25), (1.5, 0.875)))
+    written = catalogue_file.rewrite(text, fitted, "test")
+    assert "curve = [[0, 0.25], [1.5, 0.875]]" in written
+    assert held is not None
+    assert catalogue_file.rewrite(written, held, catalogue().version) == text
+
+
+def test_a_case_is_kept_as_its_tracker_was_given_it_and_ranked_again_the_same():
+    case = next(row for row in suites.draw(suites.suite("tuning")) if row.kind == "crash")
+    tracked = collecting.collect(case)
+    assert "" == tracked.error
+    again = Replayed()
+    again.play(tracked.evaluations, None)
+    assert ["software.crash"] == [row.fault for row in tracked.found]
+    assert tracked.found == running.in_order(again.seen.values())
