@@ -23,6 +23,7 @@ from tests.examples import examples
 from tests.waiting import until
 
 from bench.cluster.postgresql import Server, path_of_programs
+from bench.stepped import SteppedStages
 from rankscope.alerts.actions import Action
 from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Payload
@@ -35,7 +36,6 @@ from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.store.store import Store
 from rankscope.formats.otlp import encode
 from rankscope.lab.demo.stage import free_port
-from rankscope.lab.stepped import SteppedStages
 from rankscope.vocabulary import incident_schema
 from rankscope.vocabulary.samples import Resource, Sample, attributes
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bench.stepped import SteppedStages
 from rankscope.collector.evaluation.snapshots import Snapshots
 from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Payload
@@ -20,7 +21,6 @@ from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.collector.replay.replay import Replay
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats.otlp import encode
-from rankscope.lab.stepped import SteppedStages
 from rankscope.vocabulary.clock import SlewedClock
 from rankscope.vocabulary.samples import Resource, Sample, attributes
 

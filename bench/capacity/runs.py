@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.stepped import SteppedStages
 from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.kinds import Kind
 from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.formats import segments
-from rankscope.lab.stepped import SteppedStages
 
 from ..budgets.collector_stages import journals
 from ..budgets.pool import Prepared

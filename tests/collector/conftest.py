@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bench.stepped import SteppedStages
 from rankscope.alerts.actions import Action as Done
 from rankscope.collector.health.health import Health
 from rankscope.collector.journal.actions import Entered
@@ -18,7 +19,6 @@ from rankscope.collector.journal.interface import Offset, Written
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import MetricsBatch, SeriesTable
-from rankscope.lab.stepped import SteppedStages
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.faults import Severity
 from rankscope.vocabulary.ids import Fault, IncidentId

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bench.stepped import SteppedStages
 from rankscope.collector.evaluation import rereading
 from rankscope.collector.evaluation.rereading import Rereading
 from rankscope.collector.evaluation.snapshots import Snapshots
@@ -19,7 +20,6 @@ from rankscope.collector.pipeline.pipeline import Pipeline
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
-from rankscope.lab.stepped import SteppedStages
 from rankscope.vocabulary.samples import Resource, Sample, attributes
 
 START = 1_772_438_400.0

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.stepped import SteppedStages
 from rankscope.collector.evaluation.rereading import Rereading
 from rankscope.collector.evaluation.snapshots import Snapshots
 from rankscope.collector.health.health import Health
@@ -17,7 +18,6 @@ from rankscope.collector.recordings import otlp_lines
 from rankscope.collector.replay.replay import Replay, as_line
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.store.store import Store
-from rankscope.lab.stepped import SteppedStages
 
 RECORDING = Path(__file__).parents[2] / "fixtures" / "cpu_contention.otlp.jsonl.gz"
 

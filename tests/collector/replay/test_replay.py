@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
+from bench.stepped import SteppedStages
 from rankscope.alerts.actions import Action
 from rankscope.collector.health.health import Health
 from rankscope.collector.intake.payloads import Payload
@@ -20,7 +21,6 @@ from rankscope.collector.recordings.otlp_lines import RecordingError
 from rankscope.collector.replay.replay import Replay, as_line
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats.otlp import encode
-from rankscope.lab.stepped import SteppedStages
 from rankscope.vocabulary.ids import IncidentId
 from rankscope.vocabulary.samples import Event, Resource, Sample
 

@@ -2,8 +2,8 @@
 
 from typing import TypeVar
 
-from ..collector.evaluation.schedule import Evaluator
-from ..collector.flows.stages import Stages
+from rankscope.collector.evaluation.schedule import Evaluator
+from rankscope.collector.flows.stages import Stages
 
 P = TypeVar("P", bound=Evaluator)
 
