@@ -18,9 +18,7 @@ class IncidentChange(Protocol):
     """One change that the lifecycle decided on. `notify`: it is worth a notice."""
 
     @property
-    def kind(self) -> Happening:
-        """Return what happened."""
-        ...
+    def kind(self) -> Happening: ...
 
     @property
     def incident(self) -> Incident:

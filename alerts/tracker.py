@@ -54,11 +54,9 @@ class IncidentTracker:
         return self._incidents
 
     def has_open(self, job: Job) -> bool:
-        """Return whether a job has an open incident."""
         return bool(self._open.of_job(job))
 
     def of_job(self, job: Job) -> Sequence[TrackedIncident]:
-        """Return the open incidents of a job."""
         return self._open.of_job(job)
 
     def slows(self, job: Job) -> bool:

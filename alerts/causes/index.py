@@ -42,7 +42,6 @@ class FindingIndex:
         return kind in self._by_kind
 
     def of_kind(self, kind: str) -> Sequence[Finding]:
-        """Return the findings of a kind."""
         return self._by_kind.get(kind, ())
 
     def affected(self, kind: str) -> frozenset[int]:

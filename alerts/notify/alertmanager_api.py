@@ -38,7 +38,6 @@ def outcome(status: int, body: bytes) -> Outcome:  # noqa: ARG001
 
 
 def _address(url: str) -> str:
-    """Return the address of the API, given itself or that of its Alertmanager."""
     parts = urlsplit(url)
     path = parts.path.rstrip("/")
     return urlunsplit(parts._replace(path=path if path.endswith(_PATH) else path + _PATH))

@@ -30,7 +30,6 @@ class RankNumber(Convertor[int]):
     regex = "[0-9]{1,9}"
 
     def convert(self, value: str) -> int:
-        """Return the rank."""
         return int(value)
 
     def to_string(self, value: int) -> str:

@@ -18,9 +18,7 @@ class Connected(Protocol):
         """Start its thread."""
         ...
 
-    def stop(self) -> None:
-        """End it."""
-        ...
+    def stop(self) -> None: ...
 
     def warnings(self) -> list[str]:
         """Return what an operator has to know of it."""

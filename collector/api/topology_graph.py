@@ -27,7 +27,6 @@ class _Graph:
         return {"type": entity.type, "id": entity.id}
 
     def join(self, start: dict[str, str], relation: str, end: dict[str, str]) -> None:
-        """Add an edge."""
         self.edges.append({"from": start, "to": end, "relation": relation})
 
 

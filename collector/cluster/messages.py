@@ -43,7 +43,6 @@ class Message:
 
 
 def packed(kind: Kind, body: bytes, *, identity: bool = True) -> tuple[bytes, Headers]:
-    """Return a message's body and headers."""
     headers = {_KIND: str(int(kind))}
     if identity:
         digest = hashlib.blake2b(body, digest_size=16, key=bytes((int(kind),)))

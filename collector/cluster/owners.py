@@ -31,9 +31,7 @@ class Owners(Protocol):
         """Return how many there are."""
         ...
 
-    def find(self, partition: int) -> Found:
-        """Return who owns a partition."""
-        ...
+    def find(self, partition: int) -> Found: ...
 
     def others(self) -> list[str]:
         """Return the addresses of the other collectors."""

@@ -52,7 +52,6 @@ class Applying(Generic[P]):
 
     @property
     def table(self) -> SeriesTable:
-        """Return the pipeline's series."""
         return self._pipeline.table
 
     def read(self, question: Callable[[P], T]) -> T:

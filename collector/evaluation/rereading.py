@@ -50,7 +50,6 @@ class Rereading:
 
     @classmethod
     def of(cls, store: Incidents, settings: JournalSettings) -> "Rereading":
-        """Return what a store and the settings say."""
         return cls(
             seconds=lambda now: reread_seconds(store, settings, now),
             past=lambda since: past(store, since),

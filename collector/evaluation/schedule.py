@@ -40,9 +40,7 @@ class Evaluator(Protocol):
         """Take samples."""
         ...
 
-    def events(self, events: Sequence[Event], now: float) -> None:
-        """Take events."""
-        ...
+    def events(self, events: Sequence[Event], now: float) -> None: ...
 
     def act(self, action: Action, now: float) -> Sequence[Any]:
         """Take what a person did; return what changed."""

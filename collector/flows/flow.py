@@ -63,9 +63,7 @@ class Flow(Protocol):
         """Return what an operator has to know."""
         ...
 
-    def start(self) -> None:
-        """Begin."""
-        ...
+    def start(self) -> None: ...
 
     def stop(self) -> None:
         """Take nothing more, keep what was taken, and end."""

@@ -87,7 +87,6 @@ class Files:
         self._decisions = Journal(folder / interface.EVALUATION, settings.journal)
 
     def close(self) -> None:
-        """Let go of the folder."""
         self._journal.close()
         self._decisions.close()
 

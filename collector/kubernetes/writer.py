@@ -33,9 +33,7 @@ class Api(Protocol):
         """Set conditions of a node."""
         ...
 
-    def create_event(self, body: Mapping[str, Any]) -> Outcome:
-        """Write an event."""
-        ...
+    def create_event(self, body: Mapping[str, Any]) -> Outcome: ...
 
     def close(self) -> None:
         """Let go of the connections."""

@@ -86,7 +86,6 @@ class LongTerm:
         self._thread = threading.Thread(target=self._run, name="long term", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:

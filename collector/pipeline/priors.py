@@ -28,7 +28,6 @@ class Priors:
 
 
 def published() -> dict[Fault, float]:
-    """Return the catalogue's own shares by fault."""
     return {cause.fault: cause.share for cause in catalogue().causes}
 
 

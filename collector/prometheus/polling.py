@@ -59,7 +59,6 @@ class Poller:
         )
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:

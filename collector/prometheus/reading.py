@@ -87,7 +87,6 @@ class Reading:
 
     @property
     def series(self) -> int:
-        """Return how many series are known."""
         return len(self._known)
 
     def discover(self, at: float) -> None:

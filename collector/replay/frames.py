@@ -77,7 +77,6 @@ class Frames:
             self._rows.append(row)
 
     def table(self) -> "pd.DataFrame":
-        """Return all of it."""
         import pandas as pd  # noqa: PLC0415  half a second that other replays need not wait
 
         frame = pd.DataFrame(self._rows, columns=list(COLUMNS))

@@ -74,7 +74,6 @@ class Store(Endpoints, Records):
             raise
 
     def close(self) -> None:
-        """Let go of the database."""
         self._database.close()
 
     def check(self) -> None:

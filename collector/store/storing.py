@@ -59,7 +59,6 @@ class Storing:
         self._thread = threading.Thread(target=self._run, name="storing", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -89,7 +89,6 @@ class _Processes:
         self._found.append((nodes, held))
 
     def joined(self) -> JoinedProcesses:
-        """Return all of them."""
         parts: dict[str, list[Part]] = {}
         for nodes, held in self._found:
             rows = np.full(len(self._numbers), -1)

@@ -48,5 +48,4 @@ def _offset(known: Hosts, number: int, middle: float, now: float) -> float:
 
 
 def _one_of(values: NDArray[Any]) -> bool:
-    """Tell whether all values are one."""
     return bool((values == values[0]).all())

@@ -185,7 +185,6 @@ class Windows:
 
     @property
     def attempts(self) -> dict[tuple[Job, int], Attempt]:
-        """Return every attempt by job and number."""
         self._writing.flush()
         return self._attempts.by_key
 

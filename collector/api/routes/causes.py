@@ -35,7 +35,6 @@ class RangeQuery(Parameters):
 
 
 def router(services: Services, guard: Guard, past: Past) -> APIRouter:
-    """Return the route."""
     routes = ShapeRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 

@@ -40,7 +40,6 @@ class OperationsQuery(Page):
 
 
 def router(services: Services, guard: Guard) -> APIRouter:
-    """Return the routes."""
     routes = ShapeRouter(tags=["jobs"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 

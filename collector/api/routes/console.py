@@ -13,7 +13,6 @@ API_PAGE = "/#/api"
 
 
 def router() -> APIRouter:
-    """Return the routes."""
     routes = APIRouter(include_in_schema=False)
 
     @routes.get("/")

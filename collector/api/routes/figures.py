@@ -74,7 +74,6 @@ class PhasesQuery(RangeQuery):
 
 
 def router(services: Services, guard: Guard, past: Past) -> APIRouter:
-    """Return the routes."""
     routes = ShapeRouter(tags=["jobs"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 

@@ -17,7 +17,6 @@ _MEANWHILE = (
 
 
 def router(services: Services) -> APIRouter:
-    """Return the routes."""
     routes = ShapeRouter(tags=["health"])
 
     @routes.get("/healthz", summary="Liveness: the process runs")

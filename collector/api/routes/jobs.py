@@ -61,7 +61,6 @@ class RanksQuery(Page):
 def router(
     services: Services, guard: Guard, ledger: Ledger, watched: Watched, goodputs: Goodputs
 ) -> APIRouter:
-    """Return the routes."""
     routes = ShapeRouter(tags=["jobs"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 

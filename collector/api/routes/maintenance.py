@@ -36,7 +36,6 @@ class NewMaintenance(NewMute):
 
 
 def router(services: Services, guard: Guard) -> APIRouter:
-    """Return the routes."""
     routes = ShapeRouter(tags=["silences"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     admin = Annotated[Principal, Depends(guard.require("admin"))]

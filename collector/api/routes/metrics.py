@@ -9,7 +9,6 @@ from ..services import Services
 
 
 def router(services: Services, exported: Exported) -> APIRouter:
-    """Return the route."""
     routes = APIRouter(tags=["health"])
     registry = CollectorRegistry()
     registry.register(exported)

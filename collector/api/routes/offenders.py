@@ -30,7 +30,6 @@ class OffendersQuery(Parameters):
 
 
 def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
-    """Return the route."""
     routes = ShapeRouter(tags=["history"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 

@@ -17,7 +17,6 @@ from .handling import Doing
 
 
 def router(services: Services, guard: Guard) -> APIRouter:
-    """Return the routes."""
     routes = ShapeRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     admin = Annotated[Principal, Depends(guard.require("admin"))]

@@ -41,7 +41,6 @@ class NewSilence(NewMute):
 
 
 def router(services: Services, guard: Guard) -> APIRouter:
-    """Return the routes."""
     routes = ShapeRouter(tags=["silences"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     admin = Annotated[Principal, Depends(guard.require("admin"))]

@@ -23,7 +23,6 @@ class SimilarQuery(Parameters):
 
 
 def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
-    """Return the route."""
     routes = ShapeRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     find = finding(services.store)

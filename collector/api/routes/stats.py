@@ -86,7 +86,6 @@ def router(
     metering: Metering,
     goodputs: Goodputs,
 ) -> APIRouter:
-    """Return the routes."""
     routes = ShapeRouter(tags=["stats"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 

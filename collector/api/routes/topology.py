@@ -23,7 +23,6 @@ class TopologyQuery(Parameters):
 
 
 def router(services: Services, guard: Guard) -> APIRouter:
-    """Return the route."""
     routes = ShapeRouter(tags=["jobs"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
