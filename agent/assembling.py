@@ -6,25 +6,25 @@ from pathlib import Path
 from ..vocabulary import device_faults
 from ..vocabulary.samples import Sample
 from . import boots
-from .attribution import Attribution
+from .attribution import DeviceAttribution
 from .device_faults import FaultTracker
-from .devices import Devices
-from .health import Health
-from .imitation import Imitation
-from .profiling import Profiling
-from .profiling.asking import Collector
-from .readers import Reader
-from .reading import Reading
+from .devices import DeviceRegister
+from .health import AgentHealth
+from .imitation import DcgmPage
+from .profiling import ProfileService
+from .profiling.asking import ProfileCollector
+from .readers import NodeReader
+from .reading import ReadingThread
 from .settings import AgentSettings
 from .support_log import SupportLog
-from .trainers import Trainers
+from .trainers import TrainerRegister
 from .ways import StartError
 
 QUICK_SECONDS = 1.0
 """Readers of this period or less have a thread of their own."""
 
 
-def chosen(every: Sequence[Reader], *, off: Collection[str]) -> list[Reader]:
+def chosen(every: Sequence[NodeReader], *, off: Collection[str]) -> list[NodeReader]:
     """Return the readers that are not off; raises StartError for a name that none has."""
     unknown = set(off) - {reader.name for reader in every}
     if unknown:
@@ -36,25 +36,25 @@ def chosen(every: Sequence[Reader], *, off: Collection[str]) -> list[Reader]:
 
 
 def readings(
-    chosen: Sequence[Reader],
+    chosen: Sequence[NodeReader],
     *,
-    health: Health,
+    health: AgentHealth,
     now: Callable[[], float],
-    deliver: Callable[[Reader, list[Sample], float], None],
+    deliver: Callable[[NodeReader, list[Sample], float], None],
     support: SupportLog,
-) -> list[Reading]:
+) -> list[ReadingThread]:
     """Return what runs the readers: quick ones apart, so that no slow one holds them up."""
     slow = [reader for reader in chosen if reader.period > QUICK_SECONDS]
     quick = [reader for reader in chosen if reader.period <= QUICK_SECONDS]
     return [
-        Reading(readers=group, health=health, now=now, deliver=deliver, support=support)
+        ReadingThread(readers=group, health=health, now=now, deliver=deliver, support=support)
         for group in (slow, quick)
         if group
     ]
 
 
 def fault_tracker(
-    settings: AgentSettings, *, devices: Devices, state: Path, now: float
+    settings: AgentSettings, *, devices: DeviceRegister, state: Path, now: float
 ) -> FaultTracker:
     """Return the tracker with what was kept; raises StartError for bad overrides."""
     knowledge = device_faults.catalogue()
@@ -73,12 +73,14 @@ def fault_tracker(
     )
 
 
-def imitation(settings: AgentSettings, *, host: str, attribution: Attribution) -> Imitation | None:
+def imitation(
+    settings: AgentSettings, *, host: str, attribution: DeviceAttribution
+) -> DcgmPage | None:
     """Return what shows dcgm-exporter's names, None when nobody asked for them."""
     names = settings.export.dcgm_names
     if names == "off":
         return None
-    return Imitation(
+    return DcgmPage(
         names=names,
         host=host,
         attribution=attribution,
@@ -92,19 +94,19 @@ def profiling(
     *,
     host: str,
     socket: Path,
-    trainers: Trainers,
-    health: Health,
+    trainers: TrainerRegister,
+    health: AgentHealth,
     now: Callable[[], float],
-) -> Profiling | None:
+) -> ProfileService | None:
     """Return what profiles ranks, None where that is not allowed or there is no collector."""
     push = settings.push
     if not settings.profiling.allowed or not push.endpoint:
         return None
-    return Profiling(
+    return ProfileService(
         settings.profiling,
         host=host,
         socket=socket,
-        collector=Collector(
+        collector=ProfileCollector(
             push.endpoint,
             timeout=push.timeout_seconds,
             token=push.token.get_secret_value(),

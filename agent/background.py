@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from ..vocabulary.samples import Sample
-from .health import Health
+from .health import AgentHealth
 
 _log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ class BackgroundReader(ABC):
     def __init__(
         self,
         *,
-        health: Health,
+        health: AgentHealth,
         period: float,
         now: Callable[[], float],
         pause: float | None = None,

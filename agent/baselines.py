@@ -18,7 +18,7 @@ _MOST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CounterStep:
     """One reading of a counter: the total to show, and what is new since the reading before.
 
     `known` is False for the first reading of a counter, and for the first one of a boot: what it
@@ -31,7 +31,7 @@ class Step:
     reset: bool = False
 
 
-class Baselines:
+class CounterBaselines:
     """The counters of one reader, by a key of its choosing; for one thread.
 
     Without a path nothing outlives the agent. Saved at most every 30 s, after a reset at once, and
@@ -46,14 +46,14 @@ class Baselines:
         self._urgent = False
         self._saved_at = -math.inf
 
-    def advance(self, key: str, raw: int) -> Step:
+    def advance(self, key: str, raw: int) -> CounterStep:
         """Take a reading of a counter as the hardware gives it."""
         found = self._counters.get(key)
         if found is None:
             if len(self._counters) < _MOST:
                 self._counters[key] = (raw, 0)
                 self._changed = True
-            return Step(raw, 0, known=False)
+            return CounterStep(raw, 0, known=False)
         last, offset = found
         reset = raw < last
         if reset:
@@ -65,7 +65,7 @@ class Baselines:
         known = key not in self._stale
         self._stale.discard(key)
         grown = raw if reset else raw - last
-        return Step(raw + offset, grown if known else 0, known, reset)
+        return CounterStep(raw + offset, grown if known else 0, known, reset)
 
     def keep(self, now: float) -> None:
         """Save, if it is time to; to be called after each reading."""

@@ -7,13 +7,13 @@ from typing import TypeVar
 
 from ..vocabulary.samples import Attributes, attributes
 from . import procfs
-from .trainers import Trainer
+from .trainers import TrainerProcess
 
 _Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True)
-class _Mount:
+class _ControllerMount:
     """Where a controller is mounted, and which cgroup its root shows us."""
 
     point: str
@@ -54,7 +54,7 @@ class ControlGroups:
         return places
 
     def of_trainers(
-        self, trainers: Iterable[Trainer], read: Callable[[str], _Read | None]
+        self, trainers: Iterable[TrainerProcess], read: Callable[[str], _Read | None]
     ) -> Iterator[tuple[Attributes, _Read]]:
         """Yield, for each trainer, who and where it is, and what `read` finds in its folder.
 
@@ -71,15 +71,15 @@ class ControlGroups:
                     break
 
 
-def _mounts(mountinfo: str, controller: str) -> tuple[_Mount, ...]:
-    mounts: list[_Mount] = []
+def _mounts(mountinfo: str, controller: str) -> tuple[_ControllerMount, ...]:
+    mounts: list[_ControllerMount] = []
     for line in mountinfo.splitlines():
         before, _, after = line.partition(" - ")
         places, kinds = before.split(), after.split()
         if len(places) < 5 or len(kinds) < 3:
             continue
         if kinds[0] == "cgroup2":
-            mounts.append(_Mount(places[4], places[3], unified=True))
+            mounts.append(_ControllerMount(places[4], places[3], unified=True))
         elif kinds[0] == "cgroup" and controller in kinds[2].split(","):
-            mounts.append(_Mount(places[4], places[3], unified=False))
+            mounts.append(_ControllerMount(places[4], places[3], unified=False))
     return tuple(mounts)

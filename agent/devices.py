@@ -18,7 +18,7 @@ _FILE = "devices.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class KnownDevice:
     """One accelerator, as last seen. `pci` is normalised (see `normal`), "" when unknown.
 
     `native`: a reader of ours asks it: of those of an exporter only the names are known,
@@ -52,7 +52,7 @@ def normal(address: str) -> str:
     return f"{domain:04x}:{bus:02x}:{slot:02x}.{function}"
 
 
-class Devices:
+class DeviceRegister:
     """What is known of the node's accelerators; for every thread.
 
     With a folder, the list outlives the agent: a device that is lost when the agent starts again
@@ -62,11 +62,11 @@ class Devices:
     def __init__(self, folder: Path | None = None) -> None:
         self._lock = threading.Lock()
         self._path = folder / _FILE if folder else None
-        self._known: dict[str, Device] = {}
+        self._known: dict[str, KnownDevice] = {}
         for row in _load(self._path):
             self._known[row.hw_id] = row
 
-    def note(self, device: Device) -> None:
+    def note(self, device: KnownDevice) -> None:
         """Take a device as it reports itself; another that held its PCI address is gone."""
         with self._lock:
             known = self._known.get(device.hw_id)
@@ -79,12 +79,12 @@ class Devices:
             rows = [asdict(one) for one in self._known.values()]
         self._save(rows)
 
-    def everyone(self) -> list[Device]:
+    def everyone(self) -> list[KnownDevice]:
         """Return all that are known, by index."""
         with self._lock:
             return sorted(self._known.values(), key=lambda one: (one.index, one.hw_id))
 
-    def natives(self, vendor: str) -> list[Device]:
+    def natives(self, vendor: str) -> list[KnownDevice]:
         """Return a vendor's devices that a reader of ours asks, by index."""
         return [one for one in self.everyone() if one.native and one.vendor == vendor]
 
@@ -98,7 +98,7 @@ class Devices:
             if isinstance(hw_id, str) and isinstance(index, int) and "partition" not in pairs:
                 pci = pairs.get("pci.bus_id")
                 self.note(
-                    Device(
+                    KnownDevice(
                         hw_id,
                         index,
                         normal(str(pci)) if pci else "",
@@ -108,7 +108,7 @@ class Devices:
                     )
                 )
 
-    def get(self, hw_id: str) -> Device | None:
+    def get(self, hw_id: str) -> KnownDevice | None:
         with self._lock:
             return self._known.get(hw_id)
 
@@ -131,10 +131,10 @@ class Devices:
             rewrite(self._path, json.dumps(rows))
 
 
-def _load(path: Path | None) -> list[Device]:
+def _load(path: Path | None) -> list[KnownDevice]:
     if path is None:
         return []
     try:
-        return [Device(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+        return [KnownDevice(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError):
         return []  # absent, or of another version: it is learnt anew

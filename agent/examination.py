@@ -12,7 +12,7 @@ from typing import Literal
 
 from ..vocabulary.samples import Event
 from . import procfs
-from .readers import Reader, ReaderContext, catalogue, everything
+from .readers import NodeReader, ReaderContext, catalogue, everything
 from .readers.gpu_bus import on_the_bus
 from .settings import AgentSettings
 
@@ -27,7 +27,7 @@ _SETTLE_SECONDS = 2.5
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ExaminedReader:
     """One reader's result. `reported` holds series by metric; `missing` metrics and why."""
 
     reader: str
@@ -40,15 +40,15 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
+class NodeExamination:
     """All rows, and the faults that readers reported meanwhile."""
 
     profile: catalogue.Profile
-    rows: Sequence[Row]
+    rows: Sequence[ExaminedReader]
     events: Sequence[Event]
 
     @property
-    def problems(self) -> list[Row]:
+    def problems(self) -> list[ExaminedReader]:
         """Return the rows that something should be done about."""
         return [row for row in self.rows if row.state == "no"]
 
@@ -59,7 +59,7 @@ def examine(
     profile: catalogue.Profile | None = None,
     around: ReaderContext | None = None,
     pause: Callable[[float], None] = time.sleep,
-) -> Examination:
+) -> NodeExamination:
     """Try every reader twice. `profile` None: full where the kernel log may be read."""
     events: list[Event] = []
     # Often enough for what needs several turns, such as GPM's activity.
@@ -75,18 +75,18 @@ def examine(
     chosen: catalogue.Profile = "full" if _readable(around.dev / "kmsg") else "restricted"
     chosen = profile or chosen
     with around.closing:
-        trials = [_Trial(reader) for reader in everything(around)]
+        trials = [_ReaderTrial(reader) for reader in everything(around)]
         for turn in range(2):
             for trial in trials:
                 trial.turn(time.time())
             if turn == 0:
                 pause(_SETTLE_SECONDS)
         rows = [trial.row(around, chosen, settings.readers.off) for trial in trials]
-    return Examination(chosen, rows, events)
+    return NodeExamination(chosen, rows, events)
 
 
-class _Trial:
-    def __init__(self, reader: Reader) -> None:
+class _ReaderTrial:
+    def __init__(self, reader: NodeReader) -> None:
         self._reader = reader
         self._supported = False
         self._reason = ""
@@ -105,7 +105,7 @@ class _Trial:
         except Exception as error:  # noqa: BLE001  a reader's failure is what we are here to tell
             self._failed = f"{type(error).__name__}: {error}"
 
-    def row(self, around: ReaderContext, profile: str, off: Sequence[str]) -> Row:
+    def row(self, around: ReaderContext, profile: str, off: Sequence[str]) -> ExaminedReader:
         """Return the result."""
         entry = catalogue.entries()[self._reader.name]
         reported = {metric: len(series) for metric, series in self._series.items()}
@@ -127,7 +127,7 @@ class _Trial:
             state = "profile"
         else:
             state = "no"
-        return Row(
+        return ExaminedReader(
             reader=entry.name,
             state=state,
             reason=reason,
@@ -137,7 +137,7 @@ class _Trial:
             missing=dict.fromkeys(lacking, why or _NOT_GIVEN) if self._supported else {},
         )
 
-    def _explained(self, entry: catalogue.Entry) -> str:
+    def _explained(self, entry: catalogue.ReaderEntry) -> str:
         """Return the reader's own reason why something is missing, else nothing."""
         notes = getattr(self._reader, "notes", None)
         if notes is None:

@@ -24,7 +24,7 @@ _TIMEOUT_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class ProcessExit:
     """A process that ended. `status` is as wait() gives it, None when nobody could tell."""
 
     pid: int
@@ -46,7 +46,7 @@ class Exit:
 
 
 @dataclass(slots=True)
-class _Watched:
+class _WatchedProcess:
     pid: int
     started: int | None
     fd: int | None
@@ -70,14 +70,14 @@ class ExitWatch:
         self._selector = selector
         self._proc = proc
         self._pidfds = pidfds
-        self._watched: dict[int, _Watched] = {}
+        self._watched: dict[int, _WatchedProcess] = {}
         self._may_trace = procfs.may_trace_anyone(proc)
 
     def watch(self, pid: int) -> None:
         """Watch a process from now on; the next `ended` returns one that has already ended."""
         if pid in self._watched:
             return
-        watched = _Watched(pid, procfs.start_ticks(pid, self._proc), None)
+        watched = _WatchedProcess(pid, procfs.start_ticks(pid, self._proc), None)
         self._watched[pid] = watched
         if not self._pidfds:
             return
@@ -98,7 +98,7 @@ class ExitWatch:
         if watched is not None:
             self._close(watched)
 
-    def ended(self, now: float) -> list[Exit]:
+    def ended(self, now: float) -> list[ProcessExit]:
         """Return the processes that ended since the last call, each once."""
         exits = []
         for watched in list(self._watched.values()):
@@ -112,7 +112,7 @@ class ExitWatch:
             zombie = procfs.state(watched.pid, self._proc) == "Z"
             if status is None and zombie and now - watched.ended_at < _TIMEOUT_SECONDS:
                 continue
-            exits.append(Exit(watched.pid, status))
+            exits.append(ProcessExit(watched.pid, status))
             watched_fd, watched.fd = watched.fd, None
             if watched_fd is not None:
                 os.close(watched_fd)
@@ -130,7 +130,7 @@ class ExitWatch:
             self._close(watched)
         self._watched.clear()
 
-    def _close(self, watched: _Watched) -> None:
+    def _close(self, watched: _WatchedProcess) -> None:
         if watched.fd is None:
             return
         if watched.ended_at is None:
@@ -138,7 +138,7 @@ class ExitWatch:
         os.close(watched.fd)
         watched.fd = None
 
-    def _over(self, watched: _Watched) -> bool:
+    def _over(self, watched: _WatchedProcess) -> bool:
         if watched.fd is not None:
             return _readable(watched.fd)
         started = procfs.start_ticks(watched.pid, self._proc)
@@ -146,7 +146,7 @@ class ExitWatch:
             return True
         return procfs.state(watched.pid, self._proc) in ("Z", "X")
 
-    def _status(self, watched: _Watched) -> int | None:
+    def _status(self, watched: _WatchedProcess) -> int | None:
         if watched.fd is not None:
             status = _reaped_status(watched.fd)
             if status is not None:

@@ -14,10 +14,10 @@ from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.registry import Collector
 
 from ..vocabulary import metrics
-from ..vocabulary.samples import Attributes, Resource, Scalar
-from .health import Health
-from .imitation import Imitation
-from .latest import Latest
+from ..vocabulary.samples import Attributes, Scalar, TelemetryResource
+from .health import AgentHealth
+from .imitation import DcgmPage
+from .latest import LatestValues
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _HIDDEN = frozenset({"pid", "container.pid", "cgroup", "process.start_time"})
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 _NUMBERS = {"nan": "NaN", "inf": "+Inf", "-inf": "-Inf"}
 
 
-class Page:
+class ExpositionPage:
     """Renders the page; `max_series` bounds all series but the agent's own health.
 
     With `imitation` dcgm-exporter's names come first, so that dashboards built on them lose nothing
@@ -39,11 +39,11 @@ class Page:
     def __init__(
         self,
         *,
-        latest: Latest,
-        health: Health,
+        latest: LatestValues,
+        health: AgentHealth,
         groups: bool,
         max_series: int,
-        imitation: Imitation | None = None,
+        imitation: DcgmPage | None = None,
     ) -> None:
         self._latest = latest
         self._health = health
@@ -51,8 +51,8 @@ class Page:
         self._max_series = max_series
         self._imitation = imitation
         self._failed = False
-        self._prefixes: dict[tuple[Resource, str, Attributes], _Prefix | None] = {}
-        self._own = _Own(health)
+        self._prefixes: dict[tuple[TelemetryResource, str, Attributes], _SeriesPrefix | None] = {}
+        self._own = _AgentHealth(health)
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self._own)
 
@@ -84,7 +84,7 @@ class Page:
 
     def _families(
         self,
-        series: Sequence[tuple[Resource, str, Attributes, float]],
+        series: Sequence[tuple[TelemetryResource, str, Attributes, float]],
         *,
         room: int,
         dropped: int,
@@ -92,8 +92,8 @@ class Page:
         """Return value by series by metric: of a rank's attempts the newest, of workers the sum."""
         families: dict[str, dict[str, float]] = {}
         kept = 0
-        first: list[tuple[str, _Prefix, float]] = []
-        last: list[tuple[str, _Prefix, float]] = []
+        first: list[tuple[str, _SeriesPrefix, float]] = []
+        last: list[tuple[str, _SeriesPrefix, float]] = []
         if len(self._prefixes) > 5 * len(series) // 4 + _SPARE:  # of ranks and pods long gone
             shown = {(resource, name, pairs) for resource, name, pairs, _ in series}
             self._prefixes = {key: one for key, one in self._prefixes.items() if key in shown}
@@ -120,7 +120,9 @@ class Page:
         self._health.show("series_dropped", dropped)
         return {name: values for name, values in families.items() if values}
 
-    def _prefix(self, resource: Resource, name: str, pairs: Attributes) -> "_Prefix | None":
+    def _prefix(
+        self, resource: TelemetryResource, name: str, pairs: Attributes
+    ) -> "_SeriesPrefix | None":
         metric = metrics.catalogue()[name]
         if "group" in metric.attributes and not self._groups:
             return None
@@ -131,11 +133,11 @@ class Page:
             f'{label}="{_escaped(value)}"' for label, value in _labels(metric, resource, pairs)
         )
         text = f"{metric.prometheus_name}{{{labels}}}"
-        return _Prefix(text, added=worker, last="link" in metric.attributes)
+        return _SeriesPrefix(text, added=worker, last="link" in metric.attributes)
 
 
 @dataclass(frozen=True, slots=True)
-class _Prefix:
+class _SeriesPrefix:
     """What stands before a value: name and labels.
 
     `added`: add up what has the same; `last` that it is left out first when there is no
@@ -147,10 +149,10 @@ class _Prefix:
     last: bool
 
 
-class _Own(Collector):
+class _AgentHealth(Collector):
     """The agent's own health, as the client library's families."""
 
-    def __init__(self, health: Health) -> None:
+    def __init__(self, health: AgentHealth) -> None:
         self._health = health
         self.now = 0.0
 
@@ -184,7 +186,7 @@ def _head(name: str) -> str:
 
 
 def _labels(
-    metric: metrics.Metric, resource: Resource, pairs: Attributes
+    metric: metrics.ContractMetric, resource: TelemetryResource, pairs: Attributes
 ) -> Iterator[tuple[str, str]]:
     yield "host_name", resource.host
     if resource.job is not None:

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from ..vocabulary.samples import Event, Sample
-from .readers import Reader
-from .training_logs import Batch, Launched
+from .readers import NodeReader
+from .training_logs import LaunchedProcesses, LogBatch
 
 T = TypeVar("T")
 
-Emitted = Event | Batch | Launched
-Read = tuple[Reader, list[Sample], float]
+Emitted = Event | LogBatch | LaunchedProcesses
+Read = tuple[NodeReader, list[Sample], float]
 """A reader, what it read, and when (seconds since the epoch)."""
 
 
-class Handover:
+class MainThreadHandover:
     """`emit`, `deliver` and `wake` may be called from any thread, `wake` from a signal handler too.
 
     The rest is the main thread's, which waits for `descriptor` to become readable.
@@ -33,7 +33,7 @@ class Handover:
         self._emitted.put(event)
         self.wake()
 
-    def deliver(self, reader: Reader, samples: list[Sample], now: float) -> None:
+    def deliver(self, reader: NodeReader, samples: list[Sample], now: float) -> None:
         """Hand over a reading."""
         self._read.put((reader, samples, now))
         self.wake()

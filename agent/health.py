@@ -13,7 +13,7 @@ _AGE = "_age_seconds"
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class HealthMetric:
     """One health metric: its name in Prometheus form, and the labels its values carry."""
 
     name: str
@@ -23,13 +23,13 @@ class Measure:
 
 
 @cache
-def measures() -> Mapping[str, Measure]:
+def measures() -> Mapping[str, HealthMetric]:
     """Return every health metric by name, in the order of health.toml."""
-    rows = tables.packaged(Measure, __package__ or "", "health.toml", "metric")
+    rows = tables.packaged(HealthMetric, __package__ or "", "health.toml", "metric")
     return {row.name: row for row in rows}
 
 
-class Health:
+class AgentHealth:
     """Counters and gauges; names are given without their prefix and `_total`.
 
     A name that health.toml does not have, or a wrong number of labels, is a KeyError or ValueError
@@ -65,7 +65,7 @@ class Health:
         with self._lock:
             return values.get(labels, 0.0) if labels else sum(values.values())
 
-    def everything(self, now: float) -> list[tuple[Measure, dict[Labels, float]]]:
+    def everything(self, now: float) -> list[tuple[HealthMetric, dict[Labels, float]]]:
         """Return a copy of all values, in the order of health.toml; ages are as of `now`."""
         with self._lock:
             return [

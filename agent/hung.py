@@ -23,8 +23,8 @@ from ..vocabulary.samples import Event, Scalar
 from . import procfs
 from .open_file import OpenFile
 from .profiling import spying
-from .settings import Stacks
-from .trainers import Key, Trainer
+from .settings import StacksSettings
+from .trainers import Key, TrainerProcess
 
 SHORTEST_SECONDS = 12.0
 """As long as a probe may be silent."""
@@ -38,7 +38,7 @@ Attempt = tuple[str, int | None]
 
 
 @dataclass(slots=True)
-class _Job:
+class _JobPauses:
     last: float
     pauses: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT))
 
@@ -47,7 +47,7 @@ class LogPauses:
     """The newest pauses of every job of this node; for one thread. Times are seconds."""
 
     def __init__(self) -> None:
-        self._jobs: dict[Attempt, _Job] = {}
+        self._jobs: dict[Attempt, _JobPauses] = {}
 
     def logged(self, of: Attempt, now: float) -> None:
         """Note that logs of a job showed something of a step."""
@@ -55,7 +55,7 @@ class LogPauses:
         if job is None:
             if len(self._jobs) >= _MOST_JOBS:
                 del self._jobs[next(iter(self._jobs))]
-            self._jobs[of] = _Job(now)
+            self._jobs[of] = _JobPauses(now)
             return
         job.pauses.append(now - job.last)
         job.last = now
@@ -81,23 +81,25 @@ _SPIED = re.compile(r"\s+(?P<name>.+) \((?P<file>.+):(?P<line>\d+)\)$")
 _log = logging.getLogger(__name__)
 
 
-class Hung:
+class HungProcesses:
     """Looks at silent processes once a second, on the agent's main thread."""
 
-    def __init__(self, settings: Stacks, *, proc: Path, spied: Callable[[Event], None]) -> None:
+    def __init__(
+        self, settings: StacksSettings, *, proc: Path, spied: Callable[[Event], None]
+    ) -> None:
         self._proc = proc
         self._files: dict[Key, OpenFile] = {}
         self._due: dict[Key, float] = {}
         self._spied = spied
         self.pauses = LogPauses()
-        self._spying: queue.Queue[tuple[Trainer, float]] = queue.Queue(4)
+        self._spying: queue.Queue[tuple[TrainerProcess, float]] = queue.Queue(4)
         self._spy = spying.program() if settings.py_spy else None
         if settings.py_spy and self._spy is None:
             _log.warning("stacks.py_spy: %s", spying.MISSING)
         if self._spy is not None:
             threading.Thread(target=self._run, name="py-spy", daemon=True).start()
 
-    def hold(self, trainer: Trainer, file: OpenFile) -> None:
+    def hold(self, trainer: TrainerProcess, file: OpenFile) -> None:
         """Keep the file that a probe's watchdog writes into; anything else is let go of.
 
         Only memory is kept: reading anything else could keep the agent waiting.
@@ -105,7 +107,7 @@ class Hung:
         if trainer.key not in self._files and file.seals() is not None:
             self._files[trainer.key] = file
 
-    def stacks(self, trainers: Iterable[Trainer], now: float) -> list[Event]:
+    def stacks(self, trainers: Iterable[TrainerProcess], now: float) -> list[Event]:
         """Return the stacks of those that are silent, each at most twice a minute."""
         here = {trainer.key: trainer for trainer in trainers}
         self._files = {key: file for key, file in self._files.items() if key in here}
@@ -126,12 +128,12 @@ class Hung:
                 self._spying.put_nowait((trainer, now))
         return found
 
-    def _silent(self, trainer: Trainer, now: float) -> bool:
+    def _silent(self, trainer: TrainerProcess, now: float) -> bool:
         if trainer.probed:
             return now - trainer.last_received >= SILENT_SECONDS
         return self.pauses.silent((trainer.job, trainer.attempt), now)
 
-    def _text(self, trainer: Trainer, pid: int) -> str:
+    def _text(self, trainer: TrainerProcess, pid: int) -> str:
         file = self._files.get(trainer.key)
         if file is not None:
             try:
@@ -161,7 +163,7 @@ class Hung:
                 self._spied(_event(trainer, text, now))
 
 
-def _event(trainer: Trainer, text: str, at: float) -> Event:
+def _event(trainer: TrainerProcess, text: str, at: float) -> Event:
     """Return the event that carries a stack."""
     labels: dict[str, Scalar] = {"rank": trainer.rank, "text": text}
     if trainer.pid is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..vocabulary import datagram
 from ..vocabulary.samples import Scalar
-from .health import Health
+from .health import AgentHealth
 from .open_file import OpenFile
 
 _CREDENTIALS = struct.Struct("=3i")  # struct ucred: pid, uid, gid
@@ -27,7 +27,7 @@ _MANY = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedDatagram:
     """One datagram and who really sent it.
 
     `pid` is the sender as this host sees it, None where the kernel cannot say (UDP, or a process
@@ -35,13 +35,13 @@ class Received:
     file that it handed over: anything that a process can open, to be looked at with care.
     """
 
-    datagram: datagram.Datagram
+    datagram: datagram.ProbeDatagram
     pid: int | None
     origin: str
     file: OpenFile | None = None
 
 
-class Inbox:
+class ProbeInbox:
     """Takes datagrams off sockets that never block, at once; reads what they hold a little later.
 
     The kernel holds ten for a socket, so they must be fetched as they come. But a thread that
@@ -49,7 +49,7 @@ class Inbox:
     row costs a third of reading each as it comes. Those with an event in them are urgent.
     """
 
-    def __init__(self, *, health: Health) -> None:
+    def __init__(self, *, health: AgentHealth) -> None:
         self._health = health
         self._unread: list[tuple[bytes, int | None, str, OpenFile | None]] = []
         self._open = 0
@@ -85,7 +85,7 @@ class Inbox:
         """Return how many datagrams wait to be read."""
         return len(self._unread)
 
-    def read(self) -> Iterator[Received]:
+    def read(self) -> Iterator[ReceivedDatagram]:
         """Yield what was fetched, in its order; count what cannot be read."""
         unread, self._unread, self._open = self._unread, [], 0
         for data, pid, origin, file in unread:
@@ -102,7 +102,7 @@ class Inbox:
                 self._health.count("datagrams_bad", reason)
                 continue
             self._health.count("datagrams_received", origin.partition(":")[0])
-            yield Received(sent, pid, origin, file)
+            yield ReceivedDatagram(sent, pid, origin, file)
 
     def _file(self, ancillary: list[tuple[int, int, bytes]]) -> OpenFile | None:
         """Return the file that came with a datagram, and close what else did."""
@@ -128,7 +128,7 @@ def _sender(ancillary: list[tuple[int, int, bytes]]) -> int | None:
     return None
 
 
-def _flaw(sent: datagram.Datagram, *, plain: bool) -> str:
+def _flaw(sent: datagram.ProbeDatagram, *, plain: bool) -> str:
     """Return why a well-formed datagram still cannot travel on, or "".
 
     `plain` data cannot hold half of a surrogate pair, which UTF-8, and so OTLP, cannot write.
@@ -153,7 +153,7 @@ def _fits(value: Scalar) -> bool:
     return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
-def _texts(sent: datagram.Datagram) -> Iterator[Scalar]:
+def _texts(sent: datagram.ProbeDatagram) -> Iterator[Scalar]:
     yield sent.job
     for sample in sent.samples:
         yield sample.metric

@@ -23,12 +23,12 @@ _FILE_SECONDS = 0.2
 def check(path: Path) -> None:
     """Raise the OSError that opening a source would raise."""
     if not stat.S_ISFIFO(path.stat().st_mode):
-        Source(path).close()
+        KernelSource(path).close()
     elif not os.access(path, os.R_OK | os.W_OK):  # opened and closed, it would lose what is in it
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-class Source:
+class KernelSource:
     """One open source; the constructor raises OSError. Closed by `close`, woken by `wake`."""
 
     def __init__(self, path: Path) -> None:

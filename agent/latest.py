@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..vocabulary import metrics
-from ..vocabulary.samples import Attributes, Resource, Sample
+from ..vocabulary.samples import Attributes, Sample, TelemetryResource
 
 PERIODS = 3
 _INFO_SECONDS = 600.0
@@ -20,35 +20,35 @@ Series = tuple[str, Attributes]
 
 
 @dataclass(slots=True)
-class _Rank:
-    resource: Resource
+class _RankValues:
+    resource: TelemetryResource
     last_received: float
     steps: dict[Series, float] = field(default_factory=dict)
     others: dict[Series, tuple[float, float]] = field(default_factory=dict)  # value, stale at
 
 
 @dataclass(slots=True)
-class _Reading:
+class _ReaderValues:
     period: float
     stale_at: float
-    values: list[tuple[Resource, Sample]]
+    values: list[tuple[TelemetryResource, Sample]]
 
 
-class Latest:
+class LatestValues:
     """Written by the agent's main thread, read by those who serve the page."""
 
     def __init__(self, *, period_seconds: float, keep: frozenset[str] | None = None) -> None:
         self._period = period_seconds
         self._keep = keep
         self._lock = threading.Lock()
-        self._ranks: dict[Hashable, _Rank] = {}
-        self._readings: dict[str, _Reading] = {}
+        self._ranks: dict[Hashable, _RankValues] = {}
+        self._readings: dict[str, _ReaderValues] = {}
         self._cadences: Mapping[str, str] = {
             name: metric.cadence for name, metric in metrics.catalogue().items()
         }
 
     def receive(
-        self, sender: Hashable, resource: Resource, samples: Sequence[Sample], now: float
+        self, sender: Hashable, resource: TelemetryResource, samples: Sequence[Sample], now: float
     ) -> None:
         """Note what a rank sent."""
         steps: dict[Series, float] = {}
@@ -66,7 +66,7 @@ class Latest:
         with self._lock:
             rank = self._ranks.get(sender)
             if rank is None or rank.resource != resource:
-                rank = self._ranks[sender] = _Rank(resource, now)
+                rank = self._ranks[sender] = _RankValues(resource, now)
             rank.last_received = now
             if any(metric == "training.step" for metric, _ in steps):
                 rank.steps = steps
@@ -76,13 +76,18 @@ class Latest:
                 rank.others.update(others)
 
     def read(
-        self, reader: str, values: Iterable[tuple[Resource, Sample]], *, period: float, now: float
+        self,
+        reader: str,
+        values: Iterable[tuple[TelemetryResource, Sample]],
+        *,
+        period: float,
+        now: float,
     ) -> None:
         """Note a reading: it replaces the reader's last one.
 
         What was measured before it was read is as old as it was measured.
         """
-        reading = _Reading(period, now + PERIODS * period, list(values))
+        reading = _ReaderValues(period, now + PERIODS * period, list(values))
         with self._lock:
             self._readings[reader] = reading
 
@@ -98,7 +103,7 @@ class Latest:
             for reading in self._readings.values():
                 reading.values = [one for one in reading.values if mark not in one[1].attributes]
 
-    def series(self, now: float) -> list[tuple[Resource, str, Attributes, float]]:
+    def series(self, now: float) -> list[tuple[TelemetryResource, str, Attributes, float]]:
         """Return what is fresh: the node's readings first, then ranks, newest attempts first."""
         with self._lock:
             for reader in [name for name, one in self._readings.items() if one.stale_at <= now]:

@@ -15,7 +15,7 @@ def configure(stream: TextIO | None = None) -> None:
     """Send every record from INFO on to a stream, standard error unless given."""
     target = sys.stderr if stream is None else stream
     handler = logging.StreamHandler(target)
-    handler.setFormatter(Text() if target.isatty() else JsonLines())
+    handler.setFormatter(TextFormatter() if target.isatty() else JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
@@ -37,7 +37,7 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False)
 
 
-class Text(logging.Formatter):
+class TextFormatter(logging.Formatter):
     """The same for people: time with its zone, level, logger, message."""
 
     def format(self, record: logging.LogRecord) -> str:

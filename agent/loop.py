@@ -11,18 +11,18 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 
-from .device_faults import FaultTracker, Writer
+from .device_faults import FaultTracker, FaultWriter
 from .exits import ExitWatch
-from .handover import Handover
-from .health import Health
-from .hung import Hung
-from .inbox import Inbox
-from .outgoing import Outgoing
-from .reading import Reading
-from .routing import Routing
+from .handover import MainThreadHandover
+from .health import AgentHealth
+from .hung import HungProcesses
+from .inbox import ProbeInbox
+from .outgoing import OutgoingTelemetry
+from .reading import ReadingThread
+from .routing import TelemetryRouter
 from .support_log import SupportLog
-from .trainers import Trainers
-from .training_logs import Batch, Launched
+from .trainers import TrainerRegister
+from .training_logs import LaunchedProcesses, LogBatch
 
 _TICK_SECONDS = 1.0
 _READ_SECONDS = 0.25
@@ -35,7 +35,7 @@ _EXITS_SECONDS = 0.05
 _log = logging.getLogger(__name__)
 
 
-class Loop:
+class AgentLoop:
     """Belongs to the main thread; only `stop` may be called from elsewhere.
 
     `sources` are sockets that datagrams come from. Without `outgoing` nothing is pushed.
@@ -47,17 +47,17 @@ class Loop:
         sources: Sequence[socket.socket],
         selector: selectors.BaseSelector,
         exits: ExitWatch,
-        handover: Handover,
-        routing: Routing,
+        handover: MainThreadHandover,
+        routing: TelemetryRouter,
         fault_tracker: FaultTracker,
-        writer: Writer,
-        readings: Sequence[Reading],
+        writer: FaultWriter,
+        readings: Sequence[ReadingThread],
         support: SupportLog,
-        trainers: Trainers,
-        hung: Hung | None,
-        outgoing: Outgoing | None,
+        trainers: TrainerRegister,
+        hung: HungProcesses | None,
+        outgoing: OutgoingTelemetry | None,
         flush_seconds: float,
-        health: Health,
+        health: AgentHealth,
         now: Callable[[], float],
     ) -> None:
         self._sources = sources
@@ -75,7 +75,7 @@ class Loop:
         self._flush_seconds = flush_seconds
         self._health = health
         self._now = now
-        self._inbox = Inbox(health=health)
+        self._inbox = ProbeInbox(health=health)
         self._read_at = 0.0
         self._quiet_until = 0.0
         self._stopping = False
@@ -161,10 +161,10 @@ class Loop:
 
     def _take_events(self) -> None:
         for event in self._handover.emitted():
-            if isinstance(event, Batch):
+            if isinstance(event, LogBatch):
                 self._routing.report(event, self._now())
                 continue
-            if isinstance(event, Launched):
+            if isinstance(event, LaunchedProcesses):
                 self._routing.adopt(event, self._now())
                 continue
             leaving = self._fault_tracker.take(event, self._now())

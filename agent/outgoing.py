@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from ..formats.otlp import encode
-from ..vocabulary.samples import Event, Resource, Sample
-from .health import Health
-from .spool import Spool
+from ..vocabulary.samples import Event, Sample, TelemetryResource
+from .health import AgentHealth
+from .spool import DiskSpool
 
 METRICS = 1
 LOGS = 2
@@ -27,18 +27,18 @@ _WAITING = 64
 
 _log = logging.getLogger(__name__)
 
-Groups = list[tuple[Resource, Sequence[Sample]]]
-EventGroups = list[tuple[Resource, Sequence[Event]]]
+Groups = list[tuple[TelemetryResource, Sequence[Sample]]]
+EventGroups = list[tuple[TelemetryResource, Sequence[Event]]]
 
 
-class Outgoing:
+class OutgoingTelemetry:
     """Gathers on the thread that calls it; `start` begins the thread that encodes and spools."""
 
     def __init__(
         self,
         *,
-        spool: Spool,
-        health: Health,
+        spool: DiskSpool,
+        health: AgentHealth,
         now: Callable[[], float],
         spooled: Callable[[], None],
     ) -> None:
@@ -46,7 +46,7 @@ class Outgoing:
         self._health = health
         self._now = now
         self._spooled = spooled
-        self._samples: dict[Resource, list[Sample]] = {}
+        self._samples: dict[TelemetryResource, list[Sample]] = {}
         self._count = 0
         self._queue: queue.Queue[tuple[Groups, EventGroups] | None] = queue.Queue(_WAITING)
         self._thread = threading.Thread(target=self._write, name="spooling", daemon=True)
@@ -55,7 +55,7 @@ class Outgoing:
         """Begin to encode and spool."""
         self._thread.start()
 
-    def add(self, resource: Resource, samples: Iterable[Sample]) -> None:
+    def add(self, resource: TelemetryResource, samples: Iterable[Sample]) -> None:
         """Gather samples for the next flush."""
         added = list(samples)
         if self._count + len(added) > _MOST:
@@ -64,7 +64,7 @@ class Outgoing:
         self._count += len(added)
         self._samples.setdefault(resource, []).extend(added)
 
-    def emit(self, resource: Resource, events: Sequence[Event]) -> None:
+    def emit(self, resource: TelemetryResource, events: Sequence[Event]) -> None:
         """Send events at once."""
         if events:
             self._hand_over([], [(resource, list(events))])

@@ -14,7 +14,7 @@ _GONE = (FileNotFoundError, ProcessLookupError, PermissionError, NotADirectoryEr
 
 
 @dataclass(frozen=True, slots=True)
-class Stat:
+class ProcessStat:
     """Fields of /proc/PID/stat, numbered from 1 as proc(5) does."""
 
     command: str
@@ -25,14 +25,14 @@ class Stat:
         return self.fields[number - 3]
 
 
-def stat(pid: int, proc: Path = PROC) -> Stat | None:
+def stat(pid: int, proc: Path = PROC) -> ProcessStat | None:
     """Return a process's stat, None when it is gone."""
     text = read(f"{proc}/{pid}/stat")
     if text is None:
         return None
     # The command may hold spaces and brackets of its own: only the last bracket closes it.
     head, _, tail = text.rpartition(")")
-    return Stat(head.partition("(")[2], tuple(tail.split()))
+    return ProcessStat(head.partition("(")[2], tuple(tail.split()))
 
 
 def start_ticks(pid: int, proc: Path = PROC) -> int | None:

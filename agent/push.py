@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from .health import Health
+from .health import AgentHealth
 from .outgoing import LOGS, METRICS
-from .spool import Spool
+from .spool import DiskSpool
 
 _PATHS = {METRICS: "/v1/metrics", LOGS: "/v1/logs"}
 _REFUSED = frozenset({400, 413, 415, 422})
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PushAnswer:
     """What the collector answered: an HTTP status, and how long it asks to be left alone.
 
     `partial`: it took the batch but not every point of it; `body` then says more.
@@ -55,7 +55,7 @@ class UnreachableError(Exception):
         super().__init__(text)
 
 
-class Post:
+class PushConnection:
     """One kept-alive connection to the collector."""
 
     def __init__(
@@ -85,7 +85,7 @@ class Post:
             self._headers["Authorization"] = f"Bearer {token}"
         self._connection: http.client.HTTPConnection | None = None
 
-    def send(self, kind: int, body: bytes) -> Answer:
+    def send(self, kind: int, body: bytes) -> PushAnswer:
         """Post one batch; raises UnreachableError when there is no answer."""
         kept = self._connection is not None
         try:
@@ -108,7 +108,7 @@ class Post:
             self._connection.close()
             self._connection = None
 
-    def _send(self, kind: int, body: bytes) -> Answer:
+    def _send(self, kind: int, body: bytes) -> PushAnswer:
         if self._connection is None:
             self._connection = self._opened()
         self._connection.request("POST", self._path + _PATHS[kind], body, self._headers)
@@ -118,7 +118,7 @@ class Post:
         if response.will_close:
             self.close()
         # A full success is an empty message, or one with an empty partial_success: two bytes.
-        return Answer(
+        return PushAnswer(
             response.status, retry_after, partial=len(answer) > 2, body=answer[:_MOST_ANSWER]
         )
 
@@ -130,15 +130,15 @@ class Post:
         )
 
 
-class Sender:
+class SpoolSender:
     """Empties the spool from a thread of its own."""
 
     def __init__(
         self,
         *,
-        spool: Spool,
-        post: Post,
-        health: Health,
+        spool: DiskSpool,
+        post: PushConnection,
+        health: AgentHealth,
         now: Callable[[], float],
         jitter: Callable[[], float] = random.random,
     ) -> None:

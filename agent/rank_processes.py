@@ -58,7 +58,7 @@ class RankProcess:
 
 
 @dataclass(slots=True)
-class _Looked:
+class _InspectedProcess:
     """A process that was looked at: twice, for between fork and exec it shows its parent's name."""
 
     started: int
@@ -72,7 +72,7 @@ class RankProcesses:
     def __init__(self, proc: Path = procfs.PROC) -> None:
         self.proc = proc
         self._lock = threading.Lock()
-        self._looked: dict[int, _Looked] = {}
+        self._looked: dict[int, _InspectedProcess] = {}
         self._found: list[RankProcess] = []
         self._at: float | None = None
 
@@ -120,7 +120,7 @@ class RankProcesses:
             return
         started = int(status[22])
         if known is None or known.started != started:
-            known = self._looked[pid] = _Looked(started)
+            known = self._looked[pid] = _InspectedProcess(started)
         known.looks += 1
         known.found = self._read(pid, parent=int(status[4]))
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..vocabulary.samples import Sample
-from .health import Health
-from .readers import Reader
+from .health import AgentHealth
+from .readers import NodeReader
 from .support_log import SupportLog
 
 _ASK_AGAIN_SECONDS = 600.0
@@ -22,25 +22,25 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Turn:
+class _ReaderTurn:
     """One reader and when it is due next, in monotonic seconds."""
 
-    reader: Reader
+    reader: NodeReader
     due: float
     supported: bool = False
     failing: bool = False
 
 
-class Reading:
+class ReadingThread:
     """Delivers samples through `deliver(reader, samples, now)`, called on the reading thread."""
 
     def __init__(
         self,
         *,
-        readers: Sequence[Reader],
-        health: Health,
+        readers: Sequence[NodeReader],
+        health: AgentHealth,
         now: Callable[[], float],
-        deliver: Callable[[Reader, list[Sample], float], None],
+        deliver: Callable[[NodeReader, list[Sample], float], None],
         support: SupportLog,
         stuck_seconds: float = 10.0,
     ) -> None:
@@ -50,9 +50,9 @@ class Reading:
         self._deliver = deliver
         self._stuck_seconds = stuck_seconds
         self._lock = threading.Condition()
-        self._turns = [_Turn(reader, time.monotonic()) for reader in readers]
+        self._turns = [_ReaderTurn(reader, time.monotonic()) for reader in readers]
         self._generation = 0
-        self._busy: tuple[_Turn, float] | None = None
+        self._busy: tuple[_ReaderTurn, float] | None = None
         self._stopped = False
 
     def start(self) -> None:
@@ -103,7 +103,7 @@ class Reading:
                     return
                 self._busy = None
 
-    def _next(self, generation: int) -> _Turn | None:
+    def _next(self, generation: int) -> _ReaderTurn | None:
         """Wait for the next reader that is due; None when this thread shall end. Holds the lock."""
         while not self._stopped and generation == self._generation:
             turn = min(self._turns, key=lambda one: one.due, default=None)
@@ -113,7 +113,7 @@ class Reading:
             self._lock.wait(wait)
         return None
 
-    def _take(self, turn: _Turn) -> None:
+    def _take(self, turn: _ReaderTurn) -> None:
         reader = turn.reader
         started = time.monotonic()
         try:

@@ -2,29 +2,29 @@
 
 from collections.abc import Sequence
 
-from ..vocabulary.datagram import Datagram
+from ..vocabulary.datagram import ProbeDatagram
 from ..vocabulary.profiling import EVENT
-from ..vocabulary.samples import Attributes, Event, Resource, Sample, Scalar, attributes
-from .attribution import Attribution
+from ..vocabulary.samples import Attributes, Event, Sample, Scalar, TelemetryResource, attributes
+from .attribution import DeviceAttribution
 from .device_faults import FaultTracker
-from .exits import Exit, ExitWatch
-from .health import Health
-from .hung import STACK, Hung
-from .imitation import Imitation
-from .inbox import Received
-from .latest import Latest
-from .names import Names
-from .outgoing import Outgoing
-from .profiling import Profiling
-from .readers import Reader
+from .exits import ExitWatch, ProcessExit
+from .health import AgentHealth
+from .hung import STACK, HungProcesses
+from .imitation import DcgmPage
+from .inbox import ReceivedDatagram
+from .latest import LatestValues
+from .names import NodeNames
+from .outgoing import OutgoingTelemetry
+from .profiling import ProfileService
+from .readers import NodeReader
 from .step_ends import StepEnds
-from .trainers import LAUNCHED, Trainer, Trainers
-from .training_logs import Batch, Launched
+from .trainers import LAUNCHED, TrainerProcess, TrainerRegister
+from .training_logs import LaunchedProcesses, LogBatch
 
 _MOST_RANKED = 20_000
 
 
-class Routing:
+class TelemetryRouter:
     """Takes what was received, read and seen to end, on the agent's main thread.
 
     Without `outgoing` nothing is pushed and everything else works.
@@ -33,17 +33,17 @@ class Routing:
     def __init__(
         self,
         *,
-        names: Names,
-        trainers: Trainers,
-        latest: Latest,
+        names: NodeNames,
+        trainers: TrainerRegister,
+        latest: LatestValues,
         exits: ExitWatch,
-        outgoing: Outgoing | None,
-        health: Health,
-        attribution: Attribution,
+        outgoing: OutgoingTelemetry | None,
+        health: AgentHealth,
+        attribution: DeviceAttribution,
         fault_tracker: FaultTracker,
-        imitation: Imitation | None = None,
-        profiling: Profiling | None = None,
-        hung: Hung | None = None,
+        imitation: DcgmPage | None = None,
+        profiling: ProfileService | None = None,
+        hung: HungProcesses | None = None,
     ) -> None:
         self._names = names
         self._trainers = trainers
@@ -60,7 +60,7 @@ class Routing:
         self._hung = hung
         self._step_ends = StepEnds()
 
-    def receive(self, received: Received, now: float) -> None:
+    def receive(self, received: ReceivedDatagram, now: float) -> None:
         """Take a probe's datagram: its sender is watched from now on."""
         trainer, forgotten = self._trainers.receive(received, now)
         if forgotten is not None:
@@ -91,7 +91,7 @@ class Routing:
         elif answer is None and received.file is not None and self._hung:
             self._hung.hold(trainer, received.file)
 
-    def adopt(self, launched: Launched, now: float) -> None:
+    def adopt(self, launched: LaunchedProcesses, now: float) -> None:
         """Take the ranks' processes that a look at this node found: those without a probe.
 
         From then on what is read of such a process goes with its job, as that of any other.
@@ -107,10 +107,10 @@ class Routing:
                 "source": "log",
             }
             info = Sample("training.rank.info", 1.0, now, attributes(pairs))
-            sent = Datagram(one.job, one.attempt, one.rank, one.pid, samples=(info,))
-            self.receive(Received(sent, one.pid, LAUNCHED), now)
+            sent = ProbeDatagram(one.job, one.attempt, one.rank, one.pid, samples=(info,))
+            self.receive(ReceivedDatagram(sent, one.pid, LAUNCHED), now)
 
-    def route(self, reader: Reader, samples: Sequence[Sample], now: float) -> None:
+    def route(self, reader: NodeReader, samples: Sequence[Sample], now: float) -> None:
         """Take a reading: what is about a rank's process goes with its job, the rest is the node's.
 
         What is about a process that ended while it was being read is nobody's, and left out.
@@ -119,7 +119,7 @@ class Routing:
         if self._imitation:
             self._imitation.observe(samples)
         self._fault_tracker.observe(samples, now, native=reader.name != "exporters")
-        placed: list[tuple[Resource, Sample]] = []
+        placed: list[tuple[TelemetryResource, Sample]] = []
         ours: list[Sample] = []
         node = self._names.node()
         for sample in samples:
@@ -171,7 +171,7 @@ class Routing:
             resource = self._names.of(owner) if owner else self._names.node()
             self._outgoing.emit(resource, [event])
 
-    def report(self, batch: Batch, now: float) -> None:
+    def report(self, batch: LogBatch, now: float) -> None:
         """Take what logs of a job reported: it leaves with the job, events at once.
 
         The end of a process that is watched is reported by who watches it, with what the kernel
@@ -195,7 +195,7 @@ class Routing:
             self._outgoing.add(resource, joined)
             self._outgoing.emit(resource, events)
 
-    def _show(self, batch: Batch, resource: Resource) -> None:
+    def _show(self, batch: LogBatch, resource: TelemetryResource) -> None:
         """Put on the page what logs report of ranks that do not report themselves."""
         for trainer in self._trainers.everyone() if batch.samples else ():
             if trainer.probed or (trainer.job, trainer.attempt) != (batch.job, batch.attempt):
@@ -216,7 +216,7 @@ class Routing:
             event = Event("agent.lifecycle", now, {"phase": phase, **more})
             self._outgoing.emit(self._names.node(), [event])
 
-    def end(self, ended: Exit, now: float) -> None:
+    def end(self, ended: ProcessExit, now: float) -> None:
         """Take the end of a process: its last steps and then its exit leave at once."""
         for trainer in self._trainers.everyone():
             if trainer.pid == ended.pid:
@@ -228,7 +228,7 @@ class Routing:
         for trainer in self._trainers.silent_since(before):
             self._forget(trainer, now)
 
-    def _report(self, trainer: Trainer, ended: Exit, now: float) -> None:
+    def _report(self, trainer: TrainerProcess, ended: ProcessExit, now: float) -> None:
         code = ended.exit_code
         if ended.status is None and trainer.phase == "shutdown":
             code = 0  # nobody could tell, but it had announced that it was done
@@ -244,7 +244,7 @@ class Routing:
             self._outgoing.flush()
             self._outgoing.emit(self._names.of(trainer), [Event("process.exit", now, pairs)])
 
-    def _forget(self, trainer: Trainer, now: float) -> None:
+    def _forget(self, trainer: TrainerProcess, now: float) -> None:
         self._trainers.forget(trainer, now)
         self._latest.forget(trainer.key)
         self._step_ends.forget((trainer.job, trainer.attempt, trainer.rank))
@@ -266,17 +266,17 @@ def _with_start(sample: Sample, started_at: float) -> Sample:
     return Sample(sample.metric, sample.value, sample.at, pairs)
 
 
-def _sample_from_host(sample: Sample, trainer: Trainer) -> Sample:
+def _sample_from_host(sample: Sample, trainer: TrainerProcess) -> Sample:
     pairs = tuple((name, _from_host(name, value, trainer)) for name, value in sample.attributes)
     return Sample(sample.metric, sample.value, sample.at, pairs)
 
 
-def _event_from_host(event: Event, trainer: Trainer) -> Event:
+def _event_from_host(event: Event, trainer: TrainerProcess) -> Event:
     pairs = {name: _from_host(name, value, trainer) for name, value in event.attributes.items()}
     return Event(event.name, event.at, pairs)
 
 
-def _from_host(name: str, value: Scalar, trainer: Trainer) -> Scalar:
+def _from_host(name: str, value: Scalar, trainer: TrainerProcess) -> Scalar:
     """Put the host's pid in the place of the one a process has in its own namespace."""
     if name == "pid" and value == trainer.container_pid and trainer.pid is not None:
         return trainer.pid

@@ -15,7 +15,7 @@ _AT_ONCE = 32
 _TIMEOUT_SECONDS = 5.0
 
 
-class Scraping:
+class ScrapeServer:
     """Serves `/metrics`, `/healthz` and `/faults` from a thread of its own until closed.
 
     `faults` returns the JSON of open and lately cleared faults; without it there is no such page.
@@ -26,19 +26,19 @@ class Scraping:
         self,
         listen: str,
         *,
-        page: exposition.Page,
+        page: exposition.ExpositionPage,
         now: Callable[[], float],
         faults: Callable[[], bytes] | None = None,
     ) -> None:
-        self._rendering = _Rendering(page, now)
+        self._rendering = _RenderedPage(page, now)
         rendering = self._rendering
         serve_faults = staticmethod(faults) if faults else None
 
-        class Handler(_Handler):
+        class Handler(_ScrapeHandler):
             render = staticmethod(rendering.render)
             faults = serve_faults
 
-        self._server = _Server(listening.bound(listen, socket.SOCK_STREAM), Handler)
+        self._server = _ThreadingServer(listening.bound(listen, socket.SOCK_STREAM), Handler)
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.5,), name="scraping", daemon=True
@@ -52,8 +52,8 @@ class Scraping:
         self._thread.join(2.0)
 
 
-class _Rendering:
-    def __init__(self, page: exposition.Page, now: Callable[[], float]) -> None:
+class _RenderedPage:
+    def __init__(self, page: exposition.ExpositionPage, now: Callable[[], float]) -> None:
         self._page = page
         self._now = now
         self._lock = threading.Lock()
@@ -68,7 +68,7 @@ class _Rendering:
             return self._body
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _ScrapeHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "rankscope-agent"
     sys_version = ""
@@ -104,11 +104,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: a scrape is no news."""
 
 
-class _Server(ThreadingMixIn, HTTPServer):
+class _ThreadingServer(ThreadingMixIn, HTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, opened: socket.socket, handler: type[_Handler]) -> None:
+    def __init__(self, opened: socket.socket, handler: type[_ScrapeHandler]) -> None:
         super().__init__(("", 0), handler, bind_and_activate=False)
         self.socket.close()
         self.socket = opened

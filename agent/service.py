@@ -17,21 +17,21 @@ from importlib import metadata
 from ..vocabulary.clock import Clock, SystemClock
 from ..vocabulary.samples import attributes
 from . import assembling, claims, exposition, readers, state, ways
-from .attribution import Attribution
-from .device_faults import Writer
-from .devices import Devices
+from .attribution import DeviceAttribution
+from .device_faults import FaultWriter
+from .devices import DeviceRegister
 from .exits import ExitWatch
-from .handover import Handover
-from .health import Health
-from .hung import Hung
-from .latest import Latest
-from .loop import Loop
-from .names import Names
-from .routing import Routing
+from .handover import MainThreadHandover
+from .health import AgentHealth
+from .hung import HungProcesses
+from .latest import LatestValues
+from .loop import AgentLoop
+from .names import NodeNames
+from .routing import TelemetryRouter
 from .settings import AgentSettings
 from .support_log import SupportLog
-from .trainers import Trainers
-from .users import Users
+from .trainers import TrainerRegister
+from .users import ProcessUsers
 
 _SWITCH_SECONDS = 0.0005
 _DRAIN_SECONDS = 2.0
@@ -39,7 +39,7 @@ _DRAIN_SECONDS = 2.0
 _log = logging.getLogger(__name__)
 
 
-class Agent:
+class NodeAgent:
     """One agent. The constructor takes every socket and folder, or raises ways.StartError."""
 
     def __init__(
@@ -47,43 +47,43 @@ class Agent:
     ) -> None:
         self._settings = settings
         self._clock = clock or SystemClock()
-        self._health = Health()
+        self._health = AgentHealth()
         self._health.show("info", 1, metadata.version("rankscope"))
-        self._names = Names(
+        self._names = NodeNames(
             host=settings.node.host or socket.gethostname(),
             cluster=settings.node.cluster,
             extra=attributes(settings.node.attributes),
         )
-        users = Users(settings.node.job_user, proc=settings.node.proc)
-        self._trainers = Trainers(health=self._health, user_of=users.of)
-        self._latest = Latest(period_seconds=settings.readers.period_seconds)
-        self._attribution = Attribution()
+        users = ProcessUsers(settings.node.job_user, proc=settings.node.proc)
+        self._trainers = TrainerRegister(health=self._health, user_of=users.of)
+        self._latest = LatestValues(period_seconds=settings.readers.period_seconds)
+        self._attribution = DeviceAttribution()
         self._imitation = assembling.imitation(
             settings, host=self._names.host, attribution=self._attribution
         )
         self._selector = selectors.DefaultSelector()
         self._exits = ExitWatch(selector=self._selector)
-        self._handover = Handover()
+        self._handover = MainThreadHandover()
         self._closing = contextlib.ExitStack()
-        self._ways = ways.Ways()
-        self._writer: Writer | None = None
+        self._ways = ways.AgentListeners()
+        self._writer: FaultWriter | None = None
         try:
             self._claim = claims.claim(settings.probe.socket, environ)
         except claims.ClaimError as error:
             raise ways.StartError(str(error)) from error
         try:
             self._state = state.opened(settings.node.state, environ)
-            self._devices = Devices(self._state)
+            self._devices = DeviceRegister(self._state)
             self._fault_tracker = assembling.fault_tracker(
                 settings, devices=self._devices, state=self._state, now=self._clock.now()
             )
-            writer = self._writer = Writer(self._fault_tracker, now=self._clock.now)
+            writer = self._writer = FaultWriter(self._fault_tracker, now=self._clock.now)
             self._ways = ways.opened(
                 settings,
                 environ=environ,
                 health=self._health,
                 now=self._clock.now,
-                page=exposition.Page(
+                page=exposition.ExpositionPage(
                     latest=self._latest,
                     health=self._health,
                     groups=settings.export.groups,
@@ -117,11 +117,11 @@ class Agent:
             now=self._clock.now,
         )
         hung = (
-            Hung(settings.stacks, proc=settings.node.proc, spied=self._handover.emit)
+            HungProcesses(settings.stacks, proc=settings.node.proc, spied=self._handover.emit)
             if settings.stacks.collect
             else None
         )
-        self._routing = Routing(
+        self._routing = TelemetryRouter(
             names=self._names,
             trainers=self._trainers,
             latest=self._latest,
@@ -134,7 +134,7 @@ class Agent:
             profiling=self._profiling,
             hung=hung,
         )
-        self._loop = Loop(
+        self._loop = AgentLoop(
             sources=[self._claim.socket, *([self._ways.udp] if self._ways.udp else [])],
             selector=self._selector,
             exits=self._exits,
@@ -153,7 +153,7 @@ class Agent:
         )
 
     @property
-    def health(self) -> Health:
+    def health(self) -> AgentHealth:
         """Return what the agent counts about itself."""
         return self._health
 
@@ -207,7 +207,7 @@ class Agent:
         self._claim.release()
         self._handover.close()
 
-    def _readers(self) -> list[readers.Reader]:
+    def _readers(self) -> list[readers.NodeReader]:
         return readers.everything(
             readers.ReaderContext(
                 settings=self._settings,
@@ -260,7 +260,7 @@ class Agent:
 def run(settings: AgentSettings) -> int:
     """Run an agent until SIGTERM or SIGINT; return 0, or 1 when it could not start."""
     try:
-        agent = Agent(settings, environ=os.environ)
+        agent = NodeAgent(settings, environ=os.environ)
     except ways.StartError as error:
         _log.error("%s", error)
         return 1

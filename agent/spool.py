@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..formats import segments
 from . import state
-from .health import Health
+from .health import AgentHealth
 
 _SHARES = 16
 """Segments that the bound is made of: one is what is lost at a time when the spool is full."""
@@ -35,23 +35,23 @@ class SpoolError(Exception):
 
 
 @dataclass(slots=True)
-class _Segment:
+class _SpoolSegment:
     path: Path
     waiting: int
     size: int
 
 
-class Spool:
+class DiskSpool:
     """Appended to by one thread, emptied by another."""
 
-    def __init__(self, folder: Path, *, max_bytes: int, health: Health) -> None:
+    def __init__(self, folder: Path, *, max_bytes: int, health: AgentHealth) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
         self._segment_bytes = min(_LARGEST_SEGMENT, max_bytes // _SHARES)
         self._health = health
         self._lock = threading.Lock()
         self._failing = False
-        self._ahead: deque[segments.Record] = deque()
+        self._ahead: deque[segments.SegmentRecord] = deque()
         try:
             self._writer: segments.SegmentWriter | None = self._opened()
             self._sent = self._load_sent()
@@ -67,8 +67,8 @@ class Spool:
 
     @classmethod
     def open(
-        cls, folder: Path | None, *, max_bytes: int, environ: Mapping[str, str], health: Health
-    ) -> "Spool":
+        cls, folder: Path | None, *, max_bytes: int, environ: Mapping[str, str], health: AgentHealth
+    ) -> "DiskSpool":
         """Return the spool in the folder asked for, else in the first default that can be had."""
         chosen = folder or state.folder("spool", environ)
         try:
@@ -112,7 +112,7 @@ class Spool:
                 self._drop_first()
             self._show()
 
-    def first(self) -> segments.Record | None:
+    def first(self) -> segments.SegmentRecord | None:
         """Return the oldest batch that waits, the same until it is `done`; None when none does."""
         with self._lock:
             while not self._ahead and self._segments and self._segments[0].waiting:
@@ -125,7 +125,7 @@ class Spool:
                     self._tidy()
             return self._ahead[0] if self._ahead else None
 
-    def done(self, record: segments.Record) -> None:
+    def done(self, record: segments.SegmentRecord) -> None:
         """Forget a batch that the collector took or refused for good."""
         with self._lock:
             if not self._ahead or self._ahead[0] is not record:
@@ -158,7 +158,7 @@ class Spool:
         size = writer.append(kind, at_ns, payload)
         path = self._folder / (writer.writing or "")
         if not self._segments or self._segments[-1].path != path:
-            self._segments.append(_Segment(path, 0, path.stat().st_size - size))
+            self._segments.append(_SpoolSegment(path, 0, path.stat().st_size - size))
             self._tidy()
         last = self._segments[-1]
         start = last.size
@@ -167,7 +167,7 @@ class Spool:
         if caught_up and len(self._ahead) < _AHEAD:
             # The sender keeps up: what it sends next need not be read from disk.
             self._ahead.append(
-                segments.Record(kind, at_ns, payload, path.name, start, start + size)
+                segments.SegmentRecord(kind, at_ns, payload, path.name, start, start + size)
             )
 
     def _show(self) -> None:
@@ -193,10 +193,10 @@ class Spool:
         with contextlib.suppress(OSError):
             dropped.path.unlink()
 
-    def _counted(self, path: Path) -> _Segment:
-        return _Segment(path, sum(1 for _ in self._waiting(path)), path.stat().st_size)
+    def _counted(self, path: Path) -> _SpoolSegment:
+        return _SpoolSegment(path, sum(1 for _ in self._waiting(path)), path.stat().st_size)
 
-    def _waiting(self, path: Path) -> Iterator[segments.Record]:
+    def _waiting(self, path: Path) -> Iterator[segments.SegmentRecord]:
         """Yield a file's batches that were not sent, up to its end or to the first damaged one."""
         try:
             yield from segments.read(path, after=self._sent)

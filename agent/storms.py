@@ -16,7 +16,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(slots=True)
-class _Storm:
+class _EventStorm:
     """A key that is folded in the half-open time range from `since` to `until`.
 
     Both ends are kept: computed anew, `now - since` and `since + seconds` round differently, and
@@ -28,7 +28,7 @@ class _Storm:
     pending: int = 0
 
 
-class Storms(Generic[K]):
+class StormFolding(Generic[K]):
     """Folds repeats. Not for several threads at once: its owner holds the lock.
 
     At most `most` keys are followed; beyond, the one that was reported longest ago is dropped, and
@@ -38,7 +38,7 @@ class Storms(Generic[K]):
     def __init__(self, *, seconds: float = SECONDS, most: int = _MOST) -> None:
         self._seconds = seconds
         self._most = most
-        self._storms: dict[K, _Storm] = {}
+        self._storms: dict[K, _EventStorm] = {}
         self._leaving: list[tuple[K, int]] = []
         self._due_at: float | None = None
 
@@ -48,7 +48,7 @@ class Storms(Generic[K]):
         if storm is None:
             if len(self._storms) >= self._most:
                 self._evict(now)
-            self._storms[key] = _Storm(now, now + self._seconds)
+            self._storms[key] = _EventStorm(now, now + self._seconds)
             return by
         # A clock that was set back must not fold for hours what should be reported.
         if storm.since <= now < storm.until:
@@ -57,7 +57,7 @@ class Storms(Generic[K]):
                 self._due_at = storm.until
             return 0
         by += storm.pending
-        self._storms[key] = _Storm(now, now + self._seconds)
+        self._storms[key] = _EventStorm(now, now + self._seconds)
         return by
 
     def due(self, now: float) -> list[tuple[K, int]]:
@@ -70,7 +70,7 @@ class Storms(Generic[K]):
             over = now >= storm.until
             if storm.pending and over:
                 summaries.append((key, storm.pending))
-                self._storms[key] = _Storm(now, now + self._seconds)
+                self._storms[key] = _EventStorm(now, now + self._seconds)
             elif over:
                 del self._storms[key]
             elif storm.pending:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ..vocabulary.samples import Sample
 from . import procfs
-from .health import Health
-from .inbox import Received
+from .health import AgentHealth
+from .inbox import ReceivedDatagram
 
 _REMEMBER_SECONDS = 60.0
 _CLOCKS_SECONDS = 2.0
@@ -21,7 +21,7 @@ Key = tuple[str, int]
 
 
 @dataclass(slots=True)
-class Trainer:
+class TrainerProcess:
     """One rank's process. `pid` is None where only the process itself reports it.
 
     `attempt` is None where nobody numbered it; `started_at` is in seconds since the epoch, None
@@ -44,27 +44,29 @@ class Trainer:
     """Whether it reports itself; else only its launcher's variables say who it is."""
 
 
-class Trainers:
+class TrainerRegister:
     """The register of training processes, bounded; readers on other threads see copies."""
 
     def __init__(
         self,
         *,
-        health: Health,
+        health: AgentHealth,
         capacity: int = 1024,
         started_at: Callable[[int], float | None] = procfs.started_at,
-        user_of: Callable[[Received], str] = lambda _received: "",
+        user_of: Callable[[ReceivedDatagram], str] = lambda _received: "",
     ) -> None:
         self._health = health
         self._user_of = user_of
         self._started_at = started_at
         self._capacity = capacity
         self._lock = threading.Lock()
-        self._known: dict[Key, Trainer] = {}
+        self._known: dict[Key, TrainerProcess] = {}
         self._parents: dict[int, int] = {}
-        self._gone: dict[int, tuple[Trainer, float]] = {}
+        self._gone: dict[int, tuple[TrainerProcess, float]] = {}
 
-    def receive(self, received: Received, now: float) -> tuple[Trainer, Trainer | None]:
+    def receive(
+        self, received: ReceivedDatagram, now: float
+    ) -> tuple[TrainerProcess, TrainerProcess | None]:
         """Note a datagram; return its sender, and whom the register forgot for it, if any.
 
         That is the one silent for longest, when the register was full, or the same process as
@@ -83,7 +85,7 @@ class Trainers:
                 if trainer is None and len(self._known) >= self._capacity:
                     forgotten = min(self._known.values(), key=lambda one: one.last_received)
                     del self._known[forgotten.key]
-                trainer = Trainer(
+                trainer = TrainerProcess(
                     key=key,
                     job=sent.job,
                     attempt=sent.attempt,
@@ -115,7 +117,7 @@ class Trainers:
                 trainer.phase = str(event.attributes.get("phase", ""))
         return trainer, forgotten
 
-    def _user(self, received: Received) -> str:
+    def _user(self, received: ReceivedDatagram) -> str:
         """Return the user of a job: the same for all its processes here, as for one resource."""
         sent = received.datagram
         same = (
@@ -126,7 +128,7 @@ class Trainers:
         known = next(same, None)
         return self._user_of(received) if known is None else known.user
 
-    def forget(self, trainer: Trainer, now: float) -> None:
+    def forget(self, trainer: TrainerProcess, now: float) -> None:
         """Take a process out, with the workers it was parent of."""
         with self._lock:
             self._known.pop(trainer.key, None)
@@ -141,7 +143,7 @@ class Trainers:
             for worker in [pid for pid, parent in self._parents.items() if parent == trainer.pid]:
                 del self._parents[worker]
 
-    def at(self, pid: object, at: float) -> Trainer | None:
+    def at(self, pid: object, at: float) -> TrainerProcess | None:
         """Return the training process, or the parent of the worker, that had a pid at a time.
 
         What is reported of a process's end, such as the kernel's log of an OOM kill, may come up to
@@ -165,14 +167,14 @@ class Trainers:
             known = self._known.get(("", pid))
             return known is not None and known.probed
 
-    def silent_since(self, at: float) -> list[Trainer]:
+    def silent_since(self, at: float) -> list[TrainerProcess]:
         """Return those without a pid that are silent since a time: nobody sees them exit."""
         with self._lock:
             return [
                 one for one in self._known.values() if one.pid is None and one.last_received < at
             ]
 
-    def everyone(self) -> list[Trainer]:
+    def everyone(self) -> list[TrainerProcess]:
         """Return a list of all that are known now, by rank, newest attempts first."""
         with self._lock:
             return sorted(
@@ -184,11 +186,11 @@ class Trainers:
         with self._lock:
             self._parents = dict(parents)
 
-    def owner(self, sample: Sample) -> Trainer | None:
+    def owner(self, sample: Sample) -> TrainerProcess | None:
         """Return the training process a sample is about, by its `pid`, or None: the node's own."""
         return self.owner_of(next((v for name, v in sample.attributes if name == "pid"), None))
 
-    def owner_of(self, pid: object) -> Trainer | None:
+    def owner_of(self, pid: object) -> TrainerProcess | None:
         """Return the training process with a pid of the host's, or whose worker has it."""
         if not isinstance(pid, int):
             return None
@@ -199,5 +201,5 @@ class Trainers:
         return len(self._known)
 
 
-def _had_started(trainer: Trainer, at: float) -> bool:
+def _had_started(trainer: TrainerProcess, at: float) -> bool:
     return trainer.started_at is None or at >= trainer.started_at - _CLOCKS_SECONDS

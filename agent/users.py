@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import procfs
 from .attribution import cgroups
-from .inbox import Received
+from .inbox import ReceivedDatagram
 from .settings import JobUser
 
 LONGEST = 64
@@ -17,7 +17,7 @@ LONGEST = 64
 _PASSWORDS = Path("/etc/passwd")
 
 
-class Users:
+class ProcessUsers:
     """Finds the user label of processes, by a policy of the settings."""
 
     def __init__(
@@ -27,7 +27,7 @@ class Users:
         self._proc = proc
         self._passwords = passwords
 
-    def of(self, received: Received) -> str:
+    def of(self, received: ReceivedDatagram) -> str:
         """Return the label of the process that sent a datagram, "" where there is none."""
         if self._policy == "none":
             return ""

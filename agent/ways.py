@@ -4,15 +4,15 @@ import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ..vocabulary.samples import Resource
+from ..vocabulary.samples import TelemetryResource
 from . import exposition, listening
-from .forwarding import Forwarder, Sending, Waiting
-from .health import Health
-from .outgoing import Outgoing
-from .push import Post, Sender
-from .scraping import Scraping
-from .settings import AgentSettings, Forward
-from .spool import Spool, SpoolError
+from .forwarding import ForwardQueue, ForwardSender, LineForwarder
+from .health import AgentHealth
+from .outgoing import OutgoingTelemetry
+from .push import PushConnection, SpoolSender
+from .scraping import ScrapeServer
+from .settings import AgentSettings, ForwardSettings
+from .spool import DiskSpool, SpoolError
 
 
 class StartError(Exception):
@@ -20,16 +20,16 @@ class StartError(Exception):
 
 
 @dataclass(slots=True)
-class Ways:
+class AgentListeners:
     """What is open; None where the settings ask for none."""
 
     udp: socket.socket | None = None
-    spool: Spool | None = None
-    sender: Sender | None = None
-    outgoing: Outgoing | None = None
-    scraping: Scraping | None = None
-    forwarder: Forwarder | None = None
-    sending: Sending | None = None
+    spool: DiskSpool | None = None
+    sender: SpoolSender | None = None
+    outgoing: OutgoingTelemetry | None = None
+    scraping: ScrapeServer | None = None
+    forwarder: LineForwarder | None = None
+    sending: ForwardSender | None = None
 
     def close(self) -> None:
         """Give back every socket and lock."""
@@ -45,17 +45,17 @@ def opened(
     settings: AgentSettings,
     *,
     environ: Mapping[str, str],
-    health: Health,
+    health: AgentHealth,
     now: Callable[[], float],
-    page: exposition.Page,
+    page: exposition.ExpositionPage,
     faults: Callable[[], bytes],
-    resource_of: Callable[[str, int | None], Resource],
-) -> Ways:
+    resource_of: Callable[[str, int | None], TelemetryResource],
+) -> AgentListeners:
     """Return the ways that the settings ask for, open.
 
     Raises StartError with the key that cannot be had; nothing stays open then.
     """
-    ways = Ways()
+    ways = AgentListeners()
     try:
         if settings.probe.udp_listen:
             ways.udp = _udp(settings.probe.udp_listen)
@@ -81,21 +81,21 @@ def _udp(listen: str) -> socket.socket:
 
 
 def _push(
-    ways: Ways,
+    ways: AgentListeners,
     settings: AgentSettings,
     *,
     environ: Mapping[str, str],
-    health: Health,
+    health: AgentHealth,
     now: Callable[[], float],
 ) -> None:
     try:
-        ways.spool = Spool.open(
+        ways.spool = DiskSpool.open(
             settings.spool.folder,
             max_bytes=settings.spool.max_bytes,
             environ=environ,
             health=health,
         )
-        post = Post(
+        post = PushConnection(
             settings.push.endpoint,
             timeout=settings.push.timeout_seconds,
             token=settings.push.token.get_secret_value(),
@@ -105,21 +105,23 @@ def _push(
         raise StartError(str(error)) from error
     except OSError as error:
         raise StartError(f"push.ca_file: {error.strerror or error}") from error
-    ways.sender = Sender(spool=ways.spool, post=post, health=health, now=now)
-    ways.outgoing = Outgoing(spool=ways.spool, health=health, now=now, spooled=ways.sender.wake)
+    ways.sender = SpoolSender(spool=ways.spool, post=post, health=health, now=now)
+    ways.outgoing = OutgoingTelemetry(
+        spool=ways.spool, health=health, now=now, spooled=ways.sender.wake
+    )
 
 
 def _forward(
-    ways: Ways,
-    settings: Forward,
+    ways: AgentListeners,
+    settings: ForwardSettings,
     *,
-    health: Health,
+    health: AgentHealth,
     now: Callable[[], float],
-    resource_of: Callable[[str, int | None], Resource],
+    resource_of: Callable[[str, int | None], TelemetryResource],
 ) -> None:
-    waiting = Waiting(max_bytes=settings.max_bytes, health=health)
+    waiting = ForwardQueue(max_bytes=settings.max_bytes, health=health)
     try:
-        post = Post(
+        post = PushConnection(
             settings.endpoint,
             timeout=settings.timeout_seconds,
             token=settings.token.get_secret_value(),
@@ -128,10 +130,10 @@ def _forward(
         )
     except OSError as error:
         raise StartError(f"forward.ca_file: {error.strerror or error}") from error
-    ways.sending = Sending(
+    ways.sending = ForwardSender(
         waiting=waiting, post=post, health=health, interval=settings.interval_seconds
     )
-    ways.forwarder = Forwarder(
+    ways.forwarder = LineForwarder(
         waiting=waiting,
         resource_of=resource_of,
         bytes_per_second=settings.bytes_per_second,
@@ -143,12 +145,12 @@ def _forward(
 def _page(
     listen: str,
     *,
-    page: exposition.Page,
+    page: exposition.ExpositionPage,
     now: Callable[[], float],
     faults: Callable[[], bytes],
-) -> Scraping:
+) -> ScrapeServer:
     try:
-        return Scraping(listen, page=page, now=now, faults=faults)
+        return ScrapeServer(listen, page=page, now=now, faults=faults)
     except OSError as error:
         raise StartError(
             f"export.listen {listen}: {error.strerror or error}; "

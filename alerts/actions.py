@@ -22,7 +22,7 @@ ACTION_KINDS: tuple[ActionKind, ...] = get_args(ActionKind)
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class PersonAction:
     """One thing that a person did.
 
     `incident` is None for what concerns none (silences, maintenance, `forget`: learnt priors are
@@ -49,7 +49,7 @@ class Action:
         }
 
     @classmethod
-    def parse(cls, document: Mapping[str, Any]) -> "Action":
+    def parse(cls, document: Mapping[str, Any]) -> "PersonAction":
         """Return the action that a document holds. Raises ValueError."""
         try:
             kind, at, by = document["kind"], document["at"], document["by"]

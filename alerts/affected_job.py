@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ..vocabulary import findings as kinds
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import Job
-from ..vocabulary.incidents import Impact, Lost, Symptom
+from ..vocabulary.incidents import Impact, Symptom, WeeklyLoss
 from ..vocabulary.times import WEEK_SECONDS, week_of
 from . import impact
 
@@ -55,9 +55,9 @@ class AffectedJob:
     active: tuple[Finding, ...] = ()
     last_active: float = 0.0
     slowdown: float | None = None
-    claims: impact.Claims = field(default_factory=impact.Claims)
+    claims: impact.TimeClaims = field(default_factory=impact.TimeClaims)
     claimed: tuple[tuple[float, float], ...] = ()
-    cost: impact.Cost | None = None
+    cost: impact.SymptomCost | None = None
     lost: dict[int, float] = field(default_factory=dict)
 
     def found(self, symptoms: Sequence[Finding], health: JobHealth, now: float) -> list[str]:
@@ -123,7 +123,7 @@ def total(parts: Sequence[AffectedJob], *, ranks_at_cause: int) -> Impact:
     """Return what an incident costs its jobs."""
     stopped = any(part.stopped for part in parts)
     slow = [part.slowdown for part in parts if part.slowdown is not None]
-    lost = [Lost(part.job, *row) for part in parts for row in sorted(part.lost.items())]
+    lost = [WeeklyLoss(part.job, *row) for part in parts for row in sorted(part.lost.items())]
     return Impact(
         ranks=sum(part.health.ranks for part in parts),
         nodes=sum(part.health.nodes for part in parts),

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ..vocabulary.incidents import RootCause
 from .causes.catalogue import cause_of
-from .causes.engine import Explanation
+from .causes.engine import RootExplanation
 from .lifecycle import TrackedIncident
 
 SIGNAL = "change"
@@ -21,7 +21,7 @@ _DESCRIBED = re.compile(r" since a change .* before \((?P<what>.+)\)$")
 _NOT_DESCRIBED = "not described"
 
 
-def change_of(explanation: Explanation) -> str | None:
+def change_of(explanation: RootExplanation) -> str | None:
     """Return the description of the change that an explanation blames, None where it blames none.
 
     A change without a description is none: two of them need not be the same.
@@ -43,8 +43,8 @@ def blamed(cause: RootCause) -> str | None:
 
 
 def shared(
-    found: Sequence[Explanation], incidents: Iterable[TrackedIncident]
-) -> Sequence[Explanation]:
+    found: Sequence[RootExplanation], incidents: Iterable[TrackedIncident]
+) -> Sequence[RootExplanation]:
     """Return explanations; one that blames the change of an open incident names its root.
 
     The jobs of that incident have the same new code: it is at fault, in whichever job it was
@@ -59,7 +59,7 @@ def shared(
         if incident.open and incident.document is not None and incident.first is not None
         if (what := blamed(incident.first.cause)) is not None
     }
-    rows: list[Explanation] = []
+    rows: list[RootExplanation] = []
     for row, what in zip(found, whats, strict=True):
         entity = None if what is None else known.get(what)
         if entity is not None:

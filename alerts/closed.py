@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..vocabulary.findings import Finding
-from ..vocabulary.handling import Handling
+from ..vocabulary.handling import IncidentHandling
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import Moment
+from ..vocabulary.incidents import TimelineMoment
 from ..vocabulary.times import parse
 from . import handled
 from .lifecycle import TrackedIncident
@@ -30,7 +30,7 @@ TAIL_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class PastIncident:
+class ClosedIncident:
     """What is left of an incident of an earlier process: enough not to announce it again.
 
     `kinds` are the kinds of its symptoms; `resolved_at` is None where it was open.
@@ -42,12 +42,12 @@ class PastIncident:
     opened_at: float
     detected_at: float
     resolved_at: float | None
-    handling: Handling = field(default_factory=Handling)
-    moments: tuple[Moment, ...] = ()
+    handling: IncidentHandling = field(default_factory=IncidentHandling)
+    moments: tuple[TimelineMoment, ...] = ()
     """The timeline's entries that say what people did."""
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> "PastIncident":
+    def of(cls, document: Mapping[str, Any]) -> "ClosedIncident":
         """Return what matters of an incident document."""
         resolved = document["resolved_at"]
         return cls(
@@ -84,7 +84,7 @@ class ClosedIncidents:
     """Resolved incidents, oldest first."""
 
     incidents: dict[IncidentId, TrackedIncident] = field(default_factory=dict)
-    past: dict[Job, list[PastIncident]] = field(default_factory=dict)
+    past: dict[Job, list[ClosedIncident]] = field(default_factory=dict)
     _by_job: dict[Job, list[IncidentId]] = field(default_factory=dict)
 
     def add(self, incident: TrackedIncident) -> list[TrackedIncident]:
@@ -118,7 +118,7 @@ class ClosedIncidents:
             if held in self.incidents:
                 yield self.incidents[held]
 
-    def remember(self, incident: PastIncident) -> None:
+    def remember(self, incident: ClosedIncident) -> None:
         """Take in an incident of an earlier process."""
         for job in incident.jobs:
             rows = [row for row in self.past.get(job, ()) if row.id != incident.id]
@@ -137,7 +137,7 @@ class ClosedIncidents:
             for row in self.of_job(job)
         )
 
-    def open_past(self, job: Job, symptom: Finding) -> PastIncident | None:
+    def open_past(self, job: Job, symptom: Finding) -> ClosedIncident | None:
         """Return the incident of an earlier process that was open and has this symptom."""
         rows = self.past.get(job, ())
         return next((r for r in rows if r.resolved_at is None and r.covers(symptom)), None)

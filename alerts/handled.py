@@ -7,18 +7,18 @@ goes on with it.
 from collections.abc import Mapping
 from typing import Any
 
-from ..vocabulary.handling import Feedback, Handled, Handling
-from ..vocabulary.incidents import Moment
+from ..vocabulary.handling import CauseFeedback, HandlingStep, IncidentHandling
+from ..vocabulary.incidents import TimelineMoment
 from ..vocabulary.times import parse
 
 PEOPLE = frozenset(("acknowledged", "assigned", "feedback"))
 """Kinds of a timeline's entries that say what a person did while the incident was open."""
 
 
-def handling(document: Mapping[str, Any]) -> Handling:
+def handling(document: Mapping[str, Any]) -> IncidentHandling:
     """Return what people did, from an incident document; nothing where it says nothing."""
     held: Mapping[str, Any] = document.get("handling") or {}
-    return Handling(
+    return IncidentHandling(
         acknowledged=_handled(held.get("acknowledged")),
         assignee=held.get("assignee"),
         resolved=_handled(held.get("resolved")),
@@ -26,21 +26,21 @@ def handling(document: Mapping[str, Any]) -> Handling:
     )
 
 
-def moments(document: Mapping[str, Any]) -> tuple[Moment, ...]:
+def moments(document: Mapping[str, Any]) -> tuple[TimelineMoment, ...]:
     """Return the timeline's entries of people, from an incident document."""
     return tuple(
-        Moment(parse(row["at"]), row["kind"], row["text"])
+        TimelineMoment(parse(row["at"]), row["kind"], row["text"])
         for row in document.get("timeline", ())
         if row["kind"] in PEOPLE
     )
 
 
-def _handled(row: Mapping[str, Any] | None) -> Handled | None:
-    return None if row is None else Handled(parse(row["at"]), row["by"], row["note"])
+def _handled(row: Mapping[str, Any] | None) -> HandlingStep | None:
+    return None if row is None else HandlingStep(parse(row["at"]), row["by"], row["note"])
 
 
-def _feedback(row: Mapping[str, Any]) -> Feedback:
-    return Feedback(
+def _feedback(row: Mapping[str, Any]) -> CauseFeedback:
+    return CauseFeedback(
         at=parse(row["at"]),
         by=row["by"],
         verdict=row["verdict"],

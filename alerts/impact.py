@@ -14,7 +14,7 @@ HISTORY_SECONDS = 900.0
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class SymptomCost:
     """What symptoms cost their job at one moment.
 
     The share is 1 while no step ends or steps are worth nothing, 1 - 1/slowdown while they are
@@ -27,7 +27,7 @@ class Cost:
 
 
 @dataclass(slots=True)
-class Claims:
+class TimeClaims:
     """What one incident has claimed of one job's time, up to `until`.
 
     `intervals` are the last ones: [begin, end, share of the time that was claimed]. A symptom that
@@ -81,11 +81,11 @@ class Claims:
             self.intervals.append(interval)
 
 
-def cost(symptoms: Sequence[Finding], last_step_at: float) -> Cost:
+def cost(symptoms: Sequence[Finding], last_step_at: float) -> SymptomCost:
     """Return what the costliest of some symptoms costs."""
     costs = [_cost(symptom, last_step_at) for symptom in symptoms]
     most = max(costs, key=lambda row: (row.share, -row.onset))
-    return Cost(most.share, min(r.tier for r in costs if r.share == most.share), most.onset)
+    return SymptomCost(most.share, min(r.tier for r in costs if r.share == most.share), most.onset)
 
 
 def stopped(symptom: Finding, last_step_at: float) -> bool:
@@ -94,7 +94,7 @@ def stopped(symptom: Finding, last_step_at: float) -> bool:
     return stops and last_step_at <= symptom.onset[1] + AGAIN_SECONDS
 
 
-def _cost(symptom: Finding, last_step_at: float) -> Cost:
+def _cost(symptom: Finding, last_step_at: float) -> SymptomCost:
     kind = kinds.catalogue()[symptom.kind]
     tier = kinds.EFFECTS.index(kind.effect)
     share = 0.0
@@ -103,4 +103,4 @@ def _cost(symptom: Finding, last_step_at: float) -> Cost:
     elif kind.slowdown and (symptom.entity.type != "gpu" or last_step_at == float("-inf")):
         # By how much a device is behind its peers is a guess: steps, where there are any, show it.
         share = 1 - 1 / max(symptom.magnitude, 1.0)
-    return Cost(share, tier, symptom.onset[0])
+    return SymptomCost(share, tier, symptom.onset[0])

@@ -14,19 +14,19 @@ from ..vocabulary import faults
 from ..vocabulary import findings as kinds
 from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
-from ..vocabulary.handling import Handling
+from ..vocabulary.handling import IncidentHandling
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import CauseChange, Happening, Incident, Moment
-from ..vocabulary.inspection import Profiled, StackGroup
+from ..vocabulary.incidents import CauseChange, Happening, Incident, TimelineMoment
+from ..vocabulary.inspection import IncidentProfile, StackGroup
 from . import first_cause, stacks, summary
 from .affected_job import AffectedJob, JobHealth, total
-from .causes.engine import Explanation, ranks_at
+from .causes.engine import RootExplanation, ranks_at
 from .first_cause import FirstCause
-from .notices import Notices
-from .outside import MOST_NOTED, Note
+from .notices import SentNotices
+from .outside import MOST_NOTED, TimelineNote
 from .severity import severity, worse
 
-__all__ = ["Change", "JobHealth", "TrackedIncident", "incident_id", "is_symptom"]
+__all__ = ["IncidentChange", "JobHealth", "TrackedIncident", "incident_id", "is_symptom"]
 
 REFRESH_SECONDS = 30.0
 """How often the impact alone is worth a new document."""
@@ -39,7 +39,7 @@ MOST_CAUSES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class IncidentChange:
     """What happened to an incident, and whether people are notified of it."""
 
     kind: Happening
@@ -58,10 +58,10 @@ class TrackedIncident:
     parts: dict[Job, AffectedJob] = field(default_factory=dict)
     first: FirstCause | None = None
     severity: Severity = "info"
-    notices: Notices = field(default_factory=Notices)
-    timeline: list[Moment] = field(default_factory=list)
+    notices: SentNotices = field(default_factory=SentNotices)
+    timeline: list[TimelineMoment] = field(default_factory=list)
     cause_history: list[CauseChange] = field(default_factory=list)
-    handling: Handling = field(default_factory=Handling)
+    handling: IncidentHandling = field(default_factory=IncidentHandling)
     resolved_at: float | None = None
     awaited_at: float | None = None
     """Since when it is open for its device alone (see repairs.py), None where it is not."""
@@ -69,7 +69,7 @@ class TrackedIncident:
     document: Incident | None = None
     noted: set[str] = field(default_factory=set)
     """What of others' alerts stands in the timeline, by key."""
-    profiles: tuple[Profiled, ...] = ()
+    profiles: tuple[IncidentProfile, ...] = ()
     stacks: tuple[StackGroup, ...] = ()
 
     @property
@@ -102,12 +102,12 @@ class TrackedIncident:
     def advance(
         self,
         job: Job,
-        explanation: Explanation | None,
+        explanation: RootExplanation | None,
         health: JobHealth,
         now: float,
         *,
         gone: bool = False,
-    ) -> Change | None:
+    ) -> IncidentChange | None:
         """Take what was found about one of the jobs at `now`; return the change, if material.
 
         `explanation` has this incident's symptoms, None when there are none any more; `gone`:
@@ -138,7 +138,7 @@ class TrackedIncident:
         notify = self.notices.due(self.severity, first_cause.named(self.first.cause))
         return self.change("incident.opened" if opened else "incident.updated", now, notify=notify)
 
-    def note(self, notes: Iterable[Note], now: float) -> bool:
+    def note(self, notes: Iterable[TimelineNote], now: float) -> bool:
         """Take what others reported into the timeline, each once; return whether it is new."""
         if self.document is None:
             return False
@@ -174,25 +174,25 @@ class TrackedIncident:
         self.notices.again()
         self._note(now, "reopened", text)
 
-    def resolve(self, now: float, text: str, *, at: float, notify: bool) -> Change:
+    def resolve(self, now: float, text: str, *, at: float, notify: bool) -> IncidentChange:
         """End the incident at a time in seconds since the epoch."""
         self.resolved_at, self.closed_at = max(at, self.opened_at), now
         self.awaited_at = None
         self._note(now, "resolved", text)
         return self.change("incident.resolved", now, notify=notify)
 
-    def wait(self, now: float, text: str) -> Change:
+    def wait(self, now: float, text: str) -> IncidentChange:
         """Follow the jobs no more, and stay open for the device that is gone."""
         self.awaited_at = self.closed_at = now
         self._note(now, "awaited", text)
         return self.change("incident.updated", now, notify=False)
 
-    def change(self, kind: Happening, now: float, *, notify: bool) -> Change:
+    def change(self, kind: Happening, now: float, *, notify: bool) -> IncidentChange:
         """Make the document anew and return the change to it."""
         self.document = self._incident(now)
-        return Change(kind, self.document, notify)
+        return IncidentChange(kind, self.document, notify)
 
-    def counted(self, change: Change) -> Change:
+    def counted(self, change: IncidentChange) -> IncidentChange:
         """Return a change with what the incident costs by now."""
         reached = change.incident.impact.ranks_at_cause
         impact = total(list(self.parts.values()), ranks_at_cause=reached)
@@ -201,7 +201,7 @@ class TrackedIncident:
             self.document = document
         return replace(change, incident=document)
 
-    def _note_cause(self, explanation: Explanation, now: float) -> bool:
+    def _note_cause(self, explanation: RootExplanation, now: float) -> bool:
         if self.first is None:
             self.first = FirstCause(explanation.cause, now, now)
             self._note_first(now)
@@ -248,7 +248,9 @@ class TrackedIncident:
         self.severity = found
         return True
 
-    def _absent(self, job: Job, health: JobHealth, now: float, *, gone: bool) -> Change | None:
+    def _absent(
+        self, job: Job, health: JobHealth, now: float, *, gone: bool
+    ) -> IncidentChange | None:
         part = self.parts.get(job)
         if part is None or self.document is None:
             return None
@@ -263,7 +265,7 @@ class TrackedIncident:
         return self.resolve(now, why, at=newest, notify=self.notices.severity is not None)
 
     def _note(self, now: float, kind: str, text: str) -> None:
-        self.timeline.append(Moment(now, kind, text))
+        self.timeline.append(TimelineMoment(now, kind, text))
         if len(self.timeline) > MOST_MOMENTS:
             del self.timeline[MOST_MOMENTS // 2]
 

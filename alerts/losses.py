@@ -32,7 +32,7 @@ MOST_JOBS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Claim(Generic[K]):
+class LossClaim(Generic[K]):
     """A share (0-1) of the time from `begin` to `end` that `claimant` claims.
 
     `tier` counts from 0: what a lower one claims is granted first.
@@ -46,7 +46,7 @@ class Claim(Generic[K]):
 
 
 @dataclass(frozen=True, slots=True)
-class Grant(Generic[K]):
+class LossGrant(Generic[K]):
     """GPU-seconds between two times that are counted as lost to `claimant`."""
 
     claimant: K
@@ -56,7 +56,7 @@ class Grant(Generic[K]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Interval:
+class _LossInterval:
     begin: float
     end: float
     share: float
@@ -67,14 +67,14 @@ class _Interval:
 class JobLosses:
     """What is lost of one job so far: intervals in order, without overlap; 0 between them."""
 
-    intervals: list[_Interval] = field(default_factory=list)
+    intervals: list[_LossInterval] = field(default_factory=list)
 
     @property
     def until(self) -> float | None:
         """Return the end of the newest time of which anything was granted; None: nothing was."""
         return self.intervals[-1].end if self.intervals else None
 
-    def grant(self, claims: Iterable[Claim[K]], gpus: int) -> list[Grant[K]]:
+    def grant(self, claims: Iterable[LossClaim[K]], gpus: int) -> list[LossGrant[K]]:
         """Grant what the claims of one second get; `gpus`: those that the job holds now."""
         wanted = sorted(
             (claim for claim in claims if claim.share > 0 and claim.end > claim.begin),
@@ -85,17 +85,17 @@ class JobLosses:
         start = bisect_right(self.intervals, wanted[0].begin, key=lambda row: row.end)
         held = self.intervals[start:]
         del self.intervals[start:]
-        granted: list[Grant[K]] = []
+        granted: list[LossGrant[K]] = []
         for begin, end, before, active in _cells(held, wanted):
             share, size = (0.0, float(gpus)) if before is None else (before.share, before.gpus)
             for claimant, part in divided(active, share):
-                granted.append(Grant(claimant, begin, end, part * (end - begin) * size))
+                granted.append(LossGrant(claimant, begin, end, part * (end - begin) * size))
             share = max(share, *(claim.share for claim in active)) if active else share
-            self._append(_Interval(begin, end, share, size))
+            self._append(_LossInterval(begin, end, share, size))
         self._join_older()
         return granted
 
-    def _append(self, interval: _Interval) -> None:
+    def _append(self, interval: _LossInterval) -> None:
         last = self.intervals[-1] if self.intervals else None
         alike = last is not None and (last.end, last.share, last.gpus) == (
             interval.begin,
@@ -103,7 +103,7 @@ class JobLosses:
             interval.gpus,
         )
         if last is not None and alike:
-            self.intervals[-1] = _Interval(last.begin, interval.end, last.share, last.gpus)
+            self.intervals[-1] = _LossInterval(last.begin, interval.end, last.share, last.gpus)
         elif interval.share > 0:
             self.intervals.append(interval)
 
@@ -121,7 +121,7 @@ class JobLosses:
         self.intervals[:pairs] = joined
 
 
-class Losses:
+class LossAccount:
     """The losses of every job that has had incidents; of long ago, those of the last jobs.
 
     `now` has the GPUs that the incidents of a job lose at this moment, by incident, with the fault
@@ -142,7 +142,7 @@ class Losses:
         parts = {name: row.parts[job] for name, row in rows.items()}
         costs = {name: part.cost for name, part in parts.items() if part.cost is not None}
         claims = [
-            Claim(name, cost.tier, cost.share, begin, end)
+            LossClaim(name, cost.tier, cost.share, begin, end)
             for name, cost in costs.items()
             for begin, end in parts[name].claimed
         ]
@@ -154,7 +154,9 @@ class Losses:
                 del self._jobs[next(iter(self._jobs))]
         for part in parts.values():
             part.claimed = ()
-        now = divided([Claim(name, row.tier, row.share, 0.0, 1.0) for name, row in costs.items()])
+        now = divided(
+            [LossClaim(name, row.tier, row.share, 0.0, 1.0) for name, row in costs.items()]
+        )
         self.now.pop(job, None)
         if now:
             self.now[job] = {name: (rows[name].root[0], share * gpus) for name, share in now}
@@ -165,7 +167,7 @@ class Losses:
         return None if losses is None else losses.until
 
 
-def divided(claims: Sequence[Claim[K]], held: float = 0.0) -> list[tuple[K, float]]:
+def divided(claims: Sequence[LossClaim[K]], held: float = 0.0) -> list[tuple[K, float]]:
     """Return what each claimant gets of an instant of which the share `held` is granted already."""
     level, granted = held, []
     for tier in sorted({claim.tier for claim in claims}):
@@ -181,13 +183,13 @@ def divided(claims: Sequence[Claim[K]], held: float = 0.0) -> list[tuple[K, floa
 
 
 def _cells(
-    held: Sequence[_Interval], claims: Sequence[Claim[K]]
-) -> Iterator[tuple[float, float, _Interval | None, list[Claim[K]]]]:
+    held: Sequence[_LossInterval], claims: Sequence[LossClaim[K]]
+) -> Iterator[tuple[float, float, _LossInterval | None, list[LossClaim[K]]]]:
     """Yield (begin, end, what was held, the claims) of each stretch in which nothing changes."""
     cuts = {time for row in held for time in (row.begin, row.end)}
     cuts |= {time for row in claims for time in (row.begin, row.end)}
     rows, waiting = list(reversed(held)), list(reversed(claims))
-    active: list[Claim[K]] = []
+    active: list[LossClaim[K]] = []
     for begin, end in pairwise(sorted(cuts)):
         while waiting and waiting[-1].begin <= begin:
             active.append(waiting.pop())
@@ -198,9 +200,9 @@ def _cells(
         yield begin, end, before, active
 
 
-def _joined(one: _Interval, other: _Interval) -> _Interval:
+def _joined(one: _LossInterval, other: _LossInterval) -> _LossInterval:
     rows = (one, other)
     seconds = sum(row.end - row.begin for row in rows)
     gpus = sum((row.end - row.begin) * row.gpus for row in rows) / seconds
     lost = sum((row.end - row.begin) * row.share * row.gpus for row in rows)
-    return _Interval(one.begin, other.end, lost / ((other.end - one.begin) * gpus), gpus)
+    return _LossInterval(one.begin, other.end, lost / ((other.end - one.begin) * gpus), gpus)

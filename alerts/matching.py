@@ -8,7 +8,7 @@ from ..vocabulary.entities import Entity
 from ..vocabulary.ids import Job
 from . import first_cause
 from .causes.catalogue import cause_of
-from .causes.engine import Explanation, ranks_at
+from .causes.engine import RootExplanation, ranks_at
 from .lifecycle import TrackedIncident
 from .news import is_news
 
@@ -17,14 +17,14 @@ SHARED_TYPES = ("host", "switch", "storage", "nic", "gpu")
 
 
 def matched(
-    job: Job, attempt: int, incidents: Sequence[TrackedIncident], found: Sequence[Explanation]
-) -> dict[int, Explanation]:
+    job: Job, attempt: int, incidents: Sequence[TrackedIncident], found: Sequence[RootExplanation]
+) -> dict[int, RootExplanation]:
     """Return the explanation of each incident, by the incident's position; each at most once.
 
     An incident goes with the explanation that names its root, else with one that shares a symptom
     and may be the same trouble under another name.
     """
-    pairs: dict[int, Explanation] = {}
+    pairs: dict[int, RootExplanation] = {}
     left = list(found)
     for number, incident in enumerate(incidents):
         same = [row for row in left if _is_root(incident, row, job)]
@@ -44,9 +44,9 @@ def matched(
 
 
 def left_over(
-    explanation: Explanation,
+    explanation: RootExplanation,
     incidents: Sequence[TrackedIncident],
-    pairs: Mapping[int, Explanation],
+    pairs: Mapping[int, RootExplanation],
     job: Job,
 ) -> bool:
     """Return whether an explanation is what remains of a symptom of an incident that goes on.
@@ -58,7 +58,7 @@ def left_over(
     )
 
 
-def includes(explanation: Explanation, incident: TrackedIncident, job: Job) -> bool:
+def includes(explanation: RootExplanation, incident: TrackedIncident, job: Job) -> bool:
     """Return whether what an incident is about lies within another explanation's root.
 
     Only where that explains a symptom of it: a host's clock that is off explains no slow device.
@@ -72,7 +72,7 @@ def includes(explanation: Explanation, incident: TrackedIncident, job: Job) -> b
     return len(held.ranks) < len(there) and all(rank in there for rank in held.ranks)
 
 
-def shows_why(incident: TrackedIncident, explanation: Explanation) -> bool:
+def shows_why(incident: TrackedIncident, explanation: RootExplanation) -> bool:
     """Return whether an explanation names what an incident of no visible cause was about.
 
     It is about the same device or host, and began before that incident's symptoms were over.
@@ -91,7 +91,7 @@ def shows_why(incident: TrackedIncident, explanation: Explanation) -> bool:
     return began <= over and any(rank in root.entity.ranks for rank in held.ranks)
 
 
-def is_return(incident: TrackedIncident, explanation: Explanation, job: Job) -> bool:
+def is_return(incident: TrackedIncident, explanation: RootExplanation, job: Job) -> bool:
     """Return whether an explanation says what an earlier attempt's incident was, as it returned."""
     cause = cause_of(explanation.cause.hypotheses[0].fault)
     if cause is None or incident.root[0] not in cause.first_taken_for:
@@ -104,7 +104,7 @@ def _attempt(incident: TrackedIncident, job: Job) -> int | None:
     return None if part is None else part.attempt
 
 
-def _named(explanation: Explanation) -> bool:
+def _named(explanation: RootExplanation) -> bool:
     return explanation.cause.hypotheses[0].fault != faults.UNKNOWN
 
 
@@ -112,7 +112,7 @@ def _entity(incident: TrackedIncident) -> Entity | None:
     return None if incident.first is None else incident.first.cause.hypotheses[0].entity
 
 
-def _is_root(incident: TrackedIncident, explanation: Explanation, job: Job) -> bool:
+def _is_root(incident: TrackedIncident, explanation: RootExplanation, job: Job) -> bool:
     """Return whether an explanation names an incident's root, or has its symptom if unknown."""
     if incident.first is None or incident.root != first_cause.key(explanation.cause):
         return False
@@ -121,11 +121,11 @@ def _is_root(incident: TrackedIncident, explanation: Explanation, job: Job) -> b
     return _named(explanation) or _shares_symptom(incident, explanation, job)
 
 
-def _shares_symptom(incident: TrackedIncident, explanation: Explanation, job: Job) -> bool:
+def _shares_symptom(incident: TrackedIncident, explanation: RootExplanation, job: Job) -> bool:
     return any(symptom.kind in incident.held_kinds(job) for symptom in explanation.symptoms)
 
 
-def _may_be(incident: TrackedIncident, explanation: Explanation, job: Job) -> bool:
+def _may_be(incident: TrackedIncident, explanation: RootExplanation, job: Job) -> bool:
     """Return whether an explanation may be an incident's trouble under another name.
 
     A stable cause of slowness elsewhere is a trouble of its own; a job stops only once.

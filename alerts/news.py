@@ -4,14 +4,14 @@ from ..vocabulary import faults
 from ..vocabulary.ids import Job
 from .affected_job import AffectedJob
 from .causes.catalogue import cause_of
-from .causes.engine import Explanation
+from .causes.engine import RootExplanation
 from .lifecycle import TrackedIncident
 
 CHANGED = 2.0
 """Factor by which what lasted must have become larger to be something new."""
 
 
-def is_news(explanation: Explanation, incident: TrackedIncident, job: Job) -> bool:
+def is_news(explanation: RootExplanation, incident: TrackedIncident, job: Job) -> bool:
     """Return whether what an explanation reports began later than an incident of the same root."""
     part = incident.parts.get(job)
     if part is None:
@@ -22,7 +22,7 @@ def is_news(explanation: Explanation, incident: TrackedIncident, job: Job) -> bo
     return _became_slow(explanation, incident, part)
 
 
-def _changed(explanation: Explanation, incident: TrackedIncident, part: AffectedJob) -> bool:
+def _changed(explanation: RootExplanation, incident: TrackedIncident, part: AffectedJob) -> bool:
     """Return whether what lasts has become much larger.
 
     A host may have a clock that is a second off for months. When it jumps by a minute, that is
@@ -38,7 +38,9 @@ def _changed(explanation: Explanation, incident: TrackedIncident, part: Affected
     )
 
 
-def _became_slow(explanation: Explanation, incident: TrackedIncident, part: AffectedJob) -> bool:
+def _became_slow(
+    explanation: RootExplanation, incident: TrackedIncident, part: AffectedJob
+) -> bool:
     """Return whether a job shows a symptom where all that was known is uneven devices."""
     devices_alone = {row.entity.type for row in part.symptoms.values()} == {"gpu"}
     return (

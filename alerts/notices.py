@@ -13,7 +13,7 @@ MOST_CALM_SECONDS = 600.0
 
 
 @dataclass(slots=True)
-class Notices:
+class SentNotices:
     """What people were notified of.
 
     Notified: the first severity above info, every worse one, once another first cause, and the

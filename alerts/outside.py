@@ -24,7 +24,7 @@ _LONGEST_TEXT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class TimelineNote:
     """One entry for a timeline; `key` is the same for the same news."""
 
     key: str
@@ -32,7 +32,7 @@ class Note:
 
 
 @dataclass(slots=True)
-class _Held:
+class _OutsideAlerts:
     firing: Event
     resolved: Event | None = None
 
@@ -41,7 +41,7 @@ class _Held:
 class OutsideAlerts:
     """The alerts of others by fingerprint, the last received at the end."""
 
-    held: dict[str, _Held] = field(default_factory=dict)
+    held: dict[str, _OutsideAlerts] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
         """Take an alert event; what was received before is the same news."""
@@ -52,12 +52,12 @@ class OutsideAlerts:
                 return
             row.resolved = event
         elif row is None or row.resolved is not None:
-            row = _Held(event)
+            row = _OutsideAlerts(event)
         self.held[key] = row
         if len(self.held) > MOST:
             del self.held[next(iter(self.held))]
 
-    def notes(self, job: str, hosts: Collection[str], opened_at: float) -> Iterator[Note]:
+    def notes(self, job: str, hosts: Collection[str], opened_at: float) -> Iterator[TimelineNote]:
         """Yield what an incident of a job on these hosts, begun at `opened_at`, has to do with."""
         short = {_short(host) for host in hosts}
         for key, row in self.held.items():
@@ -68,9 +68,11 @@ class OutsideAlerts:
             if ended is not None and ended.at < opened_at - BEFORE_SECONDS:
                 continue
             since = rfc3339(row.firing.at)
-            yield Note(f"{key} {since}", _text(row.firing, f"fires since {since}"))
+            yield TimelineNote(f"{key} {since}", _text(row.firing, f"fires since {since}"))
             if ended is not None:
-                yield Note(f"{key} {since} ended", _text(ended, f"ended {rfc3339(ended.at)}"))
+                yield TimelineNote(
+                    f"{key} {since} ended", _text(ended, f"ended {rfc3339(ended.at)}")
+                )
 
 
 def _text(event: Event, what: str) -> str:

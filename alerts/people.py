@@ -6,22 +6,22 @@ the actions again.
 
 from dataclasses import replace
 
-from ..vocabulary.handling import Feedback, Handled
-from ..vocabulary.incidents import Moment
-from ..vocabulary.inspection import Profiled
-from .actions import Action
-from .lifecycle import Change, TrackedIncident
+from ..vocabulary.handling import CauseFeedback, HandlingStep
+from ..vocabulary.incidents import TimelineMoment
+from ..vocabulary.inspection import IncidentProfile
+from .actions import PersonAction
+from .lifecycle import IncidentChange, TrackedIncident
 
 MOST_PROFILES = 5
 """Profiles that an incident's document shows, the newest."""
 
 
-def apply(action: Action, incident: TrackedIncident, now: float) -> Change | None:
+def apply(action: PersonAction, incident: TrackedIncident, now: float) -> IncidentChange | None:
     """Apply an action; return the change, None when it changes nothing (acknowledged twice)."""
     if incident.document is None:
         return None
     note = str(action.detail.get("note", ""))
-    done, handling = Handled(action.at, action.by, note), incident.handling
+    done, handling = HandlingStep(action.at, action.by, note), incident.handling
     ending = f": {note}" if note else ""
     if action.kind == "acknowledge":
         if incident.resolved_at is not None or handling.acknowledged is not None:
@@ -57,7 +57,7 @@ def apply(action: Action, incident: TrackedIncident, now: float) -> Change | Non
         _note(incident, action, "feedback", f"{text}{ending}")
         return incident.change("incident.updated", now, notify=False)
     if action.kind == "profile":
-        profile = Profiled.parse(action.at, action.detail)
+        profile = IncidentProfile.parse(action.at, action.detail)
         if any(one.id == profile.id for one in incident.profiles):
             return None
         incident.profiles = (*incident.profiles, profile)[-MOST_PROFILES:]
@@ -66,10 +66,10 @@ def apply(action: Action, incident: TrackedIncident, now: float) -> Change | Non
     return None
 
 
-def _feedback(action: Action, note: str) -> Feedback:
+def _feedback(action: PersonAction, note: str) -> CauseFeedback:
     verdict = action.detail.get("verdict")
     fault, entity = action.detail.get("fault"), action.detail.get("entity")
-    return Feedback(
+    return CauseFeedback(
         at=action.at,
         by=action.by,
         verdict="correct" if verdict == "correct" else "wrong" if verdict == "wrong" else "unsure",
@@ -79,7 +79,7 @@ def _feedback(action: Action, note: str) -> Feedback:
     )
 
 
-def _note(incident: TrackedIncident, action: Action, kind: str, text: str) -> None:
-    moment = Moment(action.at, kind, text)
+def _note(incident: TrackedIncident, action: PersonAction, kind: str, text: str) -> None:
+    moment = TimelineMoment(action.at, kind, text)
     if all(row.document() != moment.document() for row in incident.timeline):
         incident.timeline.append(moment)

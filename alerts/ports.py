@@ -1,7 +1,7 @@
 """What the alerts package gives to a store and needs of it: somebody else decides where rows live.
 
-A change (`IncidentChange`) and what is to be sent about it (`Outbox`) are kept in one transaction
-by whoever implements them, so that no change is stored and not sent, or sent twice.
+A change (`StorableChange`) and what is to be sent about it (`NoticeOutbox`) are kept in one
+transaction by whoever implements them, so that no change is stored and not sent, or sent twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from ..vocabulary.incidents import Confidence, Happening, Incident
 HAPPENINGS: tuple[Happening, ...] = get_args(Happening)
 
 
-class IncidentChange(Protocol):
+class StorableChange(Protocol):
     """One change that the lifecycle decided on. `notify`: it is worth a notice."""
 
     @property
@@ -32,7 +32,7 @@ class IncidentChange(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class OutboxNotice:
     """What is reported: a happening, its time (seconds since the epoch) and what it is about.
 
     `type` is a happening with an incident document as `data`, "webhook.test", or one of the two
@@ -52,7 +52,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpPost:
     """One HTTP POST."""
 
     url: str
@@ -61,7 +61,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class NotifiedEndpoint:
     """Somebody who wants to be notified.
 
     `events` are the happenings wanted, `jobs` patterns of job ids (empty: all), `severities` the
@@ -93,7 +93,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class OutboxDelivery:
     """One message to one endpoint; its notice's id is the same over all attempts.
 
     It may stand for several rows of the outbox: those up to `number` that carry `carrier`, or only
@@ -102,7 +102,7 @@ class Delivery:
     """
 
     number: int
-    notice: Notice
+    notice: OutboxNotice
     incident: str
     attempts: int
     carrier: str | None = None
@@ -124,7 +124,7 @@ GONE = 410
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DeliveryOutcome:
     """How one attempt ended: the HTTP status, or None and what went wrong before there was one.
 
     `error` is None where the receiver took the message. `retry_after` is in seconds, as the
@@ -158,29 +158,33 @@ class Outcome:
         return self.gone or self.status == GONE
 
 
-class Outbox(Protocol):
+class NoticeOutbox(Protocol):
     """What is still to be sent, and to whom."""
 
     def waiting(self, now: float) -> Sequence[str]:
         """Return the ids of endpoints for which something is due."""
         ...
 
-    def next_delivery(self, endpoint: str, now: float) -> tuple[Endpoint, Delivery] | None:
+    def next_delivery(
+        self, endpoint: str, now: float
+    ) -> tuple[NotifiedEndpoint, OutboxDelivery] | None:
         """Return the next message, None when nothing is due.
 
         An incident's messages keep their order; a format that folds gets one for all that wait.
         """
         ...
 
-    def delivered(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:
+    def delivered(
+        self, endpoint: str, delivery: OutboxDelivery, outcome: DeliveryOutcome, now: float
+    ) -> None:
         """Mark a message as taken, and what waits for an endpoint that is back as due."""
         ...
 
     def failed(
         self,
         endpoint: str,
-        delivery: Delivery,
-        outcome: Outcome,
+        delivery: OutboxDelivery,
+        outcome: DeliveryOutcome,
         *,
         due_at: float | None,
         now: float,
@@ -191,6 +195,8 @@ class Outbox(Protocol):
         """
         ...
 
-    def gone(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:
+    def gone(
+        self, endpoint: str, delivery: OutboxDelivery, outcome: DeliveryOutcome, now: float
+    ) -> None:
         """Disable an endpoint that said it is gone, and give up what waits for it."""
         ...

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from ..vocabulary.entities import Entity
 from ..vocabulary.ids import IncidentId
 from .causes.catalogue import cause_of
-from .lifecycle import Change, TrackedIncident
+from .lifecycle import IncidentChange, TrackedIncident
 
 LONGEST_SECONDS = 86_400.0
 """What is not seen for a day was replaced by another, or is read by nobody any more."""
@@ -31,7 +31,7 @@ def unread(_device: Entity) -> float | None:
     return None
 
 
-class Repairs:
+class AwaitedRepairs:
     """The incidents whose device is waited for, by id."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Repairs:
         if incident.awaited_at is not None:
             self.waiting[incident.id] = incident
 
-    def ended(self, seen: Seen, now: float) -> Iterator[tuple[Change, TrackedIncident]]:
+    def ended(self, seen: Seen, now: float) -> Iterator[tuple[IncidentChange, TrackedIncident]]:
         """Yield the incidents that are over: their device works again, or is waited for no more."""
         for incident in list(self.waiting.values()):
             if incident.awaited_at is None:  # it returned, or a person has resolved it

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from ..vocabulary.inspection import StackGroup
-from ..vocabulary.ranks import Ranks
+from ..vocabulary.ranks import RankSet
 
 MOST_GROUPS = 6
 """Different stacks of one incident's document: the largest first, and then all others that fit."""
@@ -29,7 +29,7 @@ def folded(texts: Mapping[int, str]) -> tuple[StackGroup, ...]:
     groups = sorted(members.values(), key=lambda ranks: (-len(ranks), ranks[0]))
     clear = bool(groups) and 2 * len(groups[0]) > len(texts)
     return tuple(
-        StackGroup(ranks=Ranks(ranks), odd=clear and place > 0, text=_kept(texts[ranks[0]]))
+        StackGroup(ranks=RankSet(ranks), odd=clear and place > 0, text=_kept(texts[ranks[0]]))
         for place, ranks in enumerate(groups[:MOST_GROUPS])
     )
 
@@ -51,7 +51,7 @@ def odd_text(groups: tuple[StackGroup, ...]) -> str | None:
     return f"{name} in {_innermost(first.text)}, {others}"
 
 
-def _without_lines(groups: tuple[StackGroup, ...]) -> list[tuple[Ranks, str, bool]]:
+def _without_lines(groups: tuple[StackGroup, ...]) -> list[tuple[RankSet, str, bool]]:
     return [(group.ranks, _LINE.sub("", group.text), group.odd) for group in groups]
 
 

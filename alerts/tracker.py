@@ -11,23 +11,23 @@ from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
 from . import changes, matching, people
-from .actions import Action
+from .actions import PersonAction
 from .affected_job import JobHealth, is_history
-from .causes.engine import Explanation
-from .closed import ClosedIncidents, PastIncident
-from .lifecycle import Change, TrackedIncident
-from .losses import Losses
+from .causes.engine import RootExplanation
+from .closed import ClosedIncident, ClosedIncidents
+from .lifecycle import IncidentChange, TrackedIncident
+from .losses import LossAccount
 from .open_incidents import OpenIncidents
-from .outside import Note
-from .repairs import Repairs, Seen, unread
-from .unmatched import Unmatched
+from .outside import TimelineNote
+from .repairs import AwaitedRepairs, Seen, unread
+from .unmatched import UnmatchedFindings
 
-Explain = Callable[[Sequence[Finding]], Sequence[Explanation]]
-Notes = Callable[[float], Iterable[Note]]
+Explain = Callable[[Sequence[Finding]], Sequence[RootExplanation]]
+Notes = Callable[[float], Iterable[TimelineNote]]
 Stacks = Callable[[float], Mapping[int, str]]
 
 
-def no_notes(_opened_at: float) -> Iterable[Note]:
+def no_notes(_opened_at: float) -> Iterable[TimelineNote]:
     """Return nothing: nobody else reports anything."""
     return ()
 
@@ -44,9 +44,9 @@ class IncidentTracker:
         self._open = OpenIncidents()
         self._closed = ClosedIncidents()
         self._incidents: dict[IncidentId, Incident] = {}
-        self._unmatched = Unmatched(self._open, self._closed, self._incidents)
-        self.losses = Losses()
-        self.repairs = Repairs()
+        self._unmatched = UnmatchedFindings(self._open, self._closed, self._incidents)
+        self.losses = LossAccount()
+        self.repairs = AwaitedRepairs()
 
     @property
     def incidents(self) -> Mapping[IncidentId, Incident]:
@@ -91,7 +91,7 @@ class IncidentTracker:
         notes: Notes = no_notes,
         stacks: Stacks = no_stacks,
         seen: Seen = unread,
-    ) -> list[Change]:
+    ) -> list[IncidentChange]:
         """Take what was found about one job at `now`; return what changed.
 
         `notes` gives what others reported around a time of onset, for timelines; `stacks` the
@@ -115,14 +115,14 @@ class IncidentTracker:
                 pairs.setdefault(incidents.index(incident), explanation)
         return self._advance(job, incidents, pairs, health, now, notes, stacks, seen)
 
-    def repaired(self, seen: Seen, now: float) -> list[Change]:
+    def repaired(self, seen: Seen, now: float) -> list[IncidentChange]:
         """Return the ends of incidents that were open for a device alone, which is back."""
         made = list(self.repairs.ended(seen, now))
         for change, incident in made:
             self.note(change, incident)
         return [change for change, _ in made]
 
-    def act(self, action: Action, now: float) -> list[Change]:
+    def act(self, action: PersonAction, now: float) -> list[IncidentChange]:
         """Apply what a person did; return what changed, nothing for an unknown incident."""
         if action.incident is None:
             return []
@@ -133,7 +133,7 @@ class IncidentTracker:
         self.note(change, incident)
         return [change]
 
-    def remember(self, incidents: Iterable[PastIncident]) -> None:
+    def remember(self, incidents: Iterable[ClosedIncident]) -> None:
         """Take in incidents of an earlier process, so that none is announced again.
 
         One that was open goes on under its id when its symptoms are found again.
@@ -145,14 +145,14 @@ class IncidentTracker:
         self,
         job: Job,
         incidents: Sequence[TrackedIncident],
-        pairs: Mapping[int, Explanation],
+        pairs: Mapping[int, RootExplanation],
         health: JobHealth,
         now: float,
         notes: Notes,
         stacks: Stacks,
         seen: Seen,
-    ) -> list[Change]:
-        made: list[tuple[Change, TrackedIncident]] = []
+    ) -> list[IncidentChange]:
+        made: list[tuple[IncidentChange, TrackedIncident]] = []
         joined: list[TrackedIncident] = []
         self._open.put(job, incidents)
         for number, incident in enumerate(incidents):
@@ -191,9 +191,9 @@ class IncidentTracker:
         job: Job,
         incident: TrackedIncident,
         incidents: Sequence[TrackedIncident],
-        pairs: Mapping[int, Explanation],
+        pairs: Mapping[int, RootExplanation],
         now: float,
-    ) -> Change | None:
+    ) -> IncidentChange | None:
         """Resolve an incident whose scope lies within the root of another one of its job."""
         if incident.document is None:
             return None
@@ -204,7 +204,7 @@ class IncidentTracker:
         return None
 
     def _of_one_change(
-        self, job: Job, incident: TrackedIncident, explanation: Explanation
+        self, job: Job, incident: TrackedIncident, explanation: RootExplanation
     ) -> TrackedIncident | None:
         """Return another job's incident of the change that this one turns out to be about."""
         if changes.change_of(explanation) is None or incident.document is None:
@@ -213,7 +213,9 @@ class IncidentTracker:
         return other if other is not incident else None
 
     @staticmethod
-    def _explained_by(other: TrackedIncident, incident: TrackedIncident, now: float) -> Change:
+    def _explained_by(
+        other: TrackedIncident, incident: TrackedIncident, now: float
+    ) -> IncidentChange:
         """Resolve an incident that another one explains."""
         text, notify = f"explained by incident {other.id}", incident.notices.severity is not None
         return incident.resolve(now, text, at=now, notify=notify)
@@ -227,7 +229,7 @@ class IncidentTracker:
         rows = self._open.of_job(Job(document.job or "")) if document is not None else ()
         return next((incident for incident in rows if incident.id == name), None)
 
-    def note(self, change: Change, incident: TrackedIncident) -> None:
+    def note(self, change: IncidentChange, incident: TrackedIncident) -> None:
         """Take a change of an incident, its end too."""
         self._incidents[change.incident.id] = change.incident
         self.repairs.take(incident)

@@ -12,7 +12,7 @@ from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from . import changes, first_cause, matching
 from .affected_job import JobHealth
-from .causes.engine import Explanation
+from .causes.engine import RootExplanation
 from .closed import REOPEN_SECONDS, ClosedIncidents
 from .lifecycle import TrackedIncident, incident_id
 from .news import is_news
@@ -21,7 +21,7 @@ from .severity import severity, worse
 
 
 @dataclass(frozen=True, slots=True)
-class Unmatched:
+class UnmatchedFindings:
     """Finds the incident of what is left over. `used` are the ids that incidents have had."""
 
     open: OpenIncidents
@@ -31,11 +31,11 @@ class Unmatched:
     def incident_of(
         self,
         job: Job,
-        explanation: Explanation,
+        explanation: RootExplanation,
         incidents: Sequence[TrackedIncident],
         health: JobHealth,
         now: float,
-    ) -> tuple[TrackedIncident, Explanation] | None:
+    ) -> tuple[TrackedIncident, RootExplanation] | None:
         """Return the incident of an explanation and what of that is its; None for a tail.
 
         `incidents` are the job's, with those that were found a moment ago.
@@ -43,7 +43,7 @@ class Unmatched:
         symptoms = tuple(s for s in explanation.symptoms if not self.closed.is_tail(job, s, now))
         if not symptoms:
             return None
-        explanation = Explanation(explanation.cause, symptoms)
+        explanation = RootExplanation(explanation.cause, symptoms)
         ended = self._resolved_by_person(job, explanation, now)
         if ended is not None:
             symptoms, reopened = ended
@@ -51,7 +51,7 @@ class Unmatched:
                 return reopened, explanation
             if not symptoms:
                 return None
-            explanation = Explanation(explanation.cause, symptoms)
+            explanation = RootExplanation(explanation.cause, symptoms)
         incident = self._returned(job, explanation, now) or self.shared(explanation, job)
         if incident is None:
             idle = (row for row in incidents if row.open and row.without_symptoms(now))
@@ -60,7 +60,7 @@ class Unmatched:
             incident = self._new(job, explanation, incidents, health, now)
         return incident, explanation
 
-    def shared(self, explanation: Explanation, job: Job) -> TrackedIncident | None:
+    def shared(self, explanation: RootExplanation, job: Job) -> TrackedIncident | None:
         """Return an open incident with the same root, on what jobs can share.
 
         None where it is of this job, and what the explanation reports is newer.
@@ -82,7 +82,7 @@ class Unmatched:
         )
 
     def _resolved_by_person(
-        self, job: Job, explanation: Explanation, now: float
+        self, job: Job, explanation: RootExplanation, now: float
     ) -> tuple[tuple[Finding, ...], TrackedIncident | None] | None:
         """Return the symptoms that a person has not resolved, and what got worse since they did.
 
@@ -108,7 +108,9 @@ class Unmatched:
             return new, None
         return None
 
-    def _returned(self, job: Job, explanation: Explanation, now: float) -> TrackedIncident | None:
+    def _returned(
+        self, job: Job, explanation: RootExplanation, now: float
+    ) -> TrackedIncident | None:
         """Reopen the incident whose root is back, or whose symptom is while no root is named."""
         root = first_cause.key(explanation.cause)
         shown = {symptom.kind for symptom in explanation.symptoms}
@@ -134,7 +136,7 @@ class Unmatched:
     def _new(
         self,
         job: Job,
-        explanation: Explanation,
+        explanation: RootExplanation,
         incidents: Sequence[TrackedIncident],
         health: JobHealth,
         now: float,

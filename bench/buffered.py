@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder
-from rankscope.formats.training_logs import Parser
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.formats.training_logs import TrainingLogParser
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 START = 1_700_000_000.0
 RANKS, PUSH_SECONDS = 4, 5
@@ -29,7 +29,7 @@ PYTHONS_BLOCK = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class BufferedCase:
     """A job and how its log is written.
 
     step: seconds. every: a line each so many steps. block: bytes that are written at once, 0: each
@@ -49,21 +49,23 @@ class Case:
 
 
 CASES = (
-    Case("each line at once"),
-    Case("each line at once, evaluations of 45 s", evaluation=(500, 45.0)),
-    Case("Python's blocks of 8 KiB, steps of 0.5 s", block=PYTHONS_BLOCK),
-    Case("Python's blocks of 8 KiB, steps of 2.5 s", step=2.5, block=PYTHONS_BLOCK),
-    Case("Python's blocks of 8 KiB, a line in ten steps", every=10, block=PYTHONS_BLOCK),
-    Case("Python's blocks of 8 KiB, evaluations of 90 s", block=PYTHONS_BLOCK,
+    BufferedCase("each line at once"),
+    BufferedCase("each line at once, evaluations of 45 s", evaluation=(500, 45.0)),
+    BufferedCase("Python's blocks of 8 KiB, steps of 0.5 s", block=PYTHONS_BLOCK),
+    BufferedCase("Python's blocks of 8 KiB, steps of 2.5 s", step=2.5, block=PYTHONS_BLOCK),
+    BufferedCase("Python's blocks of 8 KiB, a line in ten steps", every=10, block=PYTHONS_BLOCK),
+    BufferedCase("Python's blocks of 8 KiB, evaluations of 90 s", block=PYTHONS_BLOCK,
          evaluation=(500, 90.0)),
-    Case("Python's blocks of 8 KiB, lines with times", block=PYTHONS_BLOCK, stamped=True),
-    Case("every minute", flush=(60.0, 1.0)),
-    Case("every minute, evaluations of 90 s", flush=(60.0, 1.0), evaluation=(400, 90.0)),
-    Case("every two minutes, lines with times, as TensorBoard", flush=(120.0, 1.0), stamped=True),
-    Case("every ten minutes, lines with times", flush=(600.0, 1.0), stamped=True),
-    Case("less and less often, by a half each time", flush=(20.0, 1.5)),
-    Case("less and less often, lines with times", flush=(20.0, 1.5), stamped=True),
-    Case("every minute, processes that use a third of a CPU", flush=(60.0, 1.0), cpu=0.33),
+    BufferedCase("Python's blocks of 8 KiB, lines with times", block=PYTHONS_BLOCK, stamped=True),
+    BufferedCase("every minute", flush=(60.0, 1.0)),
+    BufferedCase("every minute, evaluations of 90 s", flush=(60.0, 1.0), evaluation=(400, 90.0)),
+    BufferedCase(
+        "every two minutes, lines with times, as TensorBoard", flush=(120.0, 1.0), stamped=True
+    ),
+    BufferedCase("every ten minutes, lines with times", flush=(600.0, 1.0), stamped=True),
+    BufferedCase("less and less often, by a half each time", flush=(20.0, 1.5)),
+    BufferedCase("less and less often, lines with times", flush=(20.0, 1.5), stamped=True),
+    BufferedCase("every minute, processes that use a third of a CPU", flush=(60.0, 1.0), cpu=0.33),
 )  # fmt: skip
 
 
@@ -82,14 +84,14 @@ def main() -> int:
     return 1 if false else 0
 
 
-def run(case: Case, healthy: float, hung: float = 3600.0) -> dict[str, Any]:
+def run(case: BufferedCase, healthy: float, hung: float = 3600.0) -> dict[str, Any]:
     """Return what one job had while it was well, and when it was found to hang, s.
 
     first_word counts from the last step that ended, written or not; None: not within `hung`.
     """
-    pipeline = Pipeline()
+    pipeline = DetectionPipeline()
     decoder = MetricsDecoder(pipeline.table)
-    parser = Parser(rank=0, world_size=RANKS, zone=UTC)
+    parser = TrainingLogParser(rank=0, world_size=RANKS, zone=UTC)
     texts = _written(case, healthy)
     stands = float("inf")
     waiting: list[Sample] = []
@@ -104,7 +106,7 @@ def run(case: Case, healthy: float, hung: float = 3600.0) -> dict[str, Any]:
             left = next(texts, None)
         if second % PUSH_SECONDS == 0:
             waiting += _processes(case, second, second > STARTED_SECONDS + healthy)
-            body = encode.metrics_json([(Resource("host-a", "job", attempt=0), waiting)])
+            body = encode.metrics_json([(TelemetryResource("host-a", "job", attempt=0), waiting)])
             pipeline.metrics(decoder.json(body), START + second)
             waiting = []
         pipeline.evaluate(START + second)
@@ -120,7 +122,7 @@ def run(case: Case, healthy: float, hung: float = 3600.0) -> dict[str, Any]:
     return row
 
 
-def _written(case: Case, healthy: float) -> Iterator[tuple[float, bytes, float]]:
+def _written(case: BufferedCase, healthy: float) -> Iterator[tuple[float, bytes, float]]:
     """Yield (when it can be read, bytes, when the newest step among them ended), s from the start.
 
     The last of them is what the job writes before it hangs; what is in its buffer then stays there.
@@ -150,7 +152,7 @@ def _written(case: Case, healthy: float) -> Iterator[tuple[float, bytes, float]]
             held, due = b"", at + pause
 
 
-def _line(case: Case, index: int, at: float, loss: float) -> bytes:
+def _line(case: BufferedCase, index: int, at: float, loss: float) -> bytes:
     if not case.stamped:
         return f"iter {index}: loss {loss:.4f}, time {1000 * case.step:.2f}ms\n".encode()
     stamp = datetime.fromtimestamp(START + at, UTC).strftime("%Y-%m-%d %H:%M:%S,%f")[:-3]
@@ -160,7 +162,7 @@ def _line(case: Case, index: int, at: float, loss: float) -> bytes:
     ).encode()
 
 
-def _processes(case: Case, second: int, hangs: bool) -> list[Sample]:  # noqa: FBT001
+def _processes(case: BufferedCase, second: int, hangs: bool) -> list[Sample]:  # noqa: FBT001
     """Return what an agent reports of the processes: that they live, and their CPUs."""
     found: list[Sample] = []
     for rank in range(RANKS):

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from rankscope.detectors.baselines import Baselines
+from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.numbers import DETECTORS
 from rankscope.detectors.own_time import STEP
 from rankscope.detectors.sketch import START, sketch
-from rankscope.detectors.window import Floats, Ints, Steps
+from rankscope.detectors.window import Floats, Ints, StepValues
 from rankscope.vocabulary import findings as kinds
 
 FILES = {"megatron_runs.parquet": "training.loss", "nanogpt_runs.parquet": "training.loss|local"}
@@ -39,7 +39,7 @@ SHOWN = ("job.loss_spike", "job.loss_diverged", "job.loss_plateau", "job.nonfini
 
 
 @dataclass(slots=True)
-class Run:
+class CurveRun:
     """One run: step indices, losses and step times (s), and the steps of labelled spikes."""
 
     name: str
@@ -51,7 +51,7 @@ class Run:
 
 
 @dataclass(slots=True)
-class Count:
+class MethodCount:
     """What one method gave on all runs: labelled events found, false episodes."""
 
     found: int = 0
@@ -60,7 +60,7 @@ class Count:
     """False episodes that page somebody: above information."""
 
 
-def runs(folder: Path) -> Iterator[Run]:
+def runs(folder: Path) -> Iterator[CurveRun]:
     """Yield the runs of a data folder."""
     parquet = importlib.import_module("pyarrow.parquet")  # no dependency of ours
 
@@ -76,7 +76,7 @@ def runs(folder: Path) -> Iterator[Run]:
         seconds = np.array(table.get("step_s") or table["step_ms"], np.float64) * scale
         for run in dict.fromkeys(table["run"]):
             mine = name == run
-            yield Run(
+            yield CurveRun(
                 run,
                 plane,
                 np.array(table["step"], np.int64)[mine],
@@ -86,17 +86,17 @@ def runs(folder: Path) -> Iterator[Run]:
             )
 
 
-def episodes(run: Run) -> dict[str, list[tuple[int, int]]]:
+def episodes(run: CurveRun) -> dict[str, list[tuple[int, int]]]:
     """Return, by kind of finding, the reports [first, last] of the onsets of what was found."""
     between = np.diff(run.index, prepend=run.index[:1] - 1)
     at = START + np.cumsum(run.seconds * np.maximum(between, 1))
-    held = Baselines()
+    held = JobBaselines()
     shape = sketch(np.ones((1, 1)), hosts=1)
     found: dict[str, list[list[int]]] = {}
     for end in range(1, len(at) + 1, EVERY):
         part = slice(max(end - HELD, 0), end)
         planes = {run.plane: run.loss[None, part], STEP: run.seconds[None, part]}
-        steps = Steps(run.index[part], at[None, part], planes)
+        steps = StepValues(run.index[part], at[None, part], planes)
         window = replace(shape, steps=steps, now=float(at[end - 1]), held_baselines=held)
         held.record(window.features)
         for finding in (one for detector in DETECTORS for one in detector.evaluate(window)):
@@ -124,7 +124,9 @@ def deviations(loss: Floats, sigmas: float) -> list[tuple[int, int]]:
     return rows
 
 
-def score(run: Run, rows: Sequence[tuple[int, int]], count: Count, *, above_info: bool) -> None:
+def score(
+    run: CurveRun, rows: Sequence[tuple[int, int]], count: MethodCount, *, above_info: bool
+) -> None:
     """Add what a method found in a run to its count."""
     labelled = [int(np.searchsorted(run.index, step)) for step in run.labels]
     hits = {place for place in labelled for first, last in rows if first - 1 <= place <= last + 1}
@@ -134,7 +136,7 @@ def score(run: Run, rows: Sequence[tuple[int, int]], count: Count, *, above_info
     count.critical += (len(rows) - true) * above_info
 
 
-def table(every: Sequence[Run]) -> str:
+def table(every: Sequence[CurveRun]) -> str:
     """Return the table: by set of runs and method, what was found and what is false."""
     heads = ("runs", "reports", "method", "labelled spikes found", "false episodes",
              "per 10,000 reports", "of these above info")  # fmt: skip
@@ -143,8 +145,8 @@ def table(every: Sequence[Run]) -> str:
         mine = [run for run in every if run.plane == plane]
         reports = sum(len(run.loss) for run in mine)
         labels = sum(len(run.labels) for run in mine)
-        counts = {kind: Count() for kind in SHOWN}
-        naive = {f"mean + {sigmas} sd": Count() for sigmas in (3, 6)}
+        counts = {kind: MethodCount() for kind in SHOWN}
+        naive = {f"mean + {sigmas} sd": MethodCount() for sigmas in (3, 6)}
         for run in mine:
             given = episodes(run)
             for kind, count in counts.items():

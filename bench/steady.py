@@ -20,9 +20,9 @@ from typing import Any
 import psutil
 
 from rankscope.lab.demo import hosts as places
-from rankscope.lab.demo.client import Client
-from rankscope.lab.demo.processes import Process, Processes
-from rankscope.lab.demo.stage import JOB, Stage, trainer_module
+from rankscope.lab.demo.client import DemoClient
+from rankscope.lab.demo.processes import DemoProcess, DemoProcesses
+from rankscope.lab.demo.stage import JOB, DemoStage, trainer_module
 
 START_SECONDS = 120.0
 SETTLE_SECONDS = 30.0
@@ -30,10 +30,10 @@ SETTLE_SECONDS = 30.0
 
 
 @dataclass
-class Track:
+class PartReadings:
     """What was read of one part: seconds since the start, PSS bytes, CPU seconds used so far."""
 
-    part: Process
+    part: DemoProcess
     readings: list[tuple[float, int, float]] = field(default_factory=list)
 
     def read(self, at: float) -> None:
@@ -85,12 +85,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="rankscope-steady-") as folder:
         logs = Path(folder) / "logs"
         logs.mkdir()
-        with Processes(logs) as processes:
-            stage = Stage(Path(folder), processes, hosts)
-            client = Client(stage.address)
-            tracks = [Track(stage.collector())]
+        with DemoProcesses(logs) as processes:
+            stage = DemoStage(Path(folder), processes, hosts)
+            client = DemoClient(stage.address)
+            tracks = [PartReadings(stage.collector())]
             _wait(client.ready, "the collector", tracks[0].part)
-            tracks += [Track(stage.agent(host)) for host in hosts]
+            tracks += [PartReadings(stage.agent(host)) for host in hosts]
             stage.train(trainer_module(wanted.trainer))
             world = sum(len(host.ranks) for host in hosts)
             _wait(lambda: len(client.ranks(JOB)) == world, "the job", tracks[0].part)
@@ -115,7 +115,7 @@ def main() -> int:
     return 0 if lived else 1
 
 
-def _wait(done: Callable[[], bool], what: str, part: Process) -> None:
+def _wait(done: Callable[[], bool], what: str, part: DemoProcess) -> None:
     end = time.monotonic() + START_SECONDS
     while not done():
         if part.ended is not None or time.monotonic() > end:
@@ -125,7 +125,7 @@ def _wait(done: Callable[[], bool], what: str, part: Process) -> None:
         time.sleep(0.2)
 
 
-def _watch(tracks: Sequence[Track], seconds: float, every: float) -> bool:
+def _watch(tracks: Sequence[PartReadings], seconds: float, every: float) -> bool:
     """Read every part until the time is over; False when one of them ended."""
     begun = time.monotonic()
     while (at := time.monotonic() - begun) < seconds:

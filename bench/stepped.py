@@ -2,13 +2,13 @@
 
 from typing import TypeVar
 
-from rankscope.collector.evaluation.schedule import Evaluator
-from rankscope.collector.flows.stages import Stages
+from rankscope.collector.evaluation.schedule import PipelineEvaluator
+from rankscope.collector.flows.stages import CollectorStages
 
-P = TypeVar("P", bound=Evaluator)
+P = TypeVar("P", bound=PipelineEvaluator)
 
 
-class SteppedStages(Stages[P]):
+class SteppedStages(CollectorStages[P]):
     """For one thread, which is all of theirs; they are not started."""
 
     def recover(self) -> None:

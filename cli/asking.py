@@ -27,7 +27,7 @@ Parameter = str | int | None
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-class AskingError(Exception):
+class CollectorAnswerError(Exception):
     """The collector did not answer, or not with what was asked for; the text is a message.
 
     `status` is the HTTP status, None when there was no answer.
@@ -52,13 +52,13 @@ def given(arguments: argparse.Namespace) -> tuple[str, str | None]:
     return url, arguments.token or os.environ.get("RANKSCOPE_TOKEN")
 
 
-class Collector:
+class CollectorClient:
     """A running collector."""
 
     def __init__(self, url: str, token: str | None) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise AskingError(f"{url!r} is no address: write http://HOST:8470")
+            raise CollectorAnswerError(f"{url!r} is no address: write http://HOST:8470")
         self._url = url.rstrip("/")
         self._token = token
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
@@ -67,7 +67,7 @@ class Collector:
         self._opener = urllib.request.build_opener(*handlers)
 
     @classmethod
-    def of(cls, arguments: argparse.Namespace) -> "Collector":
+    def of(cls, arguments: argparse.Namespace) -> "CollectorClient":
         """Return the collector that arguments and environment name. Raises AskingError."""
         return cls(*given(arguments))
 
@@ -102,14 +102,16 @@ class Collector:
         """
         try:
             return self.get("incidents", identity)
-        except AskingError as error:
+        except CollectorAnswerError as error:
             if error.status != 404 or len(identity) < _SHORTEST:
                 raise
             rows = self.every("incidents", limit=_PAGE)
             fits = [row for row in rows if row["id"].startswith(identity)]
             if len(fits) > 1:
                 ids = ", ".join(row["id"] for row in fits[:5])
-                raise AskingError(f"{identity} is the beginning of several: {ids}") from None
+                raise CollectorAnswerError(
+                    f"{identity} is the beginning of several: {ids}"
+                ) from None
             if not fits:
                 raise
             return fits[0]
@@ -135,7 +137,7 @@ class Collector:
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise AskingError(f"what answers at {self._url} is no collector")
+            raise CollectorAnswerError(f"what answers at {self._url} is no collector")
         return found
 
     def _read(self, answer: Any) -> bytes:
@@ -143,7 +145,7 @@ class Collector:
             with answer:
                 body: bytes = answer.read()
         except (OSError, http.client.HTTPException) as error:
-            raise AskingError(f"{self._url} broke off in its answer: {error}") from None
+            raise CollectorAnswerError(f"{self._url} broke off in its answer: {error}") from None
         return body
 
     def _opened(
@@ -168,11 +170,11 @@ class Collector:
         try:
             return self._opener.open(request, timeout=timeout_seconds)
         except urllib.error.HTTPError as error:
-            raise AskingError(_problem(error), status=error.code) from None
+            raise CollectorAnswerError(_problem(error), status=error.code) from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
             reason = getattr(reason, "strerror", None) or reason
-            raise AskingError(
+            raise CollectorAnswerError(
                 f"no collector answers at {self._url}: {reason}; start one (rankscope collector), "
                 "or name its address (--url or RANKSCOPE_URL)"
             ) from None
@@ -213,7 +215,9 @@ def _read_lines(answer: Any, url: str) -> Iterator[str]:
             for line in answer:
                 yield line.decode().rstrip("\n")
     except (OSError, http.client.HTTPException) as error:
-        raise AskingError(f"{url} broke off in the middle of its answer: {error}") from None
+        raise CollectorAnswerError(
+            f"{url} broke off in the middle of its answer: {error}"
+        ) from None
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

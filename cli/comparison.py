@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..collector.replay.comparing import Comparison
+    from ..collector.replay.comparing import ReplayComparison
 
 _SIGNS = {"new": "+", "gone": "-", "changed": "~"}
 
 
-def lines(found: "Comparison") -> Iterator[str]:
+def lines(found: "ReplayComparison") -> Iterator[str]:
     """Yield a block for each incident that differs, how many there are, and what was compared."""
     from ..collector.replay import compared  # noqa: PLC0415  heavy, and only where two are compared
 

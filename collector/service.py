@@ -17,26 +17,26 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from ..formats import segments
 from ..vocabulary.clock import Clock, SlewedClock
-from .accounting.metering import Metering
+from .accounting.metering import UsageMeter
 from .api.app import create_app
-from .api.services import Connected, Services
-from .flows.flow import Log
-from .flows.standalone import Files
-from .health.health import Health
+from .api.services import CollectorParts, SiteConnection
+from .flows.flow import PayloadLog
+from .flows.standalone import FileLog
+from .health.health import CollectorHealth
 from .intake import over_grpc
 from .kubernetes import starting as kubernetes
 from .long_term import starting as long_term
-from .pipeline.pipeline import Pipeline
-from .pipeline.priors import Priors
+from .pipeline.pipeline import DetectionPipeline
+from .pipeline.priors import CatalogueInUse
 from .process import ending, identity, listening, logs
-from .profiles.automatic import Automatic
+from .profiles.automatic import AutomaticProfiles
 from .prometheus.polling import pollers
 from .settings.collector import CollectorSettings
 from .store import answering
 from .store.clock import COMPARE_SECONDS, StoreClock
-from .store.deliver import Deliverer
+from .store.deliver import OutboxDeliverer
 from .store.errors import StoreError
-from .store.store import Store
+from .store.store import IncidentDatabaseStore
 from .tracing import starting as tracing
 
 _LOG = structlog.get_logger(__name__)
@@ -59,7 +59,7 @@ def run(settings: CollectorSettings) -> int:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
-        service = Service(settings, clock=SlewedClock())
+        service = CollectorService(settings, clock=SlewedClock())
     except segments.LockedError:
         _print(
             f"another collector uses {settings.data_dir}: set data_dir (RANKSCOPE_DATA_DIR) "
@@ -80,7 +80,7 @@ def run(settings: CollectorSettings) -> int:
     return 0
 
 
-class Service:
+class CollectorService:
     """One collector: made, served until it is asked to stop, and gone.
 
     Raises segments.LockedError, StoreError or OSError when it cannot be made.
@@ -89,11 +89,11 @@ class Service:
     def __init__(self, settings: CollectorSettings, *, clock: Clock) -> None:
         self.ready = threading.Event()
         self._settings = settings
-        self._health = Health()
+        self._health = CollectorHealth()
         log = _log(settings, lambda: self.address)
-        self._listening: listening.Listening | None = None
+        self._listening: listening.BoundSocket | None = None
         try:
-            self._store = Store(
+            self._store = IncidentDatabaseStore(
                 settings.store_url,
                 webhooks=settings.webhooks,
                 console=settings.http.external_url,
@@ -109,18 +109,18 @@ class Service:
         self._store_clock.compare()
         # What several collectors evaluate is read by any of them: one clock, not this machine's.
         self._clock = clock = self._store_clock if settings.log.shared else clock
-        self._priors = Priors()
+        self._priors = CatalogueInUse()
         self._store.subscribe_learnt(self._priors.learn)
         self._tracing = tracing.tracing(
             self._health.registry, version=metadata.version("rankscope")
         )
         traced = self._tracing if self._tracing is not None and self._tracing.records else None
         self._stages = log.flow(self._store, clock, self._health, self._pipeline, traced)
-        self._automatic = Automatic(
+        self._automatic = AutomaticProfiles(
             self._stages.profiles, stages=self._stages, settings=settings.profiles, clock=clock
         )
-        self._metering = Metering(self._stages.own_summaries, self._store, settings.users)
-        self._deliverer = Deliverer(
+        self._metering = UsageMeter(self._stages.own_summaries, self._store, settings.users)
+        self._deliverer = OutboxDeliverer(
             outbox=self._store if traced is None else traced.outbox(self._store),
             clock=self._store_clock,
             registry=self._health.registry,
@@ -128,7 +128,7 @@ class Service:
         self._kubernetes = kubernetes.writer(
             settings.kubernetes, store=self._store, clock=clock, registry=self._health.registry
         )
-        self._connected: list[Connected] = [
+        self._connected: list[SiteConnection] = [
             *pollers(
                 settings.prometheus,
                 submit=self._stages.submit,
@@ -143,7 +143,7 @@ class Service:
         self._connected += over_grpc.intakes(
             settings, sink=self._stages, clock=clock, health=self._health
         )
-        self._server = _Server(
+        self._server = _ApiServer(
             uvicorn.Config(
                 create_app(self.services()),
                 http="h11",
@@ -157,16 +157,18 @@ class Service:
             started=self._started,
         )
 
-    def _pipeline(self) -> Pipeline:
+    def _pipeline(self) -> DetectionPipeline:
         """Return a pipeline by the settings, with what people taught it."""
         settings = self._settings
-        line = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
+        line = DetectionPipeline(
+            detectors=settings.detectors.selection(), settings=settings.evaluation
+        )
         line.priors = self._priors
         return line
 
-    def services(self) -> Services:
+    def services(self) -> CollectorParts:
         """Return the parts that routes need."""
-        return Services(
+        return CollectorParts(
             stages=self._stages,
             store=self._store,
             settings=self._settings,
@@ -272,7 +274,7 @@ class Service:
         self.ready.set()
 
 
-def _listen(settings: CollectorSettings) -> listening.Listening:
+def _listen(settings: CollectorSettings) -> listening.BoundSocket:
     """Bind the address. Raises OSError, which names the key and the fix."""
     http = settings.http
     try:
@@ -284,12 +286,12 @@ def _listen(settings: CollectorSettings) -> listening.Listening:
         ) from None
 
 
-def _log(settings: CollectorSettings, address: Callable[[], str]) -> Log:
+def _log(settings: CollectorSettings, address: Callable[[], str]) -> PayloadLog:
     """Open the log: files, or what several collectors share. Raises OSError."""
     try:
         # What jobs report is not for every user of the machine.
         settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        files = None if settings.log.shared else Files(settings)
+        files = None if settings.log.shared else FileLog(settings)
     except OSError as error:
         raise OSError(
             f"data_dir {settings.data_dir}: {error.strerror or error}; "
@@ -306,7 +308,7 @@ def _log(settings: CollectorSettings, address: Callable[[], str]) -> Log:
     return shared
 
 
-class _Server(uvicorn.Server):
+class _ApiServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, *, started: Callable[[], Awaitable[None]]) -> None:
         super().__init__(config)
         self._once_started = started

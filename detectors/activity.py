@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .window import Floats, JobWindow, Readings
+from .window import Floats, JobWindow, PeriodicReadings
 
 CPU = "process.cpu.utilization"
 
@@ -43,7 +43,7 @@ SECOND_CPU, BUSIER = 1.15, 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Activity:
+class RankActivity:
     """What the ranks do since the job's last step; all [ranks].
 
     device: 1 calculates, 0 does not, NaN unknown. cpu: CPUs in use, NaN unknown. pending: the
@@ -69,7 +69,7 @@ class Activity:
         return np.nan_to_num(self.device) > 0
 
 
-def since(window: JobWindow, last: float) -> Activity:
+def since(window: JobWindow, last: float) -> RankActivity:
     """Return what the ranks have done after `last`, the end of the job's last step."""
     device = np.full(len(window.ranks), np.nan)
     for metric, share, least in _DEVICE:
@@ -84,12 +84,12 @@ def since(window: JobWindow, last: float) -> Activity:
         device = np.where(np.isfinite(device), device, calculates)
     processes = window.rank_readings.get(CPU)
     if processes is None or not processes.at.shape[1]:
-        return Activity(device, np.full(len(window.ranks), np.nan), np.zeros(len(device), bool))
+        return RankActivity(device, np.full(len(window.ranks), np.nan), np.zeros(len(device), bool))
     period = _period(processes)
     cpu = processes.mean(last + period, np.inf)
     reported = np.isfinite(processes.at).any(axis=1)
     late = window.now - last > 3 * period + 5.0
-    return Activity(device, cpu, reported & ~np.isfinite(cpu) & (not late))
+    return RankActivity(device, cpu, reported & ~np.isfinite(cpu) & (not late))
 
 
 def storing(
@@ -118,7 +118,7 @@ def storing(
     return placed & above[window.host_of], placed & pending[window.host_of]
 
 
-def _period(found: Readings) -> float:
+def _period(found: PeriodicReadings) -> float:
     """Return how often readings come, in seconds; each covers the time since the one before."""
     rows = found.at[: min(len(found.at), 16)]
     gaps = np.diff(np.sort(rows, axis=1), axis=1)

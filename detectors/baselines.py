@@ -14,7 +14,7 @@ import numpy as np
 from . import curves, medians
 from .arrays import Flags, Floats, Ints
 from .features import StepFeatures
-from .healthy_time import Pace, pace_of, pace_of_few
+from .healthy_time import HealthyPace, pace_of, pace_of_few
 from .repeats import RepeatedSteps
 
 WARM_UP = 5
@@ -55,7 +55,7 @@ LEARN_EVERY = 5
 """Steps after which the healthy step time is learnt anew."""
 
 
-class Baselines:
+class JobBaselines:
     """Arrays are [rows]; NaN and False where nothing is known yet.
 
     habit: a rank's usual ratio to its peers, where it is one; usual: the same, however large it is,
@@ -71,8 +71,8 @@ class Baselines:
         self.usual: Floats = np.zeros(0)
         self.known: Flags = np.zeros(0, np.bool_)
         self.longest_gap = 0.0
-        self.pace: Pace | None = None
-        self.before: Pace | None = None
+        self.pace: HealthyPace | None = None
+        self.before: HealthyPace | None = None
         self._ranks: Ints = np.zeros(0, np.int64)
         self._usual_before: tuple[Ints, Floats] = (np.zeros(0, np.int64), np.zeros(0))
         self.frozen = False
@@ -91,7 +91,7 @@ class Baselines:
         """Return the number of steps that habits were learnt from, at least."""
         return self._learnt
 
-    def follow(self, before: Baselines) -> None:
+    def follow(self, before: JobBaselines) -> None:
         """Take from the attempt before this one its pace, its ranks' habits, and its curves."""
         self.before = before.before if before.pace is None else before.pace
         order = np.argsort(before._ranks, kind="stable")

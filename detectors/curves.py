@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from . import medians, own_time
 from .arrays import Floats, Ints
-from .steps import Steps
+from .steps import StepValues
 
 LOSS = "training.loss"
 GRADIENT = "training.grad_norm"
@@ -33,7 +33,7 @@ MOST_POINTS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class JobCurve:
     """Points of a job's curve, all [points]: step index, value, and when the step ended (s).
 
     plane: which values they are, empty where there are none. reduced: they are of the whole batch,
@@ -50,29 +50,29 @@ class Curve:
         """Return how many points there are."""
         return len(self.index)
 
-    def last(self, count: int) -> Curve:
+    def last(self, count: int) -> JobCurve:
         """Return the newest `count` points."""
         return self.cut(max(len(self) - count, 0), len(self))
 
-    def cut(self, first: int, last: int) -> Curve:
+    def cut(self, first: int, last: int) -> JobCurve:
         """Return the points [first, last)."""
         index, value, at = self.index[first:last], self.value[first:last], self.at[first:last]
-        return Curve(index, value, at, self.plane, self.reduced)
+        return JobCurve(index, value, at, self.plane, self.reduced)
 
-    def until(self, index: int) -> Curve:
+    def until(self, index: int) -> JobCurve:
         """Return the points of steps before an index."""
         return self.cut(0, int(np.searchsorted(self.index, index)))
 
-    def after(self, index: int) -> Curve:
+    def after(self, index: int) -> JobCurve:
         """Return the points of steps after an index."""
         return self.cut(int(np.searchsorted(self.index, index, side="right")), len(self))
 
-    def followed(self, by: Curve) -> Curve:
+    def followed(self, by: JobCurve) -> JobCurve:
         """Return these points and those that another curve has after them."""
         if not len(self):
             return by
         more = by.after(int(self.index[-1]))
-        return Curve(
+        return JobCurve(
             np.concatenate((self.index, more.index)),
             np.concatenate((self.value, more.value)),
             np.concatenate((self.at, more.at)),
@@ -81,10 +81,12 @@ class Curve:
         )
 
 
-NOTHING = Curve(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+NOTHING = JobCurve(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
-def curve(steps: Steps, ranks: Ints, metric: str, memory: CurveMemory | None = None) -> Curve:
+def curve(
+    steps: StepValues, ranks: Ints, metric: str, memory: CurveMemory | None = None
+) -> JobCurve:
     """Return the job's points of a metric; reduced values first, where equally many are known.
 
     With the memory of the curve only steps that changed are computed.
@@ -100,7 +102,7 @@ def curve(steps: Steps, ranks: Ints, metric: str, memory: CurveMemory | None = N
     return best
 
 
-def _points(steps: Steps, name: str, ranks: Ints, memory: CurveMemory | None) -> Curve:
+def _points(steps: StepValues, name: str, ranks: Ints, memory: CurveMemory | None) -> JobCurve:
     plane = steps.planes[name]
     rows = np.flatnonzero(np.isfinite(plane[:, -4:]).any(axis=1))
     if not len(rows):
@@ -114,7 +116,7 @@ def _points(steps: Steps, name: str, ranks: Ints, memory: CurveMemory | None) ->
     ends = own_time.step_ends(steps)
     known = np.flatnonzero(np.isfinite(value) & (np.abs(value) < own_time.MOST) & np.isfinite(ends))
     reduced = name.endswith("|global") or len(rows) >= MANY_RANKS
-    return Curve(steps.index[known], value[known], ends[known], name, reduced)
+    return JobCurve(steps.index[known], value[known], ends[known], name, reduced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class OverRanks:
     value: Floats
 
 
-def _over_ranks(steps: Steps, name: str, rows: Ints, memory: CurveMemory | None) -> Floats:
+def _over_ranks(steps: StepValues, name: str, rows: Ints, memory: CurveMemory | None) -> Floats:
     """Return [steps], the median of a plane over some ranks."""
     plane = steps.planes[name]
     version = None if steps.kept is None else steps.kept.version
@@ -167,7 +169,7 @@ class CurveMemory:
         self.curve = NOTHING
         self.earlier = NOTHING
         self.over_ranks: dict[str, OverRanks] = {}
-        self.levels: dict[int, Level] = {}
+        self.levels: dict[int, CurveLevel] = {}
         self._stride = 1
         self._seen = 0
         self._newest: tuple[int, float] | None = None
@@ -176,7 +178,7 @@ class CurveMemory:
         """Take what an earlier attempt has held as what came before."""
         self.earlier = before.curve if len(before.curve) else before.earlier
 
-    def learn(self, points: Curve) -> None:
+    def learn(self, points: JobCurve) -> None:
         """Take in the points of a window that are new."""
         if not len(points):
             return
@@ -195,16 +197,16 @@ class CurveMemory:
         kept = order % self._stride == 0
         self._seen += len(new)
         picked = new.index[kept], new.value[kept], new.at[kept]
-        self.curve = held.followed(Curve(*picked, points.plane, points.reduced))
+        self.curve = held.followed(JobCurve(*picked, points.plane, points.reduced))
         while len(self.curve) > MOST_POINTS:
             self._stride *= 2
             all_of = self.curve
             thinned = all_of.index[::2], all_of.value[::2], all_of.at[::2]
-            self.curve = Curve(*thinned, all_of.plane, all_of.reduced)
+            self.curve = JobCurve(*thinned, all_of.plane, all_of.reduced)
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class CurveLevel:
     """Values and the medians of those before each, both [values]."""
 
     values: Floats
@@ -235,7 +237,7 @@ def trailing_median(values: Floats, count: int, memory: CurveMemory | None = Non
             places = np.arange(first - count, first)
             level[first:] = _medians(values[np.arange(more)[:, None] + places])
     if memory is not None:
-        memory.levels[count] = Level(values, level)
+        memory.levels[count] = CurveLevel(values, level)
     return level
 
 
@@ -271,7 +273,7 @@ def bends(x: Floats, values: Floats, places: Ints) -> Floats:
     return gain
 
 
-def recent(memory: Curve, window: Curve) -> Curve:
+def recent(memory: JobCurve, window: JobCurve) -> JobCurve:
     """Return the window's points after those of the memory that the window no longer holds."""
     if not len(window) or not len(memory) or memory.plane != window.plane:
         return window

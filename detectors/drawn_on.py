@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from .window import Floats, Readings
+from .window import Floats, PeriodicReadings
 
 
 def shares(
-    usage: Readings, limit: Floats, host: int, at: float, past: float
+    usage: PeriodicReadings, limit: Floats, host: int, at: float, past: float
 ) -> tuple[float, ...] | None:
     """Return the shares used in the `past` seconds before `at`, then that at `at`; None: unknown.
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from . import curves, medians, own_time
 from .arrays import Flags, Floats, Ints
-from .healthy_time import Pace
-from .steps import Steps
+from .healthy_time import HealthyPace
+from .steps import StepValues
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class HeldBesideSteps(Protocol):
 
     loss: curves.CurveMemory
     gradient: curves.CurveMemory
-    pace: Pace | None
+    pace: HealthyPace | None
 
 
 class StepFeatures:
@@ -55,7 +55,7 @@ class StepFeatures:
 
     def __init__(
         self,
-        held: Steps,
+        held: StepValues,
         *,
         ranks: Ints,
         role_of: Ints,
@@ -70,7 +70,7 @@ class StepFeatures:
         self._made: dict[Hashable, object] = {}
 
     @cached_property
-    def steps(self) -> Steps:
+    def steps(self) -> StepValues:
         """Return the steps without the newest ones that part of the ranks has yet to report."""
         return own_time.complete(self.held)
 
@@ -151,26 +151,26 @@ class StepFeatures:
         return cast("T", kept.made[name])
 
     @cached_property
-    def loss(self) -> curves.Curve:
+    def loss(self) -> curves.JobCurve:
         """Return the job's loss, a point for each step that has one."""
         memory = None if self._beside is None else self._beside.loss
         return curves.curve(self.steps, self.ranks, curves.LOSS, memory)
 
     @cached_property
-    def gradient(self) -> curves.Curve:
+    def gradient(self) -> curves.JobCurve:
         """Return the job's gradient norm, a point for each step that has one."""
         memory = None if self._beside is None else self._beside.gradient
         return curves.curve(self.steps, self.ranks, curves.GRADIENT, memory)
 
     @cached_property
-    def whole_loss(self) -> curves.Curve:
+    def whole_loss(self) -> curves.JobCurve:
         """Return the job's loss since the attempt began, thinned where the window is past it."""
         if self._beside is None:
             return self.loss
         return curves.recent(self._beside.loss.curve, self.loss)
 
     @cached_property
-    def whole_gradient(self) -> curves.Curve:
+    def whole_gradient(self) -> curves.JobCurve:
         """Return the job's gradient norm since the attempt began, thinned likewise."""
         if self._beside is None:
             return self.gradient
@@ -267,7 +267,7 @@ class StepFeatures:
 
 
 def newest_kept(
-    steps: Steps, role_of: Ints, fit: own_time.TokenFit | None, *, own: str | None
+    steps: StepValues, role_of: Ints, fit: own_time.TokenFit | None, *, own: str | None
 ) -> tuple[Floats | None, Floats | None, Floats, Floats]:
     """Return (own, ratio, duration, most tokens) of some columns, as `Kept` holds them.
 

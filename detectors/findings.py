@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ..vocabulary.entities import Entity
 from ..vocabulary.findings import Finding
-from ..vocabulary.ranks import Ranks
+from ..vocabulary.ranks import RankSet
 from .window import JobWindow
 
 INFORMATION = 0.9
@@ -50,5 +50,5 @@ def report(
         observed=observed,
         expected=expected,
         text=text,
-        ranks=Ranks(ranks),
+        ranks=RankSet(ranks),
     )

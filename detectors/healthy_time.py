@@ -14,7 +14,7 @@ lies, by one and a half standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class HealthyPace:
     """A job's healthy step time.
 
     seconds: the fast side of the medians of blocks of steps. wander: how far these medians stray,
@@ -31,7 +31,7 @@ class Pace:
     drift: float = 0.0
 
 
-def pace_of(duration: Floats, size: int) -> Pace:
+def pace_of(duration: Floats, size: int) -> HealthyPace:
     """Return the pace of step times, [steps], by blocks of `size` steps; at least one block.
 
     It comes from the fast side of the blocks only, so that a fault that fills up to two thirds of
@@ -45,10 +45,10 @@ def pace_of(duration: Floats, size: int) -> Pace:
         for share in (0.05, 0.15, 0.3, 0.95)
     )
     spread = medians.spread(duration)
-    return Pace(healthy, (upper - fast) / 1.12, spread, drift=(slow - fast) / 3.29)
+    return HealthyPace(healthy, (upper - fast) / 1.12, spread, drift=(slow - fast) / 3.29)
 
 
-def pace_of_few(duration: Floats) -> Pace:
+def pace_of_few(duration: Floats) -> HealthyPace:
     """Return the pace of fewer step times than blocks can be made of; at least two.
 
     The middle of them is healthy where a fault fills less than half. The noise comes from the mean
@@ -63,4 +63,4 @@ def pace_of_few(duration: Floats) -> Pace:
     wander = medians.OF_MEDIAN * spread / math.sqrt(len(duration))
     beside = min(AROUND / math.sqrt(len(duration)), 0.5)
     low, high = np.quantile(duration, (0.5 - beside, 0.5 + beside))
-    return Pace(seconds, min(wander, float(high - low) / 2), spread)
+    return HealthyPace(seconds, min(wander, float(high - low) / 2), spread)

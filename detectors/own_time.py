@@ -14,7 +14,7 @@ import numpy as np
 
 from . import medians
 from .arrays import Floats, Ints
-from .steps import Steps
+from .steps import StepValues
 
 COMPUTE = "training.compute.duration"
 COMM = "training.comm.duration"
@@ -34,13 +34,13 @@ FIT_POINTS = 65_536
 """Points that tokens are fitted to; more would say the same."""
 
 
-def own_time(steps: Steps) -> Floats | None:
+def own_time(steps: StepValues) -> Floats | None:
     """Return [ranks, steps], each rank's own seconds in a step; None when nobody reports."""
     plane = own_plane(steps)
     return None if plane is None else own_seconds(steps, plane)
 
 
-def own_plane(steps: Steps) -> str | None:
+def own_plane(steps: StepValues) -> str | None:
     """Return the plane that own time is made of, None when nobody reports one.
 
     Step time alone will do where several ranks report theirs: in a synchronous job it is the same
@@ -55,7 +55,7 @@ def own_plane(steps: Steps) -> str | None:
     return STEP if len(steps.at) > 1 else None
 
 
-def own_seconds(steps: Steps, plane: str) -> Floats:
+def own_seconds(steps: StepValues, plane: str) -> Floats:
     """Return [ranks, steps], own seconds made of `own_plane`."""
     if plane in (COMPUTE, STEP):
         return _sane(steps.plane(plane))
@@ -89,7 +89,7 @@ class TokenFit:
         return np.maximum(predicted, 0.2 * self.middle)
 
 
-def per_token(own: Floats, steps: Steps) -> Floats:
+def per_token(own: Floats, steps: StepValues) -> Floats:
     """Return own time over what the rank's tokens predict, where tokens vary and explain it."""
     if not steps.has(TOKENS):
         return own
@@ -171,7 +171,7 @@ def low_quantile(values: Floats) -> Floats:
     return np.where(valid >= 2, picked, np.nan)
 
 
-def recent_count(steps: Steps, *, seconds: float, fewest: int) -> int:
+def recent_count(steps: StepValues, *, seconds: float, fewest: int) -> int:
     """Return how many of the newest steps cover `seconds`, at least `fewest`."""
     ends = step_ends(steps)
     if not len(ends):
@@ -180,12 +180,12 @@ def recent_count(steps: Steps, *, seconds: float, fewest: int) -> int:
     return max(covered, fewest)
 
 
-def step_ends(steps: Steps) -> Floats:
+def step_ends(steps: StepValues) -> Floats:
     """Return [steps], when each step ended on the last of its ranks."""
     return medians.highest(steps.at, axis=0) if steps.ends is None else steps.ends
 
 
-def stale(steps: Steps, now: float) -> bool:
+def stale(steps: StepValues, now: float) -> bool:
     """Tell whether the newest step ended so long ago that it says nothing about now.
 
     A job that ended, hangs or evaluates is not slow: its last steps only were.
@@ -198,7 +198,7 @@ def stale(steps: Steps, now: float) -> bool:
     return now - float(ends[-1]) > max(STALE_SECONDS, 10 * usual)
 
 
-def complete(steps: Steps) -> Steps:
+def complete(steps: StepValues) -> StepValues:
     """Return the steps without the newest ones that part of the ranks has yet to tell."""
     if not steps.at.size:
         return steps

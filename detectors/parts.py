@@ -12,7 +12,7 @@ import numpy as np
 from ..vocabulary.findings import Finding
 from . import durations, medians, onsets, own_time
 from .findings import report
-from .window import Flags, Floats, Ints, JobWindow, Steps
+from .window import Flags, Floats, Ints, JobWindow, StepValues
 
 SIGMAS = 4.0
 """How far beyond the noise of healthy ranks an effect must stand."""
@@ -29,7 +29,7 @@ LONGEST = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Excess:
+class PartExcess:
     """Ranks that stand out in one part of the step.
 
     rows: those that do. seconds, peers: [ranks], the part's mean in the newest steps, and what
@@ -43,8 +43,8 @@ class Excess:
     effect: Floats
     first: int
     step: float
-    recent: Steps
-    steps: Steps
+    recent: StepValues
+    steps: StepValues
 
     @property
     def lost(self) -> float:
@@ -64,7 +64,7 @@ class Excess:
         return (min(before, at), at)
 
 
-def steps_to_compare(window: JobWindow) -> Steps | None:
+def steps_to_compare(window: JobWindow) -> StepValues | None:
     """Return the completed steps, None where there are too few or they are too old."""
     steps = window.features.steps
     if len(window.ranks) < 2 or len(steps.index) < FEWEST + WARM_UP:
@@ -73,14 +73,14 @@ def steps_to_compare(window: JobWindow) -> Steps | None:
 
 
 def newest(
-    window: JobWindow, steps: Steps, *, seconds: float = SECONDS, fewest: int = FEWEST
+    window: JobWindow, steps: StepValues, *, seconds: float = SECONDS, fewest: int = FEWEST
 ) -> int:
     """Return how many of the newest steps are looked at."""
     count = own_time.recent_count(window.steps, seconds=seconds, fewest=fewest)
     return min(count, len(steps.index) - WARM_UP)
 
 
-def step_seconds(steps: Steps) -> float:
+def step_seconds(steps: StepValues) -> float:
     """Return the median step time; NaN where nobody reports it."""
     ends = own_time.step_ends(steps)
     ends = ends[np.isfinite(ends)]
@@ -101,7 +101,7 @@ def mean(values: Floats) -> Floats:
 
 def excess(
     window: JobWindow,
-    steps: Steps,
+    steps: StepValues,
     part: Floats,
     *,
     least: float,
@@ -114,7 +114,7 @@ def excess(
     together: bool = False,
     always: float = 1.6,
     roles: Ints | None = None,
-) -> Excess | None:
+) -> PartExcess | None:
     """Return the few ranks that spend more on a part of the step than their peers and than before.
 
     part: [ranks, steps], seconds. least, least_from_start: share of the step, where the rank's
@@ -181,7 +181,7 @@ def excess(
         itself = known & (spent - habit >= effect / 3)
         limit = np.where(itself, np.fmax(limit, (habit + spent) / 2), limit)
     first = min(_first(part[row], float(limit[row]), float(effect[row]), count) for row in rows)
-    return Excess(rows, spent, peers, effect, first, step, recent, steps)
+    return PartExcess(rows, spent, peers, effect, first, step, recent, steps)
 
 
 def stands_out(
@@ -279,7 +279,7 @@ def _always_longest(newly: Floats, rows: Flags) -> bool:
     return bool((mine > others).mean() >= LONGEST)
 
 
-def _waited_for(recent: Steps, rows: Ints, step: float) -> bool:
+def _waited_for(recent: StepValues, rows: Ints, step: float) -> bool:
     """Tell whether the others wait in collectives, and longer than these; True if nobody reports.
 
     A rank that merely has time to spare keeps nobody waiting.
@@ -310,7 +310,7 @@ def _first(values: Floats, limit: float, effect: float, count: int) -> int:
 
 
 def slowed(
-    window: JobWindow, detector: str, found: Excess, *, least: float, without: str
+    window: JobWindow, detector: str, found: PartExcess, *, least: float, without: str
 ) -> Finding:
     """Return the symptom that the excess of these ranks makes steps longer.
 

@@ -12,7 +12,7 @@ PERIOD_ROWS = 256
 """So many rows tell how often a metric is reported."""
 
 
-class Readings:
+class PeriodicReadings:
     """Periodic values: neither aligned over rows nor sorted within one, NaN where there is none.
 
     at, value: [rows, readings]. Rows are ranks or hosts, as the asker chose. Ask for the newest
@@ -37,16 +37,16 @@ class Readings:
         """Return [rows, readings], the values of all readings."""
         return self._value
 
-    def between(self, start: float, end: float) -> "Readings":
+    def between(self, start: float, end: float) -> "PeriodicReadings":
         """Return readings that hold all those in [start, end], and perhaps others."""
         del start, end
         return self
 
-    def of(self, rows: Ints) -> "Readings":
+    def of(self, rows: Ints) -> "PeriodicReadings":
         """Return the readings of some rows."""
-        return Readings(self.at[rows], self.value[rows])
+        return PeriodicReadings(self.at[rows], self.value[rows])
 
-    def newest(self, seconds: float) -> "Readings":
+    def newest(self, seconds: float) -> "PeriodicReadings":
         """Return the readings of the newest `seconds`, counted from the newest of all rows."""
         return self.between(self.newest_at() - seconds, np.inf)
 
@@ -60,10 +60,10 @@ class Readings:
         """Return a time after which no row's value changed, inf where nobody can tell."""
         return np.inf
 
-    def history(self) -> "Readings":
+    def history(self) -> "PeriodicReadings":
         """Return the thinned past: means over longer times, oldest first."""
         empty = np.full((len(self.at), 0), np.nan)
-        return Readings(empty, empty)
+        return PeriodicReadings(empty, empty)
 
     def latest(self) -> tuple[Floats, Floats]:
         """Return (value, at), each [rows], of the newest reading of every row."""
@@ -121,7 +121,7 @@ class Readings:
         return medians.middle(gaps) if len(gaps) else 5.0
 
 
-class NamedReadings(Mapping[str, Readings]):
+class NamedReadings(Mapping[str, PeriodicReadings]):
     """Readings by name that are held with an index of the variants of each metric."""
 
     @abstractmethod
@@ -134,7 +134,7 @@ class NamedReadings(Mapping[str, Readings]):
         """Return the metrics that there are, without their variants."""
 
 
-def variants(held: Mapping[str, Readings], metric: str) -> tuple[str, ...]:
+def variants(held: Mapping[str, PeriodicReadings], metric: str) -> tuple[str, ...]:
     """Return the names of a metric and its variants, sorted."""
     if isinstance(held, NamedReadings):
         return held.variants(metric)

@@ -17,7 +17,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class RuleMistake:
     """One mistake: `path` is that of the key below its rule, such as ("disabled", 0)."""
 
     path: Path
@@ -33,7 +33,7 @@ def mistakes(
     detectors: Sequence[Detector],
     disabled: Sequence[str],
     parameters: Mapping[str, Mapping[str, Any]],
-) -> Iterator[Mistake]:
+) -> Iterator[RuleMistake]:
     """Yield every mistake of a rule over these detectors, in the order of its keys."""
     held = {detector.name: detector for detector in detectors}
     for index, name in enumerate(disabled):
@@ -46,23 +46,23 @@ def mistakes(
             yield from _of_values(held[name], values)
 
 
-def _unknown(path: Path, name: str, held: Mapping[str, Detector]) -> Mistake:
+def _unknown(path: Path, name: str, held: Mapping[str, Detector]) -> RuleMistake:
     fix = _nearest(name, held) or f"there are {', '.join(sorted(held))}"
-    return Mistake(path, f"there is no detector {name!r}", fix)
+    return RuleMistake(path, f"there is no detector {name!r}", fix)
 
 
-def _of_values(detector: Detector, values: Mapping[str, Any]) -> Iterator[Mistake]:
+def _of_values(detector: Detector, values: Mapping[str, Any]) -> Iterator[RuleMistake]:
     held = vars(detector)
     own = type(detector) in {type(one) for one in catalogue.detectors()}
     for name, value in values.items():
         path = ("parameters", detector.name, name)
         if name not in held:
             fix = _nearest(name, held) or f"it has {', '.join(held) or 'none'}"
-            yield Mistake(path, f"detector {detector.name} has no parameter {name!r}", fix)
+            yield RuleMistake(path, f"detector {detector.name} has no parameter {name!r}", fix)
         elif (expected := _expected(held[name], value, own=own)) is not None:
             what = f"must be {expected}, not {_shown(value)}"
             default = "null" if held[name] is None else held[name]
-            yield Mistake(path, what, f"the default is {default}")
+            yield RuleMistake(path, what, f"the default is {default}")
 
 
 def _expected(default: Any, value: Any, *, own: bool) -> str | None:

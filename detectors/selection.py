@@ -25,7 +25,7 @@ class SelectionError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SelectionRule:
     """What is different for the jobs that match: `*` stands for anything.
 
     parameters: by detector, by the name of the parameter.
@@ -41,10 +41,10 @@ class Rule:
         return fnmatchcase(job, self.jobs) and fnmatchcase(cluster or "", self.clusters)
 
 
-class Selection:
+class DetectorSelection:
     """Detectors by job. Later rules change what earlier ones left. Raises SelectionError."""
 
-    def __init__(self, detectors: Sequence[Detector], rules: Sequence[Rule] = ()) -> None:
+    def __init__(self, detectors: Sequence[Detector], rules: Sequence[SelectionRule] = ()) -> None:
         self.detectors = tuple(detectors)
         self.rules = tuple(rules)
         self._made: dict[tuple[bool, ...], tuple[Detector, ...]] = {}
@@ -72,7 +72,7 @@ class Selection:
         return " ".join([*kinds, *map(repr, self.rules)])
 
 
-def changed(detectors: Iterable[Detector], rules: Sequence[Rule]) -> tuple[Detector, ...]:
+def changed(detectors: Iterable[Detector], rules: Sequence[SelectionRule]) -> tuple[Detector, ...]:
     """Return detectors as rules without a mistake leave them."""
     held = {detector.name: detector for detector in detectors}
     out: set[str] = set()

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..vocabulary.ids import Job
 from . import own_time
-from .window import Floats, JobWindow, Readings, Steps
+from .window import Floats, JobWindow, PeriodicReadings, StepValues
 
 START = 1_700_000_000.0
 """When the first step of a sketch begins, in seconds since the epoch."""
@@ -48,7 +48,7 @@ def sketch(
         "hosts": tuple(f"host-{number}" for number in range(hosts)),
         "host_of": np.arange(ranks) * hosts // max(ranks, 1),
         "world_size": ranks,
-        "steps": Steps(
+        "steps": StepValues(
             first + np.arange(count),
             at,
             {
@@ -70,10 +70,10 @@ def sketch(
     return JobWindow(**{**drawn, **fields})
 
 
-def readings(at: Floats, value: Floats) -> Readings:
+def readings(at: Floats, value: Floats) -> PeriodicReadings:
     """Return periodic readings that every row has at the same times.
 
     at: [readings], value: [rows, readings] or, where it does not change, [rows, 1].
     """
     shape = (len(value), len(at))
-    return Readings(np.broadcast_to(at, shape).copy(), np.broadcast_to(value, shape).copy())
+    return PeriodicReadings(np.broadcast_to(at, shape).copy(), np.broadcast_to(value, shape).copy())

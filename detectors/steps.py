@@ -9,7 +9,7 @@ from .arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ColumnFeatures:
     """Features of the columns of a grid, aligned with its steps.
 
     own, ratio: [ranks, steps]. duration: [steps], median over ranks. most_tokens: [steps]. own is
@@ -26,9 +26,9 @@ class Kept:
     state: int | None = None
     made: dict[Hashable, object] = field(default_factory=dict)
 
-    def cut(self, first: int, last: int) -> "Kept":
+    def cut(self, first: int, last: int) -> "ColumnFeatures":
         """Return those of the columns [first, last)."""
-        return Kept(
+        return ColumnFeatures(
             None if self.own is None else self.own[:, first:last],
             None if self.ratio is None else self.ratio[:, first:last],
             self.duration[first:last],
@@ -38,7 +38,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class StepValues:
     """Per-step values on the ruler of step indices.
 
     index: [steps], ascending. at: [ranks, steps], the end of each step. planes: by metric name,
@@ -51,7 +51,7 @@ class Steps:
     at: Floats
     planes: Mapping[str, Floats] = field(default_factory=dict)
     ends: Floats | None = None
-    kept: Kept | None = None
+    kept: ColumnFeatures | None = None
 
     def plane(self, name: str) -> Floats:
         """Return [ranks, steps] of one plane; all NaN when nobody reports it."""
@@ -72,15 +72,15 @@ class Steps:
             return None
         return (self.kept.state, *self.at.shape)
 
-    def last(self, count: int) -> "Steps":
+    def last(self, count: int) -> "StepValues":
         """Return the newest `count` steps."""
         if count >= len(self.index):
             return self
         return self.cut(len(self.index) - max(count, 0), len(self.index))
 
-    def cut(self, first: int, last: int) -> "Steps":
+    def cut(self, first: int, last: int) -> "StepValues":
         """Return the steps of the columns [first, last)."""
-        return Steps(
+        return StepValues(
             self.index[first:last],
             self.at[:, first:last],
             {name: plane[:, first:last] for name, plane in self.planes.items()},

@@ -15,16 +15,16 @@ from ..vocabulary.entities import gpu as gpu_entity
 from ..vocabulary.entities import rank as rank_entity
 from ..vocabulary.ids import Job
 from ..vocabulary.samples import Event
-from ..vocabulary.topology import Placement, Topology
+from ..vocabulary.topology import JobTopology, RankPlacement
 from .arrays import Flags, Floats, Ints
-from .baselines import Baselines
+from .baselines import JobBaselines
 from .features import StepFeatures
-from .readings import Readings
-from .steps import Steps
+from .readings import PeriodicReadings
+from .steps import StepValues
 
 
 @dataclass(frozen=True, slots=True)
-class Processes:
+class ProcessReadings:
     """Processes that are reported by themselves: dataloader workers, and contexts on devices.
 
     All [processes]. host: index into the window's hosts. pid: as the host sees it. row: the rank
@@ -36,21 +36,21 @@ class Processes:
     pid: Ints
     row: Ints
     hw_ids: tuple[str | None, ...]
-    readings: Mapping[str, Readings] = field(default_factory=dict)
+    readings: Mapping[str, PeriodicReadings] = field(default_factory=dict)
 
-    def of(self, metric: str) -> Readings:
+    def of(self, metric: str) -> PeriodicReadings:
         """Return a periodic metric with one row a process (`process.memory.private|dataloader`)."""
         return self.readings.get(metric) or _nothing(len(self.pid))
 
 
-def no_processes() -> Processes:
+def no_processes() -> ProcessReadings:
     """Return that none is reported."""
     nobody = np.zeros(0, np.int64)
-    return Processes(nobody, nobody, nobody, ())
+    return ProcessReadings(nobody, nobody, nobody, ())
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupProgress:
     """A communication group as its members last reported: sequence numbers, [members] each.
 
     rows: rows of the members in the window's matrices. changed_at: when a number last moved.
@@ -96,16 +96,16 @@ class JobWindow:
     hosts: tuple[str, ...]
     host_of: Ints
     world_size: int
-    steps: Steps
+    steps: StepValues
     role_of: Ints
     hw_ids: tuple[str | None, ...]
     pids: Ints
     last_received: Floats
     host_last_received: Floats
     host_interval: Floats
-    rank_readings: Mapping[str, Readings]
-    host_readings: Mapping[str, Readings]
-    groups: Sequence[Group] = ()
+    rank_readings: Mapping[str, PeriodicReadings]
+    host_readings: Mapping[str, PeriodicReadings]
+    groups: Sequence[GroupProgress] = ()
     events: Sequence[Event] = ()
     clock_skew: float = 0.0
     attempt_started_at: float = float("-inf")
@@ -115,9 +115,9 @@ class JobWindow:
     collective_timeout_seconds: float = 600.0
     newest_world_size: int = 0
     steps_interval: float = 0.0
-    placed: Topology | None = None
-    held_baselines: Baselines | None = None
-    processes: Processes = field(default_factory=no_processes)
+    placed: JobTopology | None = None
+    held_baselines: JobBaselines | None = None
+    processes: ProcessReadings = field(default_factory=no_processes)
     hw_models: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -132,28 +132,28 @@ class JobWindow:
         )
 
     @cached_property
-    def baselines(self) -> Baselines:
+    def baselines(self) -> JobBaselines:
         """Return what is usual for this attempt; learnt of this window where nothing is held."""
         if self.held_baselines is not None:
             return self.held_baselines
-        made = Baselines()
+        made = JobBaselines()
         made.record(self.features)
         made.learn(self.features)
         return made
 
     @cached_property
-    def topology(self) -> Topology:
+    def topology(self) -> JobTopology:
         """Return what runs where; made of the arrays where the collector gave none."""
         if self.placed is not None:
             return self.placed
-        return Topology(
+        return JobTopology(
             self.job,
             attempt=self.attempt,
             cluster=self.cluster,
             world_size=self.world_size,
             hosts=self.hosts,
             placements=[
-                Placement(
+                RankPlacement(
                     int(rank),
                     self.host_name(row) or "",
                     pid=int(self.pids[row]) if self.pids[row] >= 0 else None,
@@ -186,13 +186,13 @@ class JobWindow:
         rank = (int(self.ranks[row]),)
         return gpu_entity(hw_id, self.host_name(row), rank) if hw_id else None
 
-    def of_ranks(self, metric: str) -> Readings:
+    def of_ranks(self, metric: str) -> PeriodicReadings:
         """Return a periodic metric with one row a rank."""
         if metric not in self.rank_readings:
             return _nothing(len(self.ranks))
         return self.rank_readings[metric]
 
-    def of_hosts(self, metric: str) -> Readings:
+    def of_hosts(self, metric: str) -> PeriodicReadings:
         """Return a periodic metric with one row a host."""
         if metric not in self.host_readings:
             return _nothing(len(self.hosts))
@@ -214,21 +214,21 @@ class JobWindow:
 
 
 @lru_cache(maxsize=64)
-def _nothing(rows: int) -> Readings:
+def _nothing(rows: int) -> PeriodicReadings:
     """Return readings of a metric that nobody reports: the same for every detector that asks."""
     empty = np.full((rows, 0), np.nan)
     empty.flags.writeable = False
-    return Readings(empty, empty)
+    return PeriodicReadings(empty, empty)
 
 
 __all__ = [
     "Flags",
     "Floats",
-    "Group",
+    "GroupProgress",
     "Ints",
     "JobWindow",
-    "Processes",
-    "Readings",
-    "Steps",
+    "PeriodicReadings",
+    "ProcessReadings",
+    "StepValues",
     "no_processes",
 ]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..vocabulary.samples import Event, Resource
+from ..vocabulary.samples import Event, TelemetryResource
 from ..vocabulary.times import parse
 from .otlp.errors import UndecodableError
 
@@ -23,14 +23,14 @@ _LONGEST = 300
 
 
 @dataclass(slots=True)
-class Alerts:
+class AlertEvents:
     """The events of a payload, and how many of its alerts were left out."""
 
-    groups: list[tuple[Resource, list[Event]]] = field(default_factory=list)
+    groups: list[tuple[TelemetryResource, list[Event]]] = field(default_factory=list)
     left_out: int = 0
 
 
-def read(body: bytes) -> Alerts:
+def read(body: bytes) -> AlertEvents:
     """Return the alerts of a payload. Raises UndecodableError where it is none."""
     try:
         content = json.loads(body)
@@ -39,7 +39,7 @@ def read(body: bytes) -> Alerts:
     rows = content.get("alerts") if isinstance(content, Mapping) else None
     if not isinstance(rows, Sequence) or isinstance(rows, str):
         raise UndecodableError("a webhook of Alertmanager has a list called alerts")
-    found = Alerts()
+    found = AlertEvents()
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise UndecodableError("an object is needed", f"alerts[{number}]")
@@ -61,7 +61,7 @@ def _event(row: Mapping[str, Any], place: str) -> Event | None:
         return None
     resolved = row.get("status") == "resolved"
     begun = _time(row, "startsAt", place)
-    resource = Resource(host=host, job=job, cluster=labels.get("cluster") or None)
+    resource = TelemetryResource(host=host, job=job, cluster=labels.get("cluster") or None)
     attributes: dict[str, str] = {
         "name": name[:_LONGEST],
         "status": "resolved" if resolved else "firing",

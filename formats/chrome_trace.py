@@ -42,7 +42,7 @@ class TraceError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class TraceAmount:
     """How often, and for how many seconds in all."""
 
     count: int = 0
@@ -50,15 +50,15 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class TraceSummary:
     """What a trace holds. `seconds`: its length; `kinds` by KINDS; `names`: (kind, name)."""
 
     seconds: float
-    kinds: dict[str, Amount] = field(default_factory=dict)
-    names: dict[tuple[str, str], Amount] = field(default_factory=dict)
+    kinds: dict[str, TraceAmount] = field(default_factory=dict)
+    names: dict[tuple[str, str], TraceAmount] = field(default_factory=dict)
 
 
-def summary(text: str) -> Summary:
+def summary(text: str) -> TraceSummary:
     """Return the summary of a trace. Raises TraceError."""
     return _summary(_events(text))
 
@@ -84,7 +84,7 @@ def _events(text: str) -> Iterator[dict[str, Any]]:
 
 
 @dataclass(slots=True)
-class _Sums:
+class _TraceSums:
     """Counts and intervals while a trace is read; times in microseconds."""
 
     amounts: dict[str, list[float]] = field(default_factory=dict)
@@ -103,8 +103,8 @@ class _Sums:
             row[1] += duration
 
 
-def _summary(events: Iterable[dict[str, Any]]) -> Summary:
-    sums = _Sums()
+def _summary(events: Iterable[dict[str, Any]]) -> TraceSummary:
+    sums = _TraceSums()
     for event in events:
         if event.get("ph") == "X":
             _take(sums, event)
@@ -123,14 +123,14 @@ def _summary(events: Iterable[dict[str, Any]]) -> Summary:
     kept = sorted(
         (key for key in sums.names if key[1]), key=lambda key: (-sums.names[key][1], key)
     )[:MOST_NAMES]
-    return Summary(
+    return TraceSummary(
         seconds=(sums.span[1] - sums.span[0]) / 1e6,
         kinds={kind: _amount(sums.amounts[kind]) for kind in KINDS if kind in sums.amounts},
         names={key: _amount(sums.names[key]) for key in kept},
     )
 
 
-def _take(sums: _Sums, event: dict[str, Any]) -> None:
+def _take(sums: _TraceSums, event: dict[str, Any]) -> None:
     begin, duration = _time(event.get("ts")), _time(event.get("dur"))
     name, category = event.get("name"), event.get("cat")
     if begin is None or duration is None or not isinstance(name, str):
@@ -175,7 +175,7 @@ def _trainer(
     return max(threads.values(), key=len, default=[])
 
 
-def _outermost(sums: _Sums, operators: list[tuple[float, float, str]]) -> None:
+def _outermost(sums: _TraceSums, operators: list[tuple[float, float, str]]) -> None:
     """Count the operators that lie in no other one; those of annotations count within."""
     until = -math.inf
     for begin, end, name in sorted(operators, key=lambda row: (row[0], -row[1])):
@@ -184,7 +184,7 @@ def _outermost(sums: _Sums, operators: list[tuple[float, float, str]]) -> None:
             until = end
 
 
-def _functions(sums: _Sums) -> tuple[float, float]:
+def _functions(sums: _TraceSums) -> tuple[float, float]:
     """Count each function of the busiest thread by its own time; return from when to when."""
     calls = sorted(_trainer(sums.calls), key=lambda row: (row[0], -row[1]))
     inside: list[tuple[float, str, float]] = []
@@ -220,5 +220,5 @@ def _gaps(
         yield at, span[1]
 
 
-def _amount(row: list[float]) -> Amount:
-    return Amount(int(row[0]), row[1] / 1e6)
+def _amount(row: list[float]) -> TraceAmount:
+    return TraceAmount(int(row[0]), row[1] / 1e6)

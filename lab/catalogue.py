@@ -16,7 +16,7 @@ class FaultError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Injectable:
+class InjectableFault:
     """One fault of the vocabulary.
 
     kinds: the simulator's names for it, none: not simulated. mechanisms: how a real job gets it.
@@ -28,13 +28,13 @@ class Injectable:
     mechanisms: tuple[str, ...]
 
 
-def injectable() -> Iterator[Injectable]:
+def injectable() -> Iterator[InjectableFault]:
     """Return every fault of the vocabulary, and how it can be injected."""
     for kind in faults.catalogue().values():
         if kind.id != faults.UNKNOWN:
             kinds = tuple(name for name, fault in FAULTS.items() if fault.id == kind.id)
             real = tuple(one.name for one in mechanisms.of_fault(kind.id))
-            yield Injectable(kind.id, kind.title, kinds, real)
+            yield InjectableFault(kind.id, kind.title, kinds, real)
 
 
 def simulated(name: str) -> str:

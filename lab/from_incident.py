@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..collector.recordings.cut import Cut, CutError, Range
+from ..collector.recordings.cut import CutError, JournalCut, JournalRange
 from ..collector.recordings.truth import truth
 from ..collector.store.errors import StoreError
-from ..collector.store.store import Store
+from ..collector.store.store import IncidentDatabaseStore
 from . import recordings
 
 TRUTH_SUFFIX = ".truth.json"
@@ -24,14 +24,16 @@ class FromIncidentError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenRecording:
     """A recording's lines, and the truth about it."""
 
     lines: Iterable[str]
     truth: Mapping[str, Any]
 
 
-def of_data(folder: Path, incident: str, *, before_seconds: float, anonymise: bool) -> Taken:
+def of_data(
+    folder: Path, incident: str, *, before_seconds: float, anonymise: bool
+) -> TakenRecording:
     """Cut an incident out of a collector's data folder. Raises FromIncidentError."""
     database, journal = folder / "rankscope.db", folder / "journal"
     if not database.is_file() or not journal.is_dir():
@@ -40,21 +42,21 @@ def of_data(folder: Path, incident: str, *, before_seconds: float, anonymise: bo
             "where incidents are in PostgreSQL, ask the collector with --url"
         )
     try:
-        store = Store(f"sqlite:///{database}")
+        store = IncidentDatabaseStore(f"sqlite:///{database}")
         try:
             document = store.incident(incident)
         finally:
             store.close()
         if document is None:
             raise FromIncidentError(f"there is no incident {incident!r} in {database}")
-        wanted = Range.of(document, before_seconds=before_seconds)
-        made = Cut(journal, wanted, anonymise=anonymise)
+        wanted = JournalRange.of(document, before_seconds=before_seconds)
+        made = JournalCut(journal, wanted, anonymise=anonymise)
     except (StoreError, CutError) as error:
         raise FromIncidentError(str(error)) from error
-    return Taken(_checked(made), truth(document, made.names))
+    return TakenRecording(_checked(made), truth(document, made.names))
 
 
-def write(taken: Taken, out: Path) -> tuple[int, Path | None]:
+def write(taken: TakenRecording, out: Path) -> tuple[int, Path | None]:
     """Write the recording, and its truth where feedback names one; return lines and that file.
 
     The same recording gives the same bytes. Raises FromIncidentError, and OSError as files do.
@@ -78,7 +80,7 @@ def truth_file(recording: Path) -> Path:
     return recording.with_name(name + TRUTH_SUFFIX)
 
 
-def _checked(made: Cut) -> Iterator[str]:
+def _checked(made: JournalCut) -> Iterator[str]:
     try:
         yield from made.lines()
     except CutError as error:

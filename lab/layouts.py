@@ -10,10 +10,10 @@ import numpy as np
 
 from .catalogue import FaultError
 from .simulator.faults import FAULTS, requirements
-from .simulator.shape import Scenario, ScenarioError, Strength
-from .suites.drawing import Chosen, fault_id, with_fault
+from .simulator.shape import ScenarioError, SimulationScenario, Strength
+from .suites.drawing import DrawnChoice, fault_id, with_fault
 from .suites.observable import signs_of
-from .suites.tables import Habit, Shape
+from .suites.tables import ClusterShape, ReportingHabit
 
 RANKS = 16
 SECONDS = 300.0
@@ -21,7 +21,7 @@ SECONDS = 300.0
 _DOUBLINGS = 6
 """So many larger jobs are tried; every fault fits into one of 32 ranks."""
 
-_SPLITS: Mapping[Callable[..., Scenario], str] = {
+_SPLITS: Mapping[Callable[..., SimulationScenario], str] = {
     requirements.with_stages: "needs ranks that split evenly into pipeline stages",
     requirements.with_experts: "needs ranks that split evenly into groups of experts",
 }
@@ -34,7 +34,9 @@ def layout(ranks: int) -> tuple[int, int]:
     return ranks // slots, slots
 
 
-def scenario(name: str, kind: str, ranks: int | None, *, seed: int, strength: Strength) -> Scenario:
+def scenario(
+    name: str, kind: str, ranks: int | None, *, seed: int, strength: Strength
+) -> SimulationScenario:
     """Return a job with a fault of this kind; `name` is what the user called the fault.
 
     Without `ranks` it has 16, or as many as the fault needs. Raises FaultError where there are too
@@ -57,9 +59,9 @@ def scenario(name: str, kind: str, ranks: int | None, *, seed: int, strength: St
         ) from error
 
 
-def _job(kind: str, ranks: int, *, seed: int, strength: Strength) -> Scenario:
+def _job(kind: str, ranks: int, *, seed: int, strength: Strength) -> SimulationScenario:
     hosts, slots = layout(ranks)
-    shape = Shape(
+    shape = ClusterShape(
         name=f"{kind}-{ranks}",
         seconds=SECONDS,
         cluster={"hosts": hosts, "slots": slots, "cores": 16 * slots},
@@ -71,11 +73,11 @@ def _job(kind: str, ranks: int, *, seed: int, strength: Strength) -> Scenario:
     if hosts < least:
         raise ScenarioError(f"scenario {shape.name}: the fault needs {least} hosts")
     random = np.random.default_rng([seed, 83])
-    chosen = Chosen(Habit(f"{_count(ranks, 'rank')} on {_count(hosts, 'host')}", {}))
+    chosen = DrawnChoice(ReportingHabit(f"{_count(ranks, 'rank')} on {_count(hosts, 'host')}", {}))
     return with_fault(kind, shape, chosen, random, strength=strength)
 
 
-def _larger(kind: str, ranks: int, *, seed: int, strength: Strength) -> Scenario | None:
+def _larger(kind: str, ranks: int, *, seed: int, strength: Strength) -> SimulationScenario | None:
     """Return the smallest job of a power of two of ranks, more than these, that can have it."""
     for doubling in range(_DOUBLINGS):
         try:
@@ -85,7 +87,7 @@ def _larger(kind: str, ranks: int, *, seed: int, strength: Strength) -> Scenario
     return None
 
 
-def _ranks(made: Scenario) -> int:
+def _ranks(made: SimulationScenario) -> int:
     return made.cluster.hosts * made.cluster.slots
 
 

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from ..formats.otlp.columns import MetricsBatch, SeriesTable
 from ..vocabulary.samples import Event
-from .simulator.recording import Recording
+from .simulator.recording import SimulatedRecording
 from .simulator.shape import EPOCH
 
 Report = Callable[[float], None]
@@ -33,7 +33,7 @@ def phase(text: str, out: TextIO) -> Generator[Report, None, None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Watched(Recording):
+class _WatchedRecording(SimulatedRecording):
     """A recording that reports how much of its time has been delivered."""
 
     report: Report = print
@@ -41,11 +41,13 @@ class _Watched(Recording):
     def batches(self, table: SeriesTable) -> Iterator[tuple[float, MetricsBatch | list[Event]]]:
         """Return the recording's batches, and report after each."""
         # No super(): a dataclass with slots is another class than the one that super() refers to.
-        for at, what in Recording.batches(self, table):
+        for at, what in SimulatedRecording.batches(self, table):
             yield at, what
             self.report(min((at - EPOCH) / self.scenario.seconds, 1.0))
 
 
-def watched(made: Recording, report: Report) -> Recording:
+def watched(made: SimulatedRecording, report: Report) -> SimulatedRecording:
     """Return the same recording; reports what share of its time the batches read so far span."""
-    return _Watched(**{row.name: getattr(made, row.name) for row in fields(made)}, report=report)
+    return _WatchedRecording(
+        **{row.name: getattr(made, row.name) for row in fields(made)}, report=report
+    )

@@ -71,7 +71,9 @@ def record(name: str, *, out: Path, seed: int, as_json: bool) -> int:
     return 0
 
 
-def write(made: recording.Recording, out: Path, *, progress: TextIO | None) -> tuple[int, int]:
+def write(
+    made: recording.SimulatedRecording, out: Path, *, progress: TextIO | None
+) -> tuple[int, int]:
     """Write a recording's lines; return how many, and the size of the file in bytes.
 
     The same recording gives the same bytes, compressed or not. Raises OSError as files do.

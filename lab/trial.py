@@ -11,17 +11,17 @@ from ..vocabulary.times import rfc3339
 from . import catalogue, layouts, phases, recordings
 from .catalogue import FaultError
 from .scoring import matching, running
-from .scoring.matching import Outcome
-from .scoring.seen import Truth
+from .scoring.matching import CaseOutcome
+from .scoring.seen import CaseTruth
 from .simulator import recording
-from .simulator.recording import Recording
-from .simulator.shape import Scenario, ScenarioError, Strength
+from .simulator.recording import SimulatedRecording
+from .simulator.shape import ScenarioError, SimulationScenario, Strength
 
 Report = Callable[[Mapping[str, Any]], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class LabTrial:
     """What to try; `fault` is a fault id or a kind of the simulator.
 
     ranks: of the job; None: 16, or as many as the fault needs.
@@ -34,7 +34,7 @@ class Trial:
     out: Path | None = None
 
 
-def run(trial: Trial, report: Report, *, as_json: bool) -> int:
+def run(trial: LabTrial, report: Report, *, as_json: bool) -> int:
     """Simulate the fault, print the truth and the incidents; return the exit code.
 
     0: it ran, found or not. 1: the recording could not be written. 2: there is no such fault, or no
@@ -48,7 +48,7 @@ def run(trial: Trial, report: Report, *, as_json: bool) -> int:
         if trial.out is not None:
             recordings.write(made, trial.out, progress=sys.stderr)
             unwritten = None
-        played = running.Run()
+        played = running.RecordingRun()
         with phases.phase("evaluating the telemetry", sys.stderr) as done:
             played.play(phases.watched(made, done))
     except (FaultError, ScenarioError) as error:
@@ -63,7 +63,7 @@ def run(trial: Trial, report: Report, *, as_json: bool) -> int:
     return 0
 
 
-def scenario(trial: Trial) -> Scenario:
+def scenario(trial: LabTrial) -> SimulationScenario:
     """Return the scenario of a trial. Raises FaultError."""
     kind = catalogue.simulated(trial.fault)
     return layouts.scenario(
@@ -71,7 +71,7 @@ def scenario(trial: Trial) -> Scenario:
     )
 
 
-def verdict(truth: Truth, result: Outcome) -> str:
+def verdict(truth: CaseTruth, result: CaseOutcome) -> str:
     """Return in one line whether it was found, when, and whether entity and cause are right."""
     extra = f"; false incidents above info: {len(result.false)}" if result.false else ""
     if result.found is None or result.delay is None:
@@ -81,7 +81,9 @@ def verdict(truth: Truth, result: Outcome) -> str:
     return f"FOUND after {result.delay:.1f} s: {entity}, {cause}{extra}"
 
 
-def _show(made: Recording, played: running.Run, report: Report, *, as_json: bool) -> None:
+def _show(
+    made: SimulatedRecording, played: running.RecordingRun, report: Report, *, as_json: bool
+) -> None:
     truth = running.truth_of(made)
     assert truth is not None  # noqa: S101  the scenario has a fault
     step = made.scenario.jobs[0].step_seconds
@@ -103,7 +105,7 @@ def _show(made: Recording, played: running.Run, report: Report, *, as_json: bool
     print(f"\n{verdict(truth, result)}")
 
 
-def _document(truth: Truth, result: Outcome) -> dict[str, Any]:
+def _document(truth: CaseTruth, result: CaseOutcome) -> dict[str, Any]:
     true = {**truth.document(), "onset": rfc3339(truth.onset)}
     return {
         "truth": true,

@@ -10,7 +10,7 @@ no Accelerator will take it.
 
 from typing import Any
 
-from .callbacks import Callbacks, guarded, lazily
+from .callbacks import CallbackHooks, guarded, lazily
 
 __all__ = ["RankscopeTracker"]
 
@@ -24,7 +24,7 @@ _LOGGED = {
 }
 
 
-class _Hooks(Callbacks):
+class _AccelerateHooks(CallbackHooks):
     """Attaches when it is made, on every rank, and records the values that the loop logs.
 
     `step` of `log` is ignored: loops log every so many updates, and the probe counts updates.
@@ -70,5 +70,5 @@ RankscopeTracker: type[Any]
 """The tracker; arguments are a run name, which is the job id, and those of `attach`."""
 
 __getattr__ = lazily(
-    globals(), "RankscopeTracker", _Hooks, [("accelerate.tracking", "GeneralTracker")]
+    globals(), "RankscopeTracker", _AccelerateHooks, [("accelerate.tracking", "GeneralTracker")]
 )

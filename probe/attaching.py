@@ -9,18 +9,18 @@ from types import ModuleType
 
 from ..vocabulary.identity import identify
 from .agent_socket import AgentSocket
-from .collectives import Collectives
-from .crashes import Crashes
-from .dumps import Dumps, refused
-from .flight_recorder import FlightRecorder
-from .heartbeat import Heartbeat
+from .collectives import CollectiveCounts
+from .crashes import CrashReports
+from .dumps import StackDumps, refused
+from .flight_recorder import RecorderReader
+from .heartbeat import RankHeartbeat
 from .importing import when_imported
-from .pauses import Pauses
-from .placement import Placement
-from .profiling import Profiling
-from .sender import Sender
+from .pauses import CollectorPauses
+from .placement import ProcessPlacement
+from .profiling import ProfileRequests
+from .sender import DatagramSender
 from .silent import SilentWatch
-from .timeline import Timeline
+from .timeline import StepTimeline
 from .torch_hooks import TorchHooks
 from .watch import Watch
 
@@ -79,7 +79,7 @@ def attach(
         if _attached is not None and _attached[0] == os.getpid():
             _attached[2].use(model, optimizer)
             return _attached[1]
-        placement = Placement(
+        placement = ProcessPlacement(
             identify(
                 environ,
                 job=job,
@@ -99,18 +99,18 @@ def attach(
     return watch
 
 
-def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, TorchHooks]:
-    timeline = Timeline()
-    collectives = Collectives(timeline, placement.identity)
-    dumps = None if refused(environ) else Dumps()
-    heartbeat = Heartbeat(
+def _assemble(placement: ProcessPlacement, environ: Mapping[str, str]) -> tuple[Watch, TorchHooks]:
+    timeline = StepTimeline()
+    collectives = CollectiveCounts(timeline, placement.identity)
+    dumps = None if refused(environ) else StackDumps()
+    heartbeat = RankHeartbeat(
         placement=placement,
-        sources=(collectives, FlightRecorder()),
+        sources=(collectives, RecorderReader()),
         dumps=dumps,
         stacks=dumps is not None,
     )
     agent = AgentSocket(environ)
-    sender = Sender(
+    sender = DatagramSender(
         agent=agent,
         identity=placement.identity,
         start_time=start_time(),
@@ -132,7 +132,7 @@ def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, 
         detach=detach,
     )
     heartbeat.phases = watch.phases
-    profiling = Profiling(
+    profiling = ProfileRequests(
         agent=agent,
         identity=placement.identity,
         watch=watch,
@@ -141,8 +141,8 @@ def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, 
     )
     heartbeat.look = profiling.look
     hooks = TorchHooks(watch=watch, timeline=timeline, placement=placement)
-    crashes = Crashes(watch.emit, sender.flush)
-    pauses = Pauses(timeline)
+    crashes = CrashReports(watch.emit, sender.flush)
+    pauses = CollectorPauses(timeline)
 
     def shut_down() -> None:
         if not crashes.seen:

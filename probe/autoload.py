@@ -14,7 +14,7 @@ from typing import Any
 
 from .attaching import attach
 from .importing import when_imported
-from .patches import Function, Patches, UnsupportedError
+from .patches import Function, LibraryPatches, UnsupportedLibraryError
 
 _ON = {"1", "on", "true", "yes"}
 
@@ -30,7 +30,7 @@ def arm() -> None:
 
 
 def _wait_for_optimizer(torch: ModuleType) -> None:
-    patches = Patches()
+    patches = LibraryPatches()
 
     def attaching(original: Function) -> Function:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  the name it replaces
@@ -43,5 +43,5 @@ def _wait_for_optimizer(torch: ModuleType) -> None:
     try:
         # Replaced until the first call only: torch has no hook on an optimizer being made.
         patches.replace(torch.optim.Optimizer, "__init__", attaching)
-    except (UnsupportedError, AttributeError) as error:
+    except (UnsupportedLibraryError, AttributeError) as error:
         print(f"rankscope: probe disabled: {error}", file=sys.stderr)  # noqa: T201

@@ -7,7 +7,7 @@ LOCAL_SHARE, NORM_SHARE = 0.0002, 0.0002
 """Of the time, for checks on gradients: with all hooks the probe stays below 0.2 % of a step."""
 
 
-class Budget:
+class TimeBudget:
     """Lets a check run so rarely that its cost stays below a share of the time.
 
     A check that took c seconds is due again c / share seconds later. After `insist` it is due at

@@ -9,7 +9,7 @@ from typing import Any
 from .attaching import attach
 
 
-class Callbacks:
+class CallbackHooks:
     """Holds the watch of a framework callback, and leaves it out where it is copied or pickled.
 
     Keyword arguments are those of `rankscope.probe.attach`. `failures` counts exceptions that were
@@ -44,7 +44,7 @@ class Callbacks:
             watch.detach()
 
 
-class Unavailable:
+class UnavailableCallback:
     """The base class where the library has none: takes every call named `on_...`."""
 
     def __getattr__(self, name: str) -> Any:
@@ -76,7 +76,7 @@ def derive(name: str, hooks: type, bases: Sequence[tuple[str, str]]) -> type:
 
     `bases` are (module, class). Those of modules that the job has imported all count; where it has
     imported none, the first that can be imported. Never raises: without any, the class derives
-    from `Unavailable`.
+    from `UnavailableCallback`.
     """
     loaded = [base for base in bases if base[0] in sys.modules]
     found: list[type] = []
@@ -99,7 +99,7 @@ def derive(name: str, hooks: type, bases: Sequence[tuple[str, str]]) -> type:
             return type(name, (hooks, *found), names)
     except TypeError as error:  # a metaclass of its own
         reason = f"{found}: {error}"
-    return type(name, (hooks, Unavailable), {**names, "unavailable": reason})
+    return type(name, (hooks, UnavailableCallback), {**names, "unavailable": reason})
 
 
 def lazily(

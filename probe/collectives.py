@@ -9,37 +9,37 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-from ..vocabulary.groups import Group, world
-from ..vocabulary.identity import Identity
+from ..vocabulary.groups import ProcessGroup, world
+from ..vocabulary.identity import RankIdentity
 from ..vocabulary.samples import Sample, Scalar, attributes
-from .groups import Infos
-from .timeline import Span as StepPart
-from .timeline import Timeline
+from .groups import GroupInfos
+from .timeline import StepTimeline
+from .timeline import TimelineSpan as StepPart
 
 _KEPT = 4096
 """Durations kept between two reports; a busier interval is described by its first ones."""
 
 
-class Collectives:
+class CollectiveCounts:
     """Counts by group, and what the interval since the last report saw by group and op."""
 
-    def __init__(self, timeline: Timeline, identity: Callable[[], Identity]) -> None:
+    def __init__(self, timeline: StepTimeline, identity: Callable[[], RankIdentity]) -> None:
         self.timeline = timeline
         self.enqueued: dict[str, int] = {}
         self.completed: dict[str, int] = {}
         self.interval: dict[tuple[str, str], list[tuple[float, int]]] = {}
         self._identity = identity
-        self._infos = Infos()
-        self._world: Group | None = None
+        self._infos = GroupInfos()
+        self._world: ProcessGroup | None = None
 
-    def span(self, op: str, group: str | None, size_bytes: int) -> "Span":
+    def span(self, op: str, group: str | None, size_bytes: int) -> "CollectiveSpan":
         """Return a context manager around one collective; `group` None is the group of all."""
         if group is None:
             size = self._identity().world_size
             if self._world is None or len(self._world.ranks) != size:
                 self._world = world(size)
             group = self._world.name
-        return Span(self, op, group, size_bytes)
+        return CollectiveSpan(self, op, group, size_bytes)
 
     def samples(self, at: float, rank: int) -> list[Sample]:
         """Return the counters, and the interval's figures; begins the next interval."""
@@ -68,12 +68,12 @@ class Collectives:
         return found
 
 
-class Span:
+class CollectiveSpan:
     """One collective: enqueued on entry, completed on a clean exit."""
 
     __slots__ = ("_began", "_group", "_of", "_op", "_part", "_size")
 
-    def __init__(self, of: Collectives, op: str, group: str, size_bytes: int) -> None:
+    def __init__(self, of: CollectiveCounts, op: str, group: str, size_bytes: int) -> None:
         self._of = of
         self._op = op
         self._group = group

@@ -36,7 +36,7 @@ _SHARDED = ("mesh_dp_shard", "mesh_shard")
 _MOST_GROUPS = 4096
 
 
-class Coordinates:
+class ParallelCoordinates:
     """Reads them again whenever the job has made another group; for one thread."""
 
     def __init__(self) -> None:

@@ -35,7 +35,7 @@ _SECRET = re.compile(
 """A password in an address, or what follows a word such as token= in a message."""
 
 
-class Crashes:
+class CrashReports:
     """Sends `log.fault` for uncaught exceptions; `flush` waits briefly until it is sent."""
 
     def __init__(self, emit: Callable[..., None], flush: Callable[[], None]) -> None:

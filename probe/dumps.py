@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .patches import Function, Patches, UnsupportedError
+from .patches import Function, LibraryPatches, UnsupportedLibraryError
 
 TIMEOUT_SECONDS = 11.0
 """After a heartbeat: two of them were missed."""
@@ -23,7 +23,7 @@ def refused(environ: Mapping[str, str]) -> bool:
     return environ.get("RANKSCOPE_STACKS", "").strip().lower() in _OFF
 
 
-class Dumps:
+class StackDumps:
     """One file in memory, and the watchdog that writes into it."""
 
     def __init__(self) -> None:
@@ -32,12 +32,12 @@ class Dumps:
             "rankscope-stacks", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
         )
         self._pid = os.getpid()
-        self._patches = Patches()
+        self._patches = LibraryPatches()
         self._set: Callable[..., Any] = faulthandler.dump_traceback_later
         self._cancel: Callable[[], Any] = faulthandler.cancel_dump_traceback_later
         try:
             self._patches.replace(faulthandler, "dump_traceback_later", self._noticing)
-        except (UnsupportedError, AttributeError):
+        except (UnsupportedLibraryError, AttributeError):
             self.close()
 
     def beat(self) -> int | None:

@@ -12,9 +12,9 @@ import math
 import sys
 from typing import Any
 
-from ..vocabulary.groups import Group
+from ..vocabulary.groups import ProcessGroup
 from ..vocabulary.samples import Sample, Scalar, attributes
-from .groups import Infos
+from .groups import GroupInfos
 
 _SOON_SECONDS, _LATEST_SECONDS = 4.0, 60.0
 """Between two readings of the whole list while a group stays unknown: doubling from the first."""
@@ -28,14 +28,14 @@ UNKNOWN_KIND = "?"
 _DUMPS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
 
 
-class FlightRecorder:
+class RecorderReader:
     """Reads the recorder of the torch that the job imported."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, Group] = {}
+        self._groups: dict[str, ProcessGroup] = {}
         self._map_due = -math.inf
         self._map_pause = _SOON_SECONDS
-        self._infos = Infos()
+        self._infos = GroupInfos()
         self._inside: dict[str, tuple[int, str]] = {}
         """Of each group: the collective this rank is inside, and its kind, "" before it is read."""
 
@@ -124,13 +124,13 @@ def _kind(dump: Any, number: str, sequence: int) -> str:
     return UNKNOWN_KIND
 
 
-def _members(dist: Any) -> dict[str, Group]:
+def _members(dist: Any) -> dict[str, ProcessGroup]:
     """Return each group this process is in, by torch's local name.
 
     Of several groups with the same members and description the second is called `...#2`: torch
     makes groups in the same order on every member.
     """
-    found: dict[str, Group] = {}
+    found: dict[str, ProcessGroup] = {}
     world = dist.distributed_c10d._world  # noqa: SLF001  no public list of groups exists
     for made, name in tuple(world.pg_names.items()):
         desc = str(getattr(made, "group_desc", "") or "")
@@ -138,5 +138,5 @@ def _members(dist: Any) -> dict[str, Group]:
         alike = sum(
             each.ranks == ranks and each.desc.split("#")[0] == desc for each in found.values()
         )
-        found[str(name)] = Group(f"{desc}#{alike + 1}" if alike else desc, ranks)
+        found[str(name)] = ProcessGroup(f"{desc}#{alike + 1}" if alike else desc, ranks)
     return found

@@ -12,9 +12,9 @@ from types import FrameType
 from typing import Protocol
 
 from ..vocabulary.samples import Event, Sample, Scalar, attributes
-from .dumps import Dumps
-from .phases import Phases
-from .placement import Placement
+from .dumps import StackDumps
+from .phases import PhaseReports
+from .placement import ProcessPlacement
 
 _DEEPEST = 40
 
@@ -38,7 +38,7 @@ _STALL_BEFORE_FIRST_SECONDS = 60.0
 _STACK_PERIOD_SECONDS = 30.0
 
 
-class Source(Protocol):
+class HeartbeatSource(Protocol):
     """Adds samples to every heartbeat."""
 
     def samples(self, at: float, rank: int) -> list[Sample]:
@@ -46,7 +46,7 @@ class Source(Protocol):
         ...
 
 
-class Heartbeat:
+class RankHeartbeat:
     """Who and where this rank is, how long since its last step; when stuck, its stack.
 
     Lives in the sender's thread; `step_ended` is called by the training thread. `look` is called
@@ -57,9 +57,9 @@ class Heartbeat:
     def __init__(
         self,
         *,
-        placement: Placement,
-        sources: tuple[Source, ...],
-        dumps: Dumps | None = None,
+        placement: ProcessPlacement,
+        sources: tuple[HeartbeatSource, ...],
+        dumps: StackDumps | None = None,
         stacks: bool = True,
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -75,7 +75,7 @@ class Heartbeat:
         self._main = threading.main_thread().ident
         self._stack_due = 0.0
         self._next = 0.0
-        self.phases: Phases | None = None
+        self.phases: PhaseReports | None = None
         self.look: Callable[[float], None] = _nothing
         self.failures = 0
 

@@ -9,12 +9,12 @@ transformers. Without the library the class can still be made: it prints why it 
 
 from typing import Any
 
-from .callbacks import Callbacks, guarded, lazily
+from .callbacks import CallbackHooks, guarded, lazily
 
 __all__ = ["RankscopeCallback"]
 
 
-class _Hooks(Callbacks):
+class _TrainerHooks(CallbackHooks):
     """Attaches when training begins; one step is one optimizer update, numbered by the Trainer.
 
     Sends phase `eval` and `checkpoint` around the Trainer's evaluations and saves. Keyword
@@ -127,4 +127,6 @@ class _Hooks(Callbacks):
 RankscopeCallback: type[Any]
 """The callback; keyword arguments are those of `rankscope.probe.attach`."""
 
-__getattr__ = lazily(globals(), "RankscopeCallback", _Hooks, [("transformers", "TrainerCallback")])
+__getattr__ = lazily(
+    globals(), "RankscopeCallback", _TrainerHooks, [("transformers", "TrainerCallback")]
+)

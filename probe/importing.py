@@ -17,7 +17,7 @@ def when_imported(name: str, call: Callable[[ModuleType], None]) -> Callable[[],
     if module is not None and not _initializing(module):
         call(module)
         return lambda: None
-    finder = _Finder(name, call)
+    finder = _ImportFinder(name, call)
     sys.meta_path.insert(0, finder)
     return finder.leave
 
@@ -26,7 +26,7 @@ def _initializing(module: ModuleType) -> bool:
     return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _ImportFinder(importlib.abc.MetaPathFinder):
     """Lets the other finders find the module, and stands behind its loader."""
 
     def __init__(self, name: str, call: Callable[[ModuleType], None]) -> None:

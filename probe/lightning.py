@@ -10,12 +10,12 @@ library the class can still be made: it prints why it does nothing.
 
 from typing import Any
 
-from .callbacks import Callbacks, guarded, lazily
+from .callbacks import CallbackHooks, guarded, lazily
 
 __all__ = ["RankscopeCallback"]
 
 
-class _Hooks(Callbacks):
+class _LightningHooks(CallbackHooks):
     """Attaches when training starts. Steps are the optimizer's own updates.
 
     Lightning has no hook around one update that also sees accumulated batches, so the probe's
@@ -87,6 +87,6 @@ RankscopeCallback: type[Any]
 __getattr__ = lazily(
     globals(),
     "RankscopeCallback",
-    _Hooks,
+    _LightningHooks,
     [("lightning.pytorch", "Callback"), ("pytorch_lightning", "Callback")],
 )

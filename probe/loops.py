@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from .phases import Phases
-from .timeline import Span, Timeline
+from .phases import PhaseReports
+from .timeline import StepTimeline, TimelineSpan
 
 T = TypeVar("T")
 
 
-class Steps(Protocol):
+class LoopSteps(Protocol):
     """Ends steps, and counts what went wrong inside the probe."""
 
     failures: int
@@ -25,7 +25,7 @@ class StepSpan:
 
     __slots__ = ("_steps", "_timeline", "index")
 
-    def __init__(self, steps: Steps, timeline: Timeline) -> None:
+    def __init__(self, steps: LoopSteps, timeline: StepTimeline) -> None:
         self._steps = steps
         self._timeline = timeline
         self.index: int | None = None
@@ -55,7 +55,7 @@ class _PauseSpan:
     __slots__ = ("_before", "_depth", "_phases", "_timeline")
     _PHASE: ClassVar[str]
 
-    def __init__(self, timeline: Timeline, phases: Phases) -> None:
+    def __init__(self, timeline: StepTimeline, phases: PhaseReports) -> None:
         self._timeline = timeline
         self._phases = phases
         self._depth = 0
@@ -92,13 +92,13 @@ class CheckpointSpan(_PauseSpan):
     __slots__ = ("_span",)
     _PHASE = "checkpoint"
 
-    def __init__(self, timeline: Timeline, phases: Phases) -> None:
+    def __init__(self, timeline: StepTimeline, phases: PhaseReports) -> None:
         super().__init__(timeline, phases)
-        self._span: Span | None = None
+        self._span: TimelineSpan | None = None
 
     def _begin(self) -> None:
         self._timeline.saving = True
-        self._span = Span(self._timeline.open)
+        self._span = TimelineSpan(self._timeline.open)
 
     def _end(self) -> None:
         timeline = self._timeline
@@ -121,15 +121,15 @@ class EvaluationSpan(_PauseSpan):
         self._timeline.work_begins()
 
 
-class Data(Iterable[T]):
+class TimedLoader(Iterable[T]):
     """A loader that times the wait for each batch; in all else it is the loader."""
 
-    def __init__(self, timeline: Timeline, loader: Iterable[T]) -> None:
+    def __init__(self, timeline: StepTimeline, loader: Iterable[T]) -> None:
         self._timeline = timeline
         self._loader = loader
 
     def __iter__(self) -> Iterator[T]:
-        return Batches(self._timeline, iter(self._loader))
+        return TimedBatches(self._timeline, iter(self._loader))
 
     def __len__(self) -> int:
         return len(self._loader)  # type: ignore[arg-type]
@@ -140,12 +140,12 @@ class Data(Iterable[T]):
         return getattr(self._loader, name)
 
 
-class Batches(Iterator[T]):
+class TimedBatches(Iterator[T]):
     """The iterator behind Data."""
 
     __slots__ = ("_batches", "_timeline")
 
-    def __init__(self, timeline: Timeline, batches: Iterator[T]) -> None:
+    def __init__(self, timeline: StepTimeline, batches: Iterator[T]) -> None:
         self._timeline = timeline
         self._batches = batches
 
@@ -154,7 +154,7 @@ class Batches(Iterator[T]):
         if timeline.waiting:
             return next(self._batches)
         timeline.waiting = True
-        span = Span(timeline.open)
+        span = TimelineSpan(timeline.open)
         try:
             return next(self._batches)
         finally:

@@ -7,11 +7,11 @@ from typing import Any
 Function = Callable[..., Any]
 
 
-class UnsupportedError(Exception):
+class UnsupportedLibraryError(Exception):
     """The library is not what this hook was written for; the other hooks are installed."""
 
 
-class Patches:
+class LibraryPatches:
     """Remembers what was replaced. A wrapper keeps the name, text and signature of its original."""
 
     def __init__(self) -> None:
@@ -21,7 +21,9 @@ class Patches:
         """Replace `owner.name` by `make(original)`; UnsupportedError when it is not there."""
         original = getattr(owner, name, None)
         if not callable(original):
-            raise UnsupportedError(f"{getattr(owner, '__name__', owner)!s}.{name} is not there")
+            raise UnsupportedLibraryError(
+                f"{getattr(owner, '__name__', owner)!s}.{name} is not there"
+            )
         wrapper = functools.update_wrapper(make(original), original)
         setattr(owner, name, wrapper)
         self._done.append((owner, name, original, wrapper))

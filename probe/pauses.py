@@ -4,13 +4,13 @@ import gc
 import time
 from typing import Any
 
-from .timeline import Timeline
+from .timeline import StepTimeline
 
 
-class Pauses:
+class CollectorPauses:
     """Adds every collection to the step in progress: it halts all threads, whoever caused it."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: StepTimeline) -> None:
         self._timeline = timeline
         self._began = 0.0
 

@@ -12,7 +12,7 @@ _SHORTEST_SAVE_SECONDS = 0.5
 """A save shorter than this is no phase: loops save small things at every step."""
 
 
-class Phases:
+class PhaseReports:
     """Keeps the phase; `emit` sends one, with its name and the time at which it began.
 
     `announced`: the job sends its evaluations itself, so that none is inferred.

@@ -6,20 +6,20 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from ..vocabulary.identity import Identity
+from ..vocabulary.identity import RankIdentity
 from ..vocabulary.samples import Scalar
-from .coordinates import Coordinates
+from .coordinates import ParallelCoordinates
 
 _GUESS_SECONDS = 10.0
 """How long a process that nobody launched waits for a process group before it sends as rank 0."""
 
 
-class Placement:
+class ProcessPlacement:
     """Who this process is, corrected by torch's process group once there is one."""
 
     def __init__(
         self,
-        identity: Identity,
+        identity: RankIdentity,
         known: Mapping[str, Scalar | None],
         *,
         steady: Callable[[], float] = time.monotonic,
@@ -30,9 +30,9 @@ class Placement:
         self._steady = steady
         self._began = steady()
         self._settled = identity.launched
-        self._coordinates = Coordinates()
+        self._coordinates = ParallelCoordinates()
 
-    def identity(self) -> Identity:
+    def identity(self) -> RankIdentity:
         """Return who this process is, as far as is known now."""
         return self._identity
 

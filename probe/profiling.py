@@ -13,18 +13,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ..vocabulary import profiling
-from ..vocabulary.identity import Identity
+from ..vocabulary.identity import RankIdentity
 from ..vocabulary.profiling import ProfileRequest, RequestError
 from ..vocabulary.samples import Scalar
 from .agent_socket import AgentSocket
-from .traces import Trace, TraceMessage, written
+from .traces import SealedTrace, TraceMessage, written
 
 _LOOK_SECONDS = 2.0
 _REMEMBERED = 64
 _OFF = {"0", "off", "false", "no"}
 
 
-class Steps(Protocol):
+class ProfiledSteps(Protocol):
     """The watch, as a profile sees it: `closers` are called at the end of each step."""
 
     closers: list[Callable[[], None]]
@@ -34,15 +34,15 @@ class Steps(Protocol):
         ...
 
 
-class Profiling:
+class ProfileRequests:
     """Looks for requests in the sender's thread, profiles in the thread that trains."""
 
     def __init__(
         self,
         *,
         agent: AgentSocket,
-        identity: Callable[[], Identity],
-        watch: Steps,
+        identity: Callable[[], RankIdentity],
+        watch: ProfiledSteps,
         send: Callable[[TraceMessage], None],
         environ: Mapping[str, str],
         clock: Callable[[], float] = time.time,
@@ -57,7 +57,7 @@ class Profiling:
         self._seen: tuple[int, int] | None = None
         self._done: list[str] = []
         self._wanted: ProfileRequest | None = None
-        self._running: _Run | None = None
+        self._running: _ProfileRun | None = None
 
     def look(self, now: float) -> None:
         """Look for a request, in the sender's thread; raises OSError and RequestError."""
@@ -127,7 +127,7 @@ class Profiling:
             return
         try:
             if running is None:
-                self._running = _Run(wanted, sys.modules["torch"])
+                self._running = _ProfileRun(wanted, sys.modules["torch"])
                 return
             running.steps += 1
             if running.steps < wanted.steps and running.seconds() < wanted.seconds:
@@ -143,7 +143,7 @@ class Profiling:
             target=self._write, args=(running,), name="rankscope-profile", daemon=True
         ).start()
 
-    def _write(self, run: "_Run") -> None:
+    def _write(self, run: "_ProfileRun") -> None:
         request = run.request
         try:
             trace = written(run.profiler.export_chrome_trace, max_bytes=request.max_bytes)
@@ -152,7 +152,7 @@ class Profiling:
             return
         self._send(self._message(run, trace))
 
-    def _message(self, run: "_Run", trace: Trace) -> TraceMessage:
+    def _message(self, run: "_ProfileRun", trace: SealedTrace) -> TraceMessage:
         attributes: dict[str, Scalar] = {
             "pid": os.getpid(),
             "request": run.request.id,
@@ -168,7 +168,7 @@ class Profiling:
         )
 
 
-class _Run:
+class _ProfileRun:
     """A profile that runs: begun with this object, in the thread that trains."""
 
     def __init__(self, request: ProfileRequest, torch: Any) -> None:

@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from ..vocabulary.datagram import LARGEST, Datagram, encode
-from ..vocabulary.identity import Identity
+from ..vocabulary.datagram import LARGEST, ProbeDatagram, encode
+from ..vocabulary.identity import RankIdentity
 from ..vocabulary.samples import Event, Sample
 from .agent_socket import AgentSocket
 from .step_record import StepRecord
-from .thinning import Thinning
+from .thinning import ReportThinning
 
 THREAD = "rankscope-probe"
 QUEUE = 1024
@@ -35,7 +35,7 @@ SHUTDOWN_TIMEOUT_SECONDS = 1.0
 Parts = tuple[list[Sample], list[Event]]
 
 
-class Message(Protocol):
+class SentMessage(Protocol):
     """Something to send once. `at` is when it happened, seconds since the epoch."""
 
     at: float
@@ -53,7 +53,7 @@ class Message(Protocol):
         ...
 
 
-class Periodic(Protocol):
+class PeriodicSource(Protocol):
     """Samples and events that are due by time."""
 
     def settled(self) -> bool:
@@ -69,7 +69,7 @@ class Periodic(Protocol):
         ...
 
 
-class Sender:
+class DatagramSender:
     """Hands messages over to the agent from a daemon thread.
 
     `identity` is asked at every datagram (the process group may correct the rank); `heartbeat` is
@@ -81,19 +81,19 @@ class Sender:
         self,
         *,
         agent: AgentSocket,
-        identity: Callable[[], Identity],
+        identity: Callable[[], RankIdentity],
         start_time: int | None = None,
-        heartbeat: Periodic,
-        thinning: Thinning | None = None,
+        heartbeat: PeriodicSource,
+        thinning: ReportThinning | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._socket = agent
         self._identity = identity
         self._start_time = start_time
         self._heartbeat = heartbeat
-        self._thinning = thinning or Thinning()
+        self._thinning = thinning or ReportThinning()
         self._clock = clock
-        self._queue: collections.deque[Message] = collections.deque(maxlen=QUEUE)
+        self._queue: collections.deque[SentMessage] = collections.deque(maxlen=QUEUE)
         self._given = 0
         self._taken = 0
         self._lost = 0
@@ -108,7 +108,7 @@ class Sender:
         """Start the thread; raises RuntimeError where the interpreter can start none."""
         self._thread.start()
 
-    def put(self, message: Message) -> None:
+    def put(self, message: SentMessage) -> None:
         """Hand a message over: no lock, no system call; a full queue loses its oldest."""
         self._given += 1
         self._queue.append(message)
@@ -198,7 +198,7 @@ class Sender:
         self, samples: list[Sample], events: list[Event], descriptor: int | None = None
     ) -> None:
         who = self._identity()
-        datagram = Datagram(
+        datagram = ProbeDatagram(
             job=who.job,
             attempt=who.attempt,
             rank=who.rank,

@@ -12,7 +12,7 @@ _HOLD_SECONDS = 2.0
 _HOLD_LONGEST_SECONDS = 30.0
 
 
-class Deferred(Protocol):
+class DeferredValues(Protocol):
     """Values that are still on a device. `done` turns True in the training thread."""
 
     done: bool
@@ -50,7 +50,7 @@ class StepRecord:
     loss_count: int = 0
     losses_add_up: bool = False
     values: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
-    late: Deferred | None = None
+    late: DeferredValues | None = None
 
     def set(self, metric: str, value: float, *, scope: str = "", of: str = "") -> None:
         """Keep a value of the step; a later one of the same metric replaces it."""

@@ -18,7 +18,7 @@ _REVIEW = 64
 """Steps between two looks at how long they are."""
 
 
-class Thinning:
+class ReportThinning:
     """Decides for one process, in the sender's thread."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from .step_record import StepRecord
 
 
-class Timeline:
+class StepTimeline:
     """Steps one after the other, end to end. `wall` is seconds since the epoch.
 
     Compute is counted in windows: from `work_begins` to the end of a backward pass or of the
@@ -97,14 +97,14 @@ class Timeline:
         self._work_began = now
         self._before = counted
 
-    def waited_for_peers(self, span: "Span") -> None:
+    def waited_for_peers(self, span: "TimelineSpan") -> None:
         """Count a collective that ended as a wait, unless it is part of a checkpoint."""
         if not self.saving:
             step = self.open
             step.comm += span.seconds(step)
             step.comm_known = True
 
-    def waited_for_data(self, span: "Span", *, evaluating: bool = False) -> None:
+    def waited_for_data(self, span: "TimelineSpan", *, evaluating: bool = False) -> None:
         """Count a wait for a batch that ended, unless it is part of an evaluation."""
         step = self.open
         seconds = span.seconds(step)
@@ -132,7 +132,7 @@ class Timeline:
         return record
 
 
-class Span:
+class TimelineSpan:
     """A part of the step being measured: seconds from its beginning, less what else was counted."""
 
     __slots__ = ("_before", "_began", "_step")

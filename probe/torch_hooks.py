@@ -5,9 +5,9 @@ from types import ModuleType
 from . import devices
 from .hooks import HOOKS, HookContext, memory, optimizers
 from .hooks.gradients import watch_local
-from .patches import UnsupportedError
-from .placement import Placement
-from .timeline import Timeline
+from .patches import UnsupportedLibraryError
+from .placement import ProcessPlacement
+from .timeline import StepTimeline
 from .watch import Watch
 
 
@@ -18,7 +18,9 @@ class TorchHooks:
     as it does without torch.
     """
 
-    def __init__(self, *, watch: Watch, timeline: Timeline, placement: Placement) -> None:
+    def __init__(
+        self, *, watch: Watch, timeline: StepTimeline, placement: ProcessPlacement
+    ) -> None:
         self._watch = watch
         self._timeline = timeline
         self._placement = placement
@@ -58,10 +60,10 @@ class TorchHooks:
         for install in HOOKS:
             try:
                 install(context)
-            except (UnsupportedError, AttributeError, TypeError) as error:
+            except (UnsupportedLibraryError, AttributeError, TypeError) as error:
                 self.missing.append(f"{install.__module__.rpartition('.')[2]}: {error}")
         self.use(self._model, self._optimizer)
-        books = memory.Memory(context)
+        books = memory.AllocatorReadings(context)
 
         def close() -> None:
             if context.device is not None:

@@ -21,7 +21,7 @@ _PIECE = 1 << 20
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
-class Trace:
+class SealedTrace:
     """A sealed file in memory; given back when nobody holds this object any more."""
 
     def __init__(self, descriptor: int) -> None:
@@ -36,7 +36,9 @@ class TraceMessage(EventMessage):
 
     __slots__ = ("_trace",)
 
-    def __init__(self, name: str, at: float, attributes: dict[str, Scalar], trace: Trace) -> None:
+    def __init__(
+        self, name: str, at: float, attributes: dict[str, Scalar], trace: SealedTrace
+    ) -> None:
         super().__init__(name, at, attributes)
         self._trace = trace
 
@@ -45,7 +47,7 @@ class TraceMessage(EventMessage):
         return self._trace.descriptor
 
 
-def written(export: Callable[[str], object], *, max_bytes: int) -> Trace:
+def written(export: Callable[[str], object], *, max_bytes: int) -> SealedTrace:
     """Return what `export` writes into the file that it is given, compressed.
 
     Raises ValueError for a trace that is too large or empty, and OSError.
@@ -58,7 +60,9 @@ def written(export: Callable[[str], object], *, max_bytes: int) -> Trace:
             raise ValueError("torch.profiler wrote nothing")
         if size > _LARGEST_WRITTEN:
             raise ValueError(f"the trace has {size} bytes, more than {_LARGEST_WRITTEN}")
-        trace = Trace(os.memfd_create("rankscope-trace", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING))
+        trace = SealedTrace(
+            os.memfd_create("rankscope-trace", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        )
         with path.open("rb") as source:
             _compress(source, trace.descriptor, max_bytes)
         fcntl.fcntl(trace.descriptor, fcntl.F_ADD_SEALS, _SEALS)

@@ -7,13 +7,13 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 from ..vocabulary.samples import Scalar
-from .collectives import Collectives
+from .collectives import CollectiveCounts
 from .event_message import EventMessage
-from .heartbeat import Heartbeat
-from .loops import CheckpointSpan, Data, EvaluationSpan, StepSpan
-from .phases import PHASES, Phases
-from .sender import Sender
-from .timeline import Timeline
+from .heartbeat import RankHeartbeat
+from .loops import CheckpointSpan, EvaluationSpan, StepSpan, TimedLoader
+from .phases import PHASES, PhaseReports
+from .sender import DatagramSender
+from .timeline import StepTimeline
 from .values import NotANumberError, is_tensor, number
 
 T = TypeVar("T")
@@ -32,10 +32,10 @@ class Watch:
     def __init__(
         self,
         *,
-        timeline: Timeline,
-        sender: Sender,
-        heartbeat: Heartbeat,
-        collectives: Collectives,
+        timeline: StepTimeline,
+        sender: DatagramSender,
+        heartbeat: RankHeartbeat,
+        collectives: CollectiveCounts,
         detach: Callable[[], None],
     ) -> None:
         self._timeline = timeline
@@ -43,7 +43,7 @@ class Watch:
         self._heartbeat = heartbeat
         self._collectives = collectives
         self._detach = detach
-        self.phases = Phases(self._emit_phase)
+        self.phases = PhaseReports(self._emit_phase)
         self._step = StepSpan(self, timeline)
         self._checkpoint = CheckpointSpan(timeline, self.phases)
         self._evaluation = EvaluationSpan(timeline, self.phases)
@@ -62,7 +62,7 @@ class Watch:
 
     def data(self, loader: Iterable[T]) -> Iterable[T]:
         """Return the loader, with the wait for each batch timed. Its length stays its length."""
-        return Data(self._timeline, loader)
+        return TimedLoader(self._timeline, loader)
 
     def checkpoint(self) -> AbstractContextManager[None]:
         """Return a context manager around the writing or reading of a checkpoint."""

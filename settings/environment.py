@@ -8,29 +8,29 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from .errors import Problem
+from .errors import SettingsProblem
 from .nearest import known_or_nearest
 from .sections import PREFIX, section_of, shape_of, variable
 
 
 @dataclass(slots=True)
-class Variables:
+class EnvironmentVariables:
     """What the variables set: nested values, the variable of every path, and what is wrong."""
 
     values: dict[str, Any] = field(default_factory=dict)
     names: dict[tuple[str | int, ...], str] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[SettingsProblem] = field(default_factory=list)
 
 
 def read(
     model: type[BaseModel], environ: Mapping[str, str], *, foreign: Collection[str] = ()
-) -> Variables:
+) -> EnvironmentVariables:
     """Return what the environment sets for a root model.
 
     Variables of `foreign` sections belong to another process and are passed over, and so are
     variables without `__` that are no top-level key: they are the probe's (RANKSCOPE_JOB_ID).
     """
-    found = Variables()
+    found = EnvironmentVariables()
     for name in sorted(environ):
         if not name.startswith(PREFIX):
             continue
@@ -46,7 +46,7 @@ def read(
 
 
 def _set(
-    model: type[BaseModel], path: tuple[str, ...], name: str, text: str, found: Variables
+    model: type[BaseModel], path: tuple[str, ...], name: str, text: str, found: EnvironmentVariables
 ) -> None:
     inner: type[BaseModel] = model
     values = found.values
@@ -57,20 +57,20 @@ def _set(
             fix = known_or_nearest(
                 part, inner, above, spell=partial(_spell, below=path[depth + 1 :])
             )
-            found.problems.append(Problem(name, ".".join(path), "unknown key", fix))
+            found.problems.append(SettingsProblem(name, ".".join(path), "unknown key", fix))
             return
         below = section_of(field_.annotation)
         if depth == len(path) - 1:
             try:
                 values[part] = _value(text, field_.annotation)
             except ValueError as error:
-                found.problems.append(Problem(name, ".".join(path), *error.args))
+                found.problems.append(SettingsProblem(name, ".".join(path), *error.args))
                 return
             found.names[path] = name
             return
         if below is None:
             found.problems.append(
-                Problem(
+                SettingsProblem(
                     name,
                     ".".join(path),
                     f"{'.'.join(path[: depth + 1])} has no keys below it",
@@ -82,7 +82,7 @@ def _set(
         values = values.setdefault(part, {})
         if not isinstance(values, dict):  # the section was given whole, and a key of it too
             found.problems.append(
-                Problem(
+                SettingsProblem(
                     name,
                     ".".join(path),
                     "its section is given whole in another variable",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class SettingsProblem:
     """One mistake.
 
     `where` is `file:line` or the variable's name, `key` the dotted path ("" for the file as a
@@ -48,6 +48,6 @@ class InnerError(ValueError):
 class SettingsError(ValueError):
     """Settings a process must not start with; `problems` holds every mistake found."""
 
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
+    def __init__(self, problems: tuple[SettingsProblem, ...]) -> None:
         self.problems = problems
         super().__init__("\n".join(str(problem) for problem in problems))

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from .errors import Problem
+from .errors import SettingsProblem
 
 LARGEST = 1 << 20
 """Bytes of a settings file: far above any real one, so that a wrong path is refused early."""
@@ -23,14 +23,14 @@ class SettingsFile:
 
     values: dict[str, Any] = field(default_factory=dict)
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[SettingsProblem] = field(default_factory=list)
 
 
-class _Loader(yaml.SafeLoader):
+class _StrictLoader(yaml.SafeLoader):
     """SafeLoader without the surprises of YAML 1.1."""
 
 
-_Loader.yaml_implicit_resolvers = {}
+_StrictLoader.yaml_implicit_resolvers = {}
 _RESOLVERS: tuple[tuple[str, str, str], ...] = (
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
     ("int", r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
@@ -41,7 +41,7 @@ _RESOLVERS: tuple[tuple[str, str, str], ...] = (
 )
 for _name, _pattern, _first in _RESOLVERS:
     _starts: list[str | None] = [*_first, *([""] if _name == "null" else [])]
-    _Loader.add_implicit_resolver(
+    _StrictLoader.add_implicit_resolver(
         f"tag:yaml.org,2002:{_name}", re.compile(rf"^(?:{_pattern})$"), _starts
     )
 
@@ -59,17 +59,21 @@ def read(path: Path) -> SettingsFile:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         found.problems.append(
-            Problem(name, "", f"cannot be read: {reason}", "give a readable YAML file in UTF-8")
+            SettingsProblem(
+                name, "", f"cannot be read: {reason}", "give a readable YAML file in UTF-8"
+            )
         )
         return found
     try:
-        loader = _Loader(text)
+        loader = _StrictLoader(text)
         root = loader.get_single_node()
         if root is None or root.tag == "tag:yaml.org,2002:null":
             return found  # an empty file, or one of comments only: all defaults
         if not isinstance(root, yaml.MappingNode):
             found.problems.append(
-                Problem(f"{name}:1", "", "not a mapping of keys", "write `section:` and keys below")
+                SettingsProblem(
+                    f"{name}:1", "", "not a mapping of keys", "write `section:` and keys below"
+                )
             )
             return found
         _note(root, (), name, found, set())
@@ -82,7 +86,9 @@ def read(path: Path) -> SettingsFile:
         where = f"{name}:{mark.line + 1}" if mark else name
         what = getattr(error, "problem", None) or "a character that YAML does not allow"
         found.problems.append(
-            Problem(where, "", f"not YAML: {_plain(what)}", "correct this line or the one above")
+            SettingsProblem(
+                where, "", f"not YAML: {_plain(what)}", "correct this line or the one above"
+            )
         )
     return found
 
@@ -98,7 +104,7 @@ def _note(
     """Record the line of every key below a node, and keys that cannot stand as they do."""
     if id(node) in open_:
         found.problems.append(
-            Problem(
+            SettingsProblem(
                 f"{name}:{node.start_mark.line + 1}",
                 _dotted(path),
                 "an anchor that contains itself",
@@ -120,7 +126,7 @@ def _note(
                 continue
             if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
                 found.problems.append(
-                    Problem(
+                    SettingsProblem(
                         f"{name}:{line}",
                         _dotted(path),
                         "a key that is not text",
@@ -131,7 +137,7 @@ def _note(
             inner = (*path, key.value)
             if key.value in seen:
                 found.problems.append(
-                    Problem(
+                    SettingsProblem(
                         f"{name}:{line}",
                         _dotted(inner),
                         f"given twice, first on line {found.lines[inner]}",

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from . import environment, files
-from .errors import InnerError, Problem, SettingsError
+from .errors import InnerError, SettingsError, SettingsProblem
 from .nearest import known_or_nearest
 from .sections import section_of, variable
 
@@ -59,7 +59,7 @@ def load(
     variables = environment.read(model, environ, foreign=foreign)
     problems = [*file.problems, *variables.problems]
     _open_empty_sections(model, file.values)
-    given = _Given(_merged(model, file.values, variables.values), path, file, variables)
+    given = _GivenSettings(_merged(model, file.values, variables.values), path, file, variables)
     try:
         loaded = model.model_validate(given.values)
     except ValidationError as error:
@@ -75,13 +75,13 @@ def load(
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _GivenSettings:
     """What was given, and where each part of it stands."""
 
     values: dict[str, Any]
     path: Path | None
     file: files.SettingsFile
-    variables: environment.Variables
+    variables: environment.EnvironmentVariables
 
     def where(self, loc: Loc) -> str:
         """Return the variable or the line of a key path, or of the nearest part above it."""
@@ -119,18 +119,22 @@ def _merged(model: type[BaseModel], under: dict[str, Any], over: dict[str, Any])
     return merged
 
 
-def _problems(detail: ErrorDetails, model: type[BaseModel], given: _Given) -> Iterator[Problem]:
+def _problems(
+    detail: ErrorDetails, model: type[BaseModel], given: _GivenSettings
+) -> Iterator[SettingsProblem]:
     loc = _place(detail, given.values)
     error = detail.get("ctx", {}).get("error")
     if isinstance(error, InnerError):
         for inner in error.problems:
             key = (*loc, *inner.path)
-            yield Problem(given.where(key), _dotted(key), inner.what, inner.fix)
+            yield SettingsProblem(given.where(key), _dotted(key), inner.what, inner.fix)
     else:
         yield _problem(detail, loc, model, given)
 
 
-def _problem(detail: ErrorDetails, loc: Loc, model: type[BaseModel], given: _Given) -> Problem:
+def _problem(
+    detail: ErrorDetails, loc: Loc, model: type[BaseModel], given: _GivenSettings
+) -> SettingsProblem:
     kind = detail["type"]
     context = detail.get("ctx", {})
     if kind == "extra_forbidden":
@@ -152,7 +156,7 @@ def _problem(detail: ErrorDetails, loc: Loc, model: type[BaseModel], given: _Giv
     else:
         message = detail["msg"][:1].lower() + detail["msg"][1:]
         what, fix = f"not accepted: {message}", _FIXES.get(kind, "write a value of its type")
-    return Problem(given.where(loc), _dotted(loc), what, fix)
+    return SettingsProblem(given.where(loc), _dotted(loc), what, fix)
 
 
 def _place(detail: ErrorDetails, values: Any) -> Loc:

@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 PREFIX = "RANKSCOPE_"
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     """The parent of every settings class: frozen, and a key it does not know is an error.
 
     NaN and Inf are no setting. Inputs stay out of error texts: they may be secrets.
@@ -24,7 +24,7 @@ class Section(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SettingsKey:
     """One key of a root model: its path, its variable, and what its reference page says.
 
     `default` is None where there is none (`required`) or where None is the default.
@@ -52,19 +52,19 @@ def variable(path: Sequence[str]) -> str:
     return PREFIX + "__".join(path).upper()
 
 
-def keys(model: type[BaseModel]) -> Iterator[Key]:
+def keys(model: type[BaseModel]) -> Iterator[SettingsKey]:
     """Yield every key below a root model, in the order of declaration; sections are not keys."""
     yield from _keys(model, ())
 
 
-def _keys(model: type[BaseModel], above: tuple[str, ...]) -> Iterator[Key]:
+def _keys(model: type[BaseModel], above: tuple[str, ...]) -> Iterator[SettingsKey]:
     for name, field in model.model_fields.items():
         inner = section_of(field.annotation)
         if inner is not None:
             yield from _keys(inner, (*above, name))
             continue
         default = field.get_default(call_default_factory=True, validated_data={})
-        yield Key(
+        yield SettingsKey(
             path=(*above, name),
             annotation=field.annotation,
             required=field.is_required(),

@@ -22,22 +22,22 @@ import pytest
 from tests.examples import examples
 from tests.waiting import until
 
-from bench.cluster.postgresql import Server, path_of_programs
+from bench.cluster.postgresql import PostgresqlServer, path_of_programs
 from bench.stepped import SteppedStages
-from rankscope.alerts.actions import Action
-from rankscope.collector.health.health import Health
+from rankscope.alerts.actions import PersonAction
+from rankscope.collector.health.health import CollectorHealth
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.actions import Entered
-from rankscope.collector.journal.journal import Journal
-from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.journal.actions import RecordedAction
+from rankscope.collector.journal.journal import FileJournal
+from rankscope.collector.journal.kinds import PayloadKind
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.recordings import otlp_lines
 from rankscope.collector.settings.journal import JournalSettings
-from rankscope.collector.store.store import Store
+from rankscope.collector.store.store import IncidentDatabaseStore
 from rankscope.formats.otlp import encode
 from rankscope.lab.demo.stage import free_port
 from rankscope.vocabulary import incident_schema
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 # No example fails for the time it takes. CI tries the same examples each time, so that a failure
 # comes from the change under test; everybody else tries new ones.
@@ -103,9 +103,9 @@ def program() -> Callable[[str], str]:
 
 
 @pytest.fixture(scope="session")
-def postgresql(program) -> Iterator[Server]:
+def postgresql(program) -> Iterator[PostgresqlServer]:
     """Start a real PostgreSQL, once for all tests."""
-    server = Server(program("postgres"))
+    server = PostgresqlServer(program("postgres"))
     yield server
     server.remove()
 
@@ -241,35 +241,39 @@ def recorded(tmp_path_factory) -> Recorded:
     """
     folder = tmp_path_factory.mktemp("data")
     clock = _SetClock()
-    store = Store(f"sqlite:///{folder / 'rankscope.db'}")
+    store = IncidentDatabaseStore(f"sqlite:///{folder / 'rankscope.db'}")
     stages = SteppedStages(
-        pipeline=Pipeline(),
-        journal=Journal(folder / "journal", JournalSettings()),
-        decisions=Journal(folder / "journal" / "evaluation", JournalSettings()),
+        pipeline=DetectionPipeline(),
+        journal=FileJournal(folder / "journal", JournalSettings()),
+        decisions=FileJournal(folder / "journal" / "evaluation", JournalSettings()),
         sink=store,
         clock=clock,
-        health=Health(),
+        health=CollectorHealth(),
     )
     stages.recover()
-    other = Resource(host="other-host", job="other-job", cluster="demo")
+    other = TelemetryResource(host="other-host", job="other-job", cluster="demo")
     with gzip.open(Path(__file__).parent / "fixtures" / "cpu_contention.otlp.jsonl.gz") as lines:
         for line in lines:
             at = otlp_lines.event_time(line)
             if at is None:
                 continue
-            kind = Kind.LOGS_JSON if b"resourceLogs" in line[:40] else Kind.METRICS_JSON
+            kind = (
+                PayloadKind.LOGS_JSON if b"resourceLogs" in line[:40] else PayloadKind.METRICS_JSON
+            )
             clock.at = max(clock.at, at + 0.05)
             stages.submit(Payload(kind, line))
             steps = [Sample("training.step", at, at, attributes({"rank": 0}))]
-            stages.submit(Payload(Kind.METRICS_PROTOBUF, encode.metrics_request([(other, steps)])))
+            stages.submit(
+                Payload(PayloadKind.METRICS_PROTOBUF, encode.metrics_request([(other, steps)]))
+            )
             stages.step()
     for _ in range(30):
         clock.at += 1
         stages.step()
     stages.stop()
     (incident,) = [row for row in store.incidents().items if row["severity"] != "info"]
-    action = Action("feedback", incident["id"], clock.at, "ada", _CORRECT)
-    store.enter(Entered.new(action), [], clock.at)
+    action = PersonAction("feedback", incident["id"], clock.at, "ada", _CORRECT)
+    store.enter(RecordedAction.new(action), [], clock.at)
     found = store.incident(incident["id"])
     store.close()
     assert found is not None

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
-from .samples import Attributes, Event, Resource, Sample, Scalar, attributes
+from .samples import Attributes, Event, Sample, Scalar, TelemetryResource, attributes
 
 VERSION = 1
 LARGEST = 60_000
@@ -23,7 +23,7 @@ class DatagramError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Datagram:
+class ProbeDatagram:
     """What one probe sends at once.
 
     `number` counts the datagrams of this process from 0, so that gaps show as losses; `dropped`
@@ -45,7 +45,7 @@ class Datagram:
     user: str = ""
 
 
-def encode(datagram: Datagram) -> bytes:
+def encode(datagram: ProbeDatagram) -> bytes:
     """Return the bytes of a datagram. NaN and Inf travel as JSON's common extension.
 
     Put together by hand, since a probe does it at every step and attributes hardly ever change:
@@ -88,7 +88,7 @@ def _pairs_text(pairs: Attributes, _types: tuple[type, ...]) -> str:
     return f",{json.dumps(dict(pairs), separators=(',', ':'))}" if pairs else ""
 
 
-def decode(data: bytes) -> Datagram:
+def decode(data: bytes) -> ProbeDatagram:
     """Return the datagram in these bytes, or raise DatagramError."""
     if len(data) > LARGEST:
         raise DatagramError(f"{len(data)} bytes, more than the {LARGEST} a datagram may have")
@@ -100,7 +100,7 @@ def decode(data: bytes) -> Datagram:
         raise DatagramError("not a JSON object")
     if body.get("v") != VERSION:
         raise DatagramError(f"version {body.get('v')!r}, this agent reads {VERSION}")
-    return Datagram(
+    return ProbeDatagram(
         job=_text(body, "job"),
         attempt=_whole(body, "attempt") if "attempt" in body else None,
         rank=_whole(body, "rank"),
@@ -162,4 +162,4 @@ def _event(row: object) -> Event:
     if not isinstance(row, list) or len(row) != 3 or not isinstance(row[0], str):
         raise DatagramError("events: each is [name, at, {...}]")
     where = f"events.{row[0]}"
-    return Event(row[0], _number(row[1], where), _pairs(row[2], where), Resource(host=""))
+    return Event(row[0], _number(row[1], where), _pairs(row[2], where), TelemetryResource(host=""))

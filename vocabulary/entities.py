@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, get_args
 
-from .ranks import Ranks
-from .shapes import Json, Shape
+from .ranks import RankSet
+from .shapes import JsonType, Shape
 
 EntityType = Literal[
     "job", "rank", "gpu", "host", "nic", "switch", "group", "process", "storage", "code"
@@ -19,7 +19,7 @@ _RANKS = {
         {"type": "string", "pattern": "^[0-9]+-[0-9]+(:[0-9]+)?$"},
     ]
 }
-WrittenRanks = Annotated[Ranks, Json({"type": "array", "items": _RANKS}, Ranks.document)]
+WrittenRanks = Annotated[RankSet, JsonType({"type": "array", "items": _RANKS}, RankSet.document)]
 """Ranks as a document lists them."""
 
 
@@ -36,7 +36,7 @@ class Entity(Shape):
     type: EntityType
     id: str
     host: str | None = None
-    ranks: WrittenRanks = field(default_factory=Ranks)
+    ranks: WrittenRanks = field(default_factory=RankSet)
 
     def __str__(self) -> str:
         """Return the words a person would use: `rank 3 on gpu-12`, `host gpu-12`."""
@@ -47,24 +47,24 @@ class Entity(Shape):
 
 def job(job_id: str, ranks: Iterable[int] = ()) -> Entity:
     """Return the job as an entity."""
-    return Entity("job", job_id, None, Ranks(ranks))
+    return Entity("job", job_id, None, RankSet(ranks))
 
 
 def rank(number: int, host: str | None = None) -> Entity:
     """Return a rank as an entity; its id is its global number."""
-    return Entity("rank", str(number), host, Ranks((number,)))
+    return Entity("rank", str(number), host, RankSet((number,)))
 
 
 def host(name: str, ranks: Iterable[int] = ()) -> Entity:
     """Return a host as an entity."""
-    return Entity("host", name, name, Ranks(ranks))
+    return Entity("host", name, name, RankSet(ranks))
 
 
 def gpu(hw_id: str, host_name: str | None, ranks: Iterable[int] = ()) -> Entity:
     """Return a device as an entity; its id is its `hw.id`."""
-    return Entity("gpu", hw_id, host_name, Ranks(ranks))
+    return Entity("gpu", hw_id, host_name, RankSet(ranks))
 
 
 def process(host_name: str, pid: int, ranks: Iterable[int] = ()) -> Entity:
     """Return a process as an entity; its id is host and pid."""
-    return Entity("process", f"{host_name}:{pid}", host_name, Ranks(ranks))
+    return Entity("process", f"{host_name}:{pid}", host_name, RankSet(ranks))

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .ranks import Ranks
+from .ranks import RankSet
 from .samples import Sample, Scalar, attributes
 
 _KINDS = (
@@ -34,7 +34,7 @@ COMMUNICATOR = "nccl "
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ProcessGroup:
     """One group: its description and the global ranks in it, ascending."""
 
     desc: str
@@ -52,7 +52,7 @@ class Group:
 
         torch's own group names are numbers local to a process, so they cannot serve.
         """
-        text = f"{Ranks(self.ranks)}|{self.desc}"
+        text = f"{RankSet(self.ranks)}|{self.desc}"
         return f"{self.kind}:{hashed(text)}"
 
     def info(self, at: float) -> Sample:
@@ -62,14 +62,14 @@ class Group:
             "kind": self.kind,
             "desc": self.desc,
             "size": len(self.ranks),
-            "ranks": str(Ranks(self.ranks)),
+            "ranks": str(RankSet(self.ranks)),
         }
         return Sample("collective.group.info", 1.0, at, attributes(labels))
 
 
-def world(size: int) -> Group:
+def world(size: int) -> ProcessGroup:
     """Return the group of all ranks, as torch describes it."""
-    return Group("default_pg", tuple(range(size)))
+    return ProcessGroup("default_pg", tuple(range(size)))
 
 
 def communicator_group(name: str, *, whole: bool) -> str:
@@ -86,7 +86,7 @@ def communicator_group(name: str, *, whole: bool) -> str:
 
 def communicator_info(group: str, name: str, ranks: Iterable[int], at: float) -> Sample:
     """Return the sample that describes a communicator, `collective.group.info`."""
-    members = Ranks(ranks)
+    members = RankSet(ranks)
     labels: dict[str, Scalar] = {
         "group": group,
         "kind": group.partition(":")[0],

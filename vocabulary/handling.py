@@ -8,7 +8,7 @@ from .shapes import Shape, Time
 
 
 @dataclass(frozen=True, slots=True)
-class Handled(Shape):
+class HandlingStep(Shape):
     """That a person acknowledged or resolved an incident."""
 
     at: Time
@@ -17,7 +17,7 @@ class Handled(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class Feedback(Shape):
+class CauseFeedback(Shape):
     """What a person said about the first cause; `fault` and `entity` are what it really was."""
 
     at: Time
@@ -29,10 +29,10 @@ class Feedback(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class Handling(Shape):
+class IncidentHandling(Shape):
     """What people did about an incident."""
 
-    acknowledged: Handled | None = None
+    acknowledged: HandlingStep | None = None
     assignee: str | None = None
-    resolved: Handled | None = None
-    feedback: tuple[Feedback, ...] = ()
+    resolved: HandlingStep | None = None
+    feedback: tuple[CauseFeedback, ...] = ()

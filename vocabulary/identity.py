@@ -21,7 +21,7 @@ _REQUEUE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class RankIdentity:
     """The job, attempt and rank of a process. `given` names the fields that the caller gave.
 
     `attempt` is None when neither caller nor launcher numbers attempts: the collector then tells
@@ -41,7 +41,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Launcher:
+class JobLauncher:
     """The variables of one launcher, as identity.toml lists them: of each the first that is set."""
 
     name: str
@@ -63,7 +63,7 @@ def identify(
     local_rank: object = None,
     world_size: object = None,
     pid: int | None = None,
-) -> Identity:
+) -> RankIdentity:
     """Return who a process is: what the caller gave, else the launcher, else one process alone.
 
     `pid` is the process's, None: this one's.
@@ -82,7 +82,7 @@ def identify(
 
     the_rank = number(rank, here.rank if here else (), 0)
     by_hand = {"rank": rank, "world_size": world_size, "local_rank": local_rank}
-    return Identity(
+    return RankIdentity(
         job=_job(environ, launchers, job, os.getpid() if pid is None else pid),
         attempt=_attempt(environ, launchers, attempt),
         rank=the_rank,
@@ -94,8 +94,8 @@ def identify(
     )
 
 
-def _launchers() -> list[Launcher]:
-    return tables.packaged(Launcher, __package__ or "", "identity.toml", "launcher")
+def _launchers() -> list[JobLauncher]:
+    return tables.packaged(JobLauncher, __package__ or "", "identity.toml", "launcher")
 
 
 def _first(environ: Mapping[str, str], names: Iterable[str]) -> str | None:
@@ -113,7 +113,7 @@ def _whole(value: object) -> int | None:
     return number if number >= 0 else None
 
 
-def _job(environ: Mapping[str, str], launchers: list[Launcher], given: object, pid: int) -> str:
+def _job(environ: Mapping[str, str], launchers: list[JobLauncher], given: object, pid: int) -> str:
     if given is not None and str(given):
         return str(given)
     if named := environ.get("RANKSCOPE_JOB_ID"):
@@ -128,7 +128,7 @@ def _job(environ: Mapping[str, str], launchers: list[Launcher], given: object, p
     return f"{socket.gethostname()}-{pid}"
 
 
-def _attempt(environ: Mapping[str, str], launchers: list[Launcher], given: object) -> int | None:
+def _attempt(environ: Mapping[str, str], launchers: list[JobLauncher], given: object) -> int | None:
     for candidate in (given, environ.get("RANKSCOPE_JOB_ATTEMPT")):
         number = _whole(candidate)
         if number is not None:
@@ -141,7 +141,7 @@ def _attempt(environ: Mapping[str, str], launchers: list[Launcher], given: objec
     return (requeues or 0) * _REQUEUE + sum(restarts)
 
 
-def _restarts(environ: Mapping[str, str], row: Launcher) -> int | None:
+def _restarts(environ: Mapping[str, str], row: JobLauncher) -> int | None:
     """Return how often a launcher restarted the job, None where it does not count."""
     count = _whole(_first(environ, row.attempt))
     if count is None and row.counts_restarts_only and _first(environ, row.job):

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 
 from .entities import Entity, WrittenRanks
 from .faults import ONE_OF_ALL, Severity
-from .handling import Handling
+from .handling import IncidentHandling
 from .ids import Fault, IncidentId
-from .inspection import Profiled, StackGroup
-from .ranks import Ranks
-from .shapes import Count, Figure, Json, MaybeFigure, Presence, Reading, Shape, Time
+from .inspection import IncidentProfile, StackGroup
+from .ranks import RankSet
+from .shapes import Count, FieldPresence, Figure, JsonType, MaybeFigure, Reading, Shape, Time
 from .times import week_name
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
@@ -40,7 +40,7 @@ class Symptom(Shape):
     magnitude: MaybeFigure
     detector: str
     text: str
-    ranks: WrittenRanks = field(default_factory=Ranks)
+    ranks: WrittenRanks = field(default_factory=RankSet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class Evidence(Shape):
     expected: Reading
     weight: Figure
     text: str
-    kind: Annotated[str, Presence.INTERNAL] = ""
+    kind: Annotated[str, FieldPresence.INTERNAL] = ""
     """That of the finding it rests on, "" where it is none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Action(Shape):
+class RecommendedAction(Shape):
     """An action."""
 
     when: Literal["now", "investigate"]
@@ -73,20 +73,20 @@ class Action(Shape):
 class Hypothesis(Shape):
     """A candidate cause; rank 1 is the answer."""
 
-    rank: Annotated[int, Json({"minimum": 1})]
+    rank: Annotated[int, JsonType({"minimum": 1})]
     fault: _FaultId
     entity: Entity
     score: Figure
     """In log-odds, the sum of every term."""
-    probability: Annotated[Figure | None, Json({"minimum": 0, "maximum": 1})]
+    probability: Annotated[Figure | None, JsonType({"minimum": 0, "maximum": 1})]
     confidence: Confidence
     evidence: tuple[Evidence, ...]
-    actions: tuple[Action, ...]
+    actions: tuple[RecommendedAction, ...]
     runbook: str
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown(Shape):
+class UnknownScore(Shape):
     """The score of "none of the hypotheses", and why it is not lower."""
 
     score: Figure
@@ -119,17 +119,17 @@ class RootCause(Shape):
     engine: str
     catalogue: str
     hypotheses: tuple[Hypothesis, ...]
-    unknown: Unknown
+    unknown: UnknownScore
     next_checks: tuple[NextCheck, ...]
     data_quality: DataQuality
 
 
 @dataclass(frozen=True, slots=True)
-class Lost(Shape):
+class WeeklyLoss(Shape):
     """What the incident took of one job in one ISO week."""
 
     job: str
-    week: Annotated[int, Json({"type": "string"}, week_name)]
+    week: Annotated[int, JsonType({"type": "string"}, week_name)]
     """By its Monday 00:00 UTC, in seconds since the epoch; in the document by its name."""
     gpu_seconds_lost: Figure
 
@@ -148,10 +148,10 @@ class Impact(Shape):
     slowdown: Figure | None
     """A ratio to the healthy step time, None where the job is stopped."""
     gpu_seconds_lost: Figure
-    gpu_hours_lost: Annotated[Figure, Presence.OPTIONAL] = field(init=False)
-    jobs: Annotated[Count, Presence.OPTIONAL] = 1
-    ranks_at_cause: Annotated[Count, Presence.OPTIONAL] = 0
-    lost: Annotated[tuple[Lost, ...], Presence.OPTIONAL] = ()
+    gpu_hours_lost: Annotated[Figure, FieldPresence.OPTIONAL] = field(init=False)
+    jobs: Annotated[Count, FieldPresence.OPTIONAL] = 1
+    ranks_at_cause: Annotated[Count, FieldPresence.OPTIONAL] = 0
+    lost: Annotated[tuple[WeeklyLoss, ...], FieldPresence.OPTIONAL] = ()
     """`gpu_seconds_lost` by job and week."""
 
     def __post_init__(self) -> None:
@@ -172,7 +172,7 @@ class CauseChange(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment(Shape):
+class TimelineMoment(Shape):
     """One entry of a timeline."""
 
     at: Time
@@ -185,7 +185,7 @@ class Incident(Shape):
     """The incident document, with what people did."""
 
     schema_version: Literal["1.0"] = field(init=False, default=SCHEMA_VERSION)
-    id: Annotated[IncidentId, Json({"type": "string", "pattern": "^[0-9a-f]{16,64}$"})]
+    id: Annotated[IncidentId, JsonType({"type": "string", "pattern": "^[0-9a-f]{16,64}$"})]
     job: str | None = field(init=False)
     """The first of the jobs, None for a cluster-wide incident without one."""
     jobs: tuple[str, ...]
@@ -198,15 +198,15 @@ class Incident(Shape):
     updated_at: Time
     resolved_at: Time | None
     summary: str
-    symptoms: Annotated[tuple[Symptom, ...], Json({"minItems": 1})]
+    symptoms: Annotated[tuple[Symptom, ...], JsonType({"minItems": 1})]
     root_cause: RootCause
     impact: Impact
-    cause_history: Annotated[tuple[CauseChange, ...], Presence.OPTIONAL] = ()
-    timeline: tuple[Moment, ...] = ()
-    handling: Handling = field(default_factory=Handling)
+    cause_history: Annotated[tuple[CauseChange, ...], FieldPresence.OPTIONAL] = ()
+    timeline: tuple[TimelineMoment, ...] = ()
+    handling: IncidentHandling = field(default_factory=IncidentHandling)
     # Few incidents have these.
-    stacks: Annotated[tuple[StackGroup, ...], Presence.FILLED] = ()
-    profiles: Annotated[tuple[Profiled, ...], Presence.FILLED] = ()
+    stacks: Annotated[tuple[StackGroup, ...], FieldPresence.FILLED] = ()
+    profiles: Annotated[tuple[IncidentProfile, ...], FieldPresence.FILLED] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "job", self.jobs[0] if self.jobs else None)

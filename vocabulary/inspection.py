@@ -5,7 +5,7 @@ from dataclasses import astuple, dataclass, field
 from typing import Annotated, Any, Literal
 
 from .entities import WrittenRanks
-from .shapes import Count, Figure, Json, Presence, Shape, Time
+from .shapes import Count, FieldPresence, Figure, JsonType, Shape, Time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +16,7 @@ class StackGroup(Shape):
     """
 
     ranks: WrittenRanks
-    count: Annotated[int, Json({"minimum": 1})] = field(init=False)
+    count: Annotated[int, JsonType({"minimum": 1})] = field(init=False)
     odd: bool = False
     text: str
 
@@ -25,7 +25,7 @@ class StackGroup(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class Amount(Shape):
+class ProfileAmount(Shape):
     """How often in a step, and for how many seconds of it."""
 
     count: Figure
@@ -38,8 +38,8 @@ class ProfileRow(Shape):
 
     kind: str
     name: str
-    suspect: Amount
-    peer: Amount
+    suspect: ProfileAmount
+    peer: ProfileAmount
     difference_seconds: Figure = field(init=False)
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class ProfileRow(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profiled(Shape):
+class IncidentProfile(Shape):
     """A profile of a suspect and a healthy peer; `traces` are paths of this API.
 
     `per`: what the figures are of: step, or second where a trace does not count steps.
@@ -57,7 +57,7 @@ class Profiled(Shape):
     at: Time
     id: str
     text: str
-    per: Annotated[Literal["step", "second"], Presence.OPTIONAL] = "step"
+    per: Annotated[Literal["step", "second"], FieldPresence.OPTIONAL] = "step"
     suspect: Count | None = None
     peer: Count | None = None
     rows: tuple[ProfileRow, ...] = ()
@@ -80,7 +80,7 @@ class Profiled(Shape):
         }
 
     @classmethod
-    def parse(cls, at: float, detail: Mapping[str, Any]) -> "Profiled":
+    def parse(cls, at: float, detail: Mapping[str, Any]) -> "IncidentProfile":
         """Return what an action carries; what is missing is left empty."""
         return cls(
             at=at,
@@ -89,7 +89,7 @@ class Profiled(Shape):
             suspect=detail.get("suspect"),
             peer=detail.get("peer"),
             rows=tuple(
-                ProfileRow(str(kind), str(name), Amount(*suspect), Amount(*peer))
+                ProfileRow(str(kind), str(name), ProfileAmount(*suspect), ProfileAmount(*peer))
                 for kind, name, *figures in detail.get("rows", ())
                 for suspect, peer in [(figures[:2], figures[2:])]
             ),

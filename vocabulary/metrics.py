@@ -25,7 +25,7 @@ _UNIT_SUFFIX = {
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class ContractMetric:
     """One metric.
 
     `attributes` identify a series, `optional` may be missing; `values` lists the closed sets.
@@ -51,7 +51,7 @@ class Metric:
 
 
 @cache
-def catalogue() -> Mapping[str, Metric]:
+def catalogue() -> Mapping[str, ContractMetric]:
     """Return every metric by name, in the file's order."""
-    rows = tables.packaged(Metric, __package__ or "", "metrics.toml", "metric")
+    rows = tables.packaged(ContractMetric, __package__ or "", "metrics.toml", "metric")
     return {row.name: row for row in rows}

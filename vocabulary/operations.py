@@ -18,7 +18,7 @@ _LONGEST = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class MemberOperation:
     """One collective as one member saw it; `sequence` is its number in the group, and kind."""
 
     op: str
@@ -29,7 +29,7 @@ class Operation:
     seconds: float | None = None
 
 
-def encode(operations: Sequence[Operation]) -> str:
+def encode(operations: Sequence[MemberOperation]) -> str:
     """Return the text of the newest operations, at most MOST."""
     rows = [
         [one.op[:_LONGEST], one.sequence, one.size, one.enqueued_at, one.completed_at, one.seconds]
@@ -38,7 +38,7 @@ def encode(operations: Sequence[Operation]) -> str:
     return json.dumps(rows, separators=(",", ":"))
 
 
-def decode(text: str) -> list[Operation]:
+def decode(text: str) -> list[MemberOperation]:
     """Return the operations of a text; raises ValueError where it is none."""
     try:
         rows: Any = json.loads(text)
@@ -49,11 +49,11 @@ def decode(text: str) -> list[Operation]:
     return [_operation(row) for row in rows]
 
 
-def _operation(row: Any) -> Operation:
+def _operation(row: Any) -> MemberOperation:
     match row:
         case [str() as op, int() as sequence, size, *times] if len(times) == 3 and sequence >= 0:
             whole = _number(size)
-            return Operation(
+            return MemberOperation(
                 op[:_LONGEST],
                 min(sequence, 1 << 62),
                 None if whole is None else int(whole),

@@ -21,14 +21,14 @@ _Run = tuple[int, int, int]
 
 
 @total_ordering
-class Ranks:
+class RankSet:
     """An immutable, sorted set of global ranks. Equal sets are equal, whatever they came from."""
 
     __slots__ = ("_members", "_runs", "_size")
 
     def __init__(self, ranks: Iterable[int] = ()) -> None:
         runs: tuple[_Run, ...]
-        if isinstance(ranks, Ranks):
+        if isinstance(ranks, RankSet):
             runs = ranks.runs
         elif isinstance(ranks, range):
             runs = _of_range(ranks)
@@ -39,7 +39,7 @@ class Ranks:
         self._members: frozenset[int] | None = None
 
     @classmethod
-    def parse(cls, text: str) -> "Ranks":
+    def parse(cls, text: str) -> "RankSet":
         """Return the set written as "0,1,2" or "0-1016:8". Raises ValueError."""
         ranks: set[int] = set()
         for part in text.split(","):
@@ -100,19 +100,19 @@ class Ranks:
             return self._runs[0][0]
         return list(self)[index]
 
-    def __and__(self, other: "Ranks") -> "Ranks":
-        return Ranks(self.members & other.members)
+    def __and__(self, other: "RankSet") -> "RankSet":
+        return RankSet(self.members & other.members)
 
-    def __or__(self, other: "Ranks") -> "Ranks":
-        return Ranks(self.members | other.members)
+    def __or__(self, other: "RankSet") -> "RankSet":
+        return RankSet(self.members | other.members)
 
-    def __sub__(self, other: "Ranks") -> "Ranks":
-        return Ranks(self.members - other.members)
+    def __sub__(self, other: "RankSet") -> "RankSet":
+        return RankSet(self.members - other.members)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ranks) and self._runs == other._runs
+        return isinstance(other, RankSet) and self._runs == other._runs
 
-    def __lt__(self, other: "Ranks") -> bool:
+    def __lt__(self, other: "RankSet") -> bool:
         return self._runs < other._runs
 
     def __hash__(self) -> int:

@@ -28,7 +28,7 @@ stand in for its ranks, numbered in order of appearance.
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class TelemetryResource:
     """Who reports: one host, and the job attempt the telemetry belongs to (None: the node itself).
 
     `attempt` is None where the sender names none. `extra` holds the other resource attributes,
@@ -60,4 +60,4 @@ class Event:
     name: str
     at: float
     attributes: Mapping[str, Scalar] = field(default_factory=dict)
-    resource: Resource = field(default_factory=lambda: Resource(host=""))
+    resource: TelemetryResource = field(default_factory=lambda: TelemetryResource(host=""))

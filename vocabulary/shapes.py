@@ -37,7 +37,7 @@ _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Json:
+class JsonType:
     """What JSON has that the type of a field does not say.
 
     keywords: of JSON Schema, beside those of the type; instead of them where they name a `type`,
@@ -49,7 +49,7 @@ class Json:
     write: _Write | None = None
 
 
-class Presence(Enum):
+class FieldPresence(Enum):
     """Where a field stands in a document, other than always."""
 
     OPTIONAL = "readers do without it: documents of earlier versions lack it"
@@ -57,18 +57,18 @@ class Presence(Enum):
     INTERNAL = "it is no part of the document"
 
 
-Time = Annotated[float, Json({"type": "string", "format": "date-time"}, rfc3339)]
+Time = Annotated[float, JsonType({"type": "string", "format": "date-time"}, rfc3339)]
 """Seconds since the epoch, RFC 3339 in documents."""
-Figure = Annotated[float, Json({"type": "number"}, number)]
+Figure = Annotated[float, JsonType({"type": "number"}, number)]
 """Six significant digits in documents, so that a replay on another machine has the same bytes."""
-MaybeFigure = Annotated[float, Json({"type": ["number", "null"]}, number)]
+MaybeFigure = Annotated[float, JsonType({"type": ["number", "null"]}, number)]
 """A figure that may be unknown: NaN and infinities are null in documents."""
-Reading = Annotated[float | str | None, Json({"type": ["number", "string", "null"]}, shown)]
+Reading = Annotated[float | str | None, JsonType({"type": ["number", "string", "null"]}, shown)]
 """What was read: a figure or words; NaN and infinities are words."""
-Count = Annotated[int, Json({"minimum": 0})]
+Count = Annotated[int, JsonType({"minimum": 0})]
 
 
-OptionalText = Annotated[str | None, Presence.OPTIONAL]
+OptionalText = Annotated[str | None, FieldPresence.OPTIONAL]
 
 
 def _once(function: _F) -> _F:
@@ -133,7 +133,7 @@ def properties(shape: type[Shape], refer: Refer = lambda _: None) -> dict[str, A
 def _annotated(annotation: Any, *marks: object, refer: Refer) -> dict[str, Any]:
     found: dict[str, Any] | None = None
     for mark in marks:
-        if isinstance(mark, Json):
+        if isinstance(mark, JsonType):
             more = mark.keywords() if callable(mark.keywords) else mark.keywords
             whole = not more.keys().isdisjoint(("type", "enum", "anyOf"))
             found = {**({} if whole else found or schema(annotation, refer)), **more}
@@ -150,14 +150,14 @@ def _alternatives(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 @_once
-def _fields(shape: type[Shape]) -> tuple[tuple[str, Any, Presence | None], ...]:
+def _fields(shape: type[Shape]) -> tuple[tuple[str, Any, FieldPresence | None], ...]:
     """Return name, annotation and presence of the fields that a document has."""
     hints = get_type_hints(shape, include_extras=True)
     found = []
     for field in dataclasses.fields(shape):  # type: ignore[arg-type]  # every shape is one
         marks = getattr(hints[field.name], "__metadata__", ())
-        presence = next((mark for mark in marks if isinstance(mark, Presence)), None)
-        if presence is not Presence.INTERNAL:
+        presence = next((mark for mark in marks if isinstance(mark, FieldPresence)), None)
+        if presence is not FieldPresence.INTERNAL:
             found.append((field.name, hints[field.name], presence))
     return tuple(found)
 
@@ -173,7 +173,7 @@ def _written(shape: type[Shape]) -> Callable[[Any], dict[str, Any]]:
             writers[name] = writer
             value = f"{name}({value})"
         entry = f"{_shown_name(name)!r}: {value}"
-        filled = presence is Presence.FILLED
+        filled = presence is FieldPresence.FILLED
         entries.append(f"**({{{entry}}} if value.{name} else {{}})" if filled else entry)
     text = f"lambda value: {{{', '.join(entries)}}}"
     return cast("Callable[[Any], dict[str, Any]]", eval(text, writers))  # noqa: S307  names of fields
@@ -194,7 +194,7 @@ def _writer(annotation: Any) -> _Write | None:
     plain = _plain(annotation)
     origin, inner = get_origin(plain), get_args(plain)
     if origin is Annotated:
-        marks = (mark.write for mark in inner[1:] if isinstance(mark, Json))
+        marks = (mark.write for mark in inner[1:] if isinstance(mark, JsonType))
         return next((write for write in marks if write), None) or _writer(inner[0])
     if origin in (Union, types.UnionType):
         one, *others = [part for part in inner if part is not type(None)]

@@ -4,9 +4,9 @@ The fields of the dataclass are the keys of a row, their annotations the types, 
 may be left out. Everything that is wrong with a file is in one TableError: file, row, key, and what
 to write instead. Annotations may be texts, numbers, truth values, Literals, NewTypes, patterns
 (re.Pattern), other row classes, `| None`, and tuples, frozensets and mappings of these. `Annotated`
-with `Known` holds a text to the names of another table, with `Written` it says how a value stands
-in the file. The first field names the row. Metadata `key` gives a field another key than its name,
-or, empty, none: it is set later.
+with `KnownValues` holds a text to the names of another table, with `WrittenAs` it says how a value
+stands in the file. The first field names the row. Metadata `key` gives a field another key than its
+name, or, empty, none: it is set later.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ class TableError(ValueError):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Known:
+class KnownValues:
     """Texts that refer to names of another table; `names` is called when a row is read."""
 
     what: str
@@ -45,7 +45,7 @@ class Known:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Written:
+class WrittenAs:
     """Values that a table has in another form; `make` raises ValueError for what makes no sense."""
 
     form: Any
@@ -53,7 +53,7 @@ class Written:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Reader:
+class _RowReader:
     """How a value of one annotation is read, and an example of it.
 
     `read` takes the value, where it stands, and the list to which it appends mistakes.
@@ -220,7 +220,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 @cache
-def _row(kind: type) -> _Reader:
+def _row(kind: type) -> _RowReader:
     """Return the reader of a dataclass."""
     fields = tuple(
         (_key(field), field.name, _reader(field.type), _needed(field))
@@ -244,31 +244,31 @@ def _row(kind: type) -> _Reader:
                 mistakes.append(f"{where}: {key} is missing; add {key} = {reader.example}")
         return None if len(mistakes) > before else _tried(lambda: kind(**made), where, mistakes)
 
-    return _Reader(read, "{ ... }")
+    return _RowReader(read, "{ ... }")
 
 
 @cache
-def _reader(annotation: Any) -> _Reader:
+def _reader(annotation: Any) -> _RowReader:
     """Return the reader of an annotation; TypeError for one that no table can hold."""
     if isinstance(annotation, NewType):
         return _reader(annotation.__supertype__)
     if annotation in _PLAIN:
         return _plain(annotation)
     if annotation is Any:
-        return _Reader(lambda value, _where, _mistakes: value, "...")
+        return _RowReader(lambda value, _where, _mistakes: value, "...")
     if dataclasses.is_dataclass(annotation):
         return _row(cast("type", annotation))
     return _composed(annotation, get_origin(annotation), get_args(annotation))
 
 
-def _composed(annotation: Any, origin: Any, inner: tuple[Any, ...]) -> _Reader:
+def _composed(annotation: Any, origin: Any, inner: tuple[Any, ...]) -> _RowReader:
     if origin is Annotated:
         note = inner[1]
-        return _made(note) if isinstance(note, Written) else _referring(_reader(inner[0]), note)
+        return _made(note) if isinstance(note, WrittenAs) else _referring(_reader(inner[0]), note)
     if origin is Literal:
         return _one_of(inner)
     if origin is re.Pattern:
-        return _Reader(_pattern, "'...'")
+        return _RowReader(_pattern, "'...'")
     if origin in (tuple, frozenset):
         return _several(origin, inner)
     if origin in (Union, types.UnionType):
@@ -278,7 +278,7 @@ def _composed(annotation: Any, origin: Any, inner: tuple[Any, ...]) -> _Reader:
     raise TypeError(f"no TOML table holds {annotation}")
 
 
-def _plain(kind: type) -> _Reader:
+def _plain(kind: type) -> _RowReader:
     accepted, words, example = _PLAIN[kind]
 
     def read(value: Any, where: str, mistakes: list[str]) -> Any:
@@ -287,20 +287,20 @@ def _plain(kind: type) -> _Reader:
             return None
         return kind(value)
 
-    return _Reader(read, example)
+    return _RowReader(read, example)
 
 
-def _referring(inner: _Reader, known: Known) -> _Reader:
+def _referring(inner: _RowReader, known: KnownValues) -> _RowReader:
     def read(value: Any, where: str, mistakes: list[str]) -> Any:
         found = inner.read(value, where, mistakes)
         if isinstance(found, str) and found not in (names := known.names()):
             mistakes.append(f"{where}: {found} is no {known.what}; {nearest(found, names)}")
         return found
 
-    return _Reader(read, inner.example)
+    return _RowReader(read, inner.example)
 
 
-def _made(written: Written) -> _Reader:
+def _made(written: WrittenAs) -> _RowReader:
     inner = _reader(written.form)
 
     def read(value: Any, where: str, mistakes: list[str]) -> Any:
@@ -310,7 +310,7 @@ def _made(written: Written) -> _Reader:
             return None
         return _tried(lambda: written.make(found), where, mistakes)
 
-    return _Reader(read, inner.example)
+    return _RowReader(read, inner.example)
 
 
 def _tried(make: Callable[[], Any], where: str, mistakes: list[str]) -> Any:
@@ -321,7 +321,7 @@ def _tried(make: Callable[[], Any], where: str, mistakes: list[str]) -> Any:
         return None
 
 
-def _one_of(choices: tuple[Any, ...]) -> _Reader:
+def _one_of(choices: tuple[Any, ...]) -> _RowReader:
     listing = " or ".join(map(str, choices))
 
     def read(value: Any, where: str, mistakes: list[str]) -> Any:
@@ -329,7 +329,7 @@ def _one_of(choices: tuple[Any, ...]) -> _Reader:
             mistakes.append(f"{where} is {_said(value)}; write {listing}")
         return value
 
-    return _Reader(read, f'"{choices[0]}"')
+    return _RowReader(read, f'"{choices[0]}"')
 
 
 def _pattern(value: Any, where: str, mistakes: list[str]) -> Any:
@@ -343,7 +343,7 @@ def _pattern(value: Any, where: str, mistakes: list[str]) -> Any:
         return None
 
 
-def _several(kind: Any, inner: tuple[Any, ...]) -> _Reader:
+def _several(kind: Any, inner: tuple[Any, ...]) -> _RowReader:
     """Return the reader of a list: of one type however long, or of these types one by one."""
     whole = kind is tuple and Ellipsis not in inner
     readers = [_reader(one) for one in inner if one is not Ellipsis]
@@ -358,10 +358,10 @@ def _several(kind: Any, inner: tuple[Any, ...]) -> _Reader:
             for number, (reader, one) in enumerate(zip(many, given, strict=False), 1)
         )
 
-    return _Reader(read, "[...]")
+    return _RowReader(read, "[...]")
 
 
-def _either(inner: tuple[Any, ...]) -> _Reader:
+def _either(inner: tuple[Any, ...]) -> _RowReader:
     """Return the reader of the one type beside None, or of the first type that takes a value."""
     readers = [_reader(one) for one in inner if one is not types.NoneType]
 
@@ -375,10 +375,10 @@ def _either(inner: tuple[Any, ...]) -> _Reader:
         mistakes.extend(tried)
         return None
 
-    return _Reader(read, readers[0].example)
+    return _RowReader(read, readers[0].example)
 
 
-def _mapping(inner: _Reader) -> _Reader:
+def _mapping(inner: _RowReader) -> _RowReader:
     def read(value: Any, where: str, mistakes: list[str]) -> Any:
         if not isinstance(value, Mapping):
             mistakes.append(f"{where} is {_said(value)}; write a table")
@@ -386,7 +386,7 @@ def _mapping(inner: _Reader) -> _Reader:
         given = cast("Mapping[str, Any]", value)
         return {key: inner.read(one, f"{where}.{key}", mistakes) for key, one in given.items()}
 
-    return _Reader(read, "{ ... }")
+    return _RowReader(read, "{ ... }")
 
 
 def _list(value: Any, where: str, mistakes: list[str]) -> list[Any]:

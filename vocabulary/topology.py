@@ -12,13 +12,13 @@ from functools import cached_property
 from . import entities
 from .entities import Entity, EntityType
 from .ids import Job
-from .ranks import Ranks
+from .ranks import RankSet
 
 UNKNOWN = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class RankPlacement:
     """Where one rank runs, and its parallel coordinates; None and "" where nobody reports it."""
 
     rank: int
@@ -33,7 +33,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class PlacementTable:
     """Placements as columns over ranks: what a hundred thousand of them are made of quickly.
 
     array('q') each, UNKNOWN where nobody reports it; host_of indexes the topology's sorted hosts.
@@ -51,7 +51,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Nic:
+class NicPort:
     """A network port of a host, as `hw.network.info` describes it."""
 
     host: str
@@ -73,7 +73,7 @@ class CommunicationGroup:
 
     name: str
     kind: str
-    ranks: Ranks
+    ranks: RankSet
     description: str = ""
 
     @property
@@ -82,7 +82,7 @@ class CommunicationGroup:
         return Entity("group", self.name, None, self.ranks)
 
 
-class Topology:
+class JobTopology:
     """One job attempt's layout. Everything is known when it is made; nothing changes later.
 
     ranks, host_of, local_ranks, pids, pp, tp, dp, ep: array('q') by row, -1 where unknown
@@ -99,10 +99,10 @@ class Topology:
         cluster: str | None = None,
         version: int = 0,
         world_size: int = 0,
-        placements: Sequence[Placement] = (),
+        placements: Sequence[RankPlacement] = (),
         hosts: Iterable[str] = (),
         switches: Mapping[str, str] | None = None,
-        nics: Sequence[Nic] = (),
+        nics: Sequence[NicPort] = (),
         groups: Sequence[CommunicationGroup] = (),
         mounts: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
@@ -132,7 +132,7 @@ class Topology:
         self._devices: dict[tuple[int, str], int] | None = None
         self._pids: dict[tuple[int, int], int] | None = None
 
-    def place(self, columns: Columns) -> "Topology":
+    def place(self, columns: PlacementTable) -> "JobTopology":
         """Take the ranks as columns instead of placements; `hosts` were given when it was made."""
         self.ranks, self.host_of = columns.ranks, columns.host_of
         self.local_ranks, self.pids = columns.local_ranks, columns.pids
@@ -174,16 +174,16 @@ class Topology:
             self._devices = {(index, held): rank for index, held, rank in rows if held}
         return self._devices.get((self._host_index.get(host, UNKNOWN), hw_id))
 
-    def ranks_of_host(self, host: str) -> Ranks:
+    def ranks_of_host(self, host: str) -> RankSet:
         """Return the ranks that run on a host."""
         return self.host_entity(host).ranks
 
     # -- ports and switches ---------------------------------------------------------------------
 
     @cached_property
-    def nics_of_host(self) -> Mapping[str, Sequence[Nic]]:
+    def nics_of_host(self) -> Mapping[str, Sequence[NicPort]]:
         """Return the ports by host."""
-        found: dict[str, list[Nic]] = {}
+        found: dict[str, list[NicPort]] = {}
         for nic in self.nics:
             found.setdefault(nic.host, []).append(nic)
         return found
@@ -212,7 +212,7 @@ class Topology:
     @property
     def job_entity(self) -> Entity:
         """Return the job with all its ranks."""
-        return self._once("job", self.job, lambda: entities.job(self.job, Ranks(self.ranks)))
+        return self._once("job", self.job, lambda: entities.job(self.job, RankSet(self.ranks)))
 
     def rank_entity(self, rank: int) -> Entity:
         """Return a rank with its host where known."""
@@ -224,7 +224,7 @@ class Topology:
         def made() -> Entity:
             index = self._host_index.get(host)
             rows = [] if index is None else self._rows_by_host()[index]
-            return entities.host(host, Ranks(self.ranks[row] for row in rows))
+            return entities.host(host, RankSet(self.ranks[row] for row in rows))
 
         return self._once("host", host, made)
 
@@ -246,14 +246,14 @@ class Topology:
                 for nic in self.nics_of_host[host]:
                     if nic.switch == switch:
                         ranks.update(self.nic_entity(nic).ranks)
-            return Entity("switch", switch, None, Ranks(ranks))
+            return Entity("switch", switch, None, RankSet(ranks))
 
         return self._once("switch", switch, made)
 
-    def nic_entity(self, nic: Nic) -> Entity:
+    def nic_entity(self, nic: NicPort) -> Entity:
         """Return a port with the ranks that use it: those of its device, else of its host."""
         rank = self.rank_of_device(nic.host, nic.gpu) if nic.gpu else None
-        ranks = self.ranks_of_host(nic.host) if rank is None else Ranks((rank,))
+        ranks = self.ranks_of_host(nic.host) if rank is None else RankSet((rank,))
         return Entity("nic", nic.id, nic.host, ranks)
 
     def host_of_entity(self, entity: Entity) -> str | None:

@@ -14,7 +14,7 @@ In: the kubelet's answers, cgroups, device memory of processes, trainers. Out: w
 device: attributes of samples. Imports: formats, vocabulary; devices, procfs, trainers.
 """
 
-from .joining import Holder
-from .register import Attribution
+from .joining import DeviceHolder
+from .register import DeviceAttribution
 
-__all__ = ["Attribution", "Holder"]
+__all__ = ["DeviceAttribution", "DeviceHolder"]

@@ -23,7 +23,7 @@ _SLURM = (
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class CgroupMembership:
     """What a cgroup shows of a process; "" where it shows nothing."""
 
     pod_uid: str = ""
@@ -31,7 +31,7 @@ class Membership:
     slurm_job: str = ""
 
 
-def parse(text: str) -> Membership:
+def parse(text: str) -> CgroupMembership:
     """Read /proc/PID/cgroup, of cgroup v1 (a line a controller), v2 (one line) or both."""
     pod = container = job = ""
     for line in text.splitlines():
@@ -41,10 +41,10 @@ def parse(text: str) -> Membership:
         if not job:
             found = next((one for form in _SLURM if (one := form.search(path))), None)
             job = found[1] if found else ""
-    return Membership(pod, container, job)
+    return CgroupMembership(pod, container, job)
 
 
-def of(pid: int, proc: Path = procfs.PROC) -> Membership | None:
+def of(pid: int, proc: Path = procfs.PROC) -> CgroupMembership | None:
     """Return what a process belongs to, None when it is gone or not ours to see."""
     text = procfs.read(f"{proc}/{pid}/cgroup")
     return None if text is None else parse(text)

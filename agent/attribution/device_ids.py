@@ -32,7 +32,7 @@ _VENDORS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class DeviceReference:
     """Which device a name means: by id, by index or by PCI address; then the part of it."""
 
     hw_id: str = ""
@@ -44,7 +44,7 @@ class Meant:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class DeviceIdentity:
     """One accelerator, or a part of one, as its reader describes it."""
 
     hw_id: str
@@ -67,23 +67,25 @@ class Known:
         return part(self.hw_id, self.parent, self.partition)[1]
 
 
-def meant(device: str, cdi: Sequence[str] = ()) -> Meant:
+def meant(device: str, cdi: Sequence[str] = ()) -> DeviceReference:
     """Return what a name means; a name of no known form is taken for the device's own id."""
     text, _, replica = device.partition("::")
     if found := _OLD_MIG.fullmatch(text):
-        return Meant(hw_id=found[1], instance=found[2], replica=replica)
+        return DeviceReference(hw_id=found[1], instance=found[2], replica=replica)
     if found := _GKE.fullmatch(text):
-        return Meant(index=int(found[1]), instance=found[2] or "", replica=found[3] or replica)
+        return DeviceReference(
+            index=int(found[1]), instance=found[2] or "", replica=found[3] or replica
+        )
     for name in cdi:
         if named := _UUID.search(name):
-            return Meant(hw_id=named[0])
+            return DeviceReference(hw_id=named[0])
     if found := _DRA.fullmatch(text):
-        return Meant(index=int(found[1]), instance=found[2] or "", replica=replica)
+        return DeviceReference(index=int(found[1]), instance=found[2] or "", replica=replica)
     if found := _NUMBERED.fullmatch(text):
-        return Meant(index=int(found[1]), replica=replica)
+        return DeviceReference(index=int(found[1]), replica=replica)
     if _PCI.fullmatch(text):
-        return Meant(pci=normal(text), replica=replica)
-    return Meant(hw_id=text, replica=replica)
+        return DeviceReference(pci=normal(text), replica=replica)
+    return DeviceReference(hw_id=text, replica=replica)
 
 
 def part(hw_id: str, parent: str, partition: str) -> tuple[str, str]:
@@ -108,7 +110,9 @@ def vendor(resource: str) -> str:
     )
 
 
-def resolve(this: Meant, known: Iterable[Known], *, maker: str = "") -> tuple[str, str]:
+def resolve(
+    this: DeviceReference, known: Iterable[DeviceIdentity], *, maker: str = ""
+) -> tuple[str, str]:
     """Return (id of the accelerator or the part, partition), the id "" when nothing fits.
 
     A part of a device that no reader describes is given as its device and the instance's name.
@@ -127,7 +131,7 @@ def resolve(this: Meant, known: Iterable[Known], *, maker: str = "") -> tuple[st
     return whole.hw_id, this.instance
 
 
-def _fits(this: Meant, one: Known) -> bool:
+def _fits(this: DeviceReference, one: DeviceIdentity) -> bool:
     if this.hw_id:
         return one.hw_id == this.hw_id
     if this.pci:

@@ -88,7 +88,7 @@ def _converse(line: socket.socket, until: float, max_bytes: int) -> bytes:
         ],
     )
     talk.send_data(1, _EMPTY_MESSAGE, end_stream=True)
-    answer = _Answer(max_bytes)
+    answer = _StreamAnswer(max_bytes)
     try:
         while not answer.ended:
             _send(line, talk)
@@ -115,7 +115,7 @@ def _send(line: socket.socket, talk: "H2Connection") -> None:
         line.sendall(waiting)
 
 
-class _Answer:
+class _StreamAnswer:
     """What came of the one stream there is."""
 
     def __init__(self, max_bytes: int) -> None:

@@ -18,7 +18,7 @@ _CDI, _DRIVER, _DEVICE = 1, 2, 4
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class AllocatedDevice:
     """One device that a container was given.
 
     `resource` is the extended resource (nvidia.com/gpu), or the driver of a dynamic one;
@@ -33,7 +33,9 @@ class Given:
     cdi: tuple[str, ...] = ()
 
 
-def decode(data: bytes, *, resources: Sequence[str], drivers: Sequence[str] = ()) -> list[Given]:
+def decode(
+    data: bytes, *, resources: Sequence[str], drivers: Sequence[str] = ()
+) -> list[AllocatedDevice]:
     """Return the devices of the resources and drivers asked for, in the kubelet's order.
 
     A resource that ends in "*" stands for all that begin so. Raises WireError on what is no list.
@@ -41,7 +43,7 @@ def decode(data: bytes, *, resources: Sequence[str], drivers: Sequence[str] = ()
     whole = frozenset(name for name in resources if not name.endswith("*"))
     beginnings = tuple(name[:-1] for name in resources if name.endswith("*"))
     wanted = frozenset(drivers)
-    found: list[Given] = []
+    found: list[AllocatedDevice] = []
     for field, kind, start, end in wire.fields(data, 0, len(data)):
         if field != _PODS:
             continue
@@ -59,7 +61,7 @@ def decode(data: bytes, *, resources: Sequence[str], drivers: Sequence[str] = ()
         for first, last in containers:
             container, devices = _container(data, first, last)
             found += [
-                Given(namespace, name, container, resource, device, cdi)
+                AllocatedDevice(namespace, name, container, resource, device, cdi)
                 for resource, device, cdi, dynamic in devices
                 if (
                     resource in wanted

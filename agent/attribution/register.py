@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from ...vocabulary.samples import Sample, Scalar
 from ..devices import normal
-from ..trainers import Key, Trainer
+from ..trainers import Key, TrainerProcess
 from . import joining
-from .device_ids import Known
-from .joining import Facts, Holder, Process
-from .pod_resources import Given
+from .device_ids import DeviceIdentity
+from .joining import DeviceHolder, DeviceProcess, NodeFacts
+from .pod_resources import AllocatedDevice
 
 _DESCRIBING = frozenset({"hw.gpu.info", "hw.gpu.utilization", "hw.temperature", "hw.power"})
 """Metrics from which a device's index is learnt: a reader or an exporter sends one of them."""
@@ -28,23 +28,23 @@ still belongs to somebody meanwhile, and that is who wants to know."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Snapshot:
-    holders: Mapping[str, tuple[Holder, ...]] = field(default_factory=dict)
+class _RegisterSnapshot:
+    holders: Mapping[str, tuple[DeviceHolder, ...]] = field(default_factory=dict)
     ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    devices: Mapping[str, Known] = field(default_factory=dict)
+    devices: Mapping[str, DeviceIdentity] = field(default_factory=dict)
     pods: Mapping[int, str] = field(default_factory=dict)
     version: int = 0
 
 
-class Attribution:
+class DeviceAttribution:
     """Who holds what; for every thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._devices: dict[str, tuple[Known, float]] = {}
+        self._devices: dict[str, tuple[DeviceIdentity, float]] = {}
         self._processes: dict[tuple[str, int], tuple[float, float]] = {}  # bytes, at
         self._claims: dict[Key, str] = {}
-        self._snapshot = _Snapshot()
+        self._snapshot = _RegisterSnapshot()
 
     @property
     def version(self) -> int:
@@ -56,7 +56,7 @@ class Attribution:
         """Return whether any rank is placed on any device."""
         return bool(self._snapshot.ranks)
 
-    def holders(self, hw_id: str) -> Sequence[Holder]:
+    def holders(self, hw_id: str) -> Sequence[DeviceHolder]:
         """Return who holds a device, none when nobody is known to; a shared one has several."""
         return self._snapshot.holders.get(hw_id, ())
 
@@ -73,11 +73,11 @@ class Attribution:
         """Return the uid of the pod a process on a device is in, "" when it is in none."""
         return self._snapshot.pods.get(pid, "")
 
-    def devices(self) -> Mapping[str, Known]:
+    def devices(self) -> Mapping[str, DeviceIdentity]:
         """Return every device seen in the last quarter of an hour or so, by id."""
         return self._snapshot.devices
 
-    def held(self) -> Mapping[str, tuple[Holder, ...]]:
+    def held(self) -> Mapping[str, tuple[DeviceHolder, ...]]:
         """Return all holders by device."""
         return self._snapshot.holders
 
@@ -93,7 +93,7 @@ class Attribution:
             elif sample.metric in _DESCRIBING:
                 self._describe(sample)
 
-    def receive(self, trainer: Trainer, samples: Iterable[Sample]) -> None:
+    def receive(self, trainer: TrainerProcess, samples: Iterable[Sample]) -> None:
         """Note on which device a rank reports to be."""
         for sample in samples:
             if sample.metric == _RANK:
@@ -102,7 +102,7 @@ class Attribution:
                     with self._lock:
                         self._claims[trainer.key] = hw_id
 
-    def facts(self, trainers: Sequence[Trainer], now: float) -> Facts:
+    def facts(self, trainers: Sequence[TrainerProcess], now: float) -> NodeFacts:
         """Return what is known now, without what nobody has named for long."""
         with self._lock:
             lost = now - _FORGET_SECONDS
@@ -115,10 +115,10 @@ class Attribution:
             alive = {trainer.key for trainer in trainers}
             for claimant in [key for key in self._claims if key not in alive]:
                 del self._claims[claimant]
-            return Facts(
+            return NodeFacts(
                 devices={hw_id: known for hw_id, (known, _) in self._devices.items()},
                 processes=[
-                    Process(hw_id, pid, memory)
+                    DeviceProcess(hw_id, pid, memory)
                     for (hw_id, pid), (memory, _) in sorted(self._processes.items())
                 ],
                 claims=dict(self._claims),
@@ -127,10 +127,10 @@ class Attribution:
 
     def update(
         self,
-        facts: Facts,
+        facts: NodeFacts,
         *,
-        given: Sequence[Given],
-        memberships: Mapping[int, joining.Belongs],
+        given: Sequence[AllocatedDevice],
+        memberships: Mapping[int, joining.ProcessOwner],
         names: Mapping[str, tuple[str, str]],
         jobs: Mapping[str, tuple[str, ...]],
     ) -> None:
@@ -151,7 +151,9 @@ class Attribution:
             before.pods,
         )
         if not same:
-            self._snapshot = _Snapshot(holders, ranks, facts.devices, pods, before.version + 1)
+            self._snapshot = _RegisterSnapshot(
+                holders, ranks, facts.devices, pods, before.version + 1
+            )
 
     def _describe(self, sample: Sample) -> None:
         pairs: dict[str, Scalar] = dict(sample.attributes)
@@ -161,7 +163,7 @@ class Attribution:
         with self._lock:
             known = self._devices.get(hw_id)
             if sample.metric == "hw.gpu.info" or known is None:
-                described = Known(
+                described = DeviceIdentity(
                     hw_id=hw_id,
                     index=index,
                     vendor=str(pairs.get("hw.vendor", "nvidia")),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..training_logs.tail import Tail
+from ..training_logs.tail import FileTail
 
 _BACK = 1 << 20
 _PIECE = 1 << 20
@@ -22,8 +22,8 @@ _MOST_NAMES = 4096
 
 
 @dataclass(slots=True)
-class _Open:
-    tail: Tail
+class _OpenFile:
+    tail: FileTail
     rest: bytes = b""
     skipping: bool = False
     """The next bytes are inside a line of which the beginning was not kept."""
@@ -38,7 +38,7 @@ class GrowingFiles:
         self.lost = 0
         self.refused = 0
         self._owner = owner
-        self._files: dict[tuple[int, int], _Open] = {}
+        self._files: dict[tuple[int, int], _OpenFile] = {}
         self._first = True
 
     def lines(self, room: int) -> Iterator[bytes]:
@@ -62,7 +62,7 @@ class GrowingFiles:
             one.tail.close()
         self._files.clear()
 
-    def _cut(self, one: _Open, data: bytes) -> Iterator[bytes]:
+    def _cut(self, one: _OpenFile, data: bytes) -> Iterator[bytes]:
         *whole, rest = (one.rest + data).split(b"\n")
         if one.skipping and whole:
             self.lost += len(whole[0])
@@ -115,12 +115,12 @@ class GrowingFiles:
             return None
         position = max(0, status.st_size - _BACK) if self._first else 0
         try:
-            tail = Tail(entry.path, position=position)
+            tail = FileTail(entry.path, position=position)
         except OSError:
             self.refused += 1
             return None
         if tail.inode != inode:  # another file since it was looked at
             tail.close()
             return None
-        self._files[inode] = _Open(tail, skipping=position > 0)
+        self._files[inode] = _OpenFile(tail, skipping=position > 0)
         return inode

@@ -8,7 +8,7 @@ their environment, show which communicator that is.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...formats.nccl.ras import Communicator
+from ...formats.nccl.ras import RasCommunicator
 from ..rank_processes import RankProcess
 
 Process = tuple[str, int]
@@ -16,11 +16,11 @@ Process = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class LocalAttempt:
     """The attempt that an answer is about: ranks by process, and its processes of this node."""
 
     processes: Sequence[RankProcess]
-    world: Communicator | None
+    world: RasCommunicator | None
     rank_of: Mapping[Process, int]
     local: frozenset[int]
 
@@ -31,8 +31,8 @@ class Placed:
 
 
 def placed(
-    communicators: Sequence[Communicator], processes_here: Iterable[RankProcess]
-) -> Placed | None:
+    communicators: Sequence[RasCommunicator], processes_here: Iterable[RankProcess]
+) -> LocalAttempt | None:
     """Return whose answer it is, None where no process of this node is in it.
 
     On a node of two jobs either may answer under the one port.
@@ -47,15 +47,15 @@ def placed(
         world = next((one for one in of_size if _numbers_alike(one, processes, only=only)), None)
         if world is not None:
             ranks = {(place.host, place.pid): rank for rank, place in world.places.items()}
-            return Placed(processes, world, ranks, frozenset(one.rank for one in processes))
+            return LocalAttempt(processes, world, ranks, frozenset(one.rank for one in processes))
     for processes in attempts.values():
         ranks = _here(communicators, processes)
         if ranks:
-            return Placed(processes, None, ranks, frozenset(one.rank for one in processes))
+            return LocalAttempt(processes, None, ranks, frozenset(one.rank for one in processes))
     return None
 
 
-def _numbers_alike(world: Communicator, processes: Sequence[RankProcess], *, only: bool) -> bool:
+def _numbers_alike(world: RasCommunicator, processes: Sequence[RankProcess], *, only: bool) -> bool:
     """Tell whether the processes of this node have their ranks in a communicator.
 
     The text form lists few of its ranks: there it is enough that none contradicts, and that this is
@@ -71,7 +71,7 @@ def _numbers_alike(world: Communicator, processes: Sequence[RankProcess], *, onl
 
 
 def _here(
-    communicators: Sequence[Communicator], processes: Sequence[RankProcess]
+    communicators: Sequence[RasCommunicator], processes: Sequence[RankProcess]
 ) -> dict[Process, int]:
     """Return ranks by process of this node alone: of one host whose pids are all ours."""
     own = {one.own_pid: one.rank for one in processes}

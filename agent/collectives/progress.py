@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ...vocabulary.samples import Attributes
 from ..rank_processes import Attempt
-from ..training_logs import Batch, Launched
+from ..training_logs import LaunchedProcesses, LogBatch
 
 _MOVING = frozenset({"training.step", "collective.enqueued"})
 _MOST_SERIES = 50_000
@@ -14,23 +14,23 @@ _MOST_JOBS = 256
 
 
 @dataclass(slots=True)
-class _Job:
+class _JobProgress:
     moved_at: float
     moves: int = 0
     last: dict[tuple[str, Attributes], float] = field(default_factory=dict)
 
 
-class Progress:
+class StepProgress:
     """Looks at what readers hand over on its way; called from any thread."""
 
-    def __init__(self, deliver: Callable[[Batch | Launched], None]) -> None:
+    def __init__(self, deliver: Callable[[LogBatch | LaunchedProcesses], None]) -> None:
         self._deliver = deliver
         self._lock = threading.Lock()
-        self._jobs: dict[Attempt, _Job] = {}
+        self._jobs: dict[Attempt, _JobProgress] = {}
 
-    def __call__(self, found: Batch | Launched) -> None:
+    def __call__(self, found: LogBatch | LaunchedProcesses) -> None:
         """Note whether steps ended or collectives were launched, and hand over."""
-        if isinstance(found, Batch):
+        if isinstance(found, LogBatch):
             with self._lock:
                 self._note(found)
         self._deliver(found)
@@ -41,7 +41,7 @@ class Progress:
             job = self._jobs.get(of)
             return job.moved_at if job is not None and job.moves > 1 else None
 
-    def _note(self, batch: Batch) -> None:
+    def _note(self, batch: LogBatch) -> None:
         for sample in batch.samples:
             if sample.metric not in _MOVING:
                 continue
@@ -49,7 +49,7 @@ class Progress:
             if job is None:
                 while len(self._jobs) >= _MOST_JOBS:
                     del self._jobs[next(iter(self._jobs))]
-                job = self._jobs[batch.job, batch.attempt] = _Job(sample.at)
+                job = self._jobs[batch.job, batch.attempt] = _JobProgress(sample.at)
             key = (sample.metric, sample.attributes)
             if job.last.get(key) == sample.value:
                 continue

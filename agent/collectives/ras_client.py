@@ -27,7 +27,7 @@ class RasUnavailableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RasAnswer:
     """What the service answered to VERBOSE STATUS, and how long it took, in seconds."""
 
     text: str
@@ -35,18 +35,18 @@ class Answer:
     seconds: float
 
 
-def ask(address: str, *, timeout: float, max_bytes: int) -> Answer:
+def ask(address: str, *, timeout: float, max_bytes: int) -> RasAnswer:
     """Ask for the state of the whole job. Raises RasUnavailableError.
 
     timeout: seconds for everything; the service is told to give up a little earlier itself.
     """
     began = time.monotonic()
-    connection = _Connection(address, began + timeout, max_bytes)
+    connection = _RasConnection(address, began + timeout, max_bytes)
     try:
         form = connection.agree(max(1, int(timeout) - 1))
         if form == "closed":  # by the word that it does not know
             connection.close()
-            connection = _Connection(address, began + timeout, max_bytes)
+            connection = _RasConnection(address, began + timeout, max_bytes)
             form = connection.agree(0)
         text = connection.status()
     except TimeoutError as error:
@@ -55,10 +55,10 @@ def ask(address: str, *, timeout: float, max_bytes: int) -> Answer:
         raise RasUnavailableError("torn", f"the connection broke: {error}") from error
     finally:
         connection.close()
-    return Answer(text, "json" if form == "json" else "text", time.monotonic() - began)
+    return RasAnswer(text, "json" if form == "json" else "text", time.monotonic() - began)
 
 
-class _Connection:
+class _RasConnection:
     def __init__(self, address: str, until: float, max_bytes: int) -> None:
         self._until = until
         self._max_bytes = max_bytes

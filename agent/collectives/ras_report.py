@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...formats.nccl.ras import Communicator
+from ...formats.nccl.ras import RasCommunicator
 from ...vocabulary.groups import communicator_group, communicator_info
 from ...vocabulary.samples import Event, Sample, Scalar, attributes
-from .placed import Placed
+from .placed import LocalAttempt
 
 SOURCE = "ras"
 _INFO_SECONDS = 600.0
@@ -16,7 +16,7 @@ _MOST_SAMPLES = 50_000
 
 
 @dataclass(slots=True)
-class Report:
+class RasReport:
     """What leaves after an answer: of the ranks of this node, and of those elsewhere.
 
     `left_out`: ranks that no process of the job could be found for, samples beyond the bound.
@@ -29,16 +29,18 @@ class Report:
 
 
 @dataclass(slots=True)
-class Answers:
+class RasHistory:
     """The answers about one attempt, in order."""
 
     _info_at: dict[str, float] = field(default_factory=dict)
     _missing: dict[int, int] = field(default_factory=dict)
     _unlike: set[str] = field(default_factory=set)
 
-    def take(self, communicators: Sequence[Communicator], where: Placed, at: float) -> Report:
+    def take(
+        self, communicators: Sequence[RasCommunicator], where: LocalAttempt, at: float
+    ) -> RasReport:
         """Return what the next answer says."""
-        report = Report()
+        report = RasReport()
         unlike: set[str] = set()
         # Those that say something first: of too many the others are left out.
         for one in sorted(communicators, key=lambda one: (not _uneven(one), -one.size)):
@@ -74,7 +76,7 @@ class Answers:
         return report
 
     def _describe(
-        self, one: Communicator, group: str, ranks: dict[int, int], at: float, report: Report
+        self, one: RasCommunicator, group: str, ranks: dict[int, int], at: float, report: RasReport
     ) -> None:
         if at - self._info_at.get(group, -_INFO_SECONDS) < _INFO_SECONDS or len(ranks) < one.size:
             return
@@ -82,7 +84,11 @@ class Answers:
         report.here.append(communicator_info(group, one.name, ranks.values(), at))
 
     def _report_missing(
-        self, communicators: Sequence[Communicator], where: Placed, at: float, report: Report
+        self,
+        communicators: Sequence[RasCommunicator],
+        where: LocalAttempt,
+        at: float,
+        report: RasReport,
     ) -> None:
         missing: dict[int, str] = {}
         for one in communicators:
@@ -104,11 +110,11 @@ class Answers:
                 report.events.append(Event("log.fault", at, pairs))
 
 
-def _uneven(one: Communicator) -> bool:
+def _uneven(one: RasCommunicator) -> bool:
     return bool(one.missing) or len(set(one.launched.values())) > 1
 
 
-def _kinds_differ(one: Communicator) -> bool:
+def _kinds_differ(one: RasCommunicator) -> bool:
     """Tell whether ranks launched equally many, but not of each kind."""
     if len(set(one.launched.values())) != 1 or len(one.kinds) < 2:
         return False

@@ -7,8 +7,8 @@ In: fault codes of every reader. Out: one `gpu.fault` event a fault, its state f
 Imports: vocabulary; devices, state, storms.
 """
 
-from .fault import Evidence, Fault
-from .store import Writer, ask_to_clear
+from .fault import FaultReport, NodeDeviceFault
+from .store import FaultWriter, ask_to_clear
 from .tracker import FaultTracker
 
-__all__ = ["Evidence", "Fault", "FaultTracker", "Writer", "ask_to_clear"]
+__all__ = ["FaultReport", "FaultTracker", "FaultWriter", "NodeDeviceFault", "ask_to_clear"]

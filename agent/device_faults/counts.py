@@ -12,7 +12,7 @@ _LATE: Mapping[str, float] = {"exporter": 120.0}
 
 
 @dataclass(slots=True)
-class Occurrences:
+class FaultOccurrences:
     """Counts each source by itself; occurrences are what the source that saw most has seen."""
 
     _reported: dict[str, int] = field(default_factory=dict)

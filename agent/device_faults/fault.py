@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ...vocabulary.device_faults import FaultKnowledge, Opinion
+from ...vocabulary.device_faults import FaultKnowledge, OutsideOpinion
 
 _EVIDENCE = 8
 _TEXT = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class FaultReport:
     """One report of a fault. `at` is seconds since the epoch; `source` is kmsg, nvml, ..."""
 
     text: str
@@ -20,7 +20,7 @@ class Evidence:
 
 
 @dataclass(slots=True)
-class Fault:
+class NodeDeviceFault:
     """A fault that is open, or was cleared. Actions are named as the vendor's catalogue does."""
 
     hw_id: str
@@ -31,7 +31,7 @@ class Fault:
     meaning: str
     immediate: str
     investigate: str
-    others: tuple[Opinion, ...]
+    others: tuple[OutsideOpinion, ...]
     cleared_by: str
     catalogue_source: str
     first_seen: float
@@ -42,11 +42,11 @@ class Fault:
     status: str = "open"
     cleared_at: float | None = None
     cleared_how: str = ""
-    evidence: list[Evidence] = field(default_factory=list)
+    evidence: list[FaultReport] = field(default_factory=list)
 
-    def add(self, evidence: Evidence) -> None:
+    def add(self, evidence: FaultReport) -> None:
         """Keep a report; of many texts the first ones and the newest, each once a source."""
-        short = Evidence(evidence.text[:_TEXT], evidence.source, evidence.at)
+        short = FaultReport(evidence.text[:_TEXT], evidence.source, evidence.at)
         known = [(one.text, one.source) for one in self.evidence]
         if (short.text, short.source) in known:
             return
@@ -72,9 +72,9 @@ class Fault:
 
 def opened(
     known: FaultKnowledge, *, hw_id: str, code: str, fault_class: str, at: float, boot_id: str
-) -> Fault:
+) -> NodeDeviceFault:
     """Return a new fault of a device."""
-    return Fault(
+    return NodeDeviceFault(
         hw_id=hw_id,
         vendor=known.vendor,
         code=code,
@@ -92,18 +92,20 @@ def opened(
     )
 
 
-def from_document(document: Mapping[str, Any]) -> Fault:
+def from_document(document: Mapping[str, Any]) -> NodeDeviceFault:
     """Read what `document` wrote; KeyError, TypeError or ValueError where that is not it."""
     row = dict(document)
     row["fault_class"] = row.pop("class")
     row["hw_id"] = row.pop("hw.id")
     row["others"] = tuple(
-        Opinion(str(one["tool"]), str(one["class"]), str(one["action"])) for one in row["others"]
+        OutsideOpinion(str(one["tool"]), str(one["class"]), str(one["action"]))
+        for one in row["others"]
     )
     row["evidence"] = [
-        Evidence(str(one["text"]), str(one["source"]), float(one["at"])) for one in row["evidence"]
+        FaultReport(str(one["text"]), str(one["source"]), float(one["at"]))
+        for one in row["evidence"]
     ]
-    fault = Fault(**row)
+    fault = NodeDeviceFault(**row)
     for name in ("first_seen", "last_seen"):
         setattr(fault, name, float(getattr(fault, name)))
     fault.count = int(fault.count)

@@ -1,10 +1,10 @@
 """Faults as events: what leaves the agent of them."""
 
 from ...vocabulary.samples import Event, Scalar
-from .fault import Fault
+from .fault import NodeDeviceFault
 
 
-def enriched(event: Event, fault: Fault, count: int) -> Event:
+def enriched(event: Event, fault: NodeDeviceFault, count: int) -> Event:
     """Return the event with what the catalogue has on its code, standing for `count` of it."""
     pairs: dict[str, Scalar] = {**event.attributes, "hw.id": fault.hw_id}
     pairs.update({"vendor": fault.vendor, "class": fault.fault_class, "count": count})
@@ -17,7 +17,7 @@ def enriched(event: Event, fault: Fault, count: int) -> Event:
     return Event(event.name, event.at, pairs, event.resource)
 
 
-def summary(fault: Fault, now: float, count: int) -> Event:
+def summary(fault: NodeDeviceFault, now: float, count: int) -> Event:
     """Return the event that stands for what a storm folded, of the time of the last one."""
     newest = fault.evidence[-1] if fault.evidence else None
     pairs: dict[str, Scalar] = {

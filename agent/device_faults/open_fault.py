@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...vocabulary.device_faults import CLASSES, Catalogue, FaultKnowledge
+from ...vocabulary.device_faults import CLASSES, DeviceFaultCatalogue, FaultKnowledge
 from ...vocabulary.samples import Event
-from .counts import Occurrences
-from .fault import Fault
+from .counts import FaultOccurrences
+from .fault import NodeDeviceFault
 
 _AGAIN_SECONDS = 2.0
 """A reading this much younger than a loss was taken after it."""
@@ -19,8 +19,8 @@ POLLING_SOURCES = frozenset({"nvml", "pci"})
 class OpenFault:
     """An open fault; `restored_until` is later than -inf when it was open as the agent started."""
 
-    fault: Fault
-    occurrences: Occurrences = field(default_factory=Occurrences)
+    fault: NodeDeviceFault
+    occurrences: FaultOccurrences = field(default_factory=FaultOccurrences)
     restored_until: float = -math.inf
 
     @property
@@ -43,7 +43,7 @@ class OpenFault:
         reported = ((one.text, one.source) for one in self.fault.evidence)
         return code.startswith(("nvml.", "pci.")) or (text, source) in reported
 
-    def quiet_for(self, catalogue: Catalogue, now: float) -> str:
+    def quiet_for(self, catalogue: DeviceFaultCatalogue, now: float) -> str:
         """Return why it is over when its code is over after a quiet time, else ""."""
         rule = catalogue.find(self.fault.vendor, self.fault.code).cleared_by
         if rule.kind == "quiet" and now - self.fault.last_seen >= rule.seconds:

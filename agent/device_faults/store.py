@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..state import rewrite
-from .fault import Fault, from_document
+from .fault import NodeDeviceFault, from_document
 from .tracker import FaultTracker
 
 _FILE = "device_faults.json"
@@ -19,32 +19,34 @@ _LARGEST = 8 << 20
 
 
 @dataclass(slots=True)
-class Kept:
+class StoredFaults:
     """What was kept: faults, and how often each code of a device was ever reported."""
 
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[NodeDeviceFault] = field(default_factory=list)
     totals: dict[tuple[str, str], int] = field(default_factory=dict)
     last: dict[str, str] = field(default_factory=dict)
     boot_id: str = ""
 
 
-def load(folder: Path | None) -> Kept:
+def load(folder: Path | None) -> StoredFaults:
     """Return what was kept; nothing where there is none, or where it cannot be read."""
     if folder is None:
-        return Kept()
+        return StoredFaults()
     try:
         with (folder / _FILE).open("rb") as file:
             kept = json.loads(file.read(_LARGEST))
         if kept["version"] != _VERSION:
-            return Kept()
-        return Kept(
+            return StoredFaults()
+        return StoredFaults(
             faults=[from_document(one) for one in kept["faults"]],
             totals={(str(one[0]), str(one[1])): int(one[2]) for one in kept["totals"]},
             last={str(hw_id): str(code) for hw_id, code in kept["last"].items()},
             boot_id=str(kept.get("boot_id", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
-        return Kept()  # absent, torn by a full disk or of another version: faults come again
+        return (
+            StoredFaults()
+        )  # absent, torn by a full disk or of another version: faults come again
 
 
 def save(
@@ -88,7 +90,7 @@ def asked_to_clear(folder: Path) -> list[tuple[str, str]]:
     return []
 
 
-class Writer:
+class FaultWriter:
     """Woken after each fault that left. A disk that refuses shows at the reader `gpu_faults`.
 
     Without it a fault that the kernel log reported would be lost to a SIGKILL within the reader's

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ...vocabulary import device_faults
-from ...vocabulary.device_faults import Catalogue, FaultKnowledge
+from ...vocabulary.device_faults import DeviceFaultCatalogue, FaultKnowledge
 from ...vocabulary.samples import Attributes, Event, Sample, Scalar, attributes
-from ..devices import Devices
-from ..storms import Storms
+from ..devices import DeviceRegister
+from ..storms import StormFolding
 from . import store
 from .counts import FaultCounts
-from .fault import Evidence, Fault, opened
+from .fault import FaultReport, NodeDeviceFault, opened
 from .leaving import enriched, summary
 from .open_fault import OpenFault, reported_class
 
@@ -48,17 +48,17 @@ class FaultTracker:
         *,
         boot_id: str,
         now: float,
-        devices: Devices | None = None,
-        knowledge: Catalogue | None = None,
+        devices: DeviceRegister | None = None,
+        knowledge: DeviceFaultCatalogue | None = None,
         state: Path | None = None,
     ) -> None:
         self._lock = threading.RLock()
         self._saving = threading.Lock()
         self._boot_id = boot_id
-        self._devices = devices or Devices()
+        self._devices = devices or DeviceRegister()
         self._catalogue = knowledge or device_faults.catalogue()
         self._state = state
-        self._storms: Storms[tuple[str, str]] = Storms()
+        self._storms: StormFolding[tuple[str, str]] = StormFolding()
         self._changed = False
         self._actions: dict[str, str] = {}
         kept = store.load(state)
@@ -96,7 +96,7 @@ class FaultTracker:
             text = str(event.attributes.get("text", "")) or fault.meaning
             is_known = current.is_known(code, source, text)
             new = current.occurrences.add(source, by, event.at, last=fault.last_seen)
-            fault.add(Evidence(text, source, event.at))
+            fault.add(FaultReport(text, source, event.at))
             fault.last_seen = max(fault.last_seen, event.at)
             if is_known:
                 return None
@@ -180,13 +180,13 @@ class FaultTracker:
         with contextlib.suppress(OSError):
             self.keep(time.time())
 
-    def open(self) -> list[Fault]:
+    def open(self) -> list[NodeDeviceFault]:
         """Return the open faults, oldest first."""
         with self._lock:
             faults = (current.fault for current in self._open.values())
             return sorted(faults, key=lambda one: one.first_seen)
 
-    def cleared(self) -> list[Fault]:
+    def cleared(self) -> list[NodeDeviceFault]:
         """Return the faults cleared lately, oldest first."""
         with self._lock:
             return list(self._cleared)
@@ -237,7 +237,7 @@ class FaultTracker:
             if current is None or abs(event.at - current.fault.last_seen) > _PART_SECONDS:
                 continue
             text = str(event.attributes.get("text", "")) or known.meaning
-            current.fault.add(Evidence(text, str(event.attributes.get("source", "")), event.at))
+            current.fault.add(FaultReport(text, str(event.attributes.get("source", "")), event.at))
             self._changed = True
             return True
         return False

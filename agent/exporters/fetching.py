@@ -27,7 +27,7 @@ class FetchError(Exception):
         self.reason = reason
 
 
-class Client:
+class PageClient:
     """A kept-alive connection to one URL. Proxies of the environment are not used.
 
     Socket time-outs cover one packet; an exporter that sends a byte a second would hold us for

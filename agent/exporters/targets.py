@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from ...formats import exporters, exposition
-from ...formats.exporters.devices import Device
+from ...formats.exporters.devices import ExporterDevice
 from ...vocabulary.samples import Event, Sample
-from ..health import Health
-from ..settings import ExporterTarget
-from .fetching import Client, FetchError
+from ..health import AgentHealth
+from ..settings import ExporterTargetSettings
+from .fetching import FetchError, PageClient
 
 
-class Ownership:
+class SeriesOwnership:
     """For every thread. A claim lasts `lasting` seconds from its last renewal."""
 
     def __init__(self, *, lasting: float) -> None:
@@ -40,32 +40,32 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class TargetReading:
     """What a page holds of the devices that this target ownss, timed `at`."""
 
     at: float
     samples: list[Sample] = field(default_factory=list)
 
 
-class Target:
+class ExporterTarget:
     """Fetches and maps the pages of one exporter. `fetch` is for its own thread only."""
 
     def __init__(
         self,
-        settings: ExporterTarget,
+        settings: ExporterTargetSettings,
         *,
         place: int,
-        client: Client,
+        client: PageClient,
         max_bytes: int,
-        ownership: Ownership,
+        ownership: SeriesOwnership,
         native: Callable[[str], bool],
         emit: Callable[[Event], None],
-        health: Health,
+        health: AgentHealth,
         doubled: bool,
     ) -> None:
         self.url = settings.url
         self.source = f"exporter:{_short(settings.url)}"
-        self.last: Read | None = None
+        self.last: TargetReading | None = None
         self._settings = settings
         self._place = place
         self._client = client
@@ -75,7 +75,7 @@ class Target:
         self._emit = emit
         self._health = health
         self._doubled = doubled
-        self._mapping: exporters.Mapping | None = None
+        self._mapping: exporters.PageMapping | None = None
         self._faults: exporters.FaultWatch | None = None
         self._kept: Mapping[str, object] = {}
         self._empty = 0
@@ -108,7 +108,7 @@ class Target:
         """Count an error of our own."""
         self._fail("internal", "a page could not be taken; see the log")
 
-    def _page(self, now: float) -> exporters.Mapped:
+    def _page(self, now: float) -> exporters.MappedPage:
         if self._mapping is None:
             self._mapping = self._recognised(now)
             table = self._mapping.table
@@ -116,10 +116,10 @@ class Target:
             self._faults.restore(self._kept)
         return self._mapping.read(self._client.pieces(), now=now)
 
-    def _recognised(self, now: float) -> exporters.Mapping:
+    def _recognised(self, now: float) -> exporters.PageMapping:
         """Read a page for its names only, and choose the table."""
         names: set[str] = set()
-        look: exposition.Reader[None] = exposition.Reader(
+        look: exposition.PageReader[None] = exposition.PageReader(
             lambda series: names.add(series.name), max_bytes=self._max_bytes
         )
         look.read(self._client.pieces(), now=now)
@@ -153,17 +153,17 @@ class Target:
                 self.url,
             )
         _log.info("exporters: %s is read as %s of %s", self.url, table.exporter, table.vendor)
-        return exporters.Mapping(table, max_bytes=self._max_bytes)
+        return exporters.PageMapping(table, max_bytes=self._max_bytes)
 
-    def _take(self, mapped: exporters.Mapped, now: float) -> None:
-        ours: set[Device] = set()
+    def _take(self, mapped: exporters.MappedPage, now: float) -> None:
+        ours: set[ExporterDevice] = set()
         for device in mapped.devices:
             if self._ownership.claim(device.hw_id, self._place, now):
                 ours.add(device)
                 self._health.happened("device_last_success", now, self.source, device.hw_id)
             else:
                 mapped.problems["read_elsewhere"] += 1
-        self.last = Read(
+        self.last = TargetReading(
             now,
             [
                 sample
@@ -197,10 +197,10 @@ class Target:
         self._failing = reason
 
 
-class Watch:
+class TargetThread:
     """A target and its thread, which fetches when it is asked to and never lets anybody wait."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: ExporterTarget) -> None:
         self.target = target
         self._asked: float | None = None
         self._changed = threading.Condition()

@@ -4,8 +4,8 @@ In: lines of followed files. Out: OTLP log records, in a spool of their own. Imp
 vocabulary; health, outgoing, push, training_logs.
 """
 
-from .forwarder import Forwarder
-from .sending import Sending
-from .waiting import Waiting
+from .forwarder import LineForwarder
+from .sending import ForwardSender
+from .waiting import ForwardQueue
 
-__all__ = ["Forwarder", "Sending", "Waiting"]
+__all__ = ["ForwardQueue", "ForwardSender", "LineForwarder"]

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 
 from ...formats.otlp import lines
-from ...vocabulary.samples import Resource, Scalar
-from ..health import Health
-from ..training_logs.sources import Inode, Source
-from .waiting import Waiting
+from ...vocabulary.samples import Scalar, TelemetryResource
+from ..health import AgentHealth
+from ..training_logs.sources import Inode, LogSource
+from .waiting import ForwardQueue
 
 LONGEST = 64 << 10
 """Bytes of one record; a longer line goes on in the next ones."""
@@ -22,16 +22,16 @@ _WHOSE = re.compile(rb"(?:\x1b\[[0-9;]{0,20}m)*\[(?:rank(\d{1,7})|default(\d{1,7
 """What torchrun puts before a line: the rank, or the local rank."""
 
 
-class Forwarder:
+class LineForwarder:
     """Called by the thread that reads the files; bounded in bytes a second."""
 
     def __init__(
         self,
         *,
-        waiting: Waiting,
-        resource_of: Callable[[str, int | None], Resource],
+        waiting: ForwardQueue,
+        resource_of: Callable[[str, int | None], TelemetryResource],
         bytes_per_second: int,
-        health: Health,
+        health: AgentHealth,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._waiting = waiting
@@ -45,7 +45,7 @@ class Forwarder:
         self._torn: set[Inode] = set()
         self._attributes: dict[tuple[str, int | None], bytes] = {}
 
-    def take(self, source: Source, data: bytes, since: float, at: float) -> None:
+    def take(self, source: LogSource, data: bytes, since: float, at: float) -> None:
         """Take the next bytes of a file, written between two times."""
         if source.inode in self._torn:
             _, newline, data = data.partition(b"\n")
@@ -57,25 +57,25 @@ class Forwarder:
             self._send(source, whole, since, at)
         self._keep(source, rest, at)
 
-    def left_out(self, source: Source) -> None:
+    def left_out(self, source: LogSource) -> None:
         """Note that bytes of a file were not read: what is at hand is no line, nor what is next."""
         self._rests.pop(source.inode, None)
         self._torn.add(source.inode)
 
-    def end(self, source: Source, at: float) -> None:
+    def end(self, source: LogSource, at: float) -> None:
         """Take the end of a file: its last line may lack the end of line."""
         self._torn.discard(source.inode)
         if rest := self._rests.pop(source.inode, b""):
             self._send(source, [rest], at, at)
 
-    def _keep(self, source: Source, rest: bytes, at: float) -> None:
+    def _keep(self, source: LogSource, rest: bytes, at: float) -> None:
         cut = len(rest) // LONGEST * LONGEST
         if cut:
             self._send(source, [rest[:cut]], at, at)
         if rest[cut:]:
             self._rests[source.inode] = rest[cut:]
 
-    def _send(self, source: Source, written: list[bytes], since: float, at: float) -> None:
+    def _send(self, source: LogSource, written: list[bytes], since: float, at: float) -> None:
         observed = self._now()
         if self._filled_at is not None:
             more = self._rate * max(0.0, observed - self._filled_at)
@@ -106,7 +106,7 @@ class Forwarder:
         if records:
             self._waiting.add(self._resource_of(source.job, source.attempt), records)
 
-    def _attributes_of(self, source: Source, line: bytes) -> bytes:
+    def _attributes_of(self, source: LogSource, line: bytes) -> bytes:
         rank = source.rank
         if line[:1] in {b"[", b"\x1b"} and (whose := _WHOSE.match(line)):
             local = whose[2]

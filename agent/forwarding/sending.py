@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from ...formats import wire
 from ...formats.otlp import lines
-from ..health import Health
+from ..health import AgentHealth
 from ..outgoing import LOGS
-from ..push import Answer, Post, UnreachableError
-from .waiting import Waiting
+from ..push import PushAnswer, PushConnection, UnreachableError
+from .waiting import ForwardQueue
 
 _BATCH = 512 << 10
 """Bytes of one request before compression: receivers take at least a few MiB."""
@@ -27,15 +27,15 @@ _TRIES_OF_500 = 5
 _log = logging.getLogger(__name__)
 
 
-class Sending:
+class ForwardSender:
     """Sends what waits, every `interval` seconds."""
 
     def __init__(
         self,
         *,
-        waiting: Waiting,
-        post: Post,
-        health: Health,
+        waiting: ForwardQueue,
+        post: PushConnection,
+        health: AgentHealth,
         interval: float,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -96,7 +96,7 @@ class Sending:
             if self._stopped.wait(rest):
                 return False
 
-    def _accepted(self, answer: Answer, count: int) -> None:
+    def _accepted(self, answer: PushAnswer, count: int) -> None:
         try:
             rejected = min(count, lines.rejected(answer.body)) if answer.partial else 0
         except wire.WireError:

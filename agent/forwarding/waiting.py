@@ -3,26 +3,26 @@
 import threading
 from collections import deque
 
-from ...vocabulary.samples import Resource
-from ..health import Health
+from ...vocabulary.samples import TelemetryResource
+from ..health import AgentHealth
 
 _EACH = 200
 """Bytes that a waiting record takes beside its content."""
 
-Groups = list[tuple[Resource, list[bytes]]]
+Groups = list[tuple[TelemetryResource, list[bytes]]]
 
 
-class Waiting:
+class ForwardQueue:
     """Filled by one thread, emptied by another."""
 
-    def __init__(self, *, max_bytes: int, health: Health) -> None:
+    def __init__(self, *, max_bytes: int, health: AgentHealth) -> None:
         self._max_bytes = max_bytes
         self._health = health
         self._lock = threading.Lock()
-        self._records: deque[tuple[Resource, bytes]] = deque()
+        self._records: deque[tuple[TelemetryResource, bytes]] = deque()
         self._size = 0
 
-    def add(self, resource: Resource, records: list[bytes]) -> None:
+    def add(self, resource: TelemetryResource, records: list[bytes]) -> None:
         """Let records wait."""
         with self._lock:
             for record in records:
@@ -43,7 +43,7 @@ class Waiting:
 
         They no longer wait: who took them sends them, or counts them.
         """
-        groups: dict[Resource, list[bytes]] = {}
+        groups: dict[TelemetryResource, list[bytes]] = {}
         count = size = 0
         with self._lock:
             while self._records and (not count or size + len(self._records[0][1]) <= most):

@@ -9,23 +9,23 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...vocabulary.samples import Attributes, Resource, Sample
-from ..attribution import Attribution
+from ...vocabulary.samples import Attributes, Sample, TelemetryResource
+from ..attribution import DeviceAttribution
 from . import labels
-from .fields import Field, Names, fields
-from .labels import Block
-from .observations import CLOCK_EVENTS, WINDOW_SECONDS, Observations
-from .plans import INFO, PER_PROCESS, Plans, Use
+from .fields import DcgmField, Names, fields
+from .labels import LabelBlock
+from .observations import CLOCK_EVENTS, WINDOW_SECONDS, DcgmObservations
+from .plans import INFO, PER_PROCESS, FieldUse, SeriesPlans
 
 _NVLINK = "hw.gpu.nvlink.throughput"
 _SPARE_PLANS = 512
 _MOST_DEVICES = 512
 
-Series = tuple[Resource, str, Attributes, float]
+Series = tuple[TelemetryResource, str, Attributes, float]
 _Cells = dict[tuple[int, str], tuple[int, float]]
 
 
-class Imitation:
+class DcgmPage:
     """Renders the names of one generation or both. `observe` takes readings, on any thread."""
 
     def __init__(
@@ -33,7 +33,7 @@ class Imitation:
         *,
         names: Names,
         host: str,
-        attribution: Attribution,
+        attribution: DeviceAttribution,
         pod_uid: bool = False,
         links: int = 0,
     ) -> None:
@@ -44,10 +44,10 @@ class Imitation:
             labels.host(host, old="old" in one.generations, new="new" in one.generations)
             for one in self._fields
         ]
-        self._observations = Observations()
-        self._plans = Plans(self._fields)
+        self._observations = DcgmObservations()
+        self._plans = SeriesPlans(self._fields)
         self._described: tuple[int, dict[str, Attributes]] = (-1, {})
-        self._blocks: dict[str, list[Block]] = {}
+        self._blocks: dict[str, list[LabelBlock]] = {}
         self._parts: set[str] = set()
         self._infos: dict[str, Attributes] = {}
         self._prefixes: dict[tuple[int, str], list[str]] = {}
@@ -151,7 +151,7 @@ class Imitation:
         return "".join(parts), shown, left_out
 
     def _without_cell(
-        self, one: Field, hw_id: str, plain: Mapping[tuple[str, str], float]
+        self, one: DcgmField, hw_id: str, plain: Mapping[tuple[str, str], float]
     ) -> float | None:
         if one.derived:
             return _derived(one.derived, hw_id, plain)
@@ -164,7 +164,7 @@ class Imitation:
     def _lines(
         self,
         place: int,
-        one: Field,
+        one: DcgmField,
         hw_id: str,
         value: float,
         shares: Mapping[str, float] | None,
@@ -183,7 +183,7 @@ class Imitation:
             for prefix, share in zip(prefixes, _shared(blocks, shares), strict=True)
         ]
 
-    def _observed(self, place: int, one: Field, order: Sequence[str], now: float) -> list[str]:
+    def _observed(self, place: int, one: DcgmField, order: Sequence[str], now: float) -> list[str]:
         """Return the lines of what is counted over time, a line a device and code or reason."""
         windowed = one.observed in ("xid", "clock")
         counts = (
@@ -210,7 +210,7 @@ class Imitation:
         return lines
 
 
-def _add(cells: _Cells, use: Use, hw_id: str, value: float) -> None:
+def _add(cells: _Cells, use: FieldUse, hw_id: str, value: float) -> None:
     """Add a value where it belongs; a total that is reported as such wins over its parts."""
     key = (use.place, hw_id)
     before = cells.get(key)
@@ -243,7 +243,7 @@ def _once(lines: Sequence[str]) -> list[str]:
     return list(found.values())
 
 
-def _shared(blocks: Sequence[Block], shares: Mapping[str, float]) -> list[float]:
+def _shared(blocks: Sequence[LabelBlock], shares: Mapping[str, float]) -> list[float]:
     """Return each holder's share: its processes', once where a pod holds several slices."""
     left = dict(shares)
     return [left.pop(block.pod_uid, 0.0) for block in blocks]

@@ -23,7 +23,7 @@ _NOT_MADE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class DcgmField:
     """One metric of dcgm-exporter's.
 
     The exported value is the vocabulary's divided by `factor`. `derived` holds metrics and the
@@ -62,10 +62,10 @@ class Field:
         return f"# HELP {self.name} {self.help}.\n# TYPE {self.name} {self.kind}\n"
 
 
-def fields(names: Names, *, links: int = 0) -> list[Field]:
+def fields(names: Names, *, links: int = 0) -> list[DcgmField]:
     """Return the fields to show, each name once; `links` adds those of so many NVLinks."""
     wanted: tuple[Generation, ...] = ("old", "new") if names == "both" else (names,)
-    found: dict[str, Field] = {}
+    found: dict[str, DcgmField] = {}
     for row in _rows():
         if row["name"] not in _NOT_MADE and _made(row):
             for one in _of(row, wanted, links):
@@ -95,7 +95,7 @@ def _made(row: Mapping[str, Any]) -> bool:
     return "metric" in row and "ignore" not in row and not row.get("fallback", False)
 
 
-def _of(row: Mapping[str, Any], wanted: Sequence[Generation], links: int) -> Iterator[Field]:
+def _of(row: Mapping[str, Any], wanted: Sequence[Generation], links: int) -> Iterator[DcgmField]:
     for generation in wanted:
         prefix = "new_" if generation == "new" else ""
         name = str(row["name"] if generation == "old" else row.get("new", ""))
@@ -103,7 +103,7 @@ def _of(row: Mapping[str, Any], wanted: Sequence[Generation], links: int) -> Ite
             continue
         code_of, codes = _codes(row)
         for link in range(links) if _OF_LINKS in name else (None,):
-            yield Field(
+            yield DcgmField(
                 name=name.replace("{link}", str(link)),
                 generations=frozenset({generation}),
                 kind=row[f"{prefix}type"],

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...vocabulary.samples import Scalar
-from ..attribution import Holder
+from ..attribution import DeviceHolder
 from ..attribution.device_ids import part
 
 Pairs = Mapping[str, Scalar]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class LabelBlock:
     """The labels of one series: before, the name of the host in its place, and after.
 
     Labels of a field's own (`xid`, `clock_event`) come between host and holder, as in
@@ -35,7 +35,9 @@ def host(name: str, *, old: bool, new: bool) -> str:
     return ",".join(f'{label}="{escaped(name)}"' for label in spelt)
 
 
-def blocks(info: Pairs, parent: Pairs, holders: Sequence[Holder], *, pod_uid: bool) -> list[Block]:
+def blocks(
+    info: Pairs, parent: Pairs, holders: Sequence[DeviceHolder], *, pod_uid: bool
+) -> list[LabelBlock]:
     """Return a block a holder of a device, one without a holder where there is none.
 
     `info` is what `hw.gpu.info` has of the device, `parent` of the device it is a part of: parts
@@ -43,8 +45,8 @@ def blocks(info: Pairs, parent: Pairs, holders: Sequence[Holder], *, pod_uid: bo
     """
     whole = parent or info
     described = part(str(info.get("hw.id")), str(info.get("hw.parent")), _text(info, "partition"))
-    found: dict[Block, None] = {}
-    for holder in holders or (Holder(),):
+    found: dict[LabelBlock, None] = {}
+    for holder in holders or (DeviceHolder(),):
         profile, instance = described if parent else part("", "", holder.partition)
         device = [
             ("gpu", whole.get("gpu", "")),
@@ -64,7 +66,7 @@ def blocks(info: Pairs, parent: Pairs, holders: Sequence[Holder], *, pod_uid: bo
             ("pod_uid", holder.pod_uid if pod_uid else ""),
             ("vgpu", holder.replica),
         ]
-        block = Block(
+        block = LabelBlock(
             device=",".join(f'{name}="{escaped(value)}"' for name, value in device),
             version=f',DCGM_FI_DRIVER_VERSION="{escaped(version)}"' if version else "",
             holder="".join(f',{name}="{escaped(value)}"' for name, value in held if value),

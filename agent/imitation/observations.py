@@ -32,7 +32,7 @@ Counted = tuple[str, str]
 
 
 @dataclass(slots=True)
-class _Bytes:
+class _LinkBytes:
     """NVLink bytes of one device and direction, as last read."""
 
     value: float
@@ -41,7 +41,7 @@ class _Bytes:
 
 
 @dataclass(slots=True)
-class _Counts:
+class _RecentCounts:
     """How often things were, and when of late."""
 
     totals: dict[Counted, float] = field(default_factory=dict)
@@ -61,14 +61,14 @@ class _Counts:
             times.popleft()
 
 
-class Observations:
+class DcgmObservations:
     """Fed with readings on the main thread, asked by the page."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._xids = _Counts()
-        self._clocks = _Counts()
-        self._bytes: dict[Counted, _Bytes] = {}
+        self._xids = _RecentCounts()
+        self._clocks = _RecentCounts()
+        self._bytes: dict[Counted, _LinkBytes] = {}
         self._began: float | None = None
 
     def observe(self, samples: Iterable[Sample]) -> None:
@@ -135,7 +135,7 @@ class Observations:
         key = (str(pairs.get("hw.id")), str(pairs.get("direction")))
         with self._lock:
             before = self._bytes.get(key)
-            now = self._bytes[key] = _Bytes(sample.value, sample.at)
+            now = self._bytes[key] = _LinkBytes(sample.value, sample.at)
             if before and sample.at > before.at and sample.value >= before.value:
                 now.rate = (sample.value - before.value) / (sample.at - before.at)
             elif before and sample.at == before.at:

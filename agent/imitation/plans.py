@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...vocabulary.samples import Attributes, Scalar
-from .fields import Field
+from .fields import DcgmField
 
 INFO = "hw.gpu.info"
 PER_PROCESS = {
@@ -22,7 +22,7 @@ _PARTS = {"memory": ("hbm", "sram")}
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class FieldUse:
     """What a sample is for: a field, how many attributes had to be added up over, its weight."""
 
     place: int
@@ -31,24 +31,24 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SeriesPlan:
     """What is done with all samples of one series."""
 
     hw_id: str
     index: int
-    uses: Sequence[Use]
+    uses: Sequence[FieldUse]
     pid: int | None = None
     same: int = 0
     """What a reading of ours and one of an exporter have in common when they report the same."""
 
 
-class Plans(dict[tuple[str, Attributes], Plan | None]):
+class SeriesPlans(dict[tuple[str, Attributes], SeriesPlan | None]):
     """Plans by metric and attributes, made when first asked for; None: for no field.
 
     operands: metrics from which others are derived.
     """
 
-    def __init__(self, every: Sequence[Field]) -> None:
+    def __init__(self, every: Sequence[DcgmField]) -> None:
         super().__init__()
         self._fields = every
         self._by_metric: dict[str, list[int]] = defaultdict(list)
@@ -57,11 +57,11 @@ class Plans(dict[tuple[str, Attributes], Plan | None]):
                 self._by_metric[one.metric].append(place)
         self.operands = {part for one in every for part in one.derived[::2]}
 
-    def __missing__(self, key: tuple[str, Attributes]) -> Plan | None:
+    def __missing__(self, key: tuple[str, Attributes]) -> SeriesPlan | None:
         plan = self[key] = self._plan(*key)
         return plan
 
-    def _plan(self, name: str, pairs: Attributes) -> Plan | None:
+    def _plan(self, name: str, pairs: Attributes) -> SeriesPlan | None:
         named = dict(pairs)
         hw_id, index = named.get("hw.id"), named.get("gpu")
         if not isinstance(hw_id, str) or not isinstance(index, int):
@@ -70,7 +70,7 @@ class Plans(dict[tuple[str, Attributes], Plan | None]):
             return None
         pid = named.get("pid")
         if name in PER_PROCESS.values() and isinstance(pid, int):
-            return Plan(hw_id, index, (), pid)
+            return SeriesPlan(hw_id, index, (), pid)
         places = self._by_metric.get(name, ())
         uses = [
             use for place in places if (use := _use(place, self._fields[place], named)) is not None
@@ -78,10 +78,10 @@ class Plans(dict[tuple[str, Attributes], Plan | None]):
         if not uses and name != INFO and name not in self.operands:
             return None
         distinct = frozenset(pair for pair in pairs if pair[0] not in _EVERYWHERE)
-        return Plan(hw_id, index, uses, same=hash((name, hw_id, distinct)))
+        return SeriesPlan(hw_id, index, uses, same=hash((name, hw_id, distinct)))
 
 
-def _use(place: int, one: Field, named: Mapping[str, Scalar]) -> Use | None:
+def _use(place: int, one: DcgmField, named: Mapping[str, Scalar]) -> FieldUse | None:
     """Return what a sample of a field's metric is for the field, None when it is another's."""
     spread = 0
     for name, value in named.items():
@@ -108,5 +108,5 @@ def _use(place: int, one: Field, named: Mapping[str, Scalar]) -> Use | None:
         return None
     if one.code_of:
         weight = one.codes.get(str(named.get(one.code_of)))
-        return None if weight is None else Use(place, spread, weight)
-    return Use(place, spread)
+        return None if weight is None else FieldUse(place, spread, weight)
+    return FieldUse(place, spread)

@@ -46,7 +46,7 @@ class GoneError(Exception):
         self.function = function
 
 
-class Device:
+class PolledDevice:
     """A device and what was reported of it in this poll.
 
     `calling` holds the function being asked and since when (monotonic seconds), for whoever watches

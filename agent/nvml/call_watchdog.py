@@ -3,8 +3,8 @@
 import time
 from collections.abc import Sequence
 
-from .asking import Device
-from .pipe import Pipe
+from .asking import PolledDevice
+from .pipe import LinePipe
 
 _SLOW_SECONDS = 3.0
 """A call that takes longer is reported; hardly any takes 100 ms."""
@@ -13,7 +13,7 @@ _SLOW_SECONDS = 3.0
 class CallWatchdog:
     """Writes `hung` while a device's call is out for too long, and `back` when it returned."""
 
-    def __init__(self, pipe: Pipe, devices: Sequence[Device]) -> None:
+    def __init__(self, pipe: LinePipe, devices: Sequence[PolledDevice]) -> None:
         self._pipe = pipe
         self._devices = devices
         self._hung: set[str] = set()

@@ -24,7 +24,7 @@ Report = Callable[[str, str, float], None]
 
 
 @dataclass(slots=True)
-class Conditions:
+class DeviceConditions:
     """The conditions of one device. Keeps what was reported; for one thread."""
 
     report: Report

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import SUBJECTS
-from .asking import Device, GoneError
-from .pipe import Pipe
+from .asking import GoneError, PolledDevice
+from .pipe import LinePipe
 from .subjects import READ
 
 
@@ -15,9 +15,9 @@ class DevicePoller:
 
     def __init__(
         self,
-        device: Device,
+        device: PolledDevice,
         *,
-        pipe: Pipe,
+        pipe: LinePipe,
         subjects: Sequence[str],
         period: float,
         wall: Callable[[], float] = time.time,

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...vocabulary.samples import Attributes, Event, Sample, Scalar, attributes
-from ..devices import Device, Devices, normal
-from ..health import Health
-from .conditions import Conditions, Series
+from ..devices import DeviceRegister, KnownDevice, normal
+from ..health import AgentHealth
+from .conditions import DeviceConditions, Series
 
 SOURCE = "nvml"
 HUNG_SECONDS = 5.0
@@ -20,11 +20,11 @@ _GONE = {_LOST: ("nvml.lost", "GPU is lost"), 16: ("nvml.reset_required", "GPU n
 
 
 @dataclass(slots=True)
-class _State:
+class _DeviceState:
     """What is known of one device; `gone` is NVML's error, `hung` seconds of a call that is out."""
 
-    device: Device
-    conditions: Conditions
+    device: KnownDevice
+    conditions: DeviceConditions
     answered_at: float = 0.0
     readings: dict[str, tuple[float, list[float]]] = field(default_factory=dict)
     layouts: dict[str, tuple[int, list[Series]]] = field(default_factory=dict)
@@ -43,12 +43,12 @@ class DeviceReadings:
     """The devices of one driver. Its owner holds the lock; `emit` takes a fault's event."""
 
     def __init__(
-        self, *, devices: Devices, emit: Callable[[Event], None], now: Callable[[], float]
+        self, *, devices: DeviceRegister, emit: Callable[[Event], None], now: Callable[[], float]
     ) -> None:
         self._devices = devices
         self._emit = emit
         self._now = now
-        self._states: dict[str, _State] = {}
+        self._states: dict[str, _DeviceState] = {}
         self._absent: Sequence[Mapping[str, int]] = ()
 
     def __len__(self) -> int:
@@ -101,7 +101,7 @@ class DeviceReadings:
         layouts: Iterable[tuple[int, list[Series]]] = state.layouts.values() if state else ()
         return frozenset(metric for _, names in layouts for metric, _ in names)
 
-    def show_ages(self, health: Health) -> None:
+    def show_ages(self, health: AgentHealth) -> None:
         """Show how old each device's last answer is."""
         for uuid, state in self._states.items():
             if state.answered_at:
@@ -113,7 +113,9 @@ class DeviceReadings:
         """Take the driver's list of devices, and of those that did not answer it."""
         before, self._states = self._states, {}
         for row in rows:
-            device = Device(row["uuid"], row["index"], normal(row["pci"]), "nvidia", row["model"])
+            device = KnownDevice(
+                row["uuid"], row["index"], normal(row["pci"]), "nvidia", row["model"]
+            )
             self._devices.note(device)
             state = self._states[device.hw_id] = self._new(device)
             if known := before.get(device.hw_id):  # what was reported of it is not reported again
@@ -194,23 +196,23 @@ class DeviceReadings:
         known = {state.device.index for state in self._states.values() if state.gone is not None}
         for row in self._absent:
             if row["index"] not in known:  # it has not even given its name
-                device = Device(f"index-{row['index']}", row["index"])
+                device = KnownDevice(f"index-{row['index']}", row["index"])
                 state = self._states[device.hw_id] = self._new(device)
                 self._gone(state, row["code"], "it did not answer when the driver listed it")
 
-    def _new(self, device: Device) -> _State:
-        return _State(
-            device, Conditions(lambda code, text, at: self._fault(device, code, text, at))
+    def _new(self, device: KnownDevice) -> _DeviceState:
+        return _DeviceState(
+            device, DeviceConditions(lambda code, text, at: self._fault(device, code, text, at))
         )
 
-    def _gone(self, state: _State, code: int, how: str) -> None:
+    def _gone(self, state: _DeviceState, code: int, how: str) -> None:
         if state.gone == code:
             return
         state.gone = code
         name, text = _GONE.get(code, (f"nvml.{code}", f"NVML error {code}"))
         self._fault(state.device, name, f"{text}, {how}", self._now())
 
-    def _fault(self, device: Device, code: str, text: str, at: float) -> None:
+    def _fault(self, device: KnownDevice, code: str, text: str, at: float) -> None:
         pairs: dict[str, Scalar] = {
             "hw.id": device.hw_id,
             "gpu": device.index,
@@ -222,7 +224,7 @@ class DeviceReadings:
         self._emit(Event("gpu.fault", at, pairs))
 
 
-def _full(device: Device, pairs: Sequence[Sequence[Scalar]]) -> Attributes:
+def _full(device: KnownDevice, pairs: Sequence[Sequence[Scalar]]) -> Attributes:
     """Return a series' attributes with those of its device."""
     named = {str(name): value for name, value in pairs}
     return attributes({**named, "hw.id": device.hw_id, "gpu": device.index, "hw.vendor": "nvidia"})

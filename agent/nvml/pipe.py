@@ -6,7 +6,7 @@ import threading
 from typing import Any, NoReturn
 
 
-class Pipe:
+class LinePipe:
     """Writes whole lines to a file descriptor."""
 
     def __init__(self, fd: int) -> None:

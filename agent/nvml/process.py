@@ -21,7 +21,7 @@ _LONGEST = 1 << 20
 _log = logging.getLogger(__name__)
 
 
-class Worker:
+class WorkerProcess:
     """A running worker. `receive(worker, message)` is called on its thread, with None at the end.
 
     Raises OSError when the process cannot be started.
@@ -32,7 +32,7 @@ class Worker:
         *,
         subjects: Sequence[str],
         period: float,
-        receive: Callable[["Worker", Mapping[str, Any] | None], None],
+        receive: Callable[["WorkerProcess", Mapping[str, Any] | None], None],
     ) -> None:
         asked = json.dumps({"subjects": list(subjects), "period": period})
         # A bare interpreter: no site-packages but pynvml's, no .pth files, no user's settings. It

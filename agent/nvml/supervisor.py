@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...vocabulary.samples import Event, Sample
-from ..devices import Devices
-from ..health import Health
+from ..devices import DeviceRegister
+from ..health import AgentHealth
 from .device_readings import HUNG_SECONDS, SOURCE, DeviceReadings
-from .process import Worker
+from .process import WorkerProcess
 
 _HEARTBEAT_TIMEOUT_SECONDS = 6.0
 """Longer without a heartbeat, and the whole worker is stuck; they come every second."""
@@ -35,10 +35,10 @@ _LIBRARY_NOT_FOUND = 12
 _log = logging.getLogger(__name__)
 
 
-class Supervisor:
+class WorkerSupervisor:
     """One for the agent. `check` is to be called every second; the rest from any thread.
 
-    `start` begins a worker and is given what `Worker` is given.
+    `start` begins a worker and is given what `WorkerProcess` is given.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class Supervisor:
         *,
         subjects: Sequence[str],
         period: float,
-        devices: Devices,
-        health: Health,
+        devices: DeviceRegister,
+        health: AgentHealth,
         emit: Callable[[Event], None],
         now: Callable[[], float] = time.time,
-        start: Callable[..., Worker] = Worker,
+        start: Callable[..., WorkerProcess] = WorkerProcess,
     ) -> None:
         self._start = start
         self._subjects = tuple(subjects)
@@ -60,8 +60,8 @@ class Supervisor:
         self._lock = threading.Lock()
         self._first_answer = threading.Condition(self._lock)
         self._devices = DeviceReadings(devices=devices, emit=emit, now=now)
-        self._worker: Worker | None = None
-        self._abandoned: list[Worker] = []
+        self._worker: WorkerProcess | None = None
+        self._abandoned: list[WorkerProcess] = []
         self._driver: str | None = None
         self._reason = ""
         self._start_at = 0.0
@@ -192,7 +192,7 @@ class Supervisor:
         self._start_at = time.monotonic() + self._retry
         self._retry = min(2 * self._retry, _RETRY_SECONDS[1])
 
-    def _receive(self, worker: Worker, message: Mapping[str, Any] | None) -> None:
+    def _receive(self, worker: WorkerProcess, message: Mapping[str, Any] | None) -> None:
         """Take a message of the worker, on its thread; None: it ended."""
         with self._lock:
             if worker is not self._worker:

@@ -24,10 +24,10 @@ from typing import Any
 import pynvml
 
 from . import SUBJECTS
-from .asking import Device, code_of
+from .asking import PolledDevice, code_of
 from .call_watchdog import CallWatchdog
 from .device_poller import DevicePoller
-from .pipe import Pipe, leave
+from .pipe import LinePipe, leave
 from .subjects.identity import text
 
 HEARTBEAT_SECONDS = 1.0
@@ -45,9 +45,9 @@ def main() -> None:
     asked = json.loads(sys.argv[1])
     with contextlib.suppress(OSError):
         os.nice(_NICE)
-    pipe = Pipe(sys.stdout.fileno())
+    pipe = LinePipe(sys.stdout.fileno())
     subjects = [name for name in SUBJECTS if name in asked["subjects"]]
-    devices: list[Device] = []
+    devices: list[PolledDevice] = []
     begun = threading.Thread(
         target=_begin, args=(pipe, devices, subjects, asked["period"]), daemon=True
     )
@@ -61,7 +61,9 @@ def main() -> None:
         watchdog.check()
 
 
-def _begin(pipe: Pipe, devices: list[Device], subjects: Sequence[str], period: float) -> None:
+def _begin(
+    pipe: LinePipe, devices: list[PolledDevice], subjects: Sequence[str], period: float
+) -> None:
     """Open the library, and start the threads of each device."""
     try:
         found = opened(pipe)
@@ -75,7 +77,7 @@ def _begin(pipe: Pipe, devices: list[Device], subjects: Sequence[str], period: f
         threading.Thread(target=_watch_events, args=(pipe, device), daemon=True).start()
 
 
-def opened(pipe: Pipe) -> list[Device]:
+def opened(pipe: LinePipe) -> list[PolledDevice]:
     """Open the library, say which devices it has and return them; raises NVMLError."""
     pynvml.nvmlInit()
     driver = text(pynvml.nvmlSystemGetDriverVersion())
@@ -99,14 +101,14 @@ def opened(pipe: Pipe) -> list[Device]:
     return found
 
 
-def _found(driver: str) -> tuple[list[Device], list[dict[str, int]]]:
+def _found(driver: str) -> tuple[list[PolledDevice], list[dict[str, int]]]:
     """Return the devices that answer, and index and error of those that do not."""
-    found: list[Device] = []
+    found: list[PolledDevice] = []
     absent: list[dict[str, int]] = []
     for index in range(pynvml.nvmlDeviceGetCount()):
         try:
             handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-            device = Device(handle, index=index, uuid=text(pynvml.nvmlDeviceGetUUID(handle)))
+            device = PolledDevice(handle, index=index, uuid=text(pynvml.nvmlDeviceGetUUID(handle)))
             device.kept["driver"] = driver
             device.kept["pci"] = text(pynvml.nvmlDeviceGetPciInfo(handle).busId)
             device.kept["model"] = text(pynvml.nvmlDeviceGetName(handle))
@@ -117,7 +119,7 @@ def _found(driver: str) -> tuple[list[Device], list[dict[str, int]]]:
     return found, absent
 
 
-def _watch_events(pipe: Pipe, device: Device) -> None:
+def _watch_events(pipe: LinePipe, device: PolledDevice) -> None:
     """Write a device's own events: critical XIDs need no privilege here, unlike the kernel log.
 
     Each device has a set of its own, since one lost device makes a whole set fail.
@@ -144,7 +146,7 @@ def _watch_events(pipe: Pipe, device: Device) -> None:
         time.sleep(HEARTBEAT_SECONDS)
 
 
-def _events(device: Device) -> Iterator[Any]:
+def _events(device: PolledDevice) -> Iterator[Any]:
     """Yield the events of a device until NVML refuses."""
     supported = int(pynvml.nvmlDeviceGetSupportedEventTypes(device.handle))
     wanted = supported & sum(_EVENTS)

@@ -6,6 +6,6 @@ In: requests for profiles from the collector. Out: requests to probes, traces to
 Imports: vocabulary; health, open_file, settings, trainers.
 """
 
-from .service import Profiling
+from .service import ProfileService
 
-__all__ = ["Profiling"]
+__all__ = ["ProfileService"]

@@ -14,7 +14,7 @@ _LARGEST = 256 << 10
 """Bytes of an answer that are read."""
 
 
-class AskingError(Exception):
+class CollectorCallError(Exception):
     """The collector did not answer, or refused; `status` is None without an answer."""
 
     def __init__(self, text: str, *, status: int | None = None) -> None:
@@ -22,7 +22,7 @@ class AskingError(Exception):
         self.status = status
 
 
-class Collector:
+class ProfileCollector:
     """The collector that the agent pushes to."""
 
     def __init__(
@@ -45,9 +45,9 @@ class Collector:
         try:
             items = json.loads(answer)["items"]
         except (ValueError, KeyError, TypeError) as error:
-            raise AskingError(f"the answer is no list of requests: {error!r}") from error
+            raise CollectorCallError(f"the answer is no list of requests: {error!r}") from error
         if not isinstance(items, list):
-            raise AskingError("the answer is no list of requests")
+            raise CollectorCallError("the answer is no list of requests")
         return items
 
     def upload(
@@ -84,9 +84,11 @@ class Collector:
             response = connection.getresponse()
             answer = response.read(_LARGEST)
         except (OSError, http.client.HTTPException) as error:
-            raise AskingError(f"the collector does not answer: {error}") from error
+            raise CollectorCallError(f"the collector does not answer: {error}") from error
         finally:
             connection.close()
         if not 200 <= response.status < 300:
-            raise AskingError(f"the collector answered {response.status}", status=response.status)
+            raise CollectorCallError(
+                f"the collector answered {response.status}", status=response.status
+            )
         return answer

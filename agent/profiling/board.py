@@ -9,7 +9,7 @@ from ...vocabulary import profiling
 from ...vocabulary.profiling import ProfileRequest
 
 
-class Board:
+class RequestBoard:
     """Requests by (id, rank); the file is there only while there is one."""
 
     def __init__(self, socket: Path) -> None:

@@ -11,13 +11,13 @@ from typing import Protocol
 
 from ...vocabulary.profiling import ProfileRequest, RequestError
 from ...vocabulary.samples import Scalar
-from ..health import Health
+from ..health import AgentHealth
 from ..open_file import SEALS, OpenFile
-from ..settings import Profiling as ProfilingSettings
-from ..trainers import Trainer
+from ..settings import ProfilingSettings
+from ..trainers import TrainerProcess
 from . import spying
-from .asking import AskingError
-from .board import Board
+from .asking import CollectorCallError
+from .board import RequestBoard
 
 _LATE_SECONDS = 90.0
 """After a request expired, how long a profile that began in time may take to be here."""
@@ -29,7 +29,7 @@ _MOST_REMEMBERED = 1024
 _log = logging.getLogger(__name__)
 
 
-class Asks(Protocol):
+class ProfileApi(Protocol):
     """The collector, as far as profiles need it; every call raises AskingError."""
 
     def requests(self, host: str) -> list[object]: ...
@@ -46,7 +46,7 @@ class Asks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
+class _ProbeAnswer:
     """What a probe answered."""
 
     request: ProfileRequest
@@ -56,7 +56,7 @@ class _Taken:
     trace: OpenFile | None
 
 
-class Profiling:
+class ProfileService:
     """Asks every few seconds; `take` is called by the main thread with what probes answered."""
 
     def __init__(
@@ -65,9 +65,9 @@ class Profiling:
         *,
         host: str,
         socket: Path,
-        collector: Asks,
-        trainers: Callable[[], Sequence[Trainer]],
-        health: Health,
+        collector: ProfileApi,
+        trainers: Callable[[], Sequence[TrainerProcess]],
+        health: AgentHealth,
         now: Callable[[], float],
     ) -> None:
         self._settings = settings
@@ -76,14 +76,14 @@ class Profiling:
         self._trainers = trainers
         self._health = health
         self._now = now
-        self._board = Board(socket)
+        self._board = RequestBoard(socket)
         self._spy = spying.program() if settings.py_spy else None
         if settings.py_spy and self._spy is None:
             _log.warning("profiling.py_spy: %s", spying.MISSING)
         self._spying = threading.Lock()
         self._answered: dict[tuple[str, int], None] = {}
         self._profiled: dict[tuple[str, int], float] = {}
-        self._taken: queue.Queue[_Taken | None] = queue.Queue(_MOST_WAITING)
+        self._taken: queue.Queue[_ProbeAnswer | None] = queue.Queue(_MOST_WAITING)
         self._trouble = ""
         self._thread = threading.Thread(target=self._run, name="profiling", daemon=True)
 
@@ -100,7 +100,7 @@ class Profiling:
         self._board.close()
 
     def take(
-        self, trainer: Trainer, attributes: Mapping[str, Scalar], trace: OpenFile | None
+        self, trainer: TrainerProcess, attributes: Mapping[str, Scalar], trace: OpenFile | None
     ) -> None:
         """Take a probe's answer; what nobody asked of that very process is nothing."""
         request = self._board.find(str(attributes.get("request")), trainer.rank)
@@ -111,7 +111,7 @@ class Profiling:
         text = "" if done else str(attributes.get("text") or "the probe does not say why")[:300]
         try:
             self._taken.put_nowait(
-                _Taken(
+                _ProbeAnswer(
                     request,
                     steps if isinstance(steps, int) else 0,
                     float(seconds) if isinstance(seconds, int | float) else 0.0,
@@ -143,7 +143,7 @@ class Profiling:
             if self._trouble:
                 _log.info("the collector answers requests for profiles again")
             self._trouble = ""
-        except AskingError as error:
+        except CollectorCallError as error:
             if not self._trouble:
                 _log.warning("no requests for profiles can be had: %s", error)
             self._trouble = str(error)
@@ -201,11 +201,11 @@ class Profiling:
             except (spying.SpyError, OSError) as error:
                 text = str(error)
         try:
-            self._taken.put_nowait(_Taken(request, 0, request.seconds, text, trace))
+            self._taken.put_nowait(_ProbeAnswer(request, 0, request.seconds, text, trace))
         except queue.Full:
             self._health.count("profiles", "dropped")
 
-    def _asked(self, request: ProfileRequest) -> tuple[Trainer | None, str]:
+    def _asked(self, request: ProfileRequest) -> tuple[TrainerProcess | None, str]:
         """Return the process to profile; None and why not, where it is not to be."""
         limits, now = self._settings, self._now()
         if limits.jobs and not any(fnmatchcase(request.job, jobs) for jobs in limits.jobs):
@@ -233,7 +233,7 @@ class Profiling:
             )
         return one, ""
 
-    def _deliver(self, taken: _Taken) -> None:
+    def _deliver(self, taken: _ProbeAnswer) -> None:
         request = taken.request
         if taken.trace is None:
             self._refuse(request, taken.text or "the probe sent no trace")
@@ -255,7 +255,7 @@ class Profiling:
                     steps=taken.steps,
                     seconds=taken.seconds,
                 )
-            except AskingError as error:
+            except CollectorCallError as error:
                 # What the collector refuses it would refuse again, but for a moment of overload.
                 refused = error.status is not None and error.status not in (500, 503)
                 if left == 1 or refused:
@@ -272,7 +272,7 @@ class Profiling:
         self._health.count("profiles", "refused")
         try:
             self._collector.refuse(request.id, request.rank, text)
-        except AskingError as error:
+        except CollectorCallError as error:
             _log.warning("a refusal (%s) was not taken: %s", text, error)
 
 

@@ -19,19 +19,19 @@ from typing import Protocol
 
 from ...vocabulary.samples import Event, Sample
 from .. import boots
-from ..attribution import Attribution
-from ..collectives.progress import Progress
+from ..attribution import DeviceAttribution
+from ..collectives.progress import StepProgress
 from ..device_faults import FaultTracker
-from ..devices import Devices
-from ..health import Health
+from ..devices import DeviceRegister
+from ..health import AgentHealth
 from ..nvml import SUBJECTS
-from ..nvml.process import Worker
-from ..nvml.supervisor import Supervisor
+from ..nvml.process import WorkerProcess
+from ..nvml.supervisor import WorkerSupervisor
 from ..rank_processes import RankProcesses
 from ..settings import AgentSettings
-from ..trainers import Trainer
-from ..training_logs import Batch, Launched
-from ..training_logs.following import Forward
+from ..trainers import TrainerProcess
+from ..training_logs import LaunchedProcesses, LogBatch
+from ..training_logs.following import LogForward
 from . import (
     allocation,
     blocked,
@@ -81,14 +81,14 @@ class ReaderContext:
     """
 
     settings: AgentSettings = field(default_factory=AgentSettings)
-    trainers: Callable[[], Sequence[Trainer]] = list
+    trainers: Callable[[], Sequence[TrainerProcess]] = list
     adopt: Callable[[Sequence[tuple[int, int]]], None] = _nobody
     emit: Callable[[Event], None] = _nobody
-    deliver: Callable[[Batch | Launched], None] = _nobody
-    forward: Forward | None = None
-    health: Health = field(default_factory=Health)
-    devices: Devices = field(default_factory=Devices)
-    attribution: Attribution = field(default_factory=Attribution)
+    deliver: Callable[[LogBatch | LaunchedProcesses], None] = _nobody
+    forward: LogForward | None = None
+    health: AgentHealth = field(default_factory=AgentHealth)
+    devices: DeviceRegister = field(default_factory=DeviceRegister)
+    attribution: DeviceAttribution = field(default_factory=DeviceAttribution)
     fault_tracker: FaultTracker = field(default_factory=lambda: FaultTracker(boot_id="", now=0.0))
     closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     state: Path | None = None
@@ -96,7 +96,7 @@ class ReaderContext:
     sys: Path = Path("/sys")
     dev: Path = Path("/dev")
     now: Callable[[], float] = time.time
-    start_nvml: Callable[..., Worker] = Worker
+    start_nvml: Callable[..., WorkerProcess] = WorkerProcess
 
     @property
     def period(self) -> float:
@@ -104,7 +104,7 @@ class ReaderContext:
         return self.settings.readers.period_seconds
 
 
-class Reader(Protocol):
+class NodeReader(Protocol):
     """What a reader offers."""
 
     name: str
@@ -125,14 +125,14 @@ class Reader(Protocol):
         ...
 
 
-def everything(around: ReaderContext) -> list[Reader]:
+def everything(around: ReaderContext) -> list[NodeReader]:
     """Return every reader there is."""
     period, proc = around.period, around.proc
     around.closing.callback(around.fault_tracker.leave)  # last of all: those below may still emit
-    found = workers.Workers(
+    found = workers.LoaderWorkers(
         trainers=around.trainers, adopt=around.adopt, refresh=2.5 * period, proc=proc
     )
-    gpu = Supervisor(
+    gpu = WorkerSupervisor(
         subjects=[name for name in SUBJECTS if name not in around.settings.readers.off],
         period=period,
         devices=around.devices,
@@ -142,7 +142,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         start=around.start_nvml,
     )
     around.closing.callback(gpu.close)
-    network = inventory.Inventory(settings=around.settings.network, sys=around.sys, proc=proc)
+    network = inventory.PortInventory(settings=around.settings.network, sys=around.sys, proc=proc)
     boot = boots.boot_id(proc)
     counted = ports.NetworkPorts(
         period=period,
@@ -153,7 +153,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         emit=around.emit,
     )
     around.closing.callback(counted.close)
-    kernel = kernel_log.KernelLog(
+    kernel = kernel_log.KernelLogReader(
         path=around.settings.kernel_log.path or around.dev / "kmsg",
         emit=around.emit,
         health=around.health,
@@ -165,7 +165,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         now=around.now,
     )
     around.closing.callback(kernel.close)
-    exported = exporters.Exporters(
+    exported = exporters.ExporterReader(
         period=period,
         settings=around.settings.exporters,
         emit=around.emit,
@@ -178,7 +178,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         state=around.state,
     )
     around.closing.callback(exported.close)
-    progress = Progress(around.deliver)
+    progress = StepProgress(around.deliver)
     processes = RankProcesses(proc)
     logs = training_logs.TrainingLogs(
         settings=around.settings.logs,
@@ -209,7 +209,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         now=around.now,
     )
     around.closing.callback(operations.close)
-    dumps = flight_recorder.FlightRecorder(
+    dumps = flight_recorder.FlightRecorderReader(
         settings=around.settings.flight_recorder,
         deliver=around.deliver,
         still_since=progress.still_since,
@@ -237,30 +237,30 @@ def everything(around: ReaderContext) -> list[Reader]:
             for name, pace in SUBJECTS.items()
         ),
         exported,
-        cpu.Cpu(period=period, proc=proc),
-        memory.Memory(period=period),
-        filesystems.Filesystems(period=6 * period),
-        disks.Disks(period=period),
+        cpu.CpuReader(period=period, proc=proc),
+        memory.MemoryReader(period=period),
+        filesystems.FilesystemReader(period=6 * period),
+        disks.DiskReader(period=period),
         shared_memory.SharedMemory(period=period),
-        blocked.Blocked(period=period, proc=proc),
-        clock_offset.ClockOffset(period=period),
+        blocked.BlockedProcessesReader(period=period, proc=proc),
+        clock_offset.ClockOffsetReader(period=period),
         trainer_cpu.TrainerCpu(period=period, workers=found, proc=proc),
         trainer_memory.TrainerMemory(period=period, workers=found, proc=proc),
-        worker_memory.WorkerMemory(period=6 * period, workers=found, proc=proc),
-        throttling.Throttling(period=period, trainers=around.trainers, proc=proc),
+        worker_memory.WorkerMemoryReader(period=6 * period, workers=found, proc=proc),
+        throttling.CpuThrottlingReader(period=period, trainers=around.trainers, proc=proc),
         container_memory.ContainerMemory(period=period, trainers=around.trainers, proc=proc),
-        pressure.Pressure(period=period, proc=proc),
-        paging.Paging(period=period, proc=proc),
-        interfaces.Interfaces(period=period, proc=proc, sys=around.sys),
+        pressure.PressureReader(period=period, proc=proc),
+        paging.PagingReader(period=period, proc=proc),
+        interfaces.InterfaceReader(period=period, proc=proc, sys=around.sys),
         oom.OomKills(trainers=around.trainers, emit=around.emit, health=around.health, proc=proc),
-        software.Software(
+        software.SoftwareReader(
             emit=around.emit,
             trainers=around.trainers,
             state=around.state,
             proc=proc,
             sys=around.sys,
         ),
-        allocation.Allocation(
+        allocation.AllocationReader(
             period=around.settings.attribution.period_seconds,
             settings=around.settings.attribution,
             attribution=around.attribution,

@@ -1,7 +1,7 @@
 """Who holds which accelerator, as an info series a holder: `hw.gpu.allocation`.
 
-It also keeps the agent's `Attribution` up to date, from which samples get their rank and the page
-its pods.
+It also keeps the agent's `DeviceAttribution` up to date, from which samples get their rank and the
+page its pods.
 """
 
 import logging
@@ -13,11 +13,11 @@ from pathlib import Path
 from ...formats.wire import WireError
 from ...vocabulary.samples import Sample, attributes
 from .. import procfs
-from ..attribution import Attribution, Holder, cgroups, kubelet, pod_resources, slurm
-from ..attribution.joining import Belongs, Facts
-from ..health import Health
-from ..settings import Attribution as AttributionSettings
-from ..trainers import Trainer
+from ..attribution import DeviceAttribution, DeviceHolder, cgroups, kubelet, pod_resources, slurm
+from ..attribution.joining import NodeFacts, ProcessOwner
+from ..health import AgentHealth
+from ..settings import AttributionSettings
+from ..trainers import TrainerProcess
 
 SOURCE = "kubelet"
 _TIMEOUT_SECONDS = 0.25
@@ -29,7 +29,7 @@ _ANOTHER_SOCKET = "DCGM_POD_RESOURCES_KUBELET_SOCKET"
 _log = logging.getLogger(__name__)
 
 
-class Allocation:
+class AllocationReader:
     """Asks the kubelet on a thread of its own, the kernel and Slurm here."""
 
     name = "allocation"
@@ -39,9 +39,9 @@ class Allocation:
         *,
         period: float,
         settings: AttributionSettings,
-        attribution: Attribution,
-        trainers: Callable[[], Sequence[Trainer]],
-        health: Health,
+        attribution: DeviceAttribution,
+        trainers: Callable[[], Sequence[TrainerProcess]],
+        health: AgentHealth,
         proc: Path = procfs.PROC,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
@@ -54,7 +54,7 @@ class Allocation:
         named = settings.kubelet_socket or environ.get(_ANOTHER_SOCKET)
         self._socket = Path(named or kubelet.SOCKET)
         self._expected = bool(named) or "KUBERNETES_SERVICE_HOST" in environ
-        self._call = _Call(self._socket, settings)
+        self._call = _KubeletCall(self._socket, settings)
         self._up: bool | None = None
         self._claimed: dict[int, tuple[int, str]] = {}
 
@@ -89,7 +89,7 @@ class Allocation:
         ]
 
     def _samples(
-        self, hw_id: str, holders: Sequence[Holder], facts: Facts, now: float
+        self, hw_id: str, holders: Sequence[DeviceHolder], facts: NodeFacts, now: float
     ) -> list[Sample]:
         device = facts.devices[hw_id]
         series = {
@@ -129,14 +129,14 @@ class Allocation:
                 _log.warning("the kubelet answers again")
         self._up = up
 
-    def _memberships(self, facts: Facts) -> dict[int, Belongs]:
+    def _memberships(self, facts: NodeFacts) -> dict[int, ProcessOwner]:
         """Return what each process on a device and each trainer belongs to.
 
         A cgroup is read every time, a launcher moves processes; an environment is read once.
         """
         pids = {process.pid for process in facts.processes}
         pids |= {trainer.pid for trainer in facts.trainers if trainer.pid is not None}
-        found: dict[int, Belongs] = {}
+        found: dict[int, ProcessOwner] = {}
         claimed: dict[int, tuple[int, str]] = {}
         for pid in pids:
             member = cgroups.of(pid, self._proc)
@@ -150,7 +150,7 @@ class Allocation:
                     known = (started, slurm.job_of(pid, self._proc))
                 claimed[pid] = known
                 job = known[1]
-            found[pid] = Belongs(member.pod_uid, job)
+            found[pid] = ProcessOwner(member.pod_uid, job)
         self._claimed = claimed
         return found
 
@@ -172,14 +172,14 @@ class Allocation:
             return {}
 
 
-class _Call:
+class _KubeletCall:
     """One call to the kubelet at a time, each on a thread that nobody waits for long."""
 
     def __init__(self, path: Path, settings: AttributionSettings) -> None:
         self._path = path
         self._settings = settings
         self._thread: threading.Thread | None = None
-        self._answer: list[pod_resources.Given] = []
+        self._answer: list[pod_resources.AllocatedDevice] = []
         self._data = b""
         self._answered_at = float("-inf")
         self._answered_once = False
@@ -196,7 +196,7 @@ class _Call:
         if self._thread.is_alive() and not self._answered_once:
             self.error = kubelet.KubeletError("waiting", f"{self._path} has not answered yet")
 
-    def given(self, now: float) -> Sequence[pod_resources.Given]:
+    def given(self, now: float) -> Sequence[pod_resources.AllocatedDevice]:
         """Return the last answer; nothing once it is too old to be true."""
         return self._answer if now - self._answered_at <= _KEEP_SECONDS else ()
 

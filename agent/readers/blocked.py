@@ -9,7 +9,7 @@ from .. import procfs
 _FIELD = "procs_blocked"
 
 
-class Blocked:
+class BlockedProcessesReader:
     """Reads procs_blocked of /proc/stat: processes waiting for storage.
 
     A process stuck in a driver is in state D too but not always in this number, so trainers'

@@ -17,12 +17,12 @@ def _metrics() -> Iterable[str]:
     return metrics.catalogue()
 
 
-MetricName = Annotated[str, tables.Known("metric", _metrics)]
-EventName = Annotated[str, tables.Known("event", events.catalogue)]
+MetricName = Annotated[str, tables.KnownValues("metric", _metrics)]
+EventName = Annotated[str, tables.KnownValues("event", events.catalogue)]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ReaderEntry:
     """One reader's entry.
 
     `profile` is the least one in which it works; `hardware` is what must be there for it to have
@@ -43,7 +43,7 @@ class Entry:
 
 
 @cache
-def entries() -> Mapping[str, Entry]:
+def entries() -> Mapping[str, ReaderEntry]:
     """Return every entry by the reader's name, in the file's order."""
-    rows = tables.packaged(Entry, __package__ or "", "readers.toml", "reader")
+    rows = tables.packaged(ReaderEntry, __package__ or "", "readers.toml", "reader")
     return {row.name: row for row in rows}

@@ -9,7 +9,7 @@ _NANOSECONDS = 0x2000  # STA_NANO: offset counts nanoseconds, else microseconds
 _UNSYNCHRONISED = 0x0040  # STA_UNSYNC
 
 
-class _Timex(ctypes.Structure):
+class _TimexStruct(ctypes.Structure):
     """struct timex of <sys/timex.h>, as far as it is read here, and room for the rest."""
 
     _fields_ = (
@@ -23,7 +23,7 @@ class _Timex(ctypes.Structure):
     )
 
 
-class ClockOffset:
+class ClockOffsetReader:
     """Asks adjtimex without changing anything. A clock that nothing disciplines has no offset."""
 
     name = "clock"
@@ -48,7 +48,7 @@ class ClockOffset:
         return [] if offset is None else [Sample("system.clock.offset", offset, now)]
 
     def _offset(self) -> float | None:
-        timex = _Timex()  # modes 0: read only
+        timex = _TimexStruct()  # modes 0: read only
         if self._libc.adjtimex(ctypes.byref(timex)) < 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))

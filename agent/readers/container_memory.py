@@ -6,7 +6,7 @@ from pathlib import Path
 from ...vocabulary.samples import Sample
 from .. import procfs
 from ..control_groups import ControlGroups
-from ..trainers import Trainer
+from ..trainers import TrainerProcess
 
 _FILES = (("memory.current", "memory.max"), ("memory.usage_in_bytes", "memory.limit_in_bytes"))
 _NO_LIMIT = 1 << 62
@@ -22,7 +22,7 @@ class ContainerMemory:
         self,
         *,
         period: float,
-        trainers: Callable[[], Sequence[Trainer]],
+        trainers: Callable[[], Sequence[TrainerProcess]],
         proc: Path = procfs.PROC,
     ) -> None:
         self.period = period

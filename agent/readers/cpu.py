@@ -17,7 +17,7 @@ _STEAL = 7
 _COLUMNS = 8
 
 
-class Cpu:
+class CpuReader:
     """Reads /proc/stat."""
 
     name = "cpu"

@@ -10,7 +10,7 @@ from ...vocabulary.samples import Sample, attributes
 _VIRTUAL = ("loop", "ram", "zram")
 
 
-class Disks:
+class DiskReader:
     """Reads the kernel's counters of whole disks (partitions would count twice)."""
 
     name = "disks"

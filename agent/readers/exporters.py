@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from ...vocabulary.samples import Event, Sample
-from ..exporters.fetching import Client
-from ..exporters.targets import Ownership, Target, Watch
-from ..health import Health
+from ..exporters.fetching import PageClient
+from ..exporters.targets import ExporterTarget, SeriesOwnership, TargetThread
+from ..health import AgentHealth
 from ..latest import PERIODS
-from ..settings import Exporters as ExportersSettings
+from ..settings import ExportersSettings
 from ..state import rewrite
 
 _WAIT_SECONDS = 0.25
@@ -35,7 +35,7 @@ def _nobody(_: object) -> None:
     """Learn nothing."""
 
 
-class Exporters:
+class ExporterReader:
     """Asks every target for a page, and hands over what is fresh.
 
     `native`: whether a device answers a reader of ours as well, which then reports its faults.
@@ -53,7 +53,7 @@ class Exporters:
         period: float,
         settings: ExportersSettings,
         emit: Callable[[Event], None],
-        health: Health,
+        health: AgentHealth,
         native: Callable[[str], bool] = _never,
         status_reported: Callable[[str], bool] = _never,
         native_metrics: Callable[[str], Collection[str]] = _nothing,
@@ -63,13 +63,13 @@ class Exporters:
     ) -> None:
         self.period = settings.period_seconds or period
         self._path = state / _FILE if state is not None else None
-        ownership = Ownership(lasting=PERIODS * self.period)
+        ownership = SeriesOwnership(lasting=PERIODS * self.period)
         self._watches = [
-            Watch(
-                Target(
+            TargetThread(
+                ExporterTarget(
                     target,
                     place=place,
-                    client=Client(
+                    client=PageClient(
                         target.url, timeout=settings.timeout_seconds, ca_file=settings.ca_file
                     ),
                     max_bytes=settings.max_bytes,

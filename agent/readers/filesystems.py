@@ -15,7 +15,7 @@ _WITHOUT_SPACE = frozenset({"squashfs", "erofs", "iso9660"})
 """Images: full by nature."""
 
 
-class Filesystems:
+class FilesystemReader:
     """Reads the mounts that have a device or a server behind them."""
 
     name = "filesystems"

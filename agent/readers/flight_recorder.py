@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...formats import flight_recorder
-from ...formats.flight_recorder import Dump, Ledger
+from ...formats.flight_recorder import DumpLedger, RecorderDump
 from ...vocabulary import operations
 from ...vocabulary.samples import Event, Sample, Scalar
 from ..background import BackgroundReader
 from ..collectives import dump_pipe
-from ..health import Health
+from ..health import AgentHealth
 from ..rank_processes import Attempt, RankProcess, RankProcesses, expanded
-from ..settings import FlightRecorder as FlightRecorderSettings
-from ..training_logs import Batch
+from ..settings import FlightRecorderSettings
+from ..training_logs import LogBatch
 
 _LAST_NUMBER = re.compile(r"(\d{1,7})$")
 _SETTLED_SECONDS = 1.0
@@ -36,16 +36,16 @@ _HISTORY = 2000
 
 
 @dataclass(slots=True)
-class _Job:
+class _AttemptDumps:
     """The dumps of one attempt on this node, by rank, and when each file was written."""
 
-    dumps: dict[int, Dump] = field(default_factory=dict)
+    dumps: dict[int, RecorderDump] = field(default_factory=dict)
     written: dict[int, float] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
     asked_at: float | None = None
 
 
-class FlightRecorder(BackgroundReader):
+class FlightRecorderReader(BackgroundReader):
     """Reads from a thread of its own; what is found leaves by `deliver`."""
 
     name = "flight_recorder"
@@ -54,9 +54,9 @@ class FlightRecorder(BackgroundReader):
         self,
         *,
         settings: FlightRecorderSettings,
-        deliver: Callable[[Batch], None],
+        deliver: Callable[[LogBatch], None],
         still_since: Callable[[Attempt], float | None],
-        health: Health,
+        health: AgentHealth,
         period: float,
         processes: RankProcesses | None = None,
         now: Callable[[], float] = time.time,
@@ -66,7 +66,7 @@ class FlightRecorder(BackgroundReader):
         self._deliver = deliver
         self._still_since = still_since
         self._processes = processes or RankProcesses()
-        self._jobs: dict[Attempt, _Job] = {}
+        self._jobs: dict[Attempt, _AttemptDumps] = {}
         self._seen: dict[tuple[int, int], tuple[int, int]] = {}
         """By inode: time and size of dumps that were read or refused."""
 
@@ -88,7 +88,7 @@ class FlightRecorder(BackgroundReader):
             dump = self._opened(path, owner, since, now)
             if dump is None:
                 continue
-            job = self._jobs.setdefault(of, _Job())
+            job = self._jobs.setdefault(of, _AttemptDumps())
             job.dumps[rank], job.written[rank] = dump
             job.names[rank] = path.name
             fresh.setdefault(of, set()).add(rank)
@@ -128,7 +128,7 @@ class FlightRecorder(BackgroundReader):
 
     def _opened(
         self, path: Path, owner: int | None, since: float, now: float
-    ) -> tuple[Dump, float] | None:
+    ) -> tuple[RecorderDump, float] | None:
         """Return a dump that is new and whole, and when it was written; None for any other file."""
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -162,7 +162,7 @@ class FlightRecorder(BackgroundReader):
         """Ask the processes of jobs that stand still for dumps: once a standstill, and rarely."""
         for of in sorted({one.of for one in processes}, key=str):
             still = self._still_since(of)
-            job = self._jobs.setdefault(of, _Job())
+            job = self._jobs.setdefault(of, _AttemptDumps())
             if still is None or now - still < self._settings.ask_after_seconds:
                 continue
             before = job.asked_at
@@ -200,9 +200,9 @@ def _prefixes(one: RankProcess) -> list[str]:
     return named or [f"{cache}/torch/comm_lib_trace_rank_", "/tmp/nccl_trace_rank_"]  # noqa: S108
 
 
-def _batch(of: Attempt, job: _Job, fresh: set[int]) -> Batch:
+def _batch(of: Attempt, job: _AttemptDumps, fresh: set[int]) -> LogBatch:
     """Return what new dumps say, seen beside those of this node that are there already."""
-    ledger = Ledger(job.dumps)
+    ledger = DumpLedger(job.dumps)
     samples: list[Sample] = []
     events: list[Event] = []
     for rank in sorted(fresh):
@@ -243,7 +243,7 @@ def _batch(of: Attempt, job: _Job, fresh: set[int]) -> Batch:
                 "text": operations.encode(held[-_MOST_SINGLE:]),
             }  # fmt: skip
             events.append(Event(operations.EVENT, job.written[rank], single))
-    return Batch(*of, samples, events)
+    return LogBatch(*of, samples, events)
 
 
 def _member(sample: Sample) -> tuple[Scalar, Scalar]:
@@ -251,6 +251,6 @@ def _member(sample: Sample) -> tuple[Scalar, Scalar]:
     return labels["rank"], labels["group"]
 
 
-def _lowest(job: _Job, ranks: Sequence[int], rank: int) -> bool:
+def _lowest(job: _AttemptDumps, ranks: Sequence[int], rank: int) -> bool:
     """Tell whether a rank is the lowest of a group whose dump is here."""
     return min((one for one in ranks if one in job.dumps), default=-1) == rank

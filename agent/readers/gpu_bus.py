@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ...vocabulary.samples import Event, Sample, attributes
-from ..devices import Devices
+from ..devices import DeviceRegister
 from ..procfs import names, read
 
 _VENDOR = "0x10de"
@@ -32,7 +32,7 @@ class GpuBus:
     def __init__(
         self,
         *,
-        devices: Devices,
+        devices: DeviceRegister,
         emit: Callable[[Event], None],
         answering: Callable[[float], Mapping[str, bool]],
         sys: Path = Path("/sys"),

@@ -4,7 +4,7 @@ import logging
 
 from ...vocabulary.samples import Sample
 from ..device_faults import FaultTracker
-from ..health import Health
+from ..health import AgentHealth
 
 _log = logging.getLogger(__name__)
 
@@ -14,7 +14,7 @@ class GpuFaults:
 
     name = "gpu_faults"
 
-    def __init__(self, *, period: float, fault_tracker: FaultTracker, health: Health) -> None:
+    def __init__(self, *, period: float, fault_tracker: FaultTracker, health: AgentHealth) -> None:
         self.period = period
         self._fault_tracker = fault_tracker
         self._health = health

@@ -1,7 +1,7 @@
 """NVIDIA devices through their library: one reader a subject, all fed by one worker process."""
 
 from ...vocabulary.samples import Sample
-from ..nvml.supervisor import Supervisor
+from ..nvml.supervisor import WorkerSupervisor
 
 _FIRST_WORD_SECONDS = 5.0
 _ASK_AGAIN_SECONDS = 10.0
@@ -13,7 +13,7 @@ class GpuSubject:
 
     ask_again = _ASK_AGAIN_SECONDS
 
-    def __init__(self, name: str, *, period: float, supervisor: Supervisor) -> None:
+    def __init__(self, name: str, *, period: float, supervisor: WorkerSupervisor) -> None:
         self.name = name
         self.period = period
         self._supervisor = supervisor
@@ -41,7 +41,7 @@ class GpuWatch:
     period = 1.0
     ask_again = _ASK_AGAIN_SECONDS
 
-    def __init__(self, *, supervisor: Supervisor) -> None:
+    def __init__(self, *, supervisor: WorkerSupervisor) -> None:
         self._supervisor = supervisor
 
     def supported(self) -> tuple[bool, str]:

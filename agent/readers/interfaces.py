@@ -17,7 +17,7 @@ _BYTES, _ERRORS, _DROPPED = 0, 2, 3
 _COLUMNS = 16
 
 
-class Interfaces:
+class InterfaceReader:
     """Reads /proc/net/dev and /proc/net/snmp of the host's first process, else of our own."""
 
     name = "interfaces"

@@ -16,11 +16,11 @@ from ...formats import kernel_log
 from ...formats.kernel_log import DeviceFault, Report, reports
 from ...vocabulary.samples import Event, Sample
 from .. import boots, kernel_source
-from ..devices import Devices
-from ..health import Health
-from ..kernel_source import Source
+from ..devices import DeviceRegister
+from ..health import AgentHealth
+from ..kernel_source import KernelSource
 from ..state import rewrite
-from ..storms import Storms
+from ..storms import StormFolding
 
 _FILE = "kernel_log.json"
 _TURN_SECONDS = 1.0
@@ -31,7 +31,7 @@ _TEXTS = 4096
 _log = logging.getLogger(__name__)
 
 
-class KernelLog:
+class KernelLogReader:
     """Reads /dev/kmsg, or what `path` names; `read` returns nothing, events leave by `emit`."""
 
     name = "kernel_log"
@@ -41,9 +41,9 @@ class KernelLog:
         *,
         path: Path,
         emit: Callable[[Event], None],
-        health: Health,
+        health: AgentHealth,
         period: float,
-        devices: Devices | None = None,
+        devices: DeviceRegister | None = None,
         state: Path | None = None,
         lookback_seconds: float = 3600.0,
         boot_id: str | None = None,
@@ -54,13 +54,13 @@ class KernelLog:
         self._path = path
         self._emit = emit
         self._health = health
-        self._devices = devices or Devices()
+        self._devices = devices or DeviceRegister()
         self._state = state / _FILE if state else None
         self._lookback = lookback_seconds
         self._boot_id = boots.boot_id() if boot_id is None else boot_id
         self._now = now
-        self._parser = kernel_log.Parser()
-        self._storms: Storms[Hashable] = Storms()
+        self._parser = kernel_log.KernelLogParser()
+        self._storms: StormFolding[Hashable] = StormFolding()
         self._texts: dict[bytes, Hashable] = {}
         self._newest: dict[Hashable, Report] = {}
         self._newest_at: dict[Hashable, float] = {}
@@ -69,7 +69,7 @@ class KernelLog:
         self._booted_at = boots.booted_at() if booted_at is None else booted_at
         self._history = True
         self._drained = False
-        self._source: Source | None = None
+        self._source: KernelSource | None = None
         self._thread: threading.Thread | None = None
         self._stopped = False
         self._error: OSError | None = None
@@ -112,7 +112,7 @@ class KernelLog:
         self._keep()
 
     def _start(self) -> None:
-        self._source = source = Source(self._path)
+        self._source = source = KernelSource(self._path)
         self._history = not source.pipe  # what waits in a pipe was never read by anybody
         self._resumed = self._sequence is not None
         self._health.show("source_up", 1, self.name)
@@ -121,7 +121,7 @@ class KernelLog:
         )
         self._thread.start()
 
-    def _run(self, source: Source) -> None:
+    def _run(self, source: KernelSource) -> None:
         try:
             while not self._stopped:
                 lines = source.batch()

@@ -5,7 +5,7 @@ import psutil
 from ...vocabulary.samples import Sample
 
 
-class Memory:
+class MemoryReader:
     """Reads what the kernel thinks is available to new work; the rest is in use."""
 
     name = "memory"

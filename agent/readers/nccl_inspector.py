@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...formats.nccl import figures, inspector
-from ...formats.nccl.inspector import Operation
+from ...formats.nccl.inspector import InspectorOperation
 from ...vocabulary import operations
 from ...vocabulary.groups import communicator_group, communicator_info
 from ...vocabulary.samples import Event, Sample, Scalar, attributes
 from ..background import BackgroundReader
 from ..collectives.growing import GrowingFiles
-from ..health import Health
+from ..health import AgentHealth
 from ..rank_processes import Attempt, RankProcess, RankProcesses, expanded
-from ..settings import Inspector, JobFolder
-from ..training_logs import Batch
+from ..settings import InspectorSettings, JobFolder
+from ..training_logs import LogBatch
 
 SOURCE = "inspector"
 _INFO_SECONDS = 600.0
@@ -34,7 +34,7 @@ _MOST_SINGLE = 16
 
 
 @dataclass(slots=True)
-class _Folder:
+class _InspectorFolder:
     """One folder: whose it is, its files, and the ranks of processes that write there."""
 
     of: Attempt
@@ -56,9 +56,9 @@ class NcclInspector(BackgroundReader):
     def __init__(
         self,
         *,
-        settings: Inspector,
-        deliver: Callable[[Batch], None],
-        health: Health,
+        settings: InspectorSettings,
+        deliver: Callable[[LogBatch], None],
+        health: AgentHealth,
         period: float,
         processes: RankProcesses | None = None,
         now: Callable[[], float] = time.time,
@@ -67,7 +67,7 @@ class NcclInspector(BackgroundReader):
         self._settings = settings
         self._deliver = deliver
         self._processes = processes or RankProcesses()
-        self._folders: dict[tuple[int, int], _Folder] = {}
+        self._folders: dict[tuple[int, int], _InspectorFolder] = {}
 
     def supported(self) -> tuple[bool, str]:
         """Return whether folders are followed, and which now."""
@@ -94,7 +94,7 @@ class NcclInspector(BackgroundReader):
             one.files.lost = 0
         return self.period
 
-    def _ended(self, one: _Folder) -> Iterable[Operation]:
+    def _ended(self, one: _InspectorFolder) -> Iterable[InspectorOperation]:
         room = _ROOM // len(self._folders)
         for number, found in enumerate(inspector.read(one.files.lines(room))):
             if found is None or number >= _MOST_OPERATIONS:
@@ -102,8 +102,10 @@ class NcclInspector(BackgroundReader):
             elif not found.p2p:
                 yield found
 
-    def _take(self, one: _Folder, ended_now: Iterable[Operation], now: float) -> None:
-        placed: list[tuple[int, Operation]] = []
+    def _take(
+        self, one: _InspectorFolder, ended_now: Iterable[InspectorOperation], now: float
+    ) -> None:
+        placed: list[tuple[int, InspectorOperation]] = []
         for operation in ended_now:
             rank = one.ranks.get(operation.pid)
             if rank is None and (one.named or not one.ranks):
@@ -134,10 +136,10 @@ class NcclInspector(BackgroundReader):
                 Sample(name, value, now, pairs) for name, value in figures.figures(ended).items()
             ]
             self._describe(one, group, ended[0], now, samples)
-        self._deliver(Batch(*one.of, samples, self._single(one, placed, now)))
+        self._deliver(LogBatch(*one.of, samples, self._single(one, placed, now)))
 
     def _single(
-        self, one: _Folder, placed: Sequence[tuple[int, Operation]], now: float
+        self, one: _InspectorFolder, placed: Sequence[tuple[int, InspectorOperation]], now: float
     ) -> list[Event]:
         """Return single operations, those of the same numbers on every rank."""
         every = self._settings.operations_every
@@ -146,7 +148,7 @@ class NcclInspector(BackgroundReader):
         for (rank, communicator, _), ended in figures.grouped(chosen).items():
             group = communicator_group(communicator, whole=ended[0].ranks == one.world_size)
             rows = [
-                operations.Operation(
+                operations.MemberOperation(
                     each.op, each.sequence, each.size, each.began_at, each.ended_at, each.seconds
                 )
                 for each in ended[-_MOST_SINGLE:]
@@ -158,7 +160,12 @@ class NcclInspector(BackgroundReader):
         return found
 
     def _describe(
-        self, one: _Folder, group: str, seen: Operation, now: float, samples: list[Sample]
+        self,
+        one: _InspectorFolder,
+        group: str,
+        seen: InspectorOperation,
+        now: float,
+        samples: list[Sample],
     ) -> None:
         """Add who is in a group where that is known here: all of its members, or all ranks."""
         members = one.members[seen.communicator]
@@ -208,7 +215,9 @@ class NcclInspector(BackgroundReader):
                 if one is not None and (inode in living or one.named):
                     continue  # of two jobs in one folder the first counts
                 named = isinstance(by, JobFolder)
-                one = self._folders[inode] = _Folder(of, GrowingFiles(path, owner=owner), named)
+                one = self._folders[inode] = _InspectorFolder(
+                    of, GrowingFiles(path, owner=owner), named
+                )
             living.add(inode)
             if isinstance(by, RankProcess):
                 one.ranks[by.own_pid] = by.rank

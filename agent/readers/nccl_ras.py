@@ -12,11 +12,11 @@ from ..background import BackgroundReader
 from ..collectives import ras_client
 from ..collectives.placed import placed
 from ..collectives.ras_client import DEFAULT_ADDRESS, RasUnavailableError
-from ..collectives.ras_report import Answers
-from ..health import Health
+from ..collectives.ras_report import RasHistory
+from ..health import AgentHealth
 from ..rank_processes import Attempt, RankProcess, RankProcesses
-from ..settings import Ras
-from ..training_logs import Batch
+from ..settings import RasSettings
+from ..training_logs import LogBatch
 
 _LOOPBACK = frozenset({"", "localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104  compared
 _SHARE = 20.0
@@ -33,9 +33,9 @@ class NcclRas(BackgroundReader):
     def __init__(
         self,
         *,
-        settings: Ras,
-        deliver: Callable[[Batch], None],
-        health: Health,
+        settings: RasSettings,
+        deliver: Callable[[LogBatch], None],
+        health: AgentHealth,
         period: float,
         processes: RankProcesses | None = None,
         now: Callable[[], float] = time.time,
@@ -44,7 +44,7 @@ class NcclRas(BackgroundReader):
         self._settings = settings
         self._deliver = deliver
         self._processes = processes or RankProcesses()
-        self._answers: dict[Attempt, Answers] = {}
+        self._answers: dict[Attempt, RasHistory] = {}
         self._leads: set[Attempt] = set()
         self._answered: set[str] = set()
         self._absent: dict[str, float] = {}
@@ -93,7 +93,7 @@ class NcclRas(BackgroundReader):
         return pause
 
     def _take(
-        self, communicators: Sequence[ras.Communicator], processes: list[RankProcess]
+        self, communicators: Sequence[ras.RasCommunicator], processes: list[RankProcess]
     ) -> None:
         if not communicators:
             return  # the text form lists only what is wrong
@@ -102,13 +102,13 @@ class NcclRas(BackgroundReader):
             self._failed("unknown_job")
             return
         of = where.processes[0].of
-        answers = self._answers.setdefault(of, Answers())
+        answers = self._answers.setdefault(of, RasHistory())
         report = answers.take(communicators, where, self._now())
         if report.left_out:
             super()._failed("left_out", report.left_out)
-        self._deliver(Batch(*of, report.here, []))
+        self._deliver(LogBatch(*of, report.here, []))
         if report.elsewhere or report.events:
-            self._deliver(Batch(*of, report.elsewhere, report.events, host=""))
+            self._deliver(LogBatch(*of, report.elsewhere, report.events, host=""))
 
     def _addresses(self, processes: Sequence[RankProcess]) -> set[str]:
         """Return the services of the jobs that this agent asks about."""
@@ -135,7 +135,7 @@ class NcclRas(BackgroundReader):
         self._answers = {of: one for of, one in self._answers.items() if of in living}
 
 
-def _communicators(text: str) -> list[ras.Communicator]:
+def _communicators(text: str) -> list[ras.RasCommunicator]:
     """Return the communicators of an answer; raises RasError for what is none, or half of one."""
     if not text.lstrip().startswith("{") and ras.is_answer(text.encode()) and not ras.torn(text):
         try:

@@ -12,8 +12,8 @@ from pathlib import Path
 from ...vocabulary.samples import Event, Sample, Scalar
 from .. import procfs
 from ..control_groups import ControlGroups
-from ..health import Health
-from ..trainers import Trainer
+from ..health import AgentHealth
+from ..trainers import TrainerProcess
 
 _FILES = ("memory.events", "memory.oom_control")
 """cgroup v2 and v1; both have a line "oom_kill N"."""
@@ -24,7 +24,7 @@ _SOURCE = ("kernel_log",)
 
 
 @dataclass(slots=True)
-class _Kills:
+class _CgroupKills:
     """What one cgroup counted last (the nameless one: all others), and what is not reported yet."""
 
     path: str = ""
@@ -34,10 +34,10 @@ class _Kills:
 
 
 @dataclass(slots=True)
-class _Known:
+class _KnownTrainer:
     """A trainer as of the last reading."""
 
-    trainer: Trainer
+    trainer: TrainerProcess
     cgroup: str
     reported: bool = False
 
@@ -50,9 +50,9 @@ class OomKills:
     def __init__(
         self,
         *,
-        trainers: Callable[[], Sequence[Trainer]],
+        trainers: Callable[[], Sequence[TrainerProcess]],
         emit: Callable[[Event], None],
-        health: Health,
+        health: AgentHealth,
         period: float = 1.0,
         proc: Path = procfs.PROC,
     ) -> None:
@@ -62,9 +62,9 @@ class OomKills:
         self._health = health
         self._proc = proc
         self._control = ControlGroups("memory", proc=proc)
-        self._elsewhere = _Kills()
-        self._groups: dict[str, _Kills] = {"": self._elsewhere}
-        self._known: dict[int, _Known] = {}
+        self._elsewhere = _CgroupKills()
+        self._groups: dict[str, _CgroupKills] = {"": self._elsewhere}
+        self._known: dict[int, _KnownTrainer] = {}
 
     def supported(self) -> tuple[bool, str]:
         """Return whether the kernel counts its kills."""
@@ -97,7 +97,7 @@ class OomKills:
         for cgroup, group in self._groups.items():
             self._match(cgroup, group, now)
 
-    def _match(self, cgroup: str, kills: _Kills, now: float) -> None:
+    def _match(self, cgroup: str, kills: _CgroupKills, now: float) -> None:
         """Report kills whose victims show; those that waited a turn are reported without one."""
         if not kills.waiting:
             return
@@ -136,9 +136,9 @@ class OomKills:
                 )
                 if path is not None and (counted := _number(procfs.read(path))) is not None:
                     cgroup = name
-                    self._groups.setdefault(name, _Kills(path, counted))
+                    self._groups.setdefault(name, _CgroupKills(path, counted))
                     break
-            self._known[trainer.pid] = _Known(trainer, cgroup)
+            self._known[trainer.pid] = _KnownTrainer(trainer, cgroup)
 
     def _part(self) -> None:
         """Forget trainers that are no longer known, one reading later than everybody else."""
@@ -168,7 +168,7 @@ def _number(text: str | None) -> int | None:
     return int(rest.split(maxsplit=1)[0]) if found else None
 
 
-def _grow(kills: _Kills, counted: int | None) -> int:
+def _grow(kills: _CgroupKills, counted: int | None) -> int:
     """Note what a cgroup counts now; return by how much that is more."""
     if counted is None:
         return 0

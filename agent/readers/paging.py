@@ -9,7 +9,7 @@ from .. import procfs
 _OPERATIONS = (("pswpin", "in"), ("pswpout", "out"))
 
 
-class Paging:
+class PagingReader:
     """Reads /proc/vmstat and /proc/meminfo."""
 
     name = "paging"

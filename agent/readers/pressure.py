@@ -9,7 +9,7 @@ from .. import procfs
 _RESOURCES = ("cpu", "memory", "io")
 
 
-class Pressure:
+class PressureReader:
     """Reads /proc/pressure, which the whole host shares, containers too."""
 
     name = "pressure"

@@ -6,10 +6,10 @@ from pathlib import Path
 from ...vocabulary.samples import Sample
 from .. import procfs
 from ..control_groups import ControlGroups
-from ..trainers import Trainer
+from ..trainers import TrainerProcess
 
 
-class Throttling:
+class CpuThrottlingReader:
     """Reads cpu.stat of each trainer's cgroup."""
 
     name = "throttling"
@@ -18,7 +18,7 @@ class Throttling:
         self,
         *,
         period: float,
-        trainers: Callable[[], Sequence[Trainer]],
+        trainers: Callable[[], Sequence[TrainerProcess]],
         proc: Path = procfs.PROC,
     ) -> None:
         self.period = period

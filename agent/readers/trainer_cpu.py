@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ...vocabulary.samples import Attributes, Sample, attributes
 from .. import procfs
-from ..trainers import Trainer
-from .workers import Workers
+from ..trainers import TrainerProcess
+from .workers import LoaderWorkers
 
 _USER, _SYSTEM = 14, 15
 _IDLE, _SELDOM = 3, 4
@@ -17,7 +17,7 @@ readings is looked at in every fourth."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Thread:
+class _ThreadStat:
     """A thread's schedstat, nanoseconds waited, and for how many readings it did nothing."""
 
     text: str
@@ -26,14 +26,14 @@ class _Thread:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _SeenProcess:
     """What is remembered of one process between two readings."""
 
     started: int
     ticks: int
     at: float
     readings: int = 0
-    threads: dict[str, _Thread] = field(default_factory=dict)
+    threads: dict[str, _ThreadStat] = field(default_factory=dict)
     ended: int = 0  # nanoseconds waited by threads that are no more
 
 
@@ -42,11 +42,11 @@ class TrainerCpu:
 
     name = "trainer_cpu"
 
-    def __init__(self, *, period: float, workers: Workers, proc: Path = procfs.PROC) -> None:
+    def __init__(self, *, period: float, workers: LoaderWorkers, proc: Path = procfs.PROC) -> None:
         self.period = period
         self._workers = workers
         self._proc = proc
-        self._seen: dict[int, _Seen] = {}
+        self._seen: dict[int, _SeenProcess] = {}
 
     def supported(self) -> tuple[bool, str]:
         """Return whether the kernel keeps account of waits."""
@@ -57,7 +57,7 @@ class TrainerCpu:
     def read(self, now: float) -> list[Sample]:
         """Return CPUs in use since the last reading, and seconds waited so far, a process."""
         samples: list[Sample] = []
-        seen: dict[int, _Seen] = {}
+        seen: dict[int, _SeenProcess] = {}
         for pid, pairs in self._processes(now):
             stat = procfs.stat(pid, self._proc)
             if stat is None:
@@ -70,7 +70,7 @@ class TrainerCpu:
             if before is not None and now > before.at:
                 used = (ticks - before.ticks) / procfs.TICKS / (now - before.at)
                 samples.append(Sample("process.cpu.utilization", max(0.0, used), now, pairs))
-            after = seen[pid] = before or _Seen(started, ticks, now)
+            after = seen[pid] = before or _SeenProcess(started, ticks, now)
             after.ticks, after.at = ticks, now
             samples.append(Sample("process.cpu.wait", self._waited(pid, after), now, pairs))
         self._seen = seen
@@ -84,14 +84,14 @@ class TrainerCpu:
         for worker in workers:
             yield worker.pid, described(worker.trainer, worker=worker.pid)
 
-    def _waited(self, pid: int, seen: _Seen) -> float:
+    def _waited(self, pid: int, seen: _SeenProcess) -> float:
         """Return seconds all threads waited, those that ended included as last seen.
 
         The sum never falls: a thread's number that is taken over starts again from less, and what
         its first owner waited stays.
         """
         folder = f"{self._proc}/{pid}/task"
-        threads: dict[str, _Thread] = {}
+        threads: dict[str, _ThreadStat] = {}
         seen.readings += 1
         for number, name in enumerate(procfs.names(folder)):
             last = seen.threads.pop(name, None)
@@ -105,13 +105,13 @@ class TrainerCpu:
             if last is not None and waited < last.waited:
                 seen.ended += last.waited
             idle = last.idle + 1 if last is not None and text == last.text else 0
-            threads[name] = _Thread(text, waited, idle)
+            threads[name] = _ThreadStat(text, waited, idle)
         seen.ended += sum(thread.waited for thread in seen.threads.values())
         seen.threads = threads
         return (seen.ended + sum(thread.waited for thread in threads.values())) / 1e9
 
 
-def described(trainer: Trainer, *, worker: int | None = None) -> Attributes:
+def described(trainer: TrainerProcess, *, worker: int | None = None) -> Attributes:
     """Return the attributes of a process: a trainer, or a worker of it."""
     return attributes(
         {

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...vocabulary.samples import Sample
 from .. import procfs
 from .trainer_cpu import described
-from .workers import Workers
+from .workers import LoaderWorkers
 
 
 class TrainerMemory:
@@ -17,7 +17,7 @@ class TrainerMemory:
 
     name = "trainer_memory"
 
-    def __init__(self, *, period: float, workers: Workers, proc: Path = procfs.PROC) -> None:
+    def __init__(self, *, period: float, workers: LoaderWorkers, proc: Path = procfs.PROC) -> None:
         self.period = period
         self._workers = workers
         self._proc = proc

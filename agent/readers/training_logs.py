@@ -11,11 +11,11 @@ from pathlib import Path
 
 from ...formats import training_logs
 from ..background import BackgroundReader
-from ..health import Health
+from ..health import AgentHealth
 from ..rank_processes import RankProcesses
-from ..settings import Logs
-from ..training_logs import Batch, Follower, Launched, Sources, following
-from ..training_logs.positions import Positions
+from ..settings import LogsSettings
+from ..training_logs import LaunchedProcesses, LogBatch, LogFollower, LogSources, following
+from ..training_logs.positions import FilePositions
 
 _TURN_SECONDS = 1.0
 
@@ -28,12 +28,12 @@ class TrainingLogs(BackgroundReader):
     def __init__(
         self,
         *,
-        settings: Logs,
-        deliver: Callable[[Batch | Launched], None],
-        health: Health,
+        settings: LogsSettings,
+        deliver: Callable[[LogBatch | LaunchedProcesses], None],
+        health: AgentHealth,
         period: float,
         state: Path | None = None,
-        forward: following.Forward | None = None,
+        forward: following.LogForward | None = None,
         processes: RankProcesses | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -41,15 +41,15 @@ class TrainingLogs(BackgroundReader):
             health=health, period=period, now=now, pause=_TURN_SECONDS, first=_TURN_SECONDS
         )
         self._settings = settings
-        self._sources = Sources(
+        self._sources = LogSources(
             processes=(processes or RankProcesses()) if settings.follow else None,
             named=settings.files,
         )
         zone = zoneinfo.ZoneInfo(settings.time_zone) if settings.time_zone else None
         formats = (*(one.format() for one in settings.formats), *training_logs.shipped())
-        self._follower = Follower(
+        self._follower = LogFollower(
             sources=self._sources,
-            positions=Positions(state),
+            positions=FilePositions(state),
             health=health,
             deliver=deliver,
             formats=formats,

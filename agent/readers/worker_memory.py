@@ -11,18 +11,18 @@ from ...vocabulary.samples import Sample
 from .. import procfs
 from .trainer_cpu import described
 from .trainer_memory import kibibytes
-from .workers import Workers
+from .workers import LoaderWorkers
 
 _SMALL = 4 << 30
 """Bytes resident: above, one walk would cost more than 100 ms."""
 
 
-class WorkerMemory:
+class WorkerMemoryReader:
     """Reads the sums that the kernel makes over a worker's mappings."""
 
     name = "worker_memory"
 
-    def __init__(self, *, period: float, workers: Workers, proc: Path = procfs.PROC) -> None:
+    def __init__(self, *, period: float, workers: LoaderWorkers, proc: Path = procfs.PROC) -> None:
         self.period = period
         self._workers = workers
         self._proc = proc

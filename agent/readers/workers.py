@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import procfs
-from ..trainers import Trainer
+from ..trainers import TrainerProcess
 
 _COMMAND = "pt_data_worker"
 """What PyTorch calls a worker's main thread."""
@@ -16,20 +16,20 @@ _MOST = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class LoaderWorker:
     """A data loader's process and the trainer it works for."""
 
     pid: int
-    trainer: Trainer
+    trainer: TrainerProcess
 
 
-class Workers:
+class LoaderWorkers:
     """Looks again after `refresh` seconds, or when the trainers are others: looking is dear."""
 
     def __init__(
         self,
         *,
-        trainers: Callable[[], Sequence[Trainer]],
+        trainers: Callable[[], Sequence[TrainerProcess]],
         adopt: Callable[[Sequence[tuple[int, int]]], None],
         refresh: float,
         proc: Path = procfs.PROC,
@@ -38,11 +38,11 @@ class Workers:
         self._adopt = adopt
         self._refresh = refresh
         self._proc = proc
-        self._found: list[Worker] = []
+        self._found: list[LoaderWorker] = []
         self._found_at = -math.inf
         self._found_for: set[int | None] = set()
 
-    def find(self, now: float) -> list[Worker]:
+    def find(self, now: float) -> list[LoaderWorker]:
         """Return the workers of all trainers, as of `refresh` seconds ago at most.
 
         One that has ended since is still among them: readers find nothing under its number.
@@ -53,8 +53,8 @@ class Workers:
             self._found_at, self._found_for = now, pids
         return self._found
 
-    def _look(self) -> list[Worker]:
-        found: list[Worker] = []
+    def _look(self) -> list[LoaderWorker]:
+        found: list[LoaderWorker] = []
         trainers = [trainer for trainer in self.trainers() if trainer.pid is not None]
         known = {trainer.pid for trainer in trainers}
         for trainer in trainers:
@@ -63,7 +63,7 @@ class Workers:
             line = self._command_line(trainer.pid)
             children = self._children(trainer.pid)[:_MOST]
             found += [
-                Worker(child, trainer)
+                LoaderWorker(child, trainer)
                 for child in children
                 if child not in known and self._works(child, line)
             ]

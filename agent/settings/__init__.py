@@ -4,40 +4,47 @@ In: a file and the environment. Out: one object of frozen sections. Imports: for
 vocabulary; listening.
 """
 
-from ...settings import Section
-from .collectives import FlightRecorder, Inspector, JobFolder, Ras
-from .devices import Attribution, Exporters, ExporterTarget
-from .logs import LogFiles, Logs, OwnLogFormat
-from .node import Faults, JobUser, KernelLog, Network, Node, Readers
-from .processes import Probe, Profiling, Stacks
-from .sending import Export, Forward, Push, Spool
+from ...settings import SettingsSection
+from .collectives import FlightRecorderSettings, InspectorSettings, JobFolder, RasSettings
+from .devices import AttributionSettings, ExportersSettings, ExporterTargetSettings
+from .logs import LogFiles, LogsSettings, OwnLogFormat
+from .node import (
+    FaultsSettings,
+    JobUser,
+    KernelLogSettings,
+    NetworkSettings,
+    NodeSettings,
+    ReadersSettings,
+)
+from .processes import ProbeSettings, ProfilingSettings, StacksSettings
+from .sending import ExportSettings, ForwardSettings, PushSettings, SpoolSettings
 
 __all__ = [
     "FOREIGN",
     "AgentSettings",
-    "Attribution",
-    "Export",
-    "ExporterTarget",
-    "Exporters",
-    "Faults",
-    "FlightRecorder",
-    "Forward",
-    "Inspector",
+    "AttributionSettings",
+    "ExportSettings",
+    "ExporterTargetSettings",
+    "ExportersSettings",
+    "FaultsSettings",
+    "FlightRecorderSettings",
+    "ForwardSettings",
+    "InspectorSettings",
     "JobFolder",
     "JobUser",
-    "KernelLog",
+    "KernelLogSettings",
     "LogFiles",
-    "Logs",
-    "Network",
-    "Node",
+    "LogsSettings",
+    "NetworkSettings",
+    "NodeSettings",
     "OwnLogFormat",
-    "Probe",
-    "Profiling",
-    "Push",
-    "Ras",
-    "Readers",
-    "Spool",
-    "Stacks",
+    "ProbeSettings",
+    "ProfilingSettings",
+    "PushSettings",
+    "RasSettings",
+    "ReadersSettings",
+    "SpoolSettings",
+    "StacksSettings",
 ]
 
 FOREIGN = (
@@ -47,24 +54,24 @@ FOREIGN = (
 """Sections of the collector: their variables may stand in the agent's environment too."""
 
 
-class AgentSettings(Section):
+class AgentSettings(SettingsSection):
     """The agent's settings file."""
 
-    export: Export = Export()
-    probe: Probe = Probe()
-    push: Push = Push()
-    spool: Spool = Spool()
-    node: Node = Node()
-    readers: Readers = Readers()
-    network: Network = Network()
-    attribution: Attribution = Attribution()
-    kernel_log: KernelLog = KernelLog()
-    faults: Faults = Faults()
-    exporters: Exporters = Exporters()
-    logs: Logs = Logs()
-    forward: Forward = Forward()
-    profiling: Profiling = Profiling()
-    stacks: Stacks = Stacks()
-    ras: Ras = Ras()
-    inspector: Inspector = Inspector()
-    flight_recorder: FlightRecorder = FlightRecorder()
+    export: ExportSettings = ExportSettings()
+    probe: ProbeSettings = ProbeSettings()
+    push: PushSettings = PushSettings()
+    spool: SpoolSettings = SpoolSettings()
+    node: NodeSettings = NodeSettings()
+    readers: ReadersSettings = ReadersSettings()
+    network: NetworkSettings = NetworkSettings()
+    attribution: AttributionSettings = AttributionSettings()
+    kernel_log: KernelLogSettings = KernelLogSettings()
+    faults: FaultsSettings = FaultsSettings()
+    exporters: ExportersSettings = ExportersSettings()
+    logs: LogsSettings = LogsSettings()
+    forward: ForwardSettings = ForwardSettings()
+    profiling: ProfilingSettings = ProfilingSettings()
+    stacks: StacksSettings = StacksSettings()
+    ras: RasSettings = RasSettings()
+    inspector: InspectorSettings = InspectorSettings()
+    flight_recorder: FlightRecorderSettings = FlightRecorderSettings()

@@ -4,11 +4,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from ...settings import Section
+from ...settings import SettingsSection
 from .values import AbsolutePath, ListenAddress
 
 
-class Ras(Section):
+class RasSettings(SettingsSection):
     """NCCL's RAS service: how many collectives each rank launched, and who does not answer."""
 
     ask: Literal["leader", "all", "off"] = Field(
@@ -35,7 +35,7 @@ class Ras(Section):
     )
 
 
-class JobFolder(Section):
+class JobFolder(SettingsSection):
     """A folder in which the processes of one job write."""
 
     path: AbsolutePath = Field(description="the folder")
@@ -43,7 +43,7 @@ class JobFolder(Section):
     attempt: int | None = Field(default=None, ge=0, description="attempt of the job")
 
 
-class Inspector(Section):
+class InspectorSettings(SettingsSection):
     """NCCL Inspector: durations and bandwidths of collectives, from the files that it writes."""
 
     follow: bool = Field(
@@ -61,7 +61,7 @@ class Inspector(Section):
     )
 
 
-class FlightRecorder(Section):
+class FlightRecorderSettings(SettingsSection):
     """PyTorch's Flight Recorder: dumps that each rank's process writes on a time-out."""
 
     follow: bool = Field(

@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from ...settings import Section
+from ...settings import SettingsSection
 from .values import http_url
 
 
-class Attribution(Section):
+class AttributionSettings(SettingsSection):
     """Who holds which accelerator."""
 
     kubelet_socket: Path | None = Field(
@@ -60,7 +60,7 @@ class Attribution(Section):
     )
 
 
-class ExporterTarget(Section):
+class ExporterTargetSettings(SettingsSection):
     """One exporter of a vendor."""
 
     url: str = Field(description="where its metrics are, such as http://127.0.0.1:9400/metrics")
@@ -82,7 +82,7 @@ class ExporterTarget(Section):
         return http_url(value, "write http://HOST:PORT/metrics or https://HOST:PORT/metrics")
 
     @model_validator(mode="after")
-    def _usable_table(self) -> "ExporterTarget":
+    def _usable_table(self) -> "ExporterTargetSettings":
         if self.table is None:
             return self
         if self.vendor == "auto":
@@ -93,10 +93,10 @@ class ExporterTarget(Section):
         return self
 
 
-class Exporters(Section):
+class ExportersSettings(SettingsSection):
     """Vendors' exporters that are read."""
 
-    targets: tuple[ExporterTarget, ...] = Field(
+    targets: tuple[ExporterTargetSettings, ...] = Field(
         default=(), description="exporters; of several that show one device the first one counts"
     )
     period_seconds: float | None = Field(

@@ -7,11 +7,11 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from ...formats import training_logs
-from ...settings import Section
+from ...settings import SettingsSection
 from .values import AbsolutePattern
 
 
-class LogFiles(Section):
+class LogFiles(SettingsSection):
     """Files of one job that are followed beside those of processes."""
 
     path: AbsolutePattern = Field(description="name or pattern of names, such as /logs/run-7/*.log")
@@ -26,7 +26,7 @@ class LogFiles(Section):
     world_size: int | None = Field(default=None, ge=1, description="ranks that the job has")
 
 
-class OwnLogFormat(Section):
+class OwnLogFormat(SettingsSection):
     """A form of lines that no shipped format has."""
 
     name: str = Field(description="what the format is called", pattern=r"^[\w.-]{1,40}$")
@@ -61,7 +61,7 @@ class OwnLogFormat(Section):
         )
 
 
-class Logs(Section):
+class LogsSettings(SettingsSection):
     """What training jobs write to their standard output and error, and to log files."""
 
     follow: bool = Field(

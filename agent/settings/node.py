@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from ...settings import Section
+from ...settings import SettingsSection
 
 JobUser = Literal["owner", "named", "none"]
 
 
-class Node(Section):
+class NodeSettings(SettingsSection):
     """What this host is called."""
 
     host: str | None = Field(
@@ -45,7 +45,7 @@ class Node(Section):
         return value
 
 
-class Readers(Section):
+class ReadersSettings(SettingsSection):
     """What is read from the node itself."""
 
     period_seconds: float = Field(
@@ -54,7 +54,7 @@ class Readers(Section):
     off: tuple[str, ...] = Field(default=(), description="names of readers that shall not run")
 
 
-class Network(Section):
+class NetworkSettings(SettingsSection):
     """Network ports, and the GPUs they serve."""
 
     include: tuple[str, ...] = Field(
@@ -77,7 +77,7 @@ class Network(Section):
     )
 
 
-class KernelLog(Section):
+class KernelLogSettings(SettingsSection):
     """The kernel's log, where devices' faults and OOM kills are reported first."""
 
     path: Path | None = Field(
@@ -91,7 +91,7 @@ class KernelLog(Section):
     )
 
 
-class Faults(Section):
+class FaultsSettings(SettingsSection):
     """What devices' fault codes mean here."""
 
     overrides: Path | None = Field(

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from ...settings import Section
+from ...settings import SettingsSection
 from ...vocabulary.addresses import UDP_PORT
 from ...vocabulary.profiling import MOST_STEPS
 from .values import ListenAddress
 
 
-class Probe(Section):
+class ProbeSettings(SettingsSection):
     """Where training processes reach the agent."""
 
     socket: Path | None = Field(
@@ -22,7 +22,7 @@ class Probe(Section):
     )
 
 
-class Profiling(Section):
+class ProfilingSettings(SettingsSection):
     """Profiles of training processes that the collector asks for."""
 
     allowed: bool = Field(
@@ -52,7 +52,7 @@ class Profiling(Section):
     )
 
 
-class Stacks(Section):
+class StacksSettings(SettingsSection):
     """Python stacks of training processes that make no progress."""
 
     collect: bool = Field(

@@ -8,14 +8,14 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from ...settings import Section
+from ...settings import SettingsSection
 from .values import ListenAddress, http_url
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e]{1,4096}")
 
 
-class Export(Section):
+class ExportSettings(SettingsSection):
     """The Prometheus page."""
 
     listen: ListenAddress = Field(
@@ -36,7 +36,7 @@ class Export(Section):
     max_series: int = Field(default=2000, ge=1, le=200_000, description="most series on the page")
 
 
-class Push(Section):
+class PushSettings(SettingsSection):
     """Where telemetry goes, as OTLP over HTTP."""
 
     endpoint: str = Field(
@@ -62,7 +62,7 @@ class Push(Section):
         return http_url(value, "write http://HOST:PORT or https://HOST:PORT")
 
 
-class Spool(Section):
+class SpoolSettings(SettingsSection):
     """What waits on disk while the collector is away."""
 
     folder: Path | None = Field(
@@ -73,7 +73,7 @@ class Spool(Section):
     )
 
 
-class Forward(Section):
+class ForwardSettings(SettingsSection):
     """Where lines of followed logs go on to, as OTLP over HTTP; off without an endpoint."""
 
     endpoint: str = Field(

@@ -5,8 +5,8 @@ outlive the agent. Imports: formats, vocabulary; health, procfs, rank_processes,
 storms.
 """
 
-from .following import Follower
-from .lines import Batch, Launched
-from .sources import Source, Sources
+from .following import LogFollower
+from .lines import LaunchedProcesses, LogBatch
+from .sources import LogSource, LogSources
 
-__all__ = ["Batch", "Follower", "Launched", "Source", "Sources"]
+__all__ = ["LaunchedProcesses", "LogBatch", "LogFollower", "LogSource", "LogSources"]

@@ -13,12 +13,12 @@ from typing import Protocol
 
 from ...formats import names, tensorboard
 from ...formats.tensorboard import EventParser
-from ...formats.training_logs import LineFormat, Logged, Parser
-from ..health import Health
-from .lines import Batch, Launched, Lines
-from .positions import Positions
-from .sources import Inode, Source, Sources
-from .tail import Tail
+from ...formats.training_logs import LineFormat, LoggedLine, TrainingLogParser
+from ..health import AgentHealth
+from .lines import LaunchedProcesses, LogBatch, LogLines
+from .positions import FilePositions
+from .sources import Inode, LogSource, LogSources
+from .tail import FileTail
 
 _PIECE = 256 << 10
 _FIRST_PACE = 30e6
@@ -40,44 +40,44 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Followed:
-    source: Source
-    tail: Tail
-    parser: Parser | EventParser
+class _FollowedFile:
+    source: LogSource
+    tail: FileTail
+    parser: TrainingLogParser | EventParser
     seen_at: float
     missed: dict[str, int] = field(default_factory=dict)
 
 
-class Forward(Protocol):
+class LogForward(Protocol):
     """Takes the bytes of logs as they are read."""
 
-    def take(self, source: Source, data: bytes, since: float, at: float) -> None:
+    def take(self, source: LogSource, data: bytes, since: float, at: float) -> None:
         """Take the next bytes of a file, written between two times."""
         ...
 
-    def left_out(self, source: Source) -> None:
+    def left_out(self, source: LogSource) -> None:
         """Note that bytes of a file were not read."""
         ...
 
-    def end(self, source: Source, at: float) -> None:
+    def end(self, source: LogSource, at: float) -> None:
         """Take the end of a file."""
         ...
 
 
-class Follower:
+class LogFollower:
     """Follows files; `turn` is to be called every second or so, by one thread."""
 
     def __init__(
         self,
         *,
-        sources: Sources,
-        positions: Positions,
-        health: Health,
-        deliver: Callable[[Batch | Launched], None],
+        sources: LogSources,
+        positions: FilePositions,
+        health: AgentHealth,
+        deliver: Callable[[LogBatch | LaunchedProcesses], None],
         formats: Sequence[LineFormat] | None = None,
         zone: tzinfo | None = None,
         share: float = 0.04,
-        forward: Forward | None = None,
+        forward: LogForward | None = None,
         cpu: Callable[[], float] = time.thread_time,
     ) -> None:
         self._sources = sources
@@ -94,8 +94,8 @@ class Follower:
         self._turned_at: float | None = None
         self._found_at: float | None = None
         self._started_at: float | None = None
-        self._files: dict[Inode, _Followed] = {}
-        self._lines = Lines(deliver=deliver, rank_of=sources.rank_of, health=health)
+        self._files: dict[Inode, _FollowedFile] = {}
+        self._lines = LogLines(deliver=deliver, rank_of=sources.rank_of, health=health)
         self._warned_at = -_WARN_SECONDS
 
     def turn(self, now: float) -> None:
@@ -129,7 +129,7 @@ class Follower:
     def _find(self, now: float) -> None:
         found = self._sources.find(now)
         if launched := tuple(one for one in self._sources.launched() if not one.agent):
-            self._deliver(Launched(launched))
+            self._deliver(LaunchedProcesses(launched))
         first = self._started_at is None
         self._started_at = now if first else self._started_at
         for inode, source in found.items():
@@ -158,20 +158,20 @@ class Follower:
         self._positions.save()
         self._health.show("log_files", len(self._files))
 
-    def _open(self, source: Source, now: float, *, first: bool) -> None:
+    def _open(self, source: LogSource, now: float, *, first: bool) -> None:
         kept = self._positions.of(source.inode)
         position, head = kept if kept is not None else (None, "")
         if kept is None and source.fresh and not first:
             position = 0
         try:
-            tail = Tail(source.open_path, position=position, head=head)
+            tail = FileTail(source.open_path, position=position, head=head)
         except OSError as error:
             self._health.count("log_failures", type(error).__name__)
             return
         if tail.inode != source.inode:  # another file by now: found by the next look
             tail.close()
             return
-        one = self._files[source.inode] = _Followed(source, tail, self._parser(source), now)
+        one = self._files[source.inode] = _FollowedFile(source, tail, self._parser(source), now)
         if tail.torn:
             one.parser.skip()
             if self._forward:
@@ -179,10 +179,10 @@ class Follower:
         name = names.printable(source.name, _LONGEST_NAME)
         _log.info("following %s: job %s, %s", name, source.job, _whose(source))
 
-    def _parser(self, source: Source) -> Parser | EventParser:
+    def _parser(self, source: LogSource) -> TrainingLogParser | EventParser:
         if tensorboard.MARK in source.name.rpartition("/")[2]:
             return EventParser(rank=source.rank, world_size=source.world_size)
-        return Parser(
+        return TrainingLogParser(
             rank=source.rank,
             world_size=source.world_size,
             local_ranks=source.local_ranks,
@@ -190,7 +190,7 @@ class Follower:
             zone=self._zone,
         )
 
-    def _leave(self, one: _Followed, now: float) -> None:
+    def _leave(self, one: _FollowedFile, now: float) -> None:
         self._take(one, one.parser.end(now), now)
         self._positions.keep(one.tail.inode, one.tail.position, one.tail.head)
         one.tail.close()
@@ -220,7 +220,7 @@ class Follower:
         if read >= _PIECE and used > 0:
             self._pace += 0.3 * (read / used - self._pace)
 
-    def _read_one(self, one: _Followed, count: int, now: float, since: float) -> None:
+    def _read_one(self, one: _FollowedFile, count: int, now: float, since: float) -> None:
         """Read what was written since a time, evenly as far as can be known."""
         left = count
         while left > 0:
@@ -230,11 +230,11 @@ class Follower:
             begun, left = now - (now - since) * left / count, left - len(data)
             read_to = now - (now - since) * left / count
             self._health.count("log_bytes", by=len(data))
-            if self._forward and isinstance(one.parser, Parser):
+            if self._forward and isinstance(one.parser, TrainingLogParser):
                 self._forward.take(one.source, data, begun, read_to)
             self._take(one, one.parser.feed(data, read_to, begun), now)
 
-    def _skip(self, one: _Followed, count: int, now: float) -> None:
+    def _skip(self, one: _FollowedFile, count: int, now: float) -> None:
         one.tail.skip_to(one.tail.position + count)
         one.parser.skip()
         if self._forward:
@@ -249,7 +249,7 @@ class Follower:
                 count,
             )
 
-    def _take(self, one: _Followed, logged: Sequence[Logged], now: float) -> None:
+    def _take(self, one: _FollowedFile, logged: Sequence[LoggedLine], now: float) -> None:
         """Deliver what lines say, and count those that could not be read."""
         for reason, count in one.parser.missed.items():
             new = count - one.missed.get(reason, 0)
@@ -259,14 +259,14 @@ class Follower:
         self._lines.take(one.source, logged, now)
 
 
-def _whose(source: Source) -> str:
+def _whose(source: LogSource) -> str:
     if not source.ranks:
         return "ranks by its lines"
     ranks = ",".join(map(str, sorted(source.ranks)[:16]))
     return f"rank {ranks}" if len(source.ranks) == 1 else f"ranks {ranks}"
 
 
-def described(sources: Sequence[Source]) -> str:
+def described(sources: Sequence[LogSource]) -> str:
     """Return which files are followed, as `rankscope doctor` shows it; "" for none."""
     parts = [f"{one.name} (job {one.job}, {_whose(one)})" for one in sources[:_SHOWN]]
     more = f" and {len(sources) - _SHOWN} more" if len(sources) > _SHOWN else ""

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...formats.training_logs import Logged
+from ...formats.training_logs import LoggedLine
 from ...vocabulary.samples import Event, Sample
-from ..health import Health
+from ..health import AgentHealth
 from ..rank_processes import RankProcess
-from ..storms import Storms
-from .owners import Owners
-from .sources import Source
+from ..storms import StormFolding
+from .owners import LogOwners
+from .sources import LogSource
 
 _MOST_SAMPLES = 20_000
 """Samples of one turn; what follows is left out, as if the lines had not been read."""
@@ -19,7 +19,7 @@ _MOST_KINDS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class LogBatch:
     """What the logs of one attempt of a job reported in one turn.
 
     host: where the ranks run that it is about, "" where that is not known; None: here.
@@ -33,13 +33,13 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Launched:
+class LaunchedProcesses:
     """The processes of now to which a launcher gave a rank and nobody an agent, one a rank."""
 
     processes: tuple[RankProcess, ...]
 
 
-class Lines:
+class LogLines:
     """Delivers what lines say: a value once, whoever logs it; of many events like one a count.
 
     rank_of: the rank of a process (its id) that writes into a file of several.
@@ -48,23 +48,23 @@ class Lines:
     def __init__(
         self,
         *,
-        deliver: Callable[[Batch], None],
-        rank_of: Callable[[Source, object], int | None],
-        health: Health,
+        deliver: Callable[[LogBatch], None],
+        rank_of: Callable[[LogSource, object], int | None],
+        health: AgentHealth,
     ) -> None:
         self._deliver = deliver
         self._rank_of = rank_of
         self._health = health
-        self._owners = Owners()
-        self._storms: Storms[tuple[str, object, object]] = Storms()
-        self._newest: dict[tuple[str, object, object], tuple[Source, Event]] = {}
+        self._owners = LogOwners()
+        self._storms: StormFolding[tuple[str, object, object]] = StormFolding()
+        self._newest: dict[tuple[str, object, object], tuple[LogSource, Event]] = {}
         self._samples = 0
 
     def begin(self) -> None:
         """Begin a turn."""
         self._samples = 0
 
-    def take(self, source: Source, logged: Sequence[Logged], now: float) -> None:
+    def take(self, source: LogSource, logged: Sequence[LoggedLine], now: float) -> None:
         """Deliver what lines of a file say."""
         samples: list[Sample] = []
         events: list[Event] = []
@@ -81,7 +81,7 @@ class Lines:
             leaving = (self._folded(source, event, now) for event in named)
             events.extend(event for event in leaving if event is not None)
         if samples or events:
-            self._deliver(Batch(source.job, source.attempt, samples, events))
+            self._deliver(LogBatch(source.job, source.attempt, samples, events))
 
     def repeated(self, now: float) -> None:
         """Deliver the faults that were held back since there were many like them, counted."""
@@ -89,13 +89,13 @@ class Lines:
             held = self._newest.get(key)
             if held is not None and held[1].name == "log.fault":
                 source, event = held
-                self._deliver(Batch(source.job, source.attempt, [], [_counted(event, count)]))
+                self._deliver(LogBatch(source.job, source.attempt, [], [_counted(event, count)]))
 
-    def forget(self, source: Source) -> None:
+    def forget(self, source: LogSource) -> None:
         """Let others own the values that a file logged: it has ended."""
         self._owners.forget(source)
 
-    def _with_rank(self, source: Source, event: Event) -> Event:
+    def _with_rank(self, source: LogSource, event: Event) -> Event:
         """Name the rank that a line of NCCL's is about where several write into one file."""
         if event.name != "collective.communicator" or "rank" in event.attributes:
             return event
@@ -104,7 +104,7 @@ class Lines:
             return event
         return Event(event.name, event.at, {**event.attributes, "rank": rank})
 
-    def _folded(self, source: Source, event: Event, now: float) -> Event | None:
+    def _folded(self, source: LogSource, event: Event, now: float) -> Event | None:
         """Return an event that is to leave now, None where it is one of many like it."""
         what = event.attributes.get("signature") or event.attributes.get("what") or ""
         if event.name == "process.exit":

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...vocabulary.samples import Sample
-from .sources import Inode, Source
+from .sources import Inode, LogSource
 
 _STEP = "training.step"
 _MOST_RANKS = 4096
@@ -19,29 +19,29 @@ _RankKey = tuple[str, int | None, object]
 
 
 @dataclass(slots=True)
-class _Step:
+class _LoggedStep:
     at: float
     file: Inode
     metrics: set[str]
 
 
 @dataclass(slots=True)
-class _Rank:
+class _LoggingRank:
     newest: float = -1.0
-    steps: OrderedDict[float, _Step] = field(default_factory=OrderedDict)
+    steps: OrderedDict[float, _LoggedStep] = field(default_factory=OrderedDict)
     last: dict[Inode, float] = field(default_factory=dict)
     """The step that each file is at."""
     metrics: set[str] = field(default_factory=set)
     """What is reported with steps."""
 
 
-class Owners:
+class LogOwners:
     """For one thread; bounded."""
 
     def __init__(self) -> None:
-        self._ranks: OrderedDict[_RankKey, _Rank] = OrderedDict()
+        self._ranks: OrderedDict[_RankKey, _LoggingRank] = OrderedDict()
 
-    def kept(self, source: Source, samples: Sequence[Sample]) -> list[Sample]:
+    def kept(self, source: LogSource, samples: Sequence[Sample]) -> list[Sample]:
         """Return what is to be sent of the samples of one line."""
         if not samples:
             return []
@@ -51,7 +51,7 @@ class Owners:
         if known is None:
             if len(self._ranks) >= _MOST_RANKS:
                 self._ranks.popitem(last=False)
-            known = self._ranks[key] = _Rank()
+            known = self._ranks[key] = _LoggingRank()
         named = next((sample for sample in samples if sample.metric == _STEP), None)
         step = known.last.get(source.inode) if named is None else named.value
         if step is None:  # a log without steps: nothing, where another file has them
@@ -65,7 +65,7 @@ class Owners:
         if held is None:
             if step <= known.newest or named is None:
                 return []
-            held = known.steps[step] = _Step(named.at, source.inode, set())
+            held = known.steps[step] = _LoggedStep(named.at, source.inode, set())
             known.newest = step
             if len(known.steps) > _MOST_STEPS:
                 known.steps.popitem(last=False)
@@ -81,7 +81,7 @@ class Owners:
         known.metrics.update(held.metrics)
         return kept
 
-    def forget(self, source: Source) -> None:
+    def forget(self, source: LogSource) -> None:
         """Forget a file that is no longer followed."""
         for known in self._ranks.values():
             known.last.pop(source.inode, None)

@@ -12,7 +12,7 @@ _FILE = "training_logs.json"
 _MOST = 2048
 
 
-class Positions:
+class FilePositions:
     """Positions by file; for one thread. Without a folder nothing outlives the agent."""
 
     def __init__(self, folder: Path | None) -> None:

@@ -35,7 +35,7 @@ Inode = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Source:
+class LogSource:
     """A file to follow.
 
     `open_path` is what to open, which for a process's own is its descriptor: the name that it had
@@ -63,7 +63,7 @@ class Source:
         return {local: rank for rank, local in self.ranks.items()}
 
 
-class Sources:
+class LogSources:
     """Looks for files; `find` is to be called every few seconds."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Sources:
             found.append(self._writers[pid])
         return tuple(found)
 
-    def rank_of(self, source: Source, pid: object) -> int | None:
+    def rank_of(self, source: LogSource, pid: object) -> int | None:
         """Return the rank of a source's process by its pid in its own namespace.
 
         None where no process has it, or two of different ranks do.
@@ -120,11 +120,11 @@ class Sources:
     def _is_shell(self, pid: int) -> bool:
         return (procfs.read(f"{self._proc}/{pid}/comm") or "").strip() in _SHELLS
 
-    def find(self, now: float) -> dict[Inode, Source]:
+    def find(self, now: float) -> dict[Inode, LogSource]:
         """Return the files there are now."""
         self.refused = 0
         self._finds += 1
-        found: dict[Inode, Source] = {}
+        found: dict[Inode, LogSource] = {}
         for files in self._named:
             self._add_named(files, found)
         if self._processes is None:
@@ -143,7 +143,7 @@ class Sources:
         return found
 
     def _add_descriptors(
-        self, pid: int, writer: RankProcess, found: dict[Inode, Source], *, own: bool
+        self, pid: int, writer: RankProcess, found: dict[Inode, LogSource], *, own: bool
     ) -> None:
         for number in _DESCRIPTORS:
             path = f"{self._proc}/{pid}/fd/{number}"
@@ -159,7 +159,7 @@ class Sources:
                     name = os.readlink(path)  # noqa: PTH115  the kernel's, not a path
                 except OSError:
                     name = path
-                source = found[inode] = Source(
+                source = found[inode] = LogSource(
                     inode=inode,
                     name=name,
                     open_path=path,
@@ -171,7 +171,7 @@ class Sources:
             if own and source.job == writer.job:
                 source.ranks[writer.rank] = writer.local_rank
 
-    def _add_event_files(self, writer: RankProcess, found: dict[Inode, Source]) -> None:
+    def _add_event_files(self, writer: RankProcess, found: dict[Inode, LogSource]) -> None:
         """Add TensorBoard's files of a process: below its folder, with its pid in their names.
 
         What writes them closes them in between, so that no descriptor leads there.
@@ -187,7 +187,7 @@ class Sources:
                     continue
                 inode = (status.st_dev, status.st_ino)
                 if inode not in found:
-                    found[inode] = Source(
+                    found[inode] = LogSource(
                         inode=inode,
                         name=name,
                         open_path=name,
@@ -205,7 +205,7 @@ class Sources:
             return False
         return owners[0] == owners[1]
 
-    def _add_named(self, files: LogFiles, found: dict[Inode, Source]) -> None:
+    def _add_named(self, files: LogFiles, found: dict[Inode, LogSource]) -> None:
         for name in self._names(files.path):
             status = self._regular(name, 0)
             if status is None or len(found) >= _MOST:
@@ -213,7 +213,7 @@ class Sources:
             inode = (status.st_dev, status.st_ino)
             if inode in found:
                 continue
-            source = found[inode] = Source(
+            source = found[inode] = LogSource(
                 inode=inode,
                 name=name,
                 open_path=name,

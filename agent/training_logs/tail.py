@@ -11,7 +11,7 @@ import stat
 _HEAD = 256
 
 
-class Tail:
+class FileTail:
     """An open file and how far it was read. The constructor raises OSError."""
 
     def __init__(self, path: str, *, position: int | None, head: str = "") -> None:

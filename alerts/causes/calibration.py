@@ -20,7 +20,7 @@ Curve = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class ProbabilityCalibration:
     """`temperature` in nats; a probability of `high` is called high confidence, of `medium` medium.
 
     `cases`: what it was fitted to.
@@ -58,7 +58,7 @@ class Calibration:
         return "medium" if probability >= self.medium else "low"
 
 
-UNCALIBRATED = Calibration(temperature=1.0, high=0.9, medium=0.6)
+UNCALIBRATED = ProbabilityCalibration(temperature=1.0, high=0.9, medium=0.6)
 """What confidence follows from where a catalogue has no calibration."""
 
 

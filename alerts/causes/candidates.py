@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 
 from ...vocabulary import faults
 from ...vocabulary.entities import Entity, EntityType
-from ...vocabulary.ranks import Ranks
-from ...vocabulary.topology import Topology
-from .catalogue import Cause
+from ...vocabulary.ranks import RankSet
+from ...vocabulary.topology import JobTopology
+from .catalogue import CatalogueCause
 from .index import FindingIndex
 
 MOST_CANDIDATES = 64
@@ -19,7 +19,7 @@ MOST_POSSIBLE = 8
 """Entities scored for one cause whose essential evidence was not found."""
 
 
-def candidates(cause: Cause, index: FindingIndex, topology: Topology) -> list[Entity]:
+def candidates(cause: CatalogueCause, index: FindingIndex, topology: JobTopology) -> list[Entity]:
     """Return the entities that the predicted findings touch, of the types the fault points at.
 
     Findings that are essential for the cause choose alone. In order of the entities.
@@ -28,7 +28,9 @@ def candidates(cause: Cause, index: FindingIndex, topology: Topology) -> list[En
     return _touched(cause, predicted, index, topology, MOST_CANDIDATES)
 
 
-def possible(cause: Cause, near: Entity, index: FindingIndex, topology: Topology) -> list[Entity]:
+def possible(
+    cause: CatalogueCause, near: Entity, index: FindingIndex, topology: JobTopology
+) -> list[Entity]:
     """Return the entities that a cause may be at whose essential evidence was not found.
 
     Those that `near` means as the types the fault points at, and the few that most of what it
@@ -48,7 +50,11 @@ def possible(cause: Cause, near: Entity, index: FindingIndex, topology: Topology
 
 
 def _touched(
-    cause: Cause, predicted: Collection[str], index: FindingIndex, topology: Topology, most: int
+    cause: CatalogueCause,
+    predicted: Collection[str],
+    index: FindingIndex,
+    topology: JobTopology,
+    most: int,
 ) -> list[Entity]:
     """Return the entities that findings of these kinds touch, those with most support."""
     support: dict[Entity, float] = {}
@@ -65,7 +71,7 @@ def _touched(
     return sorted(found)
 
 
-def _as_type(entity: Entity, wanted: EntityType, topology: Topology) -> Iterator[Entity]:
+def _as_type(entity: Entity, wanted: EntityType, topology: JobTopology) -> Iterator[Entity]:
     if wanted == "nic" and entity.type in ("host", "gpu", "rank"):
         host = topology.host_of_entity(entity)
         for nic in topology.nics_of_host.get(host or "", ()):
@@ -76,7 +82,7 @@ def _as_type(entity: Entity, wanted: EntityType, topology: Topology) -> Iterator
         for mount, hosts in topology.mounts.items():
             if host in hosts:
                 ranks = (rank for name in hosts for rank in topology.ranks_of_host(name))
-                yield Entity("storage", mount, None, Ranks(ranks))
+                yield Entity("storage", mount, None, RankSet(ranks))
     elif wanted == "group" and entity.type == "rank":
         for group in topology.groups:
             if int(entity.id) in group.ranks:

@@ -13,12 +13,12 @@ from typing import Annotated, Literal
 from ...vocabulary import faults, findings, tables
 from ...vocabulary.findings import Finding
 from ...vocabulary.ids import Fault
-from .calibration import Calibration
-from .shares import Share, Shares
+from .calibration import ProbabilityCalibration
+from .shares import IncidentShare, Shares
 
 At = Literal["self", "ranks", "host", "job"]
-FindingName = Annotated[str, tables.Known("kind of finding", findings.catalogue)]
-FaultName = Annotated[Fault, tables.Known("fault", faults.catalogue)]
+FindingName = Annotated[str, tables.KnownValues("kind of finding", findings.catalogue)]
+FaultName = Annotated[Fault, tables.KnownValues("fault", faults.catalogue)]
 
 _HEAD = "catalogue.toml"
 _WORDS = frozenset(tables.keys(faults.FaultKind)) - {"id"}
@@ -39,7 +39,7 @@ def _compiled(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class PredictedFinding:
     """A finding that a fault predicts (or that contradicts it), where, and its weights in nats.
 
     `says`: a regular expression that its text must match: which line of a log, which exit code.
@@ -51,7 +51,7 @@ class Prediction:
     absent: float = 0.0
     essential: bool = False
     any: str = ""
-    says: Annotated[str, tables.Written(str, _compiled)] = ""
+    says: Annotated[str, tables.WrittenAs(str, _compiled)] = ""
 
     def fits(self, found: Finding) -> bool:
         """Return whether a finding of its kind says what it wants."""
@@ -59,7 +59,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
+class CauseAdvice:
     """An action or a check, with {host} {rank} {pid} {id} to be filled in.
 
     `minutes` is what a check costs a person, waiting included.
@@ -73,16 +73,16 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class CatalogueCause:
     """One entry of the catalogue."""
 
     fault: FaultName = field(metadata={"key": "id"})
     share: float
     symptoms: tuple[FindingName, ...]
-    predicts: tuple[Prediction, ...]
-    contradicts: tuple[Prediction, ...]
-    actions: tuple[Advice, ...]
-    checks: tuple[Advice, ...]
+    predicts: tuple[PredictedFinding, ...]
+    contradicts: tuple[PredictedFinding, ...]
+    actions: tuple[CauseAdvice, ...]
+    checks: tuple[CauseAdvice, ...]
     covers: tuple[FindingName, ...] = ()
     essential_any: tuple[str, ...] = ()
     """Words of `any`: of the predictions of each, at least one must be found."""
@@ -110,7 +110,7 @@ class Cause:
     """Many hosts have it from the start of a job, at no cost: those are one root, however few."""
     of_a_change: bool = False
     """A change of code or settings brings it: jobs with the same described change share it."""
-    learnt: Share | None = field(default=None, metadata={"key": ""})
+    learnt: IncidentShare | None = field(default=None, metadata={"key": ""})
     """Its share at this site, where people's feedback moved it."""
 
     def __post_init__(self) -> None:
@@ -137,7 +137,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class EngineWeights:
     """The engine's own constants, in nats where nothing else is said."""
 
     unknown_share: float
@@ -159,54 +159,54 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _CatalogueHead:
     """What catalogue.toml holds beside the rows."""
 
     version: str
-    weights: Weights
-    calibration: Calibration | None = None
+    weights: EngineWeights
+    calibration: ProbabilityCalibration | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
+class CauseCatalogue:
     """Every cause in order, the engine's constants, and the version that incidents name."""
 
     version: str
-    weights: Weights
-    causes: tuple[Cause, ...]
-    calibration: Calibration | None = None
+    weights: EngineWeights
+    causes: tuple[CatalogueCause, ...]
+    calibration: ProbabilityCalibration | None = None
     """None: scores are not probabilities."""
 
-    def with_shares(self, shares: Shares) -> "Catalogue":
+    def with_shares(self, shares: Shares) -> "CauseCatalogue":
         """Return the catalogue with these learnt shares beside its own."""
         causes = (replace(cause, learnt=shares(cause.fault)) for cause in self.causes)
         return replace(self, causes=tuple(causes))
 
 
 @cache
-def catalogue() -> Catalogue:
+def catalogue() -> CauseCatalogue:
     """Return the catalogue that ships with this version."""
     files = [f"{family}.toml" for family in faults.FAMILIES]
-    causes = tables.joined(Cause, faults.__name__, files, "fault", others=_WORDS)
+    causes = tables.joined(CatalogueCause, faults.__name__, files, "fault", others=_WORDS)
     package = __package__ or ""
     return _read(tables.text(package, _HEAD), tables.shown(package, _HEAD), causes)
 
 
-def cause_of(fault: Fault) -> Cause | None:
+def cause_of(fault: Fault) -> CatalogueCause | None:
     """Return the entry of a fault in the shipped catalogue, None for one that has none."""
     return _by_fault().get(fault)
 
 
 @cache
-def _by_fault() -> Mapping[Fault, Cause]:
+def _by_fault() -> Mapping[Fault, CatalogueCause]:
     return {cause.fault: cause for cause in catalogue().causes}
 
 
-def parse(head: str, rows: str) -> Catalogue:
+def parse(head: str, rows: str) -> CauseCatalogue:
     """Return the catalogue of a text with the engine's constants and one with rows [[fault]]."""
-    return _read(head, _HEAD, tables.rows(Cause, rows, "fault", others=_WORDS))
+    return _read(head, _HEAD, tables.rows(CatalogueCause, rows, "fault", others=_WORDS))
 
 
-def _read(text: str, file: str, causes: Iterable[Cause]) -> Catalogue:
-    head = tables.row(_Head, tables.parsed(text, file), file)
-    return Catalogue(head.version, head.weights, tuple(causes), head.calibration)
+def _read(text: str, file: str, causes: Iterable[CatalogueCause]) -> CauseCatalogue:
+    head = tables.row(_CatalogueHead, tables.parsed(text, file), file)
+    return CauseCatalogue(head.version, head.weights, tuple(causes), head.calibration)

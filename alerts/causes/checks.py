@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...vocabulary.ids import Fault
 from ...vocabulary.incidents import Hypothesis, NextCheck
-from ...vocabulary.topology import Topology
+from ...vocabulary.topology import JobTopology
 from . import wording
-from .catalogue import Advice, Cause
+from .catalogue import CatalogueCause, CauseAdvice
 
 RELIABLE = 0.9
 """How often a check turns out as it should."""
@@ -25,8 +25,8 @@ LEADING = 2
 def next_checks(
     rows: Sequence[Hypothesis],
     chances: Sequence[float],
-    causes: Sequence[Cause],
-    topology: Topology,
+    causes: Sequence[CatalogueCause],
+    topology: JobTopology,
 ) -> tuple[NextCheck, ...]:
     """Return the checks of the two leading causes, those that are worth most first.
 
@@ -53,7 +53,7 @@ def next_checks(
     )
 
 
-def gain(fault: Fault, check: Advice, shares: Mapping[Fault, float]) -> float:
+def gain(fault: Fault, check: CauseAdvice, shares: Mapping[Fault, float]) -> float:
     """Return by how many bits a check of a fault is expected to narrow these shares down.
 
     `shares` by fault sum to 1.
@@ -71,7 +71,9 @@ def gain(fault: Fault, check: Advice, shares: Mapping[Fault, float]) -> float:
     return max(_entropy(shares.values()) - after, 0.0)
 
 
-def _leading(rows: Sequence[Hypothesis], by_fault: Mapping[Fault, Cause]) -> list[Hypothesis]:
+def _leading(
+    rows: Sequence[Hypothesis], by_fault: Mapping[Fault, CatalogueCause]
+) -> list[Hypothesis]:
     """Return the best hypothesis of each of the leading faults."""
     best: dict[Fault, Hypothesis] = {}
     for row in rows:

@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 from ...vocabulary import findings as kinds
 from ...vocabulary.findings import Finding
 from ...vocabulary.incidents import Evidence, RootCause
-from ...vocabulary.ranks import Ranks
-from ...vocabulary.topology import Topology
+from ...vocabulary.ranks import RankSet
+from ...vocabulary.topology import JobTopology
 from . import explaining_away
-from .catalogue import Catalogue, catalogue
+from .catalogue import CauseCatalogue, catalogue
 from .hypotheses import root_cause
 from .index import FindingIndex
 from .ranking import ENGINE, ranking
 from .view import JobView
 
-__all__ = ["ENGINE", "OTHERS", "Explanation", "explain", "explanations", "ranks_at"]
+__all__ = ["ENGINE", "OTHERS", "RootExplanation", "explain", "explanations", "ranks_at"]
 
 OTHERS = "others"
 """Family of the entries that name other entities with the same fault; each holds their number."""
@@ -32,7 +32,7 @@ MOST_NAMED = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class RootExplanation:
     """One root cause with the symptoms that it explains, at least one."""
 
     cause: RootCause
@@ -41,11 +41,11 @@ class Explanation:
 
 def explain(
     findings: Sequence[Finding],
-    topology: Topology,
+    topology: JobTopology,
     *,
     observed: frozenset[str],
     clock_skew: float = 0.0,
-    knowledge: Catalogue | None = None,
+    knowledge: CauseCatalogue | None = None,
 ) -> RootCause:
     """Return the ranked causes of all that was found as if it had one root, provisional.
 
@@ -60,34 +60,36 @@ def explain(
 
 def explanations(
     findings: Sequence[Finding],
-    topology: Topology,
+    topology: JobTopology,
     *,
     observed: frozenset[str],
     clock_skew: float = 0.0,
-    knowledge: Catalogue | None = None,
-) -> tuple[Explanation, ...]:
+    knowledge: CauseCatalogue | None = None,
+) -> tuple[RootExplanation, ...]:
     """Return the root causes of what was found, best supported first; none without a symptom."""
     if not any(kinds.catalogue()[finding.kind].symptom for finding in findings):
         return ()
     knowledge = knowledge or catalogue()
     view = JobView(topology, observed, clock_skew)
     return tuple(
-        Explanation(_with_others(root_cause(root.ranking, view, knowledge), root), root.symptoms)
+        RootExplanation(
+            _with_others(root_cause(root.ranking, view, knowledge), root), root.symptoms
+        )
         for root in explaining_away.roots(findings, view, knowledge)
     )
 
 
-def ranks_at(cause: RootCause) -> Ranks:
+def ranks_at(cause: RootCause) -> RankSet:
     """Return the ranks at the first hypothesis: those on its entity, and where the same is found.
 
     Of a rack whose cooling fails they are those of all its hosts.
     """
     first = cause.hypotheses[0]
     others = (row.entity for row in first.evidence if row.family == OTHERS)
-    return Ranks(rank for entity in (first.entity, *others) for rank in entity.ranks)
+    return RankSet(rank for entity in (first.entity, *others) for rank in entity.ranks)
 
 
-def _with_others(cause: RootCause, root: explaining_away.Root) -> RootCause:
+def _with_others(cause: RootCause, root: explaining_away.FoldedRoot) -> RootCause:
     """Name other entities with the same fault in entries of the first hypothesis, weight 0."""
     if not root.others:
         return cause

@@ -4,12 +4,12 @@ from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding, FindingKind
 from ...vocabulary.incidents import Evidence, Relation
-from .catalogue import Cause
+from .catalogue import CatalogueCause
 
 Window = tuple[float, float]
 
 
-def of_prior(cause: Cause, entity: Entity, weight: float, window: Window) -> Evidence:
+def of_prior(cause: CatalogueCause, entity: Entity, weight: float, window: Window) -> Evidence:
     """Return the row of a cause's share of incidents, learnt on this site or published."""
     return Evidence(
         relation="supports" if weight > 0 else "contradicts",

@@ -6,15 +6,15 @@ from dataclasses import replace
 from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
-from ...vocabulary.topology import Topology
+from ...vocabulary.topology import JobTopology
 from . import folding, left_over, scoring
-from .catalogue import Catalogue
-from .folding import MOST_ROOTS, TOGETHER_SECONDS, Root, effect
+from .catalogue import CauseCatalogue
+from .folding import MOST_ROOTS, TOGETHER_SECONDS, FoldedRoot, effect
 from .index import FindingIndex
-from .ranking import Candidate, Ranking, explains, ranking
+from .ranking import CandidateCause, CauseRanking, explains, ranking
 from .view import JobView
 
-__all__ = ["Root", "roots"]
+__all__ = ["FoldedRoot", "roots"]
 
 MOST_OF_ONE = 16
 """Roots that are looked for in all; those of one fault beyond MOST_ROOTS are folded unseen."""
@@ -24,12 +24,14 @@ LEAD = 1.9
 and so it is no sign that what is left began together with it."""
 
 
-def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> list[Root]:
+def roots(
+    findings: Sequence[Finding], view: JobView, knowledge: CauseCatalogue
+) -> list[FoldedRoot]:
     """Return the roots of what was found, at least one symptom among it."""
     index = FindingIndex(findings, view.topology)
     open_symptoms = list(index.symptoms)
     shared: list[Finding] = []
-    found: list[tuple[Candidate, Root]] = []
+    found: list[tuple[CandidateCause, FoldedRoot]] = []
     while (open_symptoms or shared) and _goes_on(found):
         ranked = ranking(index, [*open_symptoms, *shared], view, knowledge)
         certain = knowledge.weights.certain if found else 0.0
@@ -45,7 +47,7 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
             if _explains(root, symptom, index, view.topology)
         )
         about = {symptom.kind for symptom in explained}
-        found.append((root, Root(ranked.only(about), explained)))
+        found.append((root, FoldedRoot(ranked.only(about), explained)))
         taken = {id(symptom) for symptom in explained}
         # Several roots may make steps longer; what one entity shows has one root.
         # By identity: a storm has thousands of symptoms; comparing each with each takes minutes.
@@ -63,15 +65,15 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
     return left_over.shared_out(result, open_symptoms, index, view, knowledge)
 
 
-def _goes_on(found: Sequence[tuple[Candidate, Root]]) -> bool:
+def _goes_on(found: Sequence[tuple[CandidateCause, FoldedRoot]]) -> bool:
     """Return whether another root is looked for: clocks that are all off must hide nothing else."""
     faults = {candidate.cause.fault for candidate, _ in found}
     return len(faults) <= MOST_ROOTS and len(found) < MOST_OF_ONE
 
 
 def _next(
-    ranked: Ranking, open_kinds: set[str], knowledge: Catalogue, least: float
-) -> Candidate | None:
+    ranked: CauseRanking, open_kinds: set[str], knowledge: CauseCatalogue, least: float
+) -> CandidateCause | None:
     """Return the best root for a symptom that has none yet, else one that leads clearly.
 
     `least`: the lead over unknown that it needs; beside another root it must be certain.
@@ -87,7 +89,9 @@ def _next(
     return None
 
 
-def _explains(root: Candidate, symptom: Finding, index: FindingIndex, topology: Topology) -> bool:
+def _explains(
+    root: CandidateCause, symptom: Finding, index: FindingIndex, topology: JobTopology
+) -> bool:
     """Return whether a root explains a symptom: its own, and what a stop brings to the job.
 
     A symptom of one entity is explained by a root on it, above it or below it.
@@ -102,7 +106,7 @@ def _explains(root: Candidate, symptom: Finding, index: FindingIndex, topology: 
     return stops and effect(symptom) == "stops"
 
 
-def _crashed_elsewhere(root: Candidate, symptom: Finding, index: FindingIndex) -> bool:
+def _crashed_elsewhere(root: CandidateCause, symptom: Finding, index: FindingIndex) -> bool:
     """Return whether a crash has a beginning of its own, away from a root that is there for long.
 
     A port that is down ends a job when connections over it break. Where steps went on for minutes,
@@ -116,7 +120,7 @@ def _crashed_elsewhere(root: Candidate, symptom: Finding, index: FindingIndex) -
     return symptom.onset[0] - folding.begun(root, index) > TOGETHER_SECONDS
 
 
-def _within(entity: Entity, root: Entity, topology: Topology) -> bool:
+def _within(entity: Entity, root: Entity, topology: JobTopology) -> bool:
     """Return whether two entities are one, or one stands on the other."""
     if (entity.type, entity.id) == (root.type, root.id) or root.type == "job":
         return True
@@ -126,7 +130,7 @@ def _within(entity: Entity, root: Entity, topology: Topology) -> bool:
     return any(rank in root.ranks for rank in entity.ranks)
 
 
-def _bearing(symptoms: set[str], knowledge: Catalogue) -> set[str]:
+def _bearing(symptoms: set[str], knowledge: CauseCatalogue) -> set[str]:
     """Return the kinds of findings that bear on some kinds of symptoms."""
     return {
         prediction.finding
@@ -137,11 +141,11 @@ def _bearing(symptoms: set[str], knowledge: Catalogue) -> set[str]:
 
 
 def _without(
-    root: Candidate,
+    root: CandidateCause,
     index: FindingIndex,
     gone: set[int],
     bearing: set[str],
-    topology: Topology,
+    topology: JobTopology,
     *,
     whole: bool,
 ) -> FindingIndex:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Effect, Finding
-from ...vocabulary.topology import Topology
+from ...vocabulary.topology import JobTopology
 from . import scoring
 from .calibration import overlap
-from .catalogue import Catalogue
+from .catalogue import CauseCatalogue
 from .index import FindingIndex
-from .ranking import Candidate, Ranking
+from .ranking import CandidateCause, CauseRanking
 
 MOST_ROOTS = 4
 """Faults of one job at one second. More roots of one fault are no coincidence: they are one."""
@@ -27,18 +27,18 @@ begins later is something new."""
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class FoldedRoot:
     """One root: the ranking that it leads, and the symptoms that it explains.
 
     `others`: entities with the same fault that are folded into it.
     """
 
-    ranking: Ranking
+    ranking: CauseRanking
     symptoms: tuple[Finding, ...]
     others: tuple[Entity, ...] = ()
 
 
-Named = tuple[Candidate, Root]
+Named = tuple[CandidateCause, FoldedRoot]
 """A root and the candidate that it is named for."""
 
 
@@ -47,7 +47,9 @@ def effect(symptom: Finding) -> Effect:
     return kinds.catalogue()[symptom.kind].effect
 
 
-def folded(found: Sequence[Named], topology: Topology, knowledge: Catalogue) -> list[Root]:
+def folded(
+    found: Sequence[Named], topology: JobTopology, knowledge: CauseCatalogue
+) -> list[FoldedRoot]:
     """Return the roots; one where one follows from another, or too many have the same fault."""
     found = _at_one_host(found, topology)
     faults = [candidate.cause.fault for candidate, _ in found]
@@ -83,7 +85,7 @@ def folded(found: Sequence[Named], topology: Topology, knowledge: Catalogue) -> 
     return rows
 
 
-def _at_one_host(found: Sequence[Named], topology: Topology) -> list[Named]:
+def _at_one_host(found: Sequence[Named], topology: JobTopology) -> list[Named]:
     """Return the roots; those of one fault on two parts of a host are one of the host.
 
     What they share there (cooling, power) fails once, rather than two parts in the same minute.
@@ -104,8 +106,8 @@ def _at_one_host(found: Sequence[Named], topology: Topology) -> list[Named]:
 
 
 def _shared_host(
-    one: Candidate, other: Candidate, ranked: Ranking, topology: Topology
-) -> Candidate | None:
+    one: CandidateCause, other: CandidateCause, ranked: CauseRanking, topology: JobTopology
+) -> CandidateCause | None:
     """Return the candidate of the host that two roots of one fault are on, None for none."""
     host = topology.host_of_entity(one.entity)
     apart = host is None or host != topology.host_of_entity(other.entity)
@@ -123,7 +125,7 @@ def _shared_host(
     )
 
 
-def _together(one: Candidate, other: Candidate, topology: Topology) -> bool:
+def _together(one: CandidateCause, other: CandidateCause, topology: JobTopology) -> bool:
     """Return whether two roots share what cools or feeds them: one host, or one leaf switch."""
     host, beside = (topology.host_of_entity(row.entity) for row in (one, other))
     if not one.cause.of_a_rack or host is None or beside is None:
@@ -132,7 +134,7 @@ def _together(one: Candidate, other: Candidate, topology: Topology) -> bool:
     return host == beside or (switch is not None and switch == topology.switches.get(beside))
 
 
-def _of_one_sign(pair: tuple[Named, Named], topology: Topology) -> tuple[Named, Named] | None:
+def _of_one_sign(pair: tuple[Named, Named], topology: JobTopology) -> tuple[Named, Named] | None:
     """Return two roots, the one with the sign first, where the other is what it is taken for.
 
     Clocks are low before the heat is reported that is why: at another device of the host, or at
@@ -146,13 +148,13 @@ def _of_one_sign(pair: tuple[Named, Named], topology: Topology) -> tuple[Named, 
     return None
 
 
-def begun(candidate: Candidate, index: FindingIndex) -> float:
+def begun(candidate: CandidateCause, index: FindingIndex) -> float:
     """Return when the first finding that supports a candidate began at the latest (epoch s)."""
     found = scoring.support(candidate.cause, candidate.entity, index)
     return min((row.onset[1] for row in found), default=0.0)
 
 
-def _at_both(one: Named, other: Named, knowledge: Catalogue) -> Named:
+def _at_both(one: Named, other: Named, knowledge: CauseCatalogue) -> Named:
     """Return the first of two roots with the places and symptoms of the other one."""
     (first, held), (candidate, root) = one, other
     more = _same_fault(first, held.ranking, knowledge.weights.certain)
@@ -160,7 +162,7 @@ def _at_both(one: Named, other: Named, knowledge: Catalogue) -> Named:
     return first, replace(_joined(held, root), others=others)
 
 
-def _same_fault(root: Candidate, ranked: Ranking, certain: float) -> list[Entity]:
+def _same_fault(root: CandidateCause, ranked: CauseRanking, certain: float) -> list[Entity]:
     """Return the places at which the root's fault beats unknown for certain, best first."""
     return [
         row.entity
@@ -181,11 +183,11 @@ def _apart(first: Entity, places: Sequence[Entity]) -> tuple[Entity, ...]:
     return tuple(found[1:])
 
 
-def _effects(root: Root) -> set[Effect]:
+def _effects(root: FoldedRoot) -> set[Effect]:
     return {effect(symptom) for symptom in root.symptoms}
 
 
-def _leads_to(root: Root, stop: Root) -> bool:
+def _leads_to(root: FoldedRoot, stop: FoldedRoot) -> bool:
     """Return whether corrupted values are why the job stopped soon after."""
     if "corrupts" not in _effects(root):
         return False
@@ -193,7 +195,7 @@ def _leads_to(root: Root, stop: Root) -> bool:
     return -1.0 <= after <= TOGETHER_SECONDS and stop.symptoms[0].entity.type == "job"
 
 
-def _joined(root: Root, other: Root) -> Root:
+def _joined(root: FoldedRoot, other: FoldedRoot) -> FoldedRoot:
     held = {id(symptom) for symptom in root.symptoms}
     more = (symptom for symptom in other.symptoms if id(symptom) not in held)
     return replace(root, symptoms=(*root.symptoms, *more))

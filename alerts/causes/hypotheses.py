@@ -4,19 +4,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...vocabulary import findings as kinds
-from ...vocabulary.incidents import Action, DataQuality, Hypothesis, RootCause, Unknown
+from ...vocabulary.incidents import (
+    DataQuality,
+    Hypothesis,
+    RecommendedAction,
+    RootCause,
+    UnknownScore,
+)
 from . import calibration, checks, wording
 from .calibration import UNCALIBRATED
-from .catalogue import Catalogue
+from .catalogue import CauseCatalogue
 from .possible import not_excluded
-from .ranking import ENGINE, Candidate, Ranking
+from .ranking import ENGINE, CandidateCause, CauseRanking
 from .unknown import CATALOGUE
 from .view import JobView
 
 MOST_HYPOTHESES = 5
 
 
-def root_cause(ranked: Ranking, view: JobView, knowledge: Catalogue) -> RootCause:
+def root_cause(ranked: CauseRanking, view: JobView, knowledge: CauseCatalogue) -> RootCause:
     """Return the hypotheses of a ranking, what is possible besides among them; provisional."""
     fitted = knowledge.calibration or UNCALIBRATED
     named = {row.cause.fault for row in ranked.candidates}
@@ -49,7 +55,7 @@ def root_cause(ranked: Ranking, view: JobView, knowledge: Catalogue) -> RootCaus
             )
             for number, (row, chance) in enumerate(zip(rows, likely, strict=True), start=1)
         ),
-        unknown=Unknown(
+        unknown=UnknownScore(
             score=ranked.unknown.score,
             reasons=tuple(
                 row.text
@@ -66,7 +72,7 @@ def root_cause(ranked: Ranking, view: JobView, knowledge: Catalogue) -> RootCaus
     )
 
 
-def _in_order(rows: Sequence[Candidate], ranked: Ranking) -> list[Candidate]:
+def _in_order(rows: Sequence[CandidateCause], ranked: CauseRanking) -> list[CandidateCause]:
     """Return candidates with the named one first, then other causes before other places of one.
 
     A host beside one of its ranks with the same fault tells a reader nothing new.
@@ -74,22 +80,22 @@ def _in_order(rows: Sequence[Candidate], ranked: Ranking) -> list[Candidate]:
     if not rows:
         return []
     held = 0 if ranked.named is None else 1
-    kept: list[Candidate] = []
-    again: list[Candidate] = []
+    kept: list[CandidateCause] = []
+    again: list[CandidateCause] = []
     for row in (*rows[:held], *sorted(rows[held:], key=_key)):
         (again if any(_same(row, other) for other in kept) else kept).append(row)
     return [*kept, *again]
 
 
-def _key(row: Candidate) -> tuple[object, ...]:
+def _key(row: CandidateCause) -> tuple[object, ...]:
     return (-round(row.score, 6), -row.cause.share, row.cause.fault, row.entity)
 
 
-def _same(one: Candidate, other: Candidate) -> bool:
+def _same(one: CandidateCause, other: CandidateCause) -> bool:
     return one.cause is other.cause and calibration.overlap(one.entity, other.entity)
 
 
-def _hypothesis(row: Candidate, view: JobView) -> Hypothesis:
+def _hypothesis(row: CandidateCause, view: JobView) -> Hypothesis:
     prior, *others = row.terms
     return Hypothesis(
         rank=1,
@@ -100,7 +106,7 @@ def _hypothesis(row: Candidate, view: JobView) -> Hypothesis:
         confidence="low",
         evidence=(*sorted(others, key=lambda term: -abs(term.weight)), prior),
         actions=tuple(
-            Action(
+            RecommendedAction(
                 advice.when,
                 wording.text(advice, row.entity, view.topology),
                 wording.command(advice, row.entity, view.topology),

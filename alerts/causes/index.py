@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
-from ...vocabulary.topology import Topology
-from .catalogue import Prediction
+from ...vocabulary.topology import JobTopology
+from .catalogue import PredictedFinding
 
 WIDE = 64
 """Findings about more ranks than this are looked at one by one; there are few of them."""
@@ -15,7 +15,7 @@ WIDE = 64
 class FindingIndex:
     """The findings of one job at one second, in an order of their own."""
 
-    def __init__(self, findings: Iterable[Finding], topology: Topology) -> None:
+    def __init__(self, findings: Iterable[Finding], topology: JobTopology) -> None:
         self.findings = tuple(sorted(findings, key=_order))
         self.symptoms = tuple(f for f in self.findings if kinds.catalogue()[f.kind].symptom)
         self._topology = topology
@@ -51,14 +51,14 @@ class FindingIndex:
             self._affected[kind] = frozenset(ranks)
         return self._affected[kind]
 
-    def related(self, prediction: Prediction, entity: Entity) -> Sequence[Finding]:
+    def related(self, prediction: PredictedFinding, entity: Entity) -> Sequence[Finding]:
         """Return the findings of the predicted kind where the prediction expects them."""
         if prediction.finding not in self._by_kind:
             return ()
         found = self._placed(prediction, entity)
         return [row for row in found if prediction.fits(row)] if prediction.says else found
 
-    def _placed(self, prediction: Prediction, entity: Entity) -> Sequence[Finding]:
+    def _placed(self, prediction: PredictedFinding, entity: Entity) -> Sequence[Finding]:
         kind = prediction.finding
         if prediction.at == "job":
             return self._by_kind[kind]

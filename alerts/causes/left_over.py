@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from ...vocabulary import faults
 from ...vocabulary.findings import Finding
-from .catalogue import Catalogue
-from .folding import Root, effect
+from .catalogue import CauseCatalogue
+from .folding import FoldedRoot, effect
 from .index import FindingIndex
 from .ranking import ranking
 from .view import JobView
@@ -19,12 +19,12 @@ TOGETHER_SECONDS = 120.0
 
 
 def shared_out(
-    result: list[Root],
+    result: list[FoldedRoot],
     symptoms: Sequence[Finding],
     index: FindingIndex,
     view: JobView,
-    knowledge: Catalogue,
-) -> list[Root]:
+    knowledge: CauseCatalogue,
+) -> list[FoldedRoot]:
     """Give symptoms without a root of their own to the nearest one in time, else to unknown.
 
     What hurts the job does not join a fault that is only worth knowing: a clock that is off, or a
@@ -56,11 +56,11 @@ def shared_out(
             groups[-1].append(symptom)
         else:
             groups.append([symptom])
-    result += [Root(ranking(index, group, view, knowledge), tuple(group)) for group in groups]
+    result += [FoldedRoot(ranking(index, group, view, knowledge), tuple(group)) for group in groups]
     return result
 
 
-def _only_known(root: Root) -> bool:
+def _only_known(root: FoldedRoot) -> bool:
     """Return whether a root pages nobody: by its first cause, or by all that it shows."""
     first = root.ranking.named
     if first is not None and faults.catalogue()[first.cause.fault].severity == "info":

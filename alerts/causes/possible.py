@@ -12,8 +12,8 @@ from ...vocabulary.entities import Entity
 from ...vocabulary.ids import Fault
 from . import scoring
 from .candidates import possible
-from .catalogue import Catalogue, Cause
-from .ranking import Candidate, Ranking, explains, prior
+from .catalogue import CatalogueCause, CauseCatalogue
+from .ranking import CandidateCause, CauseRanking, explains, prior
 from .view import JobView
 
 BELOW = 0.1
@@ -21,8 +21,8 @@ BELOW = 0.1
 
 
 def not_excluded(
-    ranked: Ranking, named: Collection[Fault], view: JobView, knowledge: Catalogue
-) -> list[Candidate]:
+    ranked: CauseRanking, named: Collection[Fault], view: JobView, knowledge: CauseCatalogue
+) -> list[CandidateCause]:
     """Return the best candidate of each cause that lacks its essential evidence, best first.
 
     Those of the faults in `named` are left out: they have candidates of their own.
@@ -46,7 +46,7 @@ def not_excluded(
     return found
 
 
-def _lowered(row: Candidate, score: float) -> Candidate:
+def _lowered(row: CandidateCause, score: float) -> CandidateCause:
     """Return a candidate that lacks evidence with this score: its last term is the difference."""
     *terms, lacks = row.terms
     lacks = replace(lacks, weight=lacks.weight + score - row.score)
@@ -54,13 +54,13 @@ def _lowered(row: Candidate, score: float) -> Candidate:
 
 
 def _best(
-    cause: Cause,
+    cause: CatalogueCause,
     near: Entity,
     shown: set[str],
-    ranked: Ranking,
+    ranked: CauseRanking,
     view: JobView,
-    knowledge: Catalogue,
-) -> Candidate | None:
+    knowledge: CauseCatalogue,
+) -> CandidateCause | None:
     odds = prior(cause, ranked.causes, shown, knowledge)
     rows = [
         row
@@ -71,13 +71,13 @@ def _best(
 
 
 def _candidate(
-    cause: Cause,
+    cause: CatalogueCause,
     entity: Entity,
     odds: float,
-    ranked: Ranking,
+    ranked: CauseRanking,
     view: JobView,
-    knowledge: Catalogue,
-) -> Candidate | None:
+    knowledge: CauseCatalogue,
+) -> CandidateCause | None:
     weights = knowledge.weights
     explained = [row for row in ranked.symptoms if explains(cause, row, ranked.index)]
     if not explained:
@@ -91,4 +91,4 @@ def _candidate(
         return None
     terms = scoring.capped(found, weights.family_cap)
     score = sum(term.weight for term in terms)
-    return Candidate(cause, entity, score + lacks.weight, (*terms, lacks))
+    return CandidateCause(cause, entity, score + lacks.weight, (*terms, lacks))

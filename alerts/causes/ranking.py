@@ -13,7 +13,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.incidents import Evidence, Hypothesis
 from . import scoring
 from .candidates import candidates
-from .catalogue import Catalogue, Cause
+from .catalogue import CatalogueCause, CauseCatalogue
 from .index import FindingIndex
 from .unknown import unknown
 from .view import JobView
@@ -29,33 +29,33 @@ TOGETHER_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateCause:
     """One cause at one entity with its terms; `score` is their sum."""
 
-    cause: Cause
+    cause: CatalogueCause
     entity: Entity
     score: float
     terms: tuple[Evidence, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class CauseRanking:
     """The candidates for some symptoms, best first, and the hypothesis of none of them."""
 
     index: FindingIndex
     symptoms: tuple[Finding, ...]
-    candidates: tuple[Candidate, ...]
-    causes: tuple[Cause, ...]
+    candidates: tuple[CandidateCause, ...]
+    causes: tuple[CatalogueCause, ...]
     unseen: frozenset[str]
     unknown: Hypothesis
 
     @property
-    def named(self) -> Candidate | None:
+    def named(self) -> CandidateCause | None:
         """Return the best candidate, None where unknown beats it."""
         first = self.candidates[0] if self.candidates else None
         return first if first is not None and first.score > self.unknown.score else None
 
-    def only(self, shown: set[str]) -> "Ranking":
+    def only(self, shown: set[str]) -> "CauseRanking":
         """Return the ranking of the causes of some kinds of symptoms."""
         causes = tuple(cause for cause in self.causes if shown & set(cause.symptoms))
         kept = {cause.fault for cause in causes}
@@ -63,12 +63,12 @@ class Ranking:
         return replace(self, candidates=rows, causes=causes)
 
 
-def explaining(shown: set[str], knowledge: Catalogue) -> tuple[Cause, ...]:
+def explaining(shown: set[str], knowledge: CauseCatalogue) -> tuple[CatalogueCause, ...]:
     """Return the causes that explain some of these kinds of symptoms."""
     return tuple(cause for cause in knowledge.causes if shown & set(cause.symptoms))
 
 
-def explains(cause: Cause, symptom: Finding, index: FindingIndex) -> bool:
+def explains(cause: CatalogueCause, symptom: Finding, index: FindingIndex) -> bool:
     """Return whether a cause can be what brings a symptom about.
 
     What costs too little time for a page (a stage that always was somewhat longer) is not why the
@@ -97,8 +97,8 @@ def _slows(kind: str) -> bool:
 
 
 def scored(
-    index: FindingIndex, symptoms: Sequence[Finding], view: JobView, knowledge: Catalogue
-) -> Iterator[tuple[Cause, Entity, list[scoring.Term]]]:
+    index: FindingIndex, symptoms: Sequence[Finding], view: JobView, knowledge: CauseCatalogue
+) -> Iterator[tuple[CatalogueCause, Entity, list[scoring.ScoreTerm]]]:
     """Yield every candidate for the symptoms with its terms, families not capped yet."""
     shown = {symptom.kind for symptom in symptoms}
     causes = explaining(shown, knowledge)
@@ -117,15 +117,15 @@ def scored(
 
 
 def ranking(
-    index: FindingIndex, symptoms: Sequence[Finding], view: JobView, knowledge: Catalogue
-) -> Ranking:
+    index: FindingIndex, symptoms: Sequence[Finding], view: JobView, knowledge: CauseCatalogue
+) -> CauseRanking:
     """Return the candidates for the symptoms (at least one), best first."""
     shown = {symptom.kind for symptom in symptoms}
     causes = explaining(shown, knowledge)
-    rows: list[Candidate] = []
+    rows: list[CandidateCause] = []
     for cause, entity, found in scored(index, symptoms, view, knowledge):
         terms = scoring.capped(found, knowledge.weights.family_cap)
-        rows.append(Candidate(cause, entity, sum(term.weight for term in terms), tuple(terms)))
+        rows.append(CandidateCause(cause, entity, sum(term.weight for term in terms), tuple(terms)))
     rows.sort(key=lambda row: (-round(row.score, 6), row.cause.fault, row.entity))
     predicted = {prediction.finding for cause in causes for prediction in cause.predicts}
     unseen = frozenset(kind for kind in predicted if not view.observable(kind))
@@ -144,10 +144,15 @@ def ranking(
         topology=view.topology,
         weights=knowledge.weights,
     )
-    return Ranking(index, tuple(symptoms), tuple(rows), causes, unseen, none)
+    return CauseRanking(index, tuple(symptoms), tuple(rows), causes, unseen, none)
 
 
-def prior(cause: Cause, causes: Sequence[Cause], shown: set[str], knowledge: Catalogue) -> float:
+def prior(
+    cause: CatalogueCause,
+    causes: Sequence[CatalogueCause],
+    shown: set[str],
+    knowledge: CauseCatalogue,
+) -> float:
     """Return the log-odds of a cause among those that explain the same symptoms.
 
     Shares were published of other clusters: none is taken for rarer than `least_share`, so that one
@@ -160,7 +165,7 @@ def prior(cause: Cause, causes: Sequence[Cause], shown: set[str], knowledge: Cat
     return scoring.log_odds(share * (1 - knowledge.weights.unknown_share)) + shift(cause)
 
 
-def shift(cause: Cause) -> float:
+def shift(cause: CatalogueCause) -> float:
     """Return by how much (nats) people's feedback moved a cause's prior."""
     if cause.learnt is None:
         return 0.0

@@ -13,7 +13,7 @@ from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.incidents import Evidence
 from . import evidence
-from .catalogue import Cause, Prediction, Weights
+from .catalogue import CatalogueCause, EngineWeights, PredictedFinding
 from .evidence import Window
 from .index import FindingIndex, strongest
 from .view import JobView
@@ -35,7 +35,7 @@ it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class ScoreTerm:
     """One term before families are capped: the catalogue's weight for `part` times `factor`.
 
     `prediction` is the row of the catalogue that the weight stands in, None where it is one of the
@@ -45,7 +45,7 @@ class Term:
     part: Part
     factor: float
     row: Evidence
-    prediction: Prediction | None = None
+    prediction: PredictedFinding | None = None
 
 
 def log_odds(share: float) -> float:
@@ -54,16 +54,16 @@ def log_odds(share: float) -> float:
 
 
 def terms(
-    cause: Cause,
+    cause: CatalogueCause,
     entity: Entity,
     *,
     prior: float,
     index: FindingIndex,
     symptoms: Sequence[Finding],
     view: JobView,
-    weights: Weights,
+    weights: EngineWeights,
     proven: bool = True,
-) -> list[Term] | None:
+) -> list[ScoreTerm] | None:
     """Return every term of a candidate, the prior first; None where something essential is missing.
 
     `symptoms` are those that the cause explains, at least one. Families are not capped yet. With
@@ -79,7 +79,9 @@ def terms(
         return None
     if proven and not present.issuperset(cause.essential_any):
         return None
-    rows = [Term("prior", prior, evidence.of_prior(cause, entity, prior * weights.prior, window))]
+    rows = [
+        ScoreTerm("prior", prior, evidence.of_prior(cause, entity, prior * weights.prior, window))
+    ]
     charged: set[str] = set()
     shown = {symptom.kind for symptom in symptoms}
     onsets: list[tuple[Window, bool]] = []
@@ -91,7 +93,7 @@ def terms(
         elif not view.observable(prediction.finding):
             kind = kinds.catalogue()[prediction.finding]
             row = evidence.not_observable(kind, entity, window)
-            rows.append(Term("missing", 0.0, row, prediction))
+            rows.append(ScoreTerm("missing", 0.0, row, prediction))
         elif not proven and prediction.finding in cause.essential_findings:
             pass  # one term stands for all of it
         elif not prediction.any or prediction.any not in present | charged:
@@ -99,7 +101,7 @@ def terms(
             if prediction.absent:
                 kind = kinds.catalogue()[prediction.finding]
                 row = evidence.not_found(kind, entity, window, prediction.absent)
-                rows.append(Term("absent", 1.0, row, prediction))
+                rows.append(ScoreTerm("absent", 1.0, row, prediction))
     rows += _contradictions(cause, entity, index)
     rows += _scope(cause, entity, index, window, weights)
     if onsets:
@@ -109,7 +111,7 @@ def terms(
     return rows
 
 
-def support(cause: Cause, entity: Entity, index: FindingIndex) -> list[Finding]:
+def support(cause: CatalogueCause, entity: Entity, index: FindingIndex) -> list[Finding]:
     """Return the findings that a candidate explains: those it predicts, where it predicts them."""
     found = {
         id(match): match
@@ -120,7 +122,11 @@ def support(cause: Cause, entity: Entity, index: FindingIndex) -> list[Finding]:
 
 
 def unproven(
-    cause: Cause, entity: Entity, index: FindingIndex, view: JobView, weights: Weights
+    cause: CatalogueCause,
+    entity: Entity,
+    index: FindingIndex,
+    view: JobView,
+    weights: EngineWeights,
 ) -> Evidence | None:
     """Return the term of essential evidence that a candidate lacks, None where it lacks none.
 
@@ -156,7 +162,7 @@ def unproven(
     return row
 
 
-def _present(prediction: Prediction, entity: Entity, matches: Sequence[Finding]) -> Term:
+def _present(prediction: PredictedFinding, entity: Entity, matches: Sequence[Finding]) -> ScoreTerm:
     """Return the term of what was found: more where it stands out, and where most ranks show it."""
     best = strongest(matches)
     factor = min(1.0, 0.55 + 0.15 * best.score)
@@ -164,11 +170,11 @@ def _present(prediction: Prediction, entity: Entity, matches: Sequence[Finding])
         shown = len({match.entity for match in matches})
         factor *= min(1.0, 0.5 + shown / len(entity.ranks))
     row = evidence.of_finding("supports", best, prediction.present * factor)
-    return Term("present", factor, row, prediction)
+    return ScoreTerm("present", factor, row, prediction)
 
 
 def _add_once(
-    rows: list[Term], shown_by: dict[tuple[object, ...], int], term: Term, best: Finding
+    rows: list[ScoreTerm], shown_by: dict[tuple[object, ...], int], term: ScoreTerm, best: Finding
 ) -> None:
     """Add a term; of those that one reading of one entity brought about the largest counts.
 
@@ -186,15 +192,15 @@ def _add_once(
     rows.append(term)
 
 
-def _counted(term: Term) -> Term:
+def _counted(term: ScoreTerm) -> ScoreTerm:
     """Return a term that weighs nothing: the same reading counts in another one."""
     row = replace(term.row, weight=0.0, text=f"{term.row.text} (the same reading)")
     return replace(term, factor=0.0, row=row)
 
 
-def _contradictions(cause: Cause, entity: Entity, index: FindingIndex) -> list[Term]:
+def _contradictions(cause: CatalogueCause, entity: Entity, index: FindingIndex) -> list[ScoreTerm]:
     predicted = {prediction.finding for prediction in cause.predicts}
-    rows: list[Term] = []
+    rows: list[ScoreTerm] = []
     for prediction in cause.contradicts:
         matches = [
             match
@@ -203,11 +209,11 @@ def _contradictions(cause: Cause, entity: Entity, index: FindingIndex) -> list[T
         ]
         if matches:
             row = evidence.of_finding("contradicts", strongest(matches), prediction.present)
-            rows.append(Term("contradicts", 1.0, row, prediction))
+            rows.append(ScoreTerm("contradicts", 1.0, row, prediction))
     return rows
 
 
-def capped(terms: Sequence[Term], cap: float) -> list[Evidence]:
+def capped(terms: Sequence[ScoreTerm], cap: float) -> list[Evidence]:
     """Return the rows of terms; those of one family of findings together stay within the cap."""
     rows = [term.row for term in terms]
     total: dict[str, float] = {}
@@ -223,8 +229,12 @@ def capped(terms: Sequence[Term], cap: float) -> list[Evidence]:
 
 
 def _scope(
-    cause: Cause, entity: Entity, index: FindingIndex, window: Window, weights: Weights
-) -> list[Term]:
+    cause: CatalogueCause,
+    entity: Entity,
+    index: FindingIndex,
+    window: Window,
+    weights: EngineWeights,
+) -> list[ScoreTerm]:
     """Return the scope term: high where the entity has the affected ranks, and only those."""
     kind = next((kind for kind in cause.covers if kind in index), None)
     if kind is None or not entity.ranks:
@@ -250,7 +260,7 @@ def _scope(
             f"{len(entity.ranks) - inside} unaffected ranks"
         ),
     )
-    return [Term("scope", score, row)]
+    return [ScoreTerm("scope", score, row)]
 
 
 def _time(
@@ -258,10 +268,10 @@ def _time(
     onset: Window,
     symptoms: Sequence[Finding],
     window: Window,
-    weights: Weights,
+    weights: EngineWeights,
     *,
     itself: bool,
-) -> Term:
+) -> ScoreTerm:
     """Return the term of the order in time: most where both began together.
 
     What was long there explains a sudden change badly; by chance hardly anything begins with it.
@@ -290,4 +300,4 @@ def _time(
         weight=weight,
         text=text,
     )
-    return Term(part, 1.0, row)
+    return ScoreTerm(part, 1.0, row)

@@ -23,14 +23,14 @@ MOST_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class IncidentShare:
     """A share of incidents, 0 to 1, and where it comes from in words."""
 
     value: float
     text: str
 
 
-Shares = Callable[[Fault], Share | None]
+Shares = Callable[[Fault], IncidentShare | None]
 """The share of a fault; None: the catalogue's own."""
 
 
@@ -40,13 +40,13 @@ def learnt(catalogue: Mapping[Fault, float], confirmed: Mapping[Fault, int]) -> 
     if not total:
         return lambda _fault: None
 
-    def share(fault: Fault) -> Share | None:
+    def share(fault: Fault) -> IncidentShare | None:
         own = catalogue.get(fault)
         if own is None:
             return None
         count = confirmed.get(fault, 0)
         value = mean(own, count, total)
-        return Share(
+        return IncidentShare(
             value,
             f"catalogue {own:.1%}, with {count} of {total} incidents confirmed here {value:.1%}",
         )

@@ -6,10 +6,10 @@ from ...vocabulary import entities, faults
 from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
-from ...vocabulary.incidents import Action, Evidence, Hypothesis
-from ...vocabulary.ranks import Ranks
-from ...vocabulary.topology import Topology
-from .catalogue import Weights
+from ...vocabulary.incidents import Evidence, Hypothesis, RecommendedAction
+from ...vocabulary.ranks import RankSet
+from ...vocabulary.topology import JobTopology
+from .catalogue import EngineWeights
 from .index import FindingIndex, strongest
 from .scoring import log_odds
 
@@ -35,8 +35,8 @@ def unknown(
     *,
     missing: int,
     causes: int,
-    topology: Topology,
-    weights: Weights,
+    topology: JobTopology,
+    weights: EngineWeights,
 ) -> Hypothesis:
     """Return the unknown hypothesis.
 
@@ -72,7 +72,7 @@ def unknown(
         probability=None,
         confidence="low",
         evidence=(*reasons, *_signs(index, ranks)),
-        actions=(Action("investigate", _advice(ranks, topology), ""),),
+        actions=(RecommendedAction("investigate", _advice(ranks, topology), ""),),
         runbook="docs/runbooks/unknown.md",
     )
 
@@ -87,11 +87,11 @@ def _alone(symptoms: Sequence[Finding]) -> str:
     return "a job of one rank has no peers to compare it with"
 
 
-def standing_out(index: FindingIndex, symptoms: Sequence[Finding]) -> Ranks:
+def standing_out(index: FindingIndex, symptoms: Sequence[Finding]) -> RankSet:
     """Return the few ranks that stand out: as the symptoms name them, else as the evidence does."""
-    named = Ranks(rank for symptom in symptoms for rank in symptom.ranks)
+    named = RankSet(rank for symptom in symptoms for rank in symptom.ranks)
     if named:
-        return named if len(named) <= FEW else Ranks()
+        return named if len(named) <= FEW else RankSet()
     score: dict[int, float] = {}
     for finding in index.findings:
         if finding.entity.type in TYPES:
@@ -99,10 +99,10 @@ def standing_out(index: FindingIndex, symptoms: Sequence[Finding]) -> Ranks:
                 score[rank] = max(score.get(rank, 0.0), finding.score)
     least = SEVERAL * max(score.values(), default=0.0)
     chosen = [rank for rank, found in score.items() if found >= least]
-    return Ranks(chosen) if len(chosen) <= FEW else Ranks()
+    return RankSet(chosen) if len(chosen) <= FEW else RankSet()
 
 
-def _signs(index: FindingIndex, ranks: Ranks) -> list[Evidence]:
+def _signs(index: FindingIndex, ranks: RankSet) -> list[Evidence]:
     """Return what was found about the ranks that stand out, strongest first; it weighs nothing.
 
     Where none stand out, what was found about the job: that collectives are slower says where to
@@ -124,14 +124,14 @@ def _signs(index: FindingIndex, ranks: Ranks) -> list[Evidence]:
     ]  # fmt: skip
 
 
-def _entity(ranks: Ranks, topology: Topology) -> Entity:
+def _entity(ranks: RankSet, topology: JobTopology) -> Entity:
     """Return the rank that stands out, the job where several do or none."""
     if len(ranks) == 1:
         return topology.rank_entity(ranks[0])
     return topology.job_entity if not ranks else entities.job(topology.job, ranks)
 
 
-def _advice(ranks: Ranks, topology: Topology) -> str:
+def _advice(ranks: RankSet, topology: JobTopology) -> str:
     if not ranks:
         return "Run the next checks of the hypotheses below; no cause is named"
     hosts = sorted({host for rank in ranks if (host := topology.host(rank))})

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ...vocabulary import findings as kinds
-from ...vocabulary.topology import Topology
+from ...vocabulary.topology import JobTopology
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class JobView:
     seconds by which the clocks of its hosts differ.
     """
 
-    topology: Topology
+    topology: JobTopology
     observed: frozenset[str]
     clock_skew: float = 0.0
 

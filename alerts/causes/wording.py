@@ -5,19 +5,19 @@ import shlex
 from collections.abc import Callable
 
 from ...vocabulary.entities import Entity
-from ...vocabulary.topology import Topology
-from .catalogue import Advice
+from ...vocabulary.topology import JobTopology
+from .catalogue import CauseAdvice
 
 _ONE_DEVICE = " -i {id}"
 _BLANK = re.compile(r"\{(host|rank|pid|id)\}")
 
 
-def text(advice: Advice, entity: Entity, topology: Topology) -> str:
+def text(advice: CauseAdvice, entity: Entity, topology: JobTopology) -> str:
     """Return what an advice says about an entity."""
     return _filled(advice.text, entity, topology, quote=str)
 
 
-def command(advice: Advice, entity: Entity, topology: Topology) -> str:
+def command(advice: CauseAdvice, entity: Entity, topology: JobTopology) -> str:
     """Return the command of an advice, names quoted for the shell it is pasted in.
 
     Of a whole host a command is about every device: nothing selects one.
@@ -31,7 +31,9 @@ def _quoted(name: str) -> str:
     return shlex.quote(name) if name and not name.startswith("-") else ""
 
 
-def _filled(blank: str, entity: Entity, topology: Topology, *, quote: Callable[[str], str]) -> str:
+def _filled(
+    blank: str, entity: Entity, topology: JobTopology, *, quote: Callable[[str], str]
+) -> str:
     """Fill in {host} {rank} {pid} {id}; an unknown one stays as the word in angle brackets.
 
     Names come from telemetry, so in commands they are quoted, and those that would be options

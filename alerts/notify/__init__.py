@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from typing import Protocol
 
-from ..ports import Endpoint, Notice, Outcome, Request
+from ..ports import DeliveryOutcome, HttpPost, NotifiedEndpoint, OutboxNotice
 from . import (
     alertmanager,
     alertmanager_api,
@@ -28,27 +28,27 @@ from . import (
     webhook,
     wecom,
 )
-from .traits import Traits
+from .traits import FormatTraits
 
 
-class Format(Protocol):
+class NoticeFormat(Protocol):
     """What a format's module offers."""
 
     @property
-    def TRAITS(self) -> Traits:  # noqa: N802  a constant of the module
+    def TRAITS(self) -> FormatTraits:  # noqa: N802  a constant of the module
         """Return how it is delivered, and what its endpoints need."""
         ...
 
-    def request(self, endpoint: Endpoint, notice: Notice, at: float) -> Request:
+    def request(self, endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:
         """Return the request of one attempt at `at` (seconds since the epoch)."""
         ...
 
-    def outcome(self, status: int, body: bytes) -> Outcome:
+    def outcome(self, status: int, body: bytes) -> DeliveryOutcome:
         """Return what an answer means; `body` is its beginning."""
         ...
 
 
-FORMATS: Mapping[str, Format] = {
+FORMATS: Mapping[str, NoticeFormat] = {
     webhook.NAME: webhook,
     alertmanager.NAME: alertmanager,
     alertmanager_api.NAME: alertmanager_api,

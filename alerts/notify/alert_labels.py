@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...vocabulary import faults
-from ..ports import Notice
+from ..ports import OutboxNotice
 from . import plain, wording
 
 ALERT_NAME = "RankscopeIncident"
@@ -38,7 +38,7 @@ def labels(document: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def annotations(notice: Notice, document: Mapping[str, Any]) -> dict[str, str]:
+def annotations(notice: OutboxNotice, document: Mapping[str, Any]) -> dict[str, str]:
     """Return what people read about an incident."""
     cause = next(iter(document["root_cause"]["hypotheses"]), None)
     found = {

@@ -7,37 +7,39 @@ that begins with `whsec_` signs as Standard Webhooks do, any other is sent as a 
 from typing import Any
 
 from ...vocabulary.times import rfc3339
-from ..ports import Endpoint, Notice, Outcome, Request
+from ..ports import DeliveryOutcome, HttpPost, NotifiedEndpoint, OutboxNotice
 from . import alert_labels, answers, bodies, webhook
-from .traits import Traits
+from .traits import FormatTraits
 
 NAME = "alertmanager"
-TRAITS = Traits(credential_help="write whsec_... to have messages signed, or a bearer token")
+TRAITS = FormatTraits(credential_help="write whsec_... to have messages signed, or a bearer token")
 
 SIGNING = "whsec_"
 
 
-def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:
+def request(endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:
     """Return the request of one attempt at `at` (seconds since the epoch)."""
     body = bodies.encoded(_payload(endpoint, notice))
     headers = {"content-type": "application/json", "webhook-id": notice.id}
     headers |= authorization(endpoint, notice, body, at)
-    return Request(endpoint.url, headers, body)
+    return HttpPost(endpoint.url, headers, body)
 
 
-def outcome(status: int, body: bytes) -> Outcome:  # noqa: ARG001
+def outcome(status: int, body: bytes) -> DeliveryOutcome:  # noqa: ARG001
     """Return how an attempt ended: any 2xx is success."""
     return answers.by_status(status)
 
 
-def authorization(endpoint: Endpoint, notice: Notice, body: bytes, at: float) -> dict[str, str]:
+def authorization(
+    endpoint: NotifiedEndpoint, notice: OutboxNotice, body: bytes, at: float
+) -> dict[str, str]:
     """Return headers that prove who sends: a signature, a bearer token, or none."""
     if endpoint.secret.startswith(SIGNING):
         return webhook.signed(endpoint.secret, notice.id, body, at)
     return {"authorization": f"Bearer {endpoint.secret}"} if endpoint.secret else {}
 
 
-def _payload(endpoint: Endpoint, notice: Notice) -> dict[str, Any]:
+def _payload(endpoint: NotifiedEndpoint, notice: OutboxNotice) -> dict[str, Any]:
     alert = _alert(notice)
     group = {name: alert["labels"][name] for name in ("alertname", "incident")}
     words = ",".join(f'{name}="{value}"' for name, value in group.items())
@@ -55,7 +57,7 @@ def _payload(endpoint: Endpoint, notice: Notice) -> dict[str, Any]:
     }
 
 
-def _alert(notice: Notice) -> dict[str, Any]:
+def _alert(notice: OutboxNotice) -> dict[str, Any]:
     document = notice.data
     if "root_cause" not in document:
         labels = {"alertname": "RankscopeTest", "incident": "test", "severity": "info"}

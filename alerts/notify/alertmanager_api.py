@@ -9,14 +9,14 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from ...vocabulary.times import rfc3339
-from ..ports import Endpoint, Notice, Outcome, Request
+from ..ports import DeliveryOutcome, HttpPost, NotifiedEndpoint, OutboxNotice
 from . import alert_labels, answers, bodies
-from .traits import Traits
+from .traits import FormatTraits
 
 NAME = "alertmanager_api"
 REPEAT_SECONDS = 60.0
 _REPETITIONS = 4
-TRAITS = Traits(
+TRAITS = FormatTraits(
     delivery="state",
     repeat_seconds=REPEAT_SECONDS,
     credential_help="write a bearer token, or a user and password into the address",
@@ -24,15 +24,15 @@ TRAITS = Traits(
 _PATH = "/api/v2/alerts"
 
 
-def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:
+def request(endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:
     """Return the request of one attempt at `at` (seconds since the epoch)."""
     headers = {"content-type": "application/json"}
     if endpoint.secret:
         headers["authorization"] = f"Bearer {endpoint.secret}"
-    return Request(_address(endpoint.url), headers, bodies.encoded(_alerts(notice, at)))
+    return HttpPost(_address(endpoint.url), headers, bodies.encoded(_alerts(notice, at)))
 
 
-def outcome(status: int, body: bytes) -> Outcome:  # noqa: ARG001
+def outcome(status: int, body: bytes) -> DeliveryOutcome:  # noqa: ARG001
     """Return how an attempt ended: any 2xx is success."""
     return answers.by_status(status)
 
@@ -43,7 +43,7 @@ def _address(url: str) -> str:
     return urlunsplit(parts._replace(path=path if path.endswith(_PATH) else path + _PATH))
 
 
-def _alerts(notice: Notice, at: float) -> list[dict[str, Any]]:
+def _alerts(notice: OutboxNotice, at: float) -> list[dict[str, Any]]:
     if "incidents" not in notice.data:
         return [_test(notice, at)]
     alerts = []
@@ -77,7 +77,7 @@ def _alert(
     return found
 
 
-def _test(notice: Notice, at: float) -> dict[str, Any]:
+def _test(notice: OutboxNotice, at: float) -> dict[str, Any]:
     return {
         "labels": {"alertname": "RankscopeTest", "severity": "info"},
         "annotations": {"summary": str(notice.data.get("text", ""))},

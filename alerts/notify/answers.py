@@ -7,21 +7,21 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ..ports import Outcome
+from ..ports import DeliveryOutcome
 from . import plain
 
 LONGEST_TEXT = 120
 """Characters of a receiver's message that an error repeats."""
 
 
-def by_status(status: int) -> Outcome:
+def by_status(status: int) -> DeliveryOutcome:
     """Return the outcome where the status says it all: 2xx is success, nothing else is."""
     if 200 <= status < 300:
-        return Outcome(status)
+        return DeliveryOutcome(status)
     error = f"the receiver answered {status}"
     if 300 <= status < 400:
         error += ", and redirects are not followed"
-    return Outcome(status, error)
+    return DeliveryOutcome(status, error)
 
 
 def by_code(
@@ -33,7 +33,7 @@ def by_code(
     meanings: Mapping[int, str],
     busy: Collection[int] = (),
     busy_seconds: float | None = None,
-) -> Outcome:
+) -> DeliveryOutcome:
     """Return the outcome where a JSON body holds a code: 0 under the first of `keys` is success.
 
     `texts` are where its message is, `meanings` what to do about a code. A code of `busy` says that
@@ -44,12 +44,12 @@ def by_code(
     if code is None:
         outcome = by_status(status)
         if outcome.accepted:
-            return Outcome(
+            return DeliveryOutcome(
                 status, "the answer has no code: is this the address of another service?"
             )
         return outcome
     if code == 0 and 200 <= status < 300:
-        return Outcome(status)
+        return DeliveryOutcome(status)
     text = next((found[key] for key in texts if isinstance(found.get(key), str)), "")
     error = f"the receiver answered {status} with code {code}"
     if text:
@@ -57,8 +57,8 @@ def by_code(
     if code in meanings:
         error += f": {meanings[code]}"
     if code in busy:
-        return Outcome(status, error, busy_seconds, busy=True)
-    return Outcome(status, error)
+        return DeliveryOutcome(status, error, busy_seconds, busy=True)
+    return DeliveryOutcome(status, error)
 
 
 def _object(body: bytes) -> dict[str, Any]:

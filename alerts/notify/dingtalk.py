@@ -8,12 +8,12 @@ import hashlib
 import hmac
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from ..ports import Endpoint, Notice, Outcome, Request
+from ..ports import DeliveryOutcome, HttpPost, NotifiedEndpoint, OutboxNotice
 from . import robots
-from .traits import QUIET, Traits
+from .traits import QUIET, FormatTraits
 
 NAME = "dingtalk"
-TRAITS = Traits(
+TRAITS = FormatTraits(
     delivery="digest",
     credential_help="write the robot's SEC... secret, or none where it asks for a keyword instead",
     per_minute=QUIET,
@@ -32,7 +32,7 @@ _MEANINGS = {
 }
 
 
-def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:
+def request(endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:
     """Return the request of one attempt at `at`: the address holds its time in milliseconds."""
     url = endpoint.url
     if endpoint.secret:
@@ -56,7 +56,7 @@ def sign(secret: str, stamp: str) -> str:
     return base64.b64encode(digest).decode()
 
 
-def outcome(status: int, body: bytes) -> Outcome:
+def outcome(status: int, body: bytes) -> DeliveryOutcome:
     """Return how an attempt ended: errors come as a code within a 200."""
     return robots.outcome(
         status, body, meanings=_MEANINGS, busy=_TOO_FAST, busy_seconds=_BLOCKED_SECONDS

@@ -8,12 +8,12 @@ import hashlib
 import hmac
 from typing import Any
 
-from ..ports import Endpoint, Notice, Outcome, Request
+from ..ports import DeliveryOutcome, HttpPost, NotifiedEndpoint, OutboxNotice
 from . import answers, bodies, plain, wording
-from .traits import QUIET, Traits
+from .traits import QUIET, FormatTraits
 
 NAME = "feishu"
-TRAITS = Traits(
+TRAITS = FormatTraits(
     delivery="digest",
     credential_help="write the signing secret of the bot, or none where it asks for no signature",
     per_minute=QUIET,
@@ -34,14 +34,14 @@ _MEANINGS = {
 }
 
 
-def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:
+def request(endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:
     """Return the request of one attempt at `at`: the signature holds its time in seconds."""
     content: dict[str, Any] = {"msg_type": "interactive", "card": _card(notice)}
     if endpoint.secret:
         stamp = str(int(at))
         content = {"timestamp": stamp, "sign": sign(endpoint.secret, stamp), **content}
     headers = {"content-type": "application/json; charset=utf-8"}
-    return Request(endpoint.url, headers, bodies.encoded(content))
+    return HttpPost(endpoint.url, headers, bodies.encoded(content))
 
 
 def sign(secret: str, stamp: str) -> str:
@@ -50,7 +50,7 @@ def sign(secret: str, stamp: str) -> str:
     return base64.b64encode(hmac.new(key, b"", hashlib.sha256).digest()).decode()
 
 
-def outcome(status: int, body: bytes) -> Outcome:
+def outcome(status: int, body: bytes) -> DeliveryOutcome:
     """Return how an attempt ended: errors come as a code within a 200."""
     return answers.by_code(
         status,
@@ -63,7 +63,7 @@ def outcome(status: int, body: bytes) -> Outcome:
     )
 
 
-def _card(notice: Notice) -> dict[str, Any]:
+def _card(notice: OutboxNotice) -> dict[str, Any]:
     text = wording.text(notice)
     lines = plain.fitting([f"{label}: {row}" for label, row in text.rows], MOST_BYTES).split("\n")
     elements: list[dict[str, Any]] = [{"tag": "div", "text": _plain(row)} for row in lines if row]

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...vocabulary.times import rfc3339
-from ..ports import Endpoint, Notice, Outcome, Request
+from ..ports import DeliveryOutcome, HttpPost, NotifiedEndpoint, OutboxNotice
 from . import answers, bodies, plain, wording
-from .traits import QUIET, Traits
+from .traits import QUIET, FormatTraits
 
 NAME = "pagerduty"
-TRAITS = Traits(
+TRAITS = FormatTraits(
     delivery="digest",
     credential="required",
     credential_help="write the integration's routing key: 32 letters and digits",
@@ -30,13 +30,13 @@ _ACTIONS = {"incident.acknowledged": "acknowledge", "incident.resolved": "resolv
 _SEVERITIES = {"critical": "critical", "warning": "warning", "info": "info", "resolved": "info"}
 
 
-def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:  # noqa: ARG001
+def request(endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:  # noqa: ARG001
     """Return the request of one attempt."""
     event = _event(notice) | {"routing_key": endpoint.secret}
-    return Request(endpoint.url, {"content-type": "application/json"}, bodies.encoded(event))
+    return HttpPost(endpoint.url, {"content-type": "application/json"}, bodies.encoded(event))
 
 
-def outcome(status: int, body: bytes) -> Outcome:
+def outcome(status: int, body: bytes) -> DeliveryOutcome:
     """Return how an attempt ended: 202 is success; a 400 lists what is wrong with the event."""
     found = answers.by_status(status)
     if status == 400:
@@ -45,11 +45,11 @@ def outcome(status: int, body: bytes) -> Outcome:
         except (ValueError, KeyError, TypeError, RecursionError):
             return found
         text = plain.line("; ".join(map(str, errors)), answers.LONGEST_TEXT)
-        return Outcome(status, f"{found.error}: {text}")
+        return DeliveryOutcome(status, f"{found.error}: {text}")
     return found
 
 
-def action(notice: Notice) -> str:
+def action(notice: OutboxNotice) -> str:
     """Return trigger, acknowledge or resolve.
 
     An alert that PagerDuty does not have yet cannot be acknowledged: what is new is a trigger.
@@ -63,7 +63,7 @@ def action(notice: Notice) -> str:
     return "acknowledge" if known and not counts.get("open") else "trigger"
 
 
-def _event(notice: Notice) -> dict[str, Any]:
+def _event(notice: OutboxNotice) -> dict[str, Any]:
     found = {"event_action": action(notice), "dedup_key": notice.id[:_LONGEST_KEY]}
     if found["event_action"] != "trigger":
         return found

@@ -7,17 +7,17 @@ that nobody is mentioned.
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ..ports import Notice, Outcome, Request
+from ..ports import DeliveryOutcome, HttpPost, OutboxNotice
 from . import answers, bodies, plain, wording
 
 
-def request(url: str, content: Mapping[str, Any]) -> Request:
+def request(url: str, content: Mapping[str, Any]) -> HttpPost:
     """Return the request that posts a message."""
     headers = {"content-type": "application/json; charset=utf-8"}
-    return Request(url, headers, bodies.encoded(content))
+    return HttpPost(url, headers, bodies.encoded(content))
 
 
-def chat(notice: Notice, most: int) -> str:
+def chat(notice: OutboxNotice, most: int) -> str:
     """Return the text for a chat without markup, in at most so many bytes of UTF-8."""
     text = wording.text(notice)
     lines = [line.replace("@", "\uff20") for line in text.lines]
@@ -31,7 +31,7 @@ def outcome(
     meanings: Mapping[int, str],
     busy: Collection[int],
     busy_seconds: float,
-) -> Outcome:
+) -> DeliveryOutcome:
     """Return how an attempt ended; `meanings`, `busy`: see `answers.by_code`."""
     return answers.by_code(
         status,

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.incidents import CONFIDENCES
-from ..ports import Endpoint
+from ..ports import NotifiedEndpoint
 
 ENDINGS = ("incident.acknowledged", "incident.resolved")
 """What makes sense only to who was notified that the incident opened."""
@@ -20,7 +20,7 @@ LABELS = ("incident", "job", "fault", "severity", "host", "entity", "cluster")
 
 
 @dataclass(frozen=True, slots=True)
-class Matcher:
+class RouteMatcher:
     """One condition: some value of `name` fits some pattern; `negate`: none does."""
 
     name: str
@@ -34,7 +34,7 @@ def allowed(patterns: Sequence[str], jobs: Iterable[str]) -> bool:
 
 
 def wanted(
-    endpoint: Endpoint, kind: str, document: Mapping[str, Any], *, valid: bool
+    endpoint: NotifiedEndpoint, kind: str, document: Mapping[str, Any], *, valid: bool
 ) -> str | None:
     """Return as what an endpoint is notified of this happening, None when it does not want it.
 
@@ -54,7 +54,7 @@ def wanted(
     return next((type_ for type_ in types if type_ in endpoint.events), None)
 
 
-def caused(endpoint: Endpoint, document: Mapping[str, Any]) -> bool:
+def caused(endpoint: NotifiedEndpoint, document: Mapping[str, Any]) -> bool:
     """Return whether an incident has a cause that an endpoint subscribes to, sure enough.
 
     What acts on a cause needs one that lasts: a provisional one never counts, nor does an incident
@@ -93,7 +93,7 @@ def labels(document: Mapping[str, Any]) -> dict[str, set[str]]:
     }
 
 
-def muted(matchers: Sequence[Matcher], document: Mapping[str, Any]) -> bool:
+def muted(matchers: Sequence[RouteMatcher], document: Mapping[str, Any]) -> bool:
     """Return whether every condition holds for this incident."""
     known = labels(document)
     return all(

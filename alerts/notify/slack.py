@@ -6,12 +6,12 @@ fallback for notifications is escaped as Slack asks (`&`, `<`, `>`).
 
 from typing import Any
 
-from ..ports import Endpoint, Notice, Outcome, Request
+from ..ports import DeliveryOutcome, HttpPost, NotifiedEndpoint, OutboxNotice
 from . import answers, bodies, wording
-from .traits import QUIET, Traits
+from .traits import QUIET, FormatTraits
 
 NAME = "slack"
-TRAITS = Traits(
+TRAITS = FormatTraits(
     delivery="digest",
     credential="none",
     credential_help="slack takes none: its address is the secret",
@@ -32,22 +32,22 @@ _GONE = (b"no_service", b"channel_is_archived", b"no_team")
 """What Slack answers for a webhook that was removed."""
 
 
-def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:  # noqa: ARG001
+def request(endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:  # noqa: ARG001
     """Return the request of one attempt."""
     body = bodies.encoded(_payload(notice))
-    return Request(endpoint.url, {"content-type": "application/json"}, body)
+    return HttpPost(endpoint.url, {"content-type": "application/json"}, body)
 
 
-def outcome(status: int, body: bytes) -> Outcome:
+def outcome(status: int, body: bytes) -> DeliveryOutcome:
     """Return how an attempt ended: a status of its own for each error, a word in the body."""
     found = answers.by_status(status)
     word = body.strip()
     if not found.accepted and word in _GONE:
-        return Outcome(status, f"{found.error}: {word.decode()}", gone=True)
+        return DeliveryOutcome(status, f"{found.error}: {word.decode()}", gone=True)
     return found
 
 
-def _payload(notice: Notice) -> dict[str, Any]:
+def _payload(notice: OutboxNotice) -> dict[str, Any]:
     text = wording.text(notice)
     title = text.title[: LONGEST_HEADER - 1]
     blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain(title)}]

@@ -23,7 +23,7 @@ MOST_OF_STATE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class FormatTraits:
     """How a format is delivered, and what its endpoints need.
 
     `credential` is the endpoint's `secret`: "signing" is a `whsec_` secret, made where none is

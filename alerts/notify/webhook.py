@@ -11,43 +11,43 @@ from standardwebhooks import Webhook
 
 from ...vocabulary.answers.notifications import MessageDocument
 from ...vocabulary.times import parse
-from ..ports import Endpoint, Notice, Outcome, Request
+from ..ports import DeliveryOutcome, HttpPost, NotifiedEndpoint, OutboxNotice
 from . import answers, bodies
-from .traits import Traits
+from .traits import FormatTraits
 
 NAME = "standard"
-TRAITS = Traits(
+TRAITS = FormatTraits(
     credential="signing",
     credential_help="write whsec_ followed by the base64 of 24 to 64 random bytes",
 )
 
 
-def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:
+def request(endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:
     """Return the request of one attempt at `at` (seconds since the epoch).
 
     Raises ValueError when the secret is not base64 after its `whsec_`.
     """
     body = message(notice)
     headers = {"content-type": "application/json", **signed(endpoint.secret, notice.id, body, at)}
-    return Request(endpoint.url, headers, body)
+    return HttpPost(endpoint.url, headers, body)
 
 
-def outcome(status: int, body: bytes) -> Outcome:  # noqa: ARG001
+def outcome(status: int, body: bytes) -> DeliveryOutcome:  # noqa: ARG001
     """Return how an attempt ended: any 2xx is success."""
     return answers.by_status(status)
 
 
-def message(notice: Notice) -> bytes:
+def message(notice: OutboxNotice) -> bytes:
     """Return the message: UTF-8 JSON with `type`, `timestamp` and `data`."""
     content = MessageDocument(type=notice.type, timestamp=notice.at, data=notice.data)
     return bodies.encoded(content.document())
 
 
-def notice(body: bytes, *, identity: str = "", console: str = "") -> Notice:
+def notice(body: bytes, *, identity: str = "", console: str = "") -> OutboxNotice:
     """Return the notice of a message."""
     content = json.loads(body)
     at = parse(content["timestamp"])
-    return Notice(content["type"], at, content["data"], id=identity, console=console)
+    return OutboxNotice(content["type"], at, content["data"], id=identity, console=console)
 
 
 def signed(secret: str, identity: str, body: bytes, at: float) -> dict[str, str]:

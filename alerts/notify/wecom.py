@@ -4,12 +4,12 @@ In markdown `<@user>` would mention somebody. It has no signature: the key in it
 secret.
 """
 
-from ..ports import Endpoint, Notice, Outcome, Request
+from ..ports import DeliveryOutcome, HttpPost, NotifiedEndpoint, OutboxNotice
 from . import robots
-from .traits import QUIET, Traits
+from .traits import QUIET, FormatTraits
 
 NAME = "wecom"
-TRAITS = Traits(
+TRAITS = FormatTraits(
     delivery="digest",
     credential="none",
     credential_help="wecom takes none: the key in its address is the secret",
@@ -26,7 +26,7 @@ _MEANINGS = {
 }
 
 
-def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:  # noqa: ARG001
+def request(endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:  # noqa: ARG001
     """Return the request of one attempt."""
     content = {
         "msgtype": "text",
@@ -35,6 +35,6 @@ def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:  # noqa: 
     return robots.request(endpoint.url, content)
 
 
-def outcome(status: int, body: bytes) -> Outcome:
+def outcome(status: int, body: bytes) -> DeliveryOutcome:
     """Return how an attempt ended: errors come as a code within a 200."""
     return robots.outcome(status, body, meanings=_MEANINGS, busy=_TOO_FAST, busy_seconds=60.0)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from ...vocabulary import faults, times
 from ...vocabulary.chances import chance
 from ...vocabulary.ids import Fault
-from ..ports import Notice
+from ..ports import OutboxNotice
 from . import plain
 
 Document = Mapping[str, Any]
@@ -28,7 +28,7 @@ _OUR_RUNBOOK = re.compile(r"docs/runbooks/([\w.]+)\.md")
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class MessageText:
     """A message for people. `level`: critical, warning, info or resolved, for a colour.
 
     `rows` are pairs of a label and a text, the most important first. `link` may be empty.
@@ -45,12 +45,12 @@ class Text:
         return [self.title, *(f"{label}: {text}" for label, text in self.rows)]
 
 
-def text(notice: Notice) -> Text:
+def text(notice: OutboxNotice) -> MessageText:
     """Return the message of a notice."""
     if notice.type == "digest":
         return _digest(notice)
     if "root_cause" not in notice.data:
-        return Text(
+        return MessageText(
             "info",
             "Rankscope: test message",
             (("What", plain.line(str(notice.data.get("text", "")), LONGEST_ROW)),),
@@ -63,7 +63,7 @@ def text(notice: Notice) -> Text:
     if word not in ("opened", "resolved"):
         head += f", {word}"
     rows = [*_incident(document, notice.console), *_folded(notice)]
-    return Text(
+    return MessageText(
         level,
         plain.line(f"{head}: {subject(document)}", LONGEST_TITLE),
         _plain(rows),
@@ -157,7 +157,7 @@ def _incident(document: Document, console: str) -> Iterable[tuple[str, str]]:
     yield "Incident", document["id"]
 
 
-def _digest(notice: Notice) -> Text:
+def _digest(notice: OutboxNotice) -> MessageText:
     counts: Mapping[str, Mapping[str, int]] = notice.data["counts"]
     live = _sum(counts, ("open", "acknowledged"))
     ended = sum(_sum(counts, ("resolved",)).values())
@@ -175,10 +175,10 @@ def _digest(notice: Notice) -> Text:
     if others > 0:
         rows.append(("And", f"{_count(others, 'more incident')}; the console lists them"))
     link = f"{notice.console.rstrip('/')}/#/incidents" if notice.console else ""
-    return Text(level, f"Rankscope: {title}", _plain(rows), link)
+    return MessageText(level, f"Rankscope: {title}", _plain(rows), link)
 
 
-def _folded(notice: Notice) -> Iterable[tuple[str, str]]:
+def _folded(notice: OutboxNotice) -> Iterable[tuple[str, str]]:
     if notice.stands_for > 1:
         yield "Stands for", f"{notice.stands_for} messages since {_utc(notice.since)}"
 

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from ...vocabulary.incidents import Moment
+from ...vocabulary.incidents import TimelineMoment
 from ..affected_job import AffectedJob, JobHealth
 from ..first_cause import named
-from ..lifecycle import REFRESH_SECONDS, Change, TrackedIncident
+from ..lifecycle import REFRESH_SECONDS, IncidentChange, TrackedIncident
 from ..severity import worse
-from .messages import Part
+from .messages import IncidentPart
 
 
 @dataclass(slots=True)
@@ -29,9 +29,9 @@ class JobElsewhere(AffectedJob):
         return self.stands
 
 
-def part_of(incident: TrackedIncident, job: AffectedJob, *, over: bool, at: float) -> Part:
+def part_of(incident: TrackedIncident, job: AffectedJob, *, over: bool, at: float) -> IncidentPart:
     """Return a job's part in an incident here, for the incident that this one is folded into."""
-    return Part(
+    return IncidentPart(
         into=incident.id,
         job=job.job,
         attempt=job.attempt,
@@ -48,7 +48,7 @@ def part_of(incident: TrackedIncident, job: AffectedJob, *, over: bool, at: floa
     )
 
 
-def take(incident: TrackedIncident, part: Part, now: float) -> Change | None:
+def take(incident: TrackedIncident, part: IncidentPart, now: float) -> IncidentChange | None:
     """Take a part of an incident from elsewhere; return the change, if material."""
     held = incident.parts.get(part.job)
     if not incident.open or incident.document is None or incident.first is None:
@@ -72,11 +72,11 @@ def take(incident: TrackedIncident, part: Part, now: float) -> Change | None:
         return incident.advance(part.job, None, part.health, now)
     known = set() if held is None else held.symptoms.keys()
     new = [symptom for key, symptom in one.symptoms.items() if key not in known]
-    incident.timeline += (Moment(now, "symptom", symptom.text) for symptom in new)
+    incident.timeline += (TimelineMoment(now, "symptom", symptom.text) for symptom in new)
     bad = worse(part.severity, incident.severity)
     if bad:
         text = f"{incident.severity} -> {part.severity}"
-        incident.timeline.append(Moment(now, "severity", text))
+        incident.timeline.append(TimelineMoment(now, "severity", text))
         incident.severity = part.severity
     if not new and not bad and now - incident.document.updated_at < REFRESH_SECONDS:
         return None

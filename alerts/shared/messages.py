@@ -1,7 +1,7 @@
 """What partitions write to each other's logs about incidents, as values and as JSON.
 
-A `Claim` goes to the correlator, its `Answer` to the partition that claimed, a `Part` to the
-partition of the incident that others were folded into. Each may arrive twice.
+A `RootClaim` goes to the correlator, its `ClaimAnswer` to the partition that claimed, an
+`IncidentPart` to the partition of the incident that others were folded into. Each may arrive twice.
 """
 
 import json
@@ -12,12 +12,12 @@ from ...vocabulary.entities import Entity, EntityType
 from ...vocabulary.faults import Severity
 from ...vocabulary.ids import IncidentId, Job
 from ...vocabulary.incidents import Symptom
-from ...vocabulary.ranks import Ranks
+from ...vocabulary.ranks import RankSet
 from ..affected_job import JobHealth
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class RootClaim:
     """An incident blames a root, as of `at`; `ended`: it does no more.
 
     `onset` is when its symptoms began. `into` and `into_partition` say into which incident it is
@@ -36,7 +36,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ClaimAnswer:
     """The incident that has the root which `incident` blames, and its partition."""
 
     incident: IncidentId
@@ -46,7 +46,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class IncidentPart:
     """How a job of another partition does that is a part of incident `into`, as of `at`.
 
     Fields are those of `AffectedJob`; `over`: the job is no part any more.
@@ -67,9 +67,9 @@ class Part:
     at: float
 
 
-Message = Claim | Answer | Part
+Message = RootClaim | ClaimAnswer | IncidentPart
 
-_NAMES: dict[str, type[Message]] = {"claim": Claim, "answer": Answer, "part": Part}
+_NAMES: dict[str, type[Message]] = {"claim": RootClaim, "answer": ClaimAnswer, "part": IncidentPart}
 
 
 class MessageError(ValueError):
@@ -79,7 +79,7 @@ class MessageError(ValueError):
 def pack(message: Message) -> bytes:
     """Return a message as JSON: the same message, the same bytes."""
     name = next(name for name, kind in _NAMES.items() if isinstance(message, kind))
-    row = asdict(message) if not isinstance(message, Part) else _part(message)
+    row = asdict(message) if not isinstance(message, IncidentPart) else _part(message)
     return json.dumps({"what": name, **row}, sort_keys=True).encode()
 
 
@@ -88,7 +88,7 @@ def unpack(body: bytes) -> Message:
     try:
         row: dict[str, Any] = json.loads(body)
         kind = _NAMES[row.pop("what")]
-        if kind is Part:
+        if kind is IncidentPart:
             row["health"] = JobHealth(**row["health"])
             row["symptoms"] = tuple(_symptom(symptom) for symptom in row["symptoms"])
             row["lost"] = tuple((int(week), float(lost)) for week, lost in row["lost"])
@@ -97,8 +97,8 @@ def unpack(body: bytes) -> Message:
         raise MessageError(f"no message of a partition: {error}") from None
 
 
-def _part(part: Part) -> dict[str, Any]:
-    row = {name: getattr(part, name) for name in Part.__slots__}
+def _part(part: IncidentPart) -> dict[str, Any]:
+    row = {name: getattr(part, name) for name in IncidentPart.__slots__}
     row["health"] = asdict(part.health)
     row["symptoms"] = [
         {
@@ -131,5 +131,5 @@ def _symptom(row: dict[str, Any]) -> Symptom:
     return Symptom(**given)
 
 
-def _ranks(text: str) -> Ranks:
-    return Ranks.parse(text) if text else Ranks()
+def _ranks(text: str) -> RankSet:
+    return RankSet.parse(text) if text else RankSet()

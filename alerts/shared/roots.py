@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from ...vocabulary.ids import IncidentId
-from .messages import Answer, Claim
+from .messages import ClaimAnswer, RootClaim
 
 VALID_SECONDS = 120.0
 """A root is free when the incident that has it has not claimed it for so long."""
@@ -16,7 +16,7 @@ RACK = "rack"
 
 
 @dataclass(slots=True)
-class _Held:
+class _ClaimedRoot:
     incident: IncidentId
     partition: int
     onset: float
@@ -29,13 +29,13 @@ class _Held:
 class SharedRoots:
     """The roots by name. Whoever claims first has one."""
 
-    held: dict[str, _Held] = field(default_factory=dict)
+    held: dict[str, _ClaimedRoot] = field(default_factory=dict)
     _last: dict[tuple[IncidentId, str], float] = field(default_factory=dict)
     """When each incident last claimed a root, as it said: what is older comes a second time."""
     _gone: dict[tuple[IncidentId, str], float] = field(default_factory=dict)
     """Incidents that have let go of a root: others may still say that they are folded into one."""
 
-    def claim(self, claim: Claim, now: float) -> Answer | None:
+    def claim(self, claim: RootClaim, now: float) -> ClaimAnswer | None:
         """Take a claim received at `now`; return the answer, None where it needs none."""
         name = claim.incident, claim.root
         if claim.at <= self._last.get(name, float("-inf")):
@@ -52,18 +52,18 @@ class SharedRoots:
         self._gone.pop(name, None)
         if row is None and claim.into is not None and (claim.into, claim.root) not in self._gone:
             # This correlator began without what an earlier one has decided.
-            row = _Held(claim.into, claim.into_partition, claim.onset, now)
+            row = _ClaimedRoot(claim.into, claim.into_partition, claim.onset, now)
             self.held[claim.root] = row
         if row is not None and _apart(row, claim):
-            return Answer(claim.incident, claim.root, claim.incident, claim.partition)
+            return ClaimAnswer(claim.incident, claim.root, claim.incident, claim.partition)
         if row is None:
-            row = _Held(claim.incident, claim.partition, claim.onset, now)
+            row = _ClaimedRoot(claim.incident, claim.partition, claim.onset, now)
             self.held[claim.root] = row
         if row.incident == claim.incident:
             row.quiet = False
         if row.incident == claim.incident or row.quiet:
             row.seen = now
-        return Answer(claim.incident, claim.root, row.incident, row.partition)
+        return ClaimAnswer(claim.incident, claim.root, row.incident, row.partition)
 
     def _forget(self, now: float) -> None:
         oldest = now - VALID_SECONDS
@@ -76,7 +76,7 @@ class SharedRoots:
         self._gone[self.held.pop(root).incident, root] = now
 
 
-def _apart(row: _Held, claim: Claim) -> bool:
+def _apart(row: _ClaimedRoot, claim: RootClaim) -> bool:
     """Return whether a claim is about something else than the incident that has the root."""
     if row.incident == claim.incident or not claim.root.startswith(f"{RACK}\0"):
         return False

@@ -1,7 +1,7 @@
 """Which root an incident blames that jobs of other partitions may blame too."""
 
 from ...vocabulary.incidents import RootCause
-from ...vocabulary.topology import Topology
+from ...vocabulary.topology import JobTopology
 from .. import changes, first_cause
 from ..causes.catalogue import cause_of
 from .roots import RACK
@@ -11,7 +11,7 @@ TYPES = ("switch", "storage", "host")
 waits for no answer."""
 
 
-def shared_root(cause: RootCause, cluster: str | None, *, topology: Topology) -> str | None:
+def shared_root(cause: RootCause, cluster: str | None, *, topology: JobTopology) -> str | None:
     """Return the root's name, the same in every partition; None where it is one job's own.
 
     A described change is shared wherever it was made; a fault that cooling or power brings by the

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...vocabulary.ids import IncidentId, Job
-from ...vocabulary.incidents import Moment, RootCause
-from ..lifecycle import Change, TrackedIncident
+from ...vocabulary.incidents import RootCause, TimelineMoment
+from ..lifecycle import IncidentChange, TrackedIncident
 from ..tracker import IncidentTracker
 from . import elsewhere
-from .messages import Answer, Claim, Message, Part
+from .messages import ClaimAnswer, IncidentPart, Message, RootClaim
 from .roots import SharedRoots
 
 CORRELATOR = 0
@@ -30,7 +30,7 @@ Root = Callable[[RootCause, str | None], str | None]
 
 
 @dataclass(slots=True)
-class _Claimed:
+class _AnnouncedClaim:
     """An incident that blames a shared root."""
 
     root: str
@@ -41,7 +41,7 @@ class _Claimed:
     answered: bool = False
     into: IncidentId | None = None
     into_partition: int = 0
-    withheld: list[Change] = field(default_factory=list)
+    withheld: list[IncidentChange] = field(default_factory=list)
     before: dict[Job, dict[int, float]] = field(default_factory=dict)
     """GPU-seconds that its own document has shown: they are no part of the other incident."""
     parts_at: dict[Job, float] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class _Claimed:
 
 
 @dataclass(slots=True)
-class Sharing:
+class PartitionClaims:
     """Claims of one partition. `outgoing` is what it has to send: (partition, message).
 
     `alone`: there is no other; what it sends is its own to take at once.
@@ -62,7 +62,7 @@ class Sharing:
     alone: bool = False
     roots: SharedRoots = field(default_factory=SharedRoots)
     outgoing: list[tuple[int, Message]] = field(default_factory=list)
-    _claimed: dict[IncidentId, _Claimed] = field(default_factory=dict)
+    _claimed: dict[IncidentId, _AnnouncedClaim] = field(default_factory=dict)
     _unseen: dict[IncidentId, None] = field(default_factory=dict)
     """Incidents that were folded before anybody was shown them."""
 
@@ -70,14 +70,14 @@ class Sharing:
         self,
         tracker: IncidentTracker,
         job: Job,
-        made: Sequence[Change],
+        made: Sequence[IncidentChange],
         root_of: Root,
         now: float,
-    ) -> list[Change]:
+    ) -> list[IncidentChange]:
         """Return what may be shown of the changes of a job's evaluation, and of those withheld."""
         incidents = [one for one in tracker.of_job(job) if one.open and one.document is not None]
         opened = {change.incident.id for change in made if change.kind == "incident.opened"}
-        shown: list[Change] = []
+        shown: list[IncidentChange] = []
         for incident in incidents:
             shown += self._blames(incident, root_of, now, announced=incident.id not in opened)
         shown += self.passed(tracker, made, now)
@@ -86,8 +86,8 @@ class Sharing:
         return shown
 
     def passed(
-        self, tracker: IncidentTracker, made: Iterable[Change], now: float
-    ) -> Iterator[Change]:
+        self, tracker: IncidentTracker, made: Iterable[IncidentChange], now: float
+    ) -> Iterator[IncidentChange]:
         """Yield what may be shown of changes; the others are withheld or sent as parts."""
         for change in made:
             held = self._claimed.get(change.incident.id)
@@ -107,14 +107,14 @@ class Sharing:
                 by_person = not held.folded and change.incident.handling.resolved is not None
                 yield from self._release(change.incident.id, held, now, by_person=by_person)
 
-    def take(self, message: Message, tracker: IncidentTracker, now: float) -> list[Change]:
+    def take(self, message: Message, tracker: IncidentTracker, now: float) -> list[IncidentChange]:
         """Take what another partition has sent; return what changed here."""
-        if isinstance(message, Claim):
+        if isinstance(message, RootClaim):
             answer = self.roots.claim(message, now)
             if answer is not None:
                 self.outgoing.append((message.partition, answer))
             return []
-        if isinstance(message, Part):
+        if isinstance(message, IncidentPart):
             incident = tracker.find(message.into)
             change = None if incident is None else elsewhere.take(incident, message, now)
             if incident is None or change is None:
@@ -123,7 +123,9 @@ class Sharing:
             return list(self.passed(tracker, [change], now))
         return self._answered(message, tracker, now)
 
-    def _answered(self, answer: Answer, tracker: IncidentTracker, now: float) -> list[Change]:
+    def _answered(
+        self, answer: ClaimAnswer, tracker: IncidentTracker, now: float
+    ) -> list[IncidentChange]:
         held, incident = self._claimed.get(answer.incident), tracker.find(answer.incident)
         if held is None or incident is None or held.root != answer.root:
             return []
@@ -135,7 +137,7 @@ class Sharing:
         held.answered, held.into = True, answer.into
         held.into_partition = answer.into_partition
         held.withheld.clear()
-        shown: list[Change] = []
+        shown: list[IncidentChange] = []
         if held.announced and was is None:
             held.before = {job: dict(part.lost) for job, part in incident.parts.items()}
             shown.append(_explained_by(answer.into, incident, now))
@@ -144,7 +146,7 @@ class Sharing:
 
     def _blames(
         self, incident: TrackedIncident, root_of: Root, now: float, *, announced: bool
-    ) -> Iterator[Change]:
+    ) -> Iterator[IncidentChange]:
         """Claim what an incident blames now, and let go of what it blamed before."""
         assert incident.first is not None  # noqa: S101  it has a document
         cluster = next(iter(incident.parts.values())).health.cluster
@@ -161,9 +163,9 @@ class Sharing:
             yield from self._release(incident.id, held, now)
         if root is not None:
             announced = announced and incident.id not in self._unseen
-            self._claimed[incident.id] = _Claimed(root, now, announced)
+            self._claimed[incident.id] = _AnnouncedClaim(root, now, announced)
 
-    def _in_time(self, incident: TrackedIncident, job: Job, now: float) -> Iterator[Change]:
+    def _in_time(self, incident: TrackedIncident, job: Job, now: float) -> Iterator[IncidentChange]:
         """Repeat what is due, and wait no longer for an answer that does not come."""
         held = self._claimed.get(incident.id)
         if held is None:
@@ -177,7 +179,9 @@ class Sharing:
         if held.folded and now - held.parts_at.get(job, 0.0) >= REPEAT_SECONDS:
             self._parts(incident, held, (job,), now)
 
-    def _own(self, incident: TrackedIncident, held: _Claimed, now: float) -> Iterator[Change]:
+    def _own(
+        self, incident: TrackedIncident, held: _AnnouncedClaim, now: float
+    ) -> Iterator[IncidentChange]:
         """Show an incident: it has its root, or blames one that is its own."""
         hidden = held.folded or not held.announced
         changes = tuple(held.withheld)
@@ -195,8 +199,8 @@ class Sharing:
         yield from changes
 
     def _release(
-        self, name: IncidentId, held: _Claimed, now: float, *, by_person: bool = False
-    ) -> Iterator[Change]:
+        self, name: IncidentId, held: _AnnouncedClaim, now: float, *, by_person: bool = False
+    ) -> Iterator[IncidentChange]:
         yield from held.withheld
         if held.folded and not held.announced:
             self._unseen[name] = None
@@ -208,14 +212,14 @@ class Sharing:
     def _claim(
         self,
         name: IncidentId,
-        held: _Claimed,
+        held: _AnnouncedClaim,
         now: float,
         *,
         onset: float = 0.0,
         ended: bool = False,
         by_person: bool = False,
     ) -> None:
-        claim = Claim(
+        claim = RootClaim(
             incident=name,
             partition=self.partition,
             root=held.root,
@@ -231,7 +235,7 @@ class Sharing:
     def _parts(
         self,
         incident: TrackedIncident,
-        held: _Claimed,
+        held: _AnnouncedClaim,
         jobs: Iterable[Job],
         now: float,
         *,
@@ -248,7 +252,7 @@ class Sharing:
             self.outgoing.append((held.into_partition, replace(part, into=held.into, lost=lost)))
 
 
-def _explained_by(other: IncidentId, incident: TrackedIncident, now: float) -> Change:
+def _explained_by(other: IncidentId, incident: TrackedIncident, now: float) -> IncidentChange:
     """Return how an incident that was shown ends for those who see it."""
     document = incident.document
     assert document is not None  # noqa: S101  it was shown
@@ -258,6 +262,6 @@ def _explained_by(other: IncidentId, incident: TrackedIncident, now: float) -> C
         status="resolved",
         updated_at=now,
         resolved_at=now,
-        timeline=(*document.timeline, Moment(now, "resolved", text)),
+        timeline=(*document.timeline, TimelineMoment(now, "resolved", text)),
     )
-    return Change("incident.resolved", ended, notify=incident.notices.severity is not None)
+    return IncidentChange("incident.resolved", ended, notify=incident.notices.severity is not None)

@@ -14,7 +14,7 @@ from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.topology import Nic, Placement, Topology
+from rankscope.vocabulary.topology import JobTopology, NicPort, RankPlacement
 
 START = 1_772_438_400.0
 RANKS = (1024, 16_384)
@@ -28,13 +28,13 @@ def measure(_seconds: float) -> dict[str, Any]:
     return {f"ranks_{ranks}": _measured(ranks) for ranks in RANKS}
 
 
-def laid_out(ranks: int) -> Topology:
+def laid_out(ranks: int) -> JobTopology:
     """Return a job of so many ranks, hosts of eight devices and ports, 32 hosts a leaf switch."""
     hosts = [f"gpu-{number:05d}" for number in range(ranks // RANKS_A_HOST)]
-    return Topology(
+    return JobTopology(
         Job("train"),
         placements=[
-            Placement(
+            RankPlacement(
                 rank,
                 hosts[rank // RANKS_A_HOST],
                 local_rank=rank % RANKS_A_HOST,
@@ -45,14 +45,14 @@ def laid_out(ranks: int) -> Topology:
         ],
         switches={host: f"leaf-{n // HOSTS_A_SWITCH:03d}" for n, host in enumerate(hosts)},
         nics=[
-            Nic(host, f"mlx5_{port}", "1", gpu=f"GPU-{n * RANKS_A_HOST + port:06d}")
+            NicPort(host, f"mlx5_{port}", "1", gpu=f"GPU-{n * RANKS_A_HOST + port:06d}")
             for n, host in enumerate(hosts)
             for port in range(RANKS_A_HOST)
         ],
     )
 
 
-def storm(topology: Topology) -> Iterator[Finding]:
+def storm(topology: JobTopology) -> Iterator[Finding]:
     """Yield what is found when leaf-001 fails: its ports, its hosts, and ranks that wait."""
     yield _finding("switch.trouble", topology.switch_entity("leaf-001"))
     yield _finding("job.stalled", topology.job_entity)

@@ -30,9 +30,9 @@ import psutil
 
 from rankscope.collector.cluster import names
 
-from ..cluster.box import Box
-from .pool import Prepared
-from .stream import Stream
+from ..cluster.box import ClusterBox
+from .pool import PreparedRequest
+from .stream import SampleStream
 
 PARTITIONS = 12
 HOSTS_A_JOB = 16
@@ -51,9 +51,9 @@ def measure(seconds: float) -> dict[str, Any]:
     """Return what was measured; each arrangement gets so many seconds of telemetry."""
     jobs = _jobs()
     pools = [
-        Prepared.of(body)
+        PreparedRequest.of(body)
         for job in jobs
-        for body in Stream(hosts=HOSTS_A_JOB, hosts_a_request=1, job=job).round(time.time())
+        for body in SampleStream(hosts=HOSTS_A_JOB, hosts_a_request=1, job=job).round(time.time())
     ]
     results: dict[str, Any] = {
         "jobs": len(jobs),
@@ -86,9 +86,11 @@ def _jobs() -> list[str]:
     return [found[partition] for partition in range(PARTITIONS)]
 
 
-def _arrangement(name: str, count: int, pools: list[Prepared], seconds: int) -> dict[str, Any]:
+def _arrangement(
+    name: str, count: int, pools: list[PreparedRequest], seconds: int
+) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="rankscope-bench-") as folder:
-        box = Box(
+        box = ClusterBox(
             Path(folder),
             collectors=count,
             partitions=PARTITIONS,
@@ -97,7 +99,7 @@ def _arrangement(name: str, count: int, pools: list[Prepared], seconds: int) -> 
         )
         try:
             box.start()
-            senders = _Senders(box.address)
+            senders = _HostSenders(box.address)
             for step in range(WARM_SECONDS):
                 senders.send(pools, step)
             before = _used(box)
@@ -124,7 +126,7 @@ def _arrangement(name: str, count: int, pools: list[Prepared], seconds: int) -> 
     }
 
 
-class _Senders:
+class _HostSenders:
     """Some connections that send each host's request once a second, as agents do."""
 
     def __init__(self, address: tuple[str, int]) -> None:
@@ -138,7 +140,7 @@ class _Senders:
         self.refused = 0
         """Requests answered 503, on a machine that is too busy, and sent again."""
 
-    def send(self, pools: list[Prepared], step: int) -> None:
+    def send(self, pools: list[PreparedRequest], step: int) -> None:
         """Send what all hosts report of a second, spread over it; return at its end."""
         at = self._began + step
         shares = [pools[number::CONNECTIONS] for number in range(CONNECTIONS)]
@@ -148,7 +150,11 @@ class _Senders:
         time.sleep(max(0.0, at + 1.0 - time.time()))
 
     def _some(
-        self, step: int, at: float, connection: http.client.HTTPConnection, pools: list[Prepared]
+        self,
+        step: int,
+        at: float,
+        connection: http.client.HTTPConnection,
+        pools: list[PreparedRequest],
     ) -> None:
         for number, row in enumerate(pools):
             time.sleep(max(0.0, at + 0.8 * number / len(pools) - time.time()))
@@ -168,14 +174,14 @@ def _taken(connection: http.client.HTTPConnection, body: bytes) -> bool:
     return answer.status == http.client.OK
 
 
-def _until_read(box: Box) -> None:
+def _until_read(box: ClusterBox) -> None:
     """Wait until evaluation has everything that was sent."""
     end = time.monotonic() + SETTLED_SECONDS
     while sum(_gauge(port, _LAG) for port in box.collectors.ports) and time.monotonic() < end:
         time.sleep(0.2)
 
 
-def _used(box: Box) -> dict[str, list[float]]:
+def _used(box: ClusterBox) -> dict[str, list[float]]:
     """Return the CPU seconds of each process, with all of its children, by part."""
     collectors = [box.collectors.pid(number) for number in range(box.collectors.count)]
     return {part: [_tree(pid) for pid in pids] for part, pids in

@@ -31,8 +31,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats import segments
 
-from .pool import Prepared
-from .stream import Stream
+from .pool import PreparedRequest
+from .stream import SampleStream
 
 HOSTS = 40
 HOSTS_A_REQUEST = 10
@@ -64,7 +64,7 @@ def measure(seconds: float) -> dict[str, Any]:
 def _stream(requests: Iterator[list[Request]], seconds: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="rankscope-bench-") as folder:
         with _collector(Path(folder)) as (process, address):
-            senders = _Senders(address)
+            senders = _RoundSenders(address)
             for _ in range(WARM_ROUNDS):
                 senders.send(next(requests))
             kept = segments.size(Path(folder) / "journal")
@@ -98,21 +98,23 @@ def _stream(requests: Iterator[list[Request]], seconds: float) -> dict[str, Any]
     }
 
 
-def _steady() -> list[list[Prepared]]:
-    stream = Stream(hosts=HOSTS, hosts_a_request=HOSTS_A_REQUEST)
-    return [[Prepared.of(body) for body in stream.round(time.time())] for _ in range(POOL_ROUNDS)]
+def _steady() -> list[list[PreparedRequest]]:
+    stream = SampleStream(hosts=HOSTS, hosts_a_request=HOSTS_A_REQUEST)
+    return [
+        [PreparedRequest.of(body) for body in stream.round(time.time())] for _ in range(POOL_ROUNDS)
+    ]
 
 
-def _varying() -> list[list[Prepared]]:
-    stream = Stream(hosts=HOSTS, hosts_a_request=HOSTS_A_REQUEST)
+def _varying() -> list[list[PreparedRequest]]:
+    stream = SampleStream(hosts=HOSTS, hosts_a_request=HOSTS_A_REQUEST)
     draw = random.Random(1)
     return [
-        [Prepared.of(_shuffled(body, draw)) for body in stream.round(time.time())]
+        [PreparedRequest.of(_shuffled(body, draw)) for body in stream.round(time.time())]
         for _ in range(POOL_ROUNDS)
     ]
 
 
-def _sent_for_ever(pool: list[list[Prepared]]) -> Iterator[list[Request]]:
+def _sent_for_ever(pool: list[list[PreparedRequest]]) -> Iterator[list[Request]]:
     for step in itertools.count():
         at = time.time()
         lap, place = divmod(step, len(pool))
@@ -133,7 +135,7 @@ def _shuffled(body: bytes, draw: random.Random) -> bytes:
     return bytes(request.SerializeToString())
 
 
-class _Senders:
+class _RoundSenders:
     """As many connections as there are requests in a round, all used at once."""
 
     def __init__(self, address: str) -> None:

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankscope.alerts.actions import Action
-from rankscope.collector.flows.stages import Stages
-from rankscope.collector.health.health import Health
+from rankscope.alerts.actions import PersonAction
+from rankscope.collector.flows.stages import CollectorStages
+from rankscope.collector.health.health import CollectorHealth
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.actions import Entered
-from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.journal.actions import RecordedAction
+from rankscope.collector.journal.kinds import PayloadKind
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.detectors import catalogue
 from rankscope.detectors.contract import Detector
 from rankscope.detectors.window import JobWindow
@@ -27,8 +27,8 @@ from rankscope.vocabulary.clock import SlewedClock
 from rankscope.vocabulary.findings import Finding
 
 from .collector_stages import journals
-from .pool import Prepared
-from .stream import Stream
+from .pool import PreparedRequest
+from .stream import SampleStream
 
 HOSTS, HOSTS_A_REQUEST = 256, 16
 """2,048 ranks; a round of requests each second."""
@@ -50,14 +50,14 @@ def measure(seconds: float) -> dict[str, Any]:
     try:
         return {
             "ranks": HOSTS * 8,
-            "evaluation_10_times_over_budget": _loaded(seconds, detectors=[_Slow()]),
+            "evaluation_10_times_over_budget": _loaded(seconds, detectors=[_SlowDetector()]),
             "database_blocked": _loaded(seconds, blocked=True),
         }
     finally:
         sys.setswitchinterval(before)
 
 
-class _Slow(Detector):
+class _SlowDetector(Detector):
     """A detector that computes for ten seconds, where one may pass."""
 
     name = "slow"
@@ -71,7 +71,7 @@ class _Slow(Detector):
         return ()
 
 
-class _Sink:
+class _BlockedSink:
     """A store that takes nothing until it is let go."""
 
     def __init__(self, *, blocked: bool) -> None:
@@ -92,9 +92,9 @@ class _Sink:
 def _loaded(
     seconds: float, *, detectors: Sequence[Detector] = (), blocked: bool = False
 ) -> dict[str, Any]:
-    health, sink = Health(), _Sink(blocked=blocked)
-    stream = Stream(hosts=HOSTS, hosts_a_request=HOSTS_A_REQUEST)
-    pool = [Prepared.of(body) for body in stream.round(time.time())]
+    health, sink = CollectorHealth(), _BlockedSink(blocked=blocked)
+    stream = SampleStream(hosts=HOSTS, hosts_a_request=HOSTS_A_REQUEST)
+    pool = [PreparedRequest.of(body) for body in stream.round(time.time())]
     waits: list[float] = []
     lags: list[float] = []
     sent = actions = 0
@@ -102,8 +102,8 @@ def _loaded(
         tempfile.TemporaryDirectory(prefix="rankscope-bench-") as folder,
         journals(Path(folder)) as (journal, decisions),
     ):
-        stages = Stages(
-            pipeline=Pipeline(detectors=(*catalogue.detectors(), *detectors)),
+        stages = CollectorStages(
+            pipeline=DetectionPipeline(detectors=(*catalogue.detectors(), *detectors)),
             journal=journal,
             decisions=decisions,
             sink=sink,
@@ -115,15 +115,15 @@ def _loaded(
             began = time.perf_counter()
             outcome = stages.submit(payload).result(60)
             waits.append(time.perf_counter() - began)
-            sent += outcome.accepted if payload.kind is not Kind.ACTION else 0
-            actions += payload.kind is Kind.ACTION
+            sent += outcome.accepted if payload.kind is not PayloadKind.ACTION else 0
+            actions += payload.kind is PayloadKind.ACTION
             lags.append(stages.consumer.lag())
         held = sink.actions
         began = time.perf_counter()
         sink.free.set()
         stages.stop()
         stopped = time.perf_counter() - began
-        kept = sum(1 for entry, _ in journal.read(None) if entry.kind is not Kind.STOP)
+        kept = sum(1 for entry, _ in journal.read(None) if entry.kind is not PayloadKind.STOP)
     waits.sort()
     return {
         "seconds": round(seconds),
@@ -142,15 +142,15 @@ def _loaded(
     }
 
 
-def _payloads(pool: list[Prepared], seconds: float) -> Iterator[Payload]:
+def _payloads(pool: list[PreparedRequest], seconds: float) -> Iterator[Payload]:
     """Yield a round of requests and one action a second."""
     until = time.monotonic() + seconds
     step = 0
     while (began := time.monotonic()) < until:
         for row in pool:
-            yield Payload(Kind.METRICS_PROTOBUF, row.later(step, time.time()))
-        action = Action(kind="silence", incident=None, at=time.time(), by="bench", detail={})
-        yield Payload(Kind.ACTION, Entered.new(action).pack())
+            yield Payload(PayloadKind.METRICS_PROTOBUF, row.later(step, time.time()))
+        action = PersonAction(kind="silence", incident=None, at=time.time(), by="bench", detail={})
+        yield Payload(PayloadKind.ACTION, RecordedAction.new(action).pack())
         step += 1
         time.sleep(max(0.0, began + ROUND_SECONDS - time.monotonic()))
 

@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from bench.stepped import SteppedStages
-from rankscope.collector.evaluation.snapshots import Snapshots
-from rankscope.collector.health.health import Health
+from rankscope.collector.evaluation.snapshots import SnapshotFile
+from rankscope.collector.health.health import CollectorHealth
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.entries import Entry
-from rankscope.collector.journal.journal import Journal
-from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline.pipeline import Pipeline
-from rankscope.collector.replay.replay import Replay
+from rankscope.collector.journal.entries import JournalEntry
+from rankscope.collector.journal.journal import FileJournal
+from rankscope.collector.journal.kinds import PayloadKind
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
+from rankscope.collector.replay.replay import ReplayRun
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.clock import SlewedClock
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
-from .pool import Prepared
-from .stream import RANKS_A_HOST, Stream
+from .pool import PreparedRequest
+from .stream import RANKS_A_HOST, SampleStream
 
 START = 1_772_438_400.0
 SECOND_NS = 1_000_000_000
@@ -43,7 +43,7 @@ def measure(_seconds: float) -> dict[str, Any]:
     }
 
 
-class _Sink:
+class _OpenSink:
     """A store that takes everything and holds nothing."""
 
     def commit(self, changes: Sequence[Any], now: float) -> None: ...
@@ -53,33 +53,33 @@ class _Sink:
 
 
 def _restart() -> dict[str, Any]:
-    pipeline = Pipeline(detectors=())
+    pipeline = DetectionPipeline(detectors=())
     with tempfile.TemporaryDirectory(prefix="rankscope-bench-") as name:
         folder = Path(name)
-        snapshots = Snapshots(folder / "snapshot")
+        snapshots = SnapshotFile(folder / "snapshot")
 
         def stages(
-            pipeline: Pipeline, journal: Journal, decisions: Journal
-        ) -> SteppedStages[Pipeline]:
+            pipeline: DetectionPipeline, journal: FileJournal, decisions: FileJournal
+        ) -> SteppedStages[DetectionPipeline]:
             return SteppedStages(
                 pipeline=pipeline,
                 journal=journal,
                 decisions=decisions,
-                sink=_Sink(),
+                sink=_OpenSink(),
                 clock=SlewedClock(),
-                health=Health(),
+                health=CollectorHealth(),
                 snapshots=snapshots,
             )
 
         with journals(folder) as (journal, decisions):
             running = stages(pipeline, journal, decisions)
             running.recover()
-            stream = Stream(hosts=RESTART_HOSTS, hosts_a_request=10)
-            pool = [Prepared.of(body) for body in stream.round(time.time())]
+            stream = SampleStream(hosts=RESTART_HOSTS, hosts_a_request=10)
+            pool = [PreparedRequest.of(body) for body in stream.round(time.time())]
             for number in range(RESTART_ROUNDS):
                 for row in pool:
                     body = row.later(number, time.time())
-                    running.submit(Payload(Kind.METRICS_PROTOBUF, body))
+                    running.submit(Payload(PayloadKind.METRICS_PROTOBUF, body))
                 running.step()
             began = time.perf_counter()
             snapshots.write(running.consumer.snapshot())
@@ -90,7 +90,7 @@ def _restart() -> dict[str, Any]:
             snapshots.wait()
         size = (folder / "snapshot").stat().st_size
         with journals(folder) as (journal, decisions):
-            again = stages(Pipeline(detectors=()), journal, decisions)
+            again = stages(DetectionPipeline(detectors=()), journal, decisions)
             began = time.perf_counter()
             again.recover()
             took = time.perf_counter() - began
@@ -104,7 +104,7 @@ def _restart() -> dict[str, Any]:
     }
 
 
-def _replayed(entries: Iterator[Entry]) -> dict[str, Any]:
+def _replayed(entries: Iterator[JournalEntry]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="rankscope-bench-") as folder:
         first = last = 0.0
         count = 0
@@ -113,7 +113,7 @@ def _replayed(entries: Iterator[Entry]) -> dict[str, Any]:
                 first, last, count = first or entry.at, entry.at, count + 1
                 journal.write([entry])
         began = time.perf_counter()
-        replay = Replay(pipeline=Pipeline(), warn=print, failed=_raise)
+        replay = ReplayRun(pipeline=DetectionPipeline(), warn=print, failed=_raise)
         documents = replay.run(Path(folder))
         took = time.perf_counter() - began
     return {
@@ -125,16 +125,16 @@ def _replayed(entries: Iterator[Entry]) -> dict[str, Any]:
     }
 
 
-def _steady_entries() -> Iterator[Entry]:
-    stream = Stream(hosts=REPLAY_HOSTS, hosts_a_request=1)
+def _steady_entries() -> Iterator[JournalEntry]:
+    stream = SampleStream(hosts=REPLAY_HOSTS, hosts_a_request=1)
     for second in range(0, REPLAY_SECONDS, PERIOD_SECONDS):
         for number, body in enumerate(stream.round(START + second)):
             at_ns = int((START + second + 0.3) * SECOND_NS) + number * 100_000_000
-            yield Entry(Kind.METRICS_PROTOBUF, at_ns, body)
+            yield JournalEntry(PayloadKind.METRICS_PROTOBUF, at_ns, body)
 
 
-def _sparse_entries() -> Iterator[Entry]:
-    resource = Resource(host="gpu-1", job="sparse")
+def _sparse_entries() -> Iterator[JournalEntry]:
+    resource = TelemetryResource(host="gpu-1", job="sparse")
     pairs = attributes({"rank": 0})
     for step in range(SPARSE_HOURS * 3600 // SPARSE_PERIOD_SECONDS):
         at = START + step * SPARSE_PERIOD_SECONDS
@@ -144,14 +144,14 @@ def _sparse_entries() -> Iterator[Entry]:
             Sample("training.loss", 2.0 + 0.01 * (step % 5), at, pairs),
         ]
         body = encode.metrics_request([(resource, samples)])
-        yield Entry(Kind.METRICS_PROTOBUF, int((at + 0.2) * SECOND_NS), body)
+        yield JournalEntry(PayloadKind.METRICS_PROTOBUF, int((at + 0.2) * SECOND_NS), body)
 
 
 @contextmanager
-def journals(folder: Path) -> Generator[tuple[Journal, Journal]]:
+def journals(folder: Path) -> Generator[tuple[FileJournal, FileJournal]]:
     """Open the two partitions of a journal in a folder."""
-    journal = Journal(folder / "journal", JournalSettings())
-    decisions = Journal(folder / "journal" / "evaluation", JournalSettings())
+    journal = FileJournal(folder / "journal", JournalSettings())
+    decisions = FileJournal(folder / "journal" / "evaluation", JournalSettings())
     try:
         yield journal, decisions
     finally:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.agent.device_faults import FaultTracker
-from rankscope.agent.health import Health
-from rankscope.agent.readers.kernel_log import KernelLog
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.readers.kernel_log import KernelLogReader
 from rankscope.vocabulary.samples import Event
 
 _PER_SECOND = 1_000_000 // 60
@@ -55,7 +55,7 @@ def _storm(seconds: int, *, varied: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kmsg"
         os.mkfifo(path)
-        health, delays, taken = Health(), [], 0
+        health, delays, taken = AgentHealth(), [], 0
         fault_tracker = FaultTracker(boot_id="bench", now=time.time())
 
         def take(event: Event) -> None:
@@ -66,7 +66,7 @@ def _storm(seconds: int, *, varied: bool) -> dict[str, Any]:
             if event.attributes["code"] != "95":
                 delays.append(now - float(written))
 
-        reader = KernelLog(
+        reader = KernelLogReader(
             path=path, emit=take, health=health, period=5.0, state=Path(folder), boot_id="bench"
         )
         reader.read(time.time())

@@ -10,7 +10,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
 
-class Endpoint:
+class EventEndpoint:
     """Takes everything; keeps events with the time they came."""
 
     def __init__(self) -> None:

@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rankscope.lab.demo.processes import Process, Processes
+from rankscope.lab.demo.processes import DemoProcess, DemoProcesses
 from rankscope.lab.demo.stage import free_port
-from rankscope.lab.node.nvml import Scenario, bus_address
+from rankscope.lab.node.nvml import NvmlScenario, bus_address
 
 from ..node import trees
-from ..node.kernel_log import KernelLog
-from ..steady import Track
-from .listening import Endpoint
+from ..node.kernel_log import KernelLogDouble
+from ..steady import PartReadings
+from .listening import EventEndpoint
 
 GPUS = 8
 SETTLE_SECONDS = 20.0
@@ -31,17 +31,17 @@ RARE_REPEATS = 3
 """Of what takes ten seconds or more."""
 
 
-class Node:
+class BenchNode:
     """An agent's process and the hands on what it sees."""
 
-    def __init__(self, folder: Path, processes: Processes, *, dcgm_names: str = "off") -> None:
-        self.scenario = Scenario(folder / "driver", gpus=GPUS)
+    def __init__(self, folder: Path, processes: DemoProcesses, *, dcgm_names: str = "off") -> None:
+        self.scenario = NvmlScenario(folder / "driver", gpus=GPUS)
         self.scenario.processes(0, {4242: 10 << 30})
         self.trees = trees.build(folder / "node", gpus=GPUS, network="ndr")
-        self.kernel = KernelLog(folder / "kmsg")
-        self.endpoint = Endpoint()
+        self.kernel = KernelLogDouble(folder / "kmsg")
+        self.endpoint = EventEndpoint()
         self.port = free_port()
-        self.process: Process = processes.start(
+        self.process: DemoProcess = processes.start(
             f"agent-{dcgm_names}",
             [sys.executable, "-m", "rankscope.cli.main", "agent"],
             environ={
@@ -97,12 +97,12 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 @contextmanager
-def _node(**more: Any) -> Generator[Node]:
+def _node(**more: Any) -> Generator[BenchNode]:
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp") as folder:
         logs = Path(folder) / "logs"
         logs.mkdir()
-        with Processes(logs) as processes:
-            node = Node(Path(folder), processes, **more)
+        with DemoProcesses(logs) as processes:
+            node = BenchNode(Path(folder), processes, **more)
             try:
                 _until(lambda: node.endpoint.samples > 0, "the agent's first push", node)
                 yield node
@@ -110,10 +110,10 @@ def _node(**more: Any) -> Generator[Node]:
                 node.close()
 
 
-def _cost(node: Node, seconds: float) -> dict[str, Any]:
+def _cost(node: BenchNode, seconds: float) -> dict[str, Any]:
     """Return memory and CPU of the agent and its workers, scraped every 15 s as Prometheus does."""
     time.sleep(SETTLE_SECONDS)
-    track = Track(node.process)
+    track = PartReadings(node.process)
     begun, scraped = time.monotonic(), 0.0
     while (at := time.monotonic() - begun) < seconds:
         track.read(at)
@@ -140,7 +140,7 @@ def _series(page: str) -> dict[str, int]:
     return {"contract": len(lines) - own - dcgm, "dcgm": dcgm, "agents_own_health": own}
 
 
-def _scrapes(node: Node) -> dict[str, float]:
+def _scrapes(node: BenchNode) -> dict[str, float]:
     """Return milliseconds of scrapes far enough apart that each is rendered anew."""
     took = []
     for _ in range(SCRAPES):
@@ -151,7 +151,7 @@ def _scrapes(node: Node) -> dict[str, float]:
     return _percentiles(took)
 
 
-def _detection(node: Node) -> dict[str, dict[str, float]]:
+def _detection(node: BenchNode) -> dict[str, dict[str, float]]:
     scenario, network = node.scenario, node.trees.network
     found: dict[str, dict[str, float]] = {}
     found["kernel_log_xid"] = _times(
@@ -208,7 +208,7 @@ def _detection(node: Node) -> dict[str, dict[str, float]]:
 
 
 def _times(
-    node: Node,
+    node: BenchNode,
     inflict: Callable[[int], object],
     expected: Callable[[int], tuple[str, Mapping[str, str]]],
     *,
@@ -248,7 +248,7 @@ def _percentiles(values: Sequence[float]) -> dict[str, float]:
     }
 
 
-def _until(done: Callable[[], bool], what: str, node: Node, seconds: float = 60.0) -> None:
+def _until(done: Callable[[], bool], what: str, node: BenchNode, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not done():
         if node.process.ended is not None or time.monotonic() > end:

@@ -21,10 +21,10 @@ from typing import Any
 
 import psutil
 
-from rankscope.collector.prometheus.asking import Asking
-from rankscope.collector.prometheus.reading import Reading
+from rankscope.collector.prometheus.asking import PrometheusClient
+from rankscope.collector.prometheus.reading import StoreReading
 from rankscope.collector.settings.prometheus import PrometheusSettings
-from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import clean_environment, free_port
 
 from . import remote_write
@@ -43,9 +43,9 @@ def measure(seconds: float) -> dict[str, Any]:
     polls = max(POLLS, math.ceil(seconds / INTERVAL_SECONDS))
     with tempfile.TemporaryDirectory(prefix="rankscope-bench-") as name:
         folder = Path(name)
-        with Processes(folder) as processes:
+        with DemoProcesses(folder) as processes:
             store = _prometheus(processes, program, folder)
-            feeding = _Feeding(store, labels)
+            feeding = _PrometheusFeed(store, labels)
             try:
                 row = _polled(processes, folder, store, polls)
                 row["asking"] = _asked(store)
@@ -59,7 +59,7 @@ def measure(seconds: float) -> dict[str, Any]:
     }
 
 
-class _Feeding:
+class _PrometheusFeed:
     """Gives a Prometheus a scrape of everything every 15 s, from a thread."""
 
     def __init__(self, address: str, labels: list[bytes]) -> None:
@@ -86,7 +86,7 @@ class _Feeding:
         connection.close()
 
 
-def _prometheus(processes: Processes, program: str, folder: Path) -> str:
+def _prometheus(processes: DemoProcesses, program: str, folder: Path) -> str:
     address = f"127.0.0.1:{free_port()}"
     (folder / "prometheus.yml").write_text("{}\n", encoding="utf-8")
     command = [
@@ -98,7 +98,7 @@ def _prometheus(processes: Processes, program: str, folder: Path) -> str:
     return f"http://{address}"
 
 
-def _polled(processes: Processes, folder: Path, store: str, polls: int) -> dict[str, Any]:
+def _polled(processes: DemoProcesses, folder: Path, store: str, polls: int) -> dict[str, Any]:
     address = f"127.0.0.1:{free_port()}"
     settings = {
         "data_dir": str(folder / "data"),
@@ -142,8 +142,8 @@ def _samples(address: str) -> int:
 def _asked(store: str) -> dict[str, Any]:
     """Return what one poll costs here, the second of two."""
     settings = PrometheusSettings(url=store)
-    asking = Asking(settings)
-    reading = Reading(settings, asking)
+    asking = PrometheusClient(settings)
+    reading = StoreReading(settings, asking)
     found: dict[str, Any] = {}
     for _ in range(2):
         end = time.time()

@@ -24,7 +24,7 @@ _EIGHT = np.arange(8)
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRequest:
     """One request: its bytes, where its times and values lie, and what grows in a step."""
 
     points: int
@@ -35,7 +35,7 @@ class Prepared:
     _growth: NDArray[np.float64]
 
     @classmethod
-    def of(cls, body: bytes) -> "Prepared":
+    def of(cls, body: bytes) -> "PreparedRequest":
         """Prepare a request in which every point has a time and a double."""
         table = SeriesTable()
         decoder = MetricsDecoder(table)

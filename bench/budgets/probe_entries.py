@@ -13,10 +13,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from rankscope.probe.patches import Function, Patches
+from rankscope.probe.patches import Function, LibraryPatches
 
 
-class Entries:
+class EntryCosts:
     """Seconds of the thread's CPU and calls, by the name of what was entered."""
 
     def __init__(self, clock: Callable[[], float] = time.thread_time) -> None:
@@ -67,18 +67,18 @@ class Entries:
 
 
 @contextmanager
-def counted(torch: Any) -> Generator[Entries]:
+def counted(torch: Any) -> Generator[EntryCosts]:
     """Count what a probe costs that is attached in here."""
-    entries = Entries()
+    entries = EntryCosts()
     optimizer: Any = importlib.import_module(torch.optim.Optimizer.__module__)
     variable: Any = torch.autograd.Variable
     engine = variable._execution_engine  # noqa: SLF001  it has no public name
-    tensor_hook, replace = torch.Tensor.register_hook, Patches.replace
+    tensor_hook, replace = torch.Tensor.register_hook, LibraryPatches.replace
     before = optimizer.register_optimizer_step_pre_hook
     after = optimizer.register_optimizer_step_post_hook
 
     def replaced(
-        self: Patches, owner: Any, name: str, make: Callable[[Function], Function]
+        self: LibraryPatches, owner: Any, name: str, make: Callable[[Function], Function]
     ) -> None:
         def both(original: Function) -> Function:
             return entries.outer(name, make(entries.inner(name, original)))
@@ -94,7 +94,7 @@ def counted(torch: Any) -> Generator[Entries]:
         def queue_callback(callback: Function) -> None:
             engine.queue_callback(entries.outer("engine callback", callback))
 
-    Patches.replace = replaced  # type: ignore[method-assign]
+    LibraryPatches.replace = replaced  # type: ignore[method-assign]
     variable._execution_engine = Engine  # noqa: SLF001
     torch.Tensor.register_hook = lambda self, hook: tensor_hook(
         self, entries.outer("tensor hook", hook)
@@ -108,7 +108,7 @@ def counted(torch: Any) -> Generator[Entries]:
     try:
         yield entries
     finally:
-        Patches.replace = replace  # type: ignore[method-assign]
+        LibraryPatches.replace = replace  # type: ignore[method-assign]
         variable._execution_engine = engine  # noqa: SLF001
         torch.Tensor.register_hook = tensor_hook
         optimizer.register_optimizer_step_pre_hook = before

@@ -30,7 +30,7 @@ from rankscope.detectors import catalogue
 from rankscope.formats import segments
 from rankscope.formats.remote_write import WriteRequest
 from rankscope.formats.remote_write.encode import encoded_labels
-from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import clean_environment, free_port
 
 WORK = {
@@ -170,7 +170,7 @@ def _receiver(
         "RANKSCOPE_DATA_DIR": str(folder / "data"),
         "RANKSCOPE_HTTP__LISTEN": address,
     }
-    with Processes(folder) as processes:
+    with DemoProcesses(folder) as processes:
         process = processes.start(name, command, environ=environ)
         ready = {"victoria_metrics": "/health", "prometheus": "/-/ready"}.get(name, "/readyz")
         until_ready(f"http://{address}{ready}")

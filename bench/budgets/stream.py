@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Attributes, Resource, Sample, attributes
+from rankscope.vocabulary.samples import Attributes, Sample, TelemetryResource, attributes
 
 RANKS_A_HOST = 8
 JOB = "bench"
@@ -18,7 +18,7 @@ _BOOT_SECONDS = 86_400.0 * 3
 """Uptime of a host: a difference of two such clocks keeps the grain of their size."""
 
 
-class Stream:
+class SampleStream:
     """Requests of a job's `hosts` hosts, `hosts_a_request` in each. Same seed, same values."""
 
     def __init__(self, *, hosts: int, hosts_a_request: int, seed: int = 1, job: str = JOB) -> None:
@@ -44,8 +44,8 @@ class Stream:
             groups = [(self._resource(host), self._samples(host, at)) for host in hosts]
             yield encode.metrics_request(groups)
 
-    def _resource(self, host: int) -> Resource:
-        return Resource(
+    def _resource(self, host: int) -> TelemetryResource:
+        return TelemetryResource(
             host=f"{self._job}-{host:04}",
             job=self._job,
             cluster="bench",

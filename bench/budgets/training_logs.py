@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rankscope.agent.health import Health
+from rankscope.agent.health import AgentHealth
 from rankscope.agent.settings import LogFiles
-from rankscope.agent.training_logs import Batch, Follower, Launched, Sources
-from rankscope.agent.training_logs.positions import Positions
+from rankscope.agent.training_logs import LaunchedProcesses, LogBatch, LogFollower, LogSources
+from rankscope.agent.training_logs.positions import FilePositions
 from rankscope.formats import training_logs
 from rankscope.formats.training_logs import parser
 
@@ -54,7 +54,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 def _speed(data: bytes) -> float:
-    one = training_logs.Parser(rank=0)
+    one = training_logs.TrainingLogParser(rank=0)
     started = time.process_time()
     for begin in range(0, len(data), _PIECE):
         one.feed(data[begin : begin + _PIECE], 1.78e9)
@@ -72,20 +72,20 @@ def _baseline(data: bytes) -> float:
 
 def _flood(data: bytes, seconds: float) -> dict[str, Any]:
     """Follow a file that grows by 100 MB a second, as the agent's thread does."""
-    health = Health()
+    health = AgentHealth()
     samples = 0
 
-    def take(batch: Batch | Launched) -> None:
+    def take(batch: LogBatch | LaunchedProcesses) -> None:
         nonlocal samples
-        if isinstance(batch, Batch):
+        if isinstance(batch, LogBatch):
             samples += len(batch.samples)
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.log"
         path.touch()
-        follower = Follower(
-            sources=Sources(processes=None, named=[LogFiles(path=str(path), job="bench")]),
-            positions=Positions(None),
+        follower = LogFollower(
+            sources=LogSources(processes=None, named=[LogFiles(path=str(path), job="bench")]),
+            positions=FilePositions(None),
             health=health,
             deliver=take,
         )

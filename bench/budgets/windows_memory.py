@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.collector.api.topology_graph import drawn
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.windows.plane_sets import PlaneSet
-from rankscope.collector.windows.planes import Plane
-from rankscope.formats.otlp.columns import Columns, MetricsBatch, SeriesTable
-from rankscope.vocabulary.samples import Resource
+from rankscope.collector.windows.planes import MetricPlane
+from rankscope.formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
+from rankscope.vocabulary.samples import TelemetryResource
 
 RANKS, RANKS_A_HOST, HOSTS_A_BATCH = 100_000, 8, 500
 START = 1_772_438_400.0
@@ -63,7 +63,7 @@ def measure(_seconds: float) -> dict[str, Any]:
 def filled() -> dict[str, Any]:
     """Fill the windows of this process; return what they take."""
     began = time.process_time()
-    pipeline = Pipeline(detectors=())
+    pipeline = DetectionPipeline(detectors=())
     table, windows = pipeline.table, pipeline.windows
     batches = list(_series(table))
     random = np.random.default_rng(1)
@@ -74,7 +74,7 @@ def filled() -> dict[str, Any]:
             value = random.random(len(series)) + 1.0
             # The first metric is the step's index.
             value[: len(rank)] = reports
-            windows.metrics(MetricsBatch(Columns(series, np.full(len(series), at), value)), at)
+            windows.metrics(MetricsBatch(PointColumns(series, np.full(len(series), at), value)), at)
             points += len(series)
         attempt = windows.attempt("bench")
         if attempt is not None and reports % WINDOW_EVERY == 0:
@@ -119,7 +119,7 @@ def _series(table: SeriesTable) -> Iterator[tuple[NDArray[np.int32], NDArray[np.
         plain, devices = resources.copy(), resources.copy()
         for place, rank in enumerate(ranks.tolist()):
             host = f"gpu-{rank // RANKS_A_HOST:05}"
-            resources[place] = table.resource(Resource(host, "bench", 0, cluster="bench"))
+            resources[place] = table.resource(TelemetryResource(host, "bench", 0, cluster="bench"))
             plain[place] = table.attributes.number((("rank", rank),))
             named = (("gpu", rank % RANKS_A_HOST), ("hw.id", f"GPU-{rank:08x}"), ("rank", rank))
             devices[place] = table.attributes.number(named)
@@ -142,12 +142,12 @@ def _times() -> Iterator[float]:
         yield fine + number * PERIOD_SECONDS
 
 
-def _planes(sets: tuple[PlaneSet, ...]) -> Iterator[Plane]:
+def _planes(sets: tuple[PlaneSet, ...]) -> Iterator[MetricPlane]:
     for planes in sets:
         yield from planes.planes
 
 
-def _plane(plane: Plane) -> dict[str, Any]:
+def _plane(plane: MetricPlane) -> dict[str, Any]:
     rows = len(plane.last_at)
     fine = int(plane.used.sum()) * rows * (plane.value.itemsize + plane.part.itemsize)
     thinned = int(np.isfinite(plane.thin_at).sum()) * rows * plane.thin.itemsize
@@ -163,7 +163,7 @@ def _plane(plane: Plane) -> dict[str, Any]:
     }
 
 
-def _topology(pipeline: Pipeline) -> dict[str, Any]:
+def _topology(pipeline: DetectionPipeline) -> dict[str, Any]:
     """Return what /topology?job= answers with, in size and time."""
     attempt = pipeline.windows.attempt("bench")
     if attempt is None:

@@ -12,14 +12,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rankscope.alerts.causes.calibration import UNCALIBRATED, Calibration
-from rankscope.alerts.causes.catalogue import Catalogue, catalogue
+from rankscope.alerts.causes.calibration import UNCALIBRATED, ProbabilityCalibration
+from rankscope.alerts.causes.catalogue import CauseCatalogue, catalogue
 from rankscope.lab import suites
 from rankscope.lab.scoring import pictures, ranked
-from rankscope.lab.suites import Case, SuiteError
+from rankscope.lab.suites import SuiteCase, SuiteError
 
 from . import catalogue_file, collecting, curves
-from .curves import Answer, Calibrated
+from .curves import CalibratedCurve, CalibrationAnswer
 
 SEEDS = (20261210, 20261211)
 
@@ -76,13 +76,13 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def answers(options: argparse.Namespace, knowledge: Catalogue) -> Iterator[Answer]:
+def answers(options: argparse.Namespace, knowledge: CauseCatalogue) -> Iterator[CalibrationAnswer]:
     """Yield the answers of every case of the seeds. Raises OSError, SuiteError."""
     for tracked in collecting.collected(_cases(options), options.results):
         yield from curves.answers(tracked, knowledge)
 
 
-def _cases(options: argparse.Namespace) -> list[Case]:
+def _cases(options: argparse.Namespace) -> list[SuiteCase]:
     drawn = [
         case
         for seed in options.seed
@@ -94,7 +94,9 @@ def _cases(options: argparse.Namespace) -> list[Case]:
     return drawn
 
 
-def _document(rows: list[Answer], tried: list[Calibrated], fitted: Calibration) -> dict[str, Any]:
+def _document(
+    rows: list[CalibrationAnswer], tried: list[CalibratedCurve], fitted: ProbabilityCalibration
+) -> dict[str, Any]:
     pairs = {
         by: curves.said_held_out(rows, curves.FITS[tried[0].name], by) for by in curves.HELD_OUT
     }

@@ -2,10 +2,10 @@
 
 import re
 
-from rankscope.alerts.causes.calibration import Calibration
+from rankscope.alerts.causes.calibration import ProbabilityCalibration
 
 
-def rewrite(text: str, calibration: Calibration, version: str) -> str:
+def rewrite(text: str, calibration: ProbabilityCalibration, version: str) -> str:
     """Return catalogue.toml with this calibration and version."""
     text = _set(text, "version", f'"{version}"')
     curve = ", ".join(f"[{lead:g}, {chance:g}]" for lead, chance in calibration.curve)

@@ -13,18 +13,18 @@ from pathlib import Path
 
 from rankscope.lab.scoring import running
 from rankscope.lab.simulator import recording
-from rankscope.lab.suites.cases import Case
+from rankscope.lab.suites.cases import SuiteCase
 
 from .evaluations import RecordingTracker, TrackedCase
 
 
-def collect(case: Case) -> TrackedCase:
+def collect(case: SuiteCase) -> TrackedCase:
     """Run a case through the pipeline; what any part raises becomes its `error`."""
     tracker = RecordingTracker()
     step = case.scenario.jobs[0].step_seconds
     try:
         made = recording.simulate(case.scenario, case.seed)
-        played = running.Run()
+        played = running.RecordingRun()
         played.pipeline.tracker = tracker
         played.play(made)
     except Exception:  # noqa: BLE001  the edge of one case: it is kept, and the others go on
@@ -38,7 +38,7 @@ def collect(case: Case) -> TrackedCase:
     )
 
 
-def collected(cases: Sequence[Case], folder: Path) -> Iterator[TrackedCase]:
+def collected(cases: Sequence[SuiteCase], folder: Path) -> Iterator[TrackedCase]:
     """Return the cases in their order, run where no file is there. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     for case in cases:
@@ -50,7 +50,7 @@ def collected(cases: Sequence[Case], folder: Path) -> Iterator[TrackedCase]:
         yield held
 
 
-def file(case: Case, folder: Path) -> Path:
+def file(case: SuiteCase, folder: Path) -> Path:
     """Return where a case is kept; cases of one name and other seeds are apart."""
     return folder / f"{case.suite}-{case.name}-{case.seed}.tracked"
 

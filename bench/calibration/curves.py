@@ -19,16 +19,16 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from rankscope.alerts.causes import calibration
-from rankscope.alerts.causes.calibration import Calibration, Curve
-from rankscope.alerts.causes.catalogue import Catalogue
+from rankscope.alerts.causes.calibration import Curve, ProbabilityCalibration
+from rankscope.alerts.causes.catalogue import CauseCatalogue
 from rankscope.lab.scoring import matching, placing, ranked
 from rankscope.vocabulary.faults import UNKNOWN
 from rankscope.vocabulary.ids import IncidentId
 
-from .evaluations import Replayed, TrackedCase
+from .evaluations import RerankedCase, TrackedCase
 
 Floats = NDArray[np.float64]
-Fit = Callable[[Sequence["Answer"]], Curve]
+Fit = Callable[[Sequence["CalibrationAnswer"]], Curve]
 
 MOST_WRONG = 0.02
 """Of the answers of high confidence at most this share may be wrong."""
@@ -42,7 +42,7 @@ DOUBT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CalibrationAnswer:
     """A first cause with a name: its lead in nats, whether it is right, and what it was said of."""
 
     lead: float
@@ -53,14 +53,14 @@ class Answer:
     """The cluster that was drawn."""
 
 
-HELD_OUT: Mapping[str, Callable[[Answer], str]] = {
+HELD_OUT: Mapping[str, Callable[[CalibrationAnswer], str]] = {
     "fault": lambda row: row.fault,
     "shape": lambda row: row.shape,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
+class CalibratedCurve:
     """A curve and what held-out answers say of it: loss in nats an answer, calibration error.
 
     Both by what was held out, as `HELD_OUT` names it.
@@ -82,9 +82,9 @@ class Calibrated:
         return max(self.errors.values())
 
 
-def answers(case: TrackedCase, knowledge: Catalogue) -> list[Answer]:
+def answers(case: TrackedCase, knowledge: CauseCatalogue) -> list[CalibrationAnswer]:
     """Return the answers of a case under a catalogue, at the end of each incident."""
-    replayed = Replayed()
+    replayed = RerankedCase()
     replayed.play(case.evaluations, knowledge)
     truth = case.truths[0] if case.truths else None
     if truth is not None and not case.case["observable"]:
@@ -99,18 +99,18 @@ def answers(case: TrackedCase, knowledge: Catalogue) -> list[Answer]:
     counted = {row.id for row in (*made.duplicates, *made.false)}
     if made.found is not None:
         counted.add(made.found.id)
-    found: list[Answer] = []
+    found: list[CalibrationAnswer] = []
     for row in rows:
         cause = replayed.tracker.incidents[IncidentId(row.id)].root_cause
         if row.id not in counted or row.fault == UNKNOWN:
             continue
         right = any(row.fault == true.fault and placing.right(row, true) for true in case.truths)
         lead = calibration.lead(cause.hypotheses, cause.unknown.score)
-        found.append(Answer(lead, right, truth.fault if truth else "", _shape(case)))
+        found.append(CalibrationAnswer(lead, right, truth.fault if truth else "", _shape(case)))
     return found
 
 
-def logistic(rows: Sequence[Answer]) -> Curve:
+def logistic(rows: Sequence[CalibrationAnswer]) -> Curve:
     """Return a logistic curve, level where more lead would mean less."""
     leads, right, weights = _columns(rows)
     if right.min() == right.max():
@@ -121,14 +121,14 @@ def logistic(rows: Sequence[Answer]) -> Curve:
     return _knots(lambda at: fit.predict_proba(at.reshape(-1, 1))[:, 1])
 
 
-def isotonic(rows: Sequence[Answer]) -> Curve:
+def isotonic(rows: Sequence[CalibrationAnswer]) -> Curve:
     """Return the isotonic regression."""
     leads, right, weights = _columns(rows)
     fit = IsotonicRegression(out_of_bounds="clip").fit(leads, right, sample_weight=weights)
     return _knots(fit.predict)
 
 
-def mean(rows: Sequence[Answer]) -> Curve:
+def mean(rows: Sequence[CalibrationAnswer]) -> Curve:
     """Return the mean of both: the shape of the one, without its jumps where answers are few."""
     return tuple(
         (lead, round((one + other) / 2, 3))
@@ -139,18 +139,18 @@ def mean(rows: Sequence[Answer]) -> Curve:
 FITS: dict[str, Fit] = {"logistic": logistic, "isotonic": isotonic, "mean": mean}
 
 
-def calibrated(rows: Sequence[Answer]) -> list[Calibrated]:
+def calibrated(rows: Sequence[CalibrationAnswer]) -> list[CalibratedCurve]:
     """Return every kind of curve with what held-out answers say of it, the likeliest first."""
-    found: list[Calibrated] = []
+    found: list[CalibratedCurve] = []
     for name, fit in FITS.items():
         pairs = {by: said_held_out(rows, fit, by) for by in HELD_OUT}
         losses = {by: loss(said) for by, said in pairs.items()}
         errors = {by: ranked.calibration_error(ranked.binned(said)) for by, said in pairs.items()}
-        found.append(Calibrated(name, fit(rows), losses, errors))
+        found.append(CalibratedCurve(name, fit(rows), losses, errors))
     return sorted(found, key=lambda made: (made.loss, made.name))
 
 
-def said_held_out(rows: Sequence[Answer], fit: Fit, by: str) -> list[tuple[float, bool]]:
+def said_held_out(rows: Sequence[CalibrationAnswer], fit: Fit, by: str) -> list[tuple[float, bool]]:
     """Return the probability of each answer and its truth, by a curve fitted without its part."""
     of = HELD_OUT[by]
     names = sorted({of(row) for row in rows}, key=lambda name: (zlib.crc32(name.encode()), name))
@@ -163,7 +163,7 @@ def said_held_out(rows: Sequence[Answer], fit: Fit, by: str) -> list[tuple[float
     return pairs
 
 
-def said(rows: Sequence[Answer], curve: Curve) -> list[tuple[float, bool]]:
+def said(rows: Sequence[CalibrationAnswer], curve: Curve) -> list[tuple[float, bool]]:
     """Return the probability of each answer by a curve, and whether it is right."""
     return [(calibration.at(curve, row.lead), row.right) for row in rows]
 
@@ -190,7 +190,12 @@ def high(pairs: Sequence[tuple[float, bool]]) -> float:
     return best
 
 
-def fitted(rows: Sequence[Answer], made: Calibrated, held: Calibration, cases: str) -> Calibration:
+def fitted(
+    rows: Sequence[CalibrationAnswer],
+    made: CalibratedCurve,
+    held: ProbabilityCalibration,
+    cases: str,
+) -> ProbabilityCalibration:
     """Return the calibration with this curve and the probability from which it is sure.
 
     The highest of those that each way of holding answers out gives, rounded up.
@@ -198,10 +203,10 @@ def fitted(rows: Sequence[Answer], made: Calibrated, held: Calibration, cases: s
     fit = FITS[made.name]
     sure = max(high(said_held_out(rows, fit, by)) for by in HELD_OUT)
     sure = math.ceil(round(sure * 1000, 6)) / 1000
-    return Calibration(held.temperature, sure, held.medium, cases, made.curve)
+    return ProbabilityCalibration(held.temperature, sure, held.medium, cases, made.curve)
 
 
-def _columns(rows: Sequence[Answer]) -> tuple[Floats, Floats, Floats]:
+def _columns(rows: Sequence[CalibrationAnswer]) -> tuple[Floats, Floats, Floats]:
     """Return leads, right (1) or wrong (0), and weights, the imaginary answers among them."""
     share = _share(rows)
     leads = np.clip([row.lead for row in rows], *LEADS)
@@ -214,7 +219,7 @@ def _columns(rows: Sequence[Answer]) -> tuple[Floats, Floats, Floats]:
     )
 
 
-def _share(rows: Sequence[Answer]) -> float:
+def _share(rows: Sequence[CalibrationAnswer]) -> float:
     return sum(row.right for row in rows) / len(rows)
 
 

@@ -12,9 +12,9 @@ from typing import Any, cast
 
 from rankscope.alerts import repairs
 from rankscope.alerts.affected_job import JobHealth
-from rankscope.alerts.causes.catalogue import Catalogue
-from rankscope.alerts.causes.engine import Explanation, explanations
-from rankscope.alerts.lifecycle import Change
+from rankscope.alerts.causes.catalogue import CauseCatalogue
+from rankscope.alerts.causes.engine import RootExplanation, explanations
+from rankscope.alerts.lifecycle import IncidentChange
 from rankscope.alerts.tracker import (
     Explain,
     IncidentTracker,
@@ -25,21 +25,21 @@ from rankscope.alerts.tracker import (
 )
 from rankscope.collector.pipeline.observations import observed
 from rankscope.detectors.window import JobWindow
-from rankscope.lab.scoring.seen import Seen, Truth, of_incident
+from rankscope.lab.scoring.seen import CaseTruth, SeenIncident, of_incident
 from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.topology import Topology
+from rankscope.vocabulary.topology import JobTopology
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class JobEvaluation:
     """One second at which one job was evaluated; `clock_skew` in seconds."""
 
     now: float
     job: Job
     attempt: int
     findings: tuple[Finding, ...]
-    topology: Topology
+    topology: JobTopology
     observed: frozenset[str]
     clock_skew: float
     health: JobHealth
@@ -55,9 +55,9 @@ class TrackedCase:
 
     case: dict[str, Any]
     step_seconds: float
-    truths: tuple[Truth, ...]
-    evaluations: tuple[Evaluation, ...]
-    found: tuple[Seen, ...] = ()
+    truths: tuple[CaseTruth, ...]
+    evaluations: tuple[JobEvaluation, ...]
+    found: tuple[SeenIncident, ...] = ()
     error: str = ""
 
 
@@ -66,7 +66,7 @@ class RecordingTracker(IncidentTracker):
 
     def __init__(self) -> None:
         super().__init__()
-        self.evaluations: list[Evaluation] = []
+        self.evaluations: list[JobEvaluation] = []
         self._kept: dict[tuple[object, ...], Finding] = {}
 
     def update(
@@ -81,11 +81,11 @@ class RecordingTracker(IncidentTracker):
         notes: Notes = no_notes,
         stacks: Stacks = no_stacks,
         seen: repairs.Seen = repairs.unread,
-    ) -> list[Change]:
+    ) -> list[IncidentChange]:
         """Keep what is given, and take it."""
         window: JobWindow = cast("partial[Any]", explain).args[0]
         self.evaluations.append(
-            Evaluation(
+            JobEvaluation(
                 now,
                 job,
                 attempt,
@@ -109,21 +109,23 @@ class RecordingTracker(IncidentTracker):
 
 
 @dataclass(slots=True)
-class Replayed:
+class RerankedCase:
     """The incidents of a case, ranked again with a catalogue."""
 
     tracker: IncidentTracker = field(default_factory=IncidentTracker)
-    seen: dict[str, Seen] = field(default_factory=dict)
+    seen: dict[str, SeenIncident] = field(default_factory=dict)
 
-    def play(self, evaluations: Sequence[Evaluation], knowledge: Catalogue | None) -> None:
+    def play(self, evaluations: Sequence[JobEvaluation], knowledge: CauseCatalogue | None) -> None:
         """Give a tracker what it was given; None for the catalogue that ships.
 
         From one second to the next findings are mostly the same: those are explained once.
         """
-        held: tuple[tuple[object, ...], Sequence[Explanation]] = ((), ())
+        held: tuple[tuple[object, ...], Sequence[RootExplanation]] = ((), ())
         for row in evaluations:
 
-            def explain(live: Sequence[Finding], row: Evaluation = row) -> Sequence[Explanation]:
+            def explain(
+                live: Sequence[Finding], row: JobEvaluation = row
+            ) -> Sequence[RootExplanation]:
                 nonlocal held
                 key = (*map(id, live), id(row.topology), row.observed, row.clock_skew)
                 if key != held[0]:

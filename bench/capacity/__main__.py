@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..budgets.__main__ import machine
 from . import messages, model, page
-from .runs import SECONDS, Run, Size, measured
+from .runs import SECONDS, JobSize, SizeRun, measured
 
 SIZES = (64, 256, 1_024, 4_096, 16_384)
 PERIODS = (10, 30)
@@ -26,10 +26,10 @@ def main() -> int:
     if len(set(asked.sizes)) < 3:
         parser.error("--sizes: at least three different ones")
     where = machine()
-    runs: list[Run] = []
+    runs: list[SizeRun] = []
     for ranks in asked.sizes:
         for period in PERIODS:
-            runs.append(measured(Size(ranks, period), seconds=asked.seconds))
+            runs.append(measured(JobSize(ranks, period), seconds=asked.seconds))
             print(json.dumps(runs[-1].document()), file=sys.stderr, flush=True)
     _, others = model.largest(runs)
     fit = model.fitted(others)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import psutil
 
-from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import clean_environment, free_port
 
-from ..budgets.pool import Prepared
+from ..budgets.pool import PreparedRequest
 from ..budgets.remote_write import cpu, until_ready
-from ..budgets.stream import Stream
+from ..budgets.stream import SampleStream
 
 MESSAGES = 1_500
 _WARM = 100
@@ -21,8 +21,8 @@ _WARM = 100
 
 def measured(a_sample: float) -> float:
     """Return the CPU seconds of a message of one host; `a_sample`: those of a sample, taken off."""
-    (body,) = Stream(hosts=1, hosts_a_request=1).round(time.time())
-    prepared = Prepared.of(body)
+    (body,) = SampleStream(hosts=1, hosts_a_request=1).round(time.time())
+    prepared = PreparedRequest.of(body)
     with tempfile.TemporaryDirectory(prefix="rankscope-capacity-") as name:
         folder = Path(name)
         address = f"127.0.0.1:{free_port()}"
@@ -31,7 +31,7 @@ def measured(a_sample: float) -> float:
             "RANKSCOPE_DATA_DIR": str(folder / "data"),
             "RANKSCOPE_HTTP__LISTEN": address,
         }
-        with Processes(folder) as processes:
+        with DemoProcesses(folder) as processes:
             process = processes.start(
                 "collector", [sys.executable, "-m", "rankscope.cli.main", "collector"],
                 environ=environ,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from .runs import Run
+from .runs import SizeRun
 
 CORE_SHARE = 0.6
 """Of a core, what one collector is to use on average: the rest is for bursts and restarts."""
@@ -21,7 +21,7 @@ OVERHEAD_BYTES = 150 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class CapacityModel:
     """CPU: cores = constant + a_sample * samples/s + a_rank * ranks; bytes a series, a sample."""
 
     constant: float
@@ -44,7 +44,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class ClusterNeeds:
     """What a cluster needs."""
 
     gpus: int
@@ -60,7 +60,7 @@ class Needs:
     collectors_joined: int
 
 
-def fitted(runs: Sequence[Run]) -> Model:
+def fitted(runs: Sequence[SizeRun]) -> CapacityModel:
     """Return the model that fits runs best."""
     cores = np.array([run.cpu_cores for run in runs])
     rows = np.array([[1.0, run.samples_a_second, run.size.ranks] for run in runs])
@@ -70,10 +70,10 @@ def fitted(runs: Sequence[Run]) -> Model:
     (bytes_a_series,), _ = nnls(series / size[:, None], np.ones(len(runs)))
     journal = float(np.median([run.journal_bytes_a_sample for run in runs]))
     constant, a_sample, a_rank = weights.tolist()
-    return Model(constant, a_sample, a_rank, float(bytes_a_series), journal)
+    return CapacityModel(constant, a_sample, a_rank, float(bytes_a_series), journal)
 
 
-def largest(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+def largest(runs: Sequence[SizeRun]) -> tuple[list[SizeRun], list[SizeRun]]:
     """Return the runs of the largest size, and the others."""
     most = max(run.size.ranks for run in runs)
     return (
@@ -82,7 +82,7 @@ def largest(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
     )
 
 
-def errors(model: Model, runs: Sequence[Run]) -> list[tuple[Run, float, float]]:
+def errors(model: CapacityModel, runs: Sequence[SizeRun]) -> list[tuple[SizeRun, float, float]]:
     """Return each run with the relative errors of CPU and memory: predicted / measured - 1."""
     return [
         (
@@ -95,7 +95,7 @@ def errors(model: Model, runs: Sequence[Run]) -> list[tuple[Run, float, float]]:
     ]
 
 
-def needs(model: Model, gpus: int, *, series_a_rank: float, period: float) -> Needs:
+def needs(model: CapacityModel, gpus: int, *, series_a_rank: float, period: float) -> ClusterNeeds:
     """Return what a cluster of so many GPUs needs, a rank on each."""
     samples = gpus * series_a_rank / period
     messages = gpus / GPUS_AN_AGENT / MESSAGE_SECONDS
@@ -103,7 +103,7 @@ def needs(model: Model, gpus: int, *, series_a_rank: float, period: float) -> Ne
     joined = model.cores(
         ranks=gpus, samples_a_second=samples, messages_a_second=messages / HOSTS_JOINED
     )
-    return Needs(
+    return ClusterNeeds(
         gpus,
         samples,
         messages,

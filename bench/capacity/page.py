@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .model import CORE_SHARE, HOSTS_JOINED, Model, Needs, errors, largest
-from .runs import Run
+from .model import CORE_SHARE, HOSTS_JOINED, CapacityModel, ClusterNeeds, errors, largest
+from .runs import SizeRun
 
 _GIB, _MB = 1 << 30, 1e6
 
@@ -60,7 +60,10 @@ def machine_line(machine: Mapping[str, Any]) -> str:
 
 
 def page(
-    runs: Sequence[Run], model: Model, wanted: Sequence[Needs], machine: Mapping[str, Any]
+    runs: Sequence[SizeRun],
+    model: CapacityModel,
+    wanted: Sequence[ClusterNeeds],
+    machine: Mapping[str, Any],
 ) -> str:
     """Return the page as Markdown."""
     most, others = largest(runs)

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from bench.stepped import SteppedStages
-from rankscope.collector.health.health import Health
+from rankscope.collector.health.health import CollectorHealth
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.journal.kinds import PayloadKind
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.formats import segments
 
 from ..budgets.collector_stages import journals
-from ..budgets.pool import Prepared
-from ..budgets.stream import RANKS_A_HOST, Stream
+from ..budgets.pool import PreparedRequest
+from ..budgets.stream import RANKS_A_HOST, SampleStream
 
 START = 1_772_438_400.0
 HOSTS_A_REQUEST = 10
@@ -29,7 +29,7 @@ WARM_SECONDS, SECONDS = 60, 120
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class JobSize:
     """One job: its ranks, and how often each series of them is reported (seconds)."""
 
     ranks: int
@@ -37,10 +37,10 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SizeRun:
     """What a size cost, a second of its telemetry; memory and journal in bytes."""
 
-    size: Size
+    size: JobSize
     series: int
     samples_a_second: float
     messages_a_second: float
@@ -69,18 +69,18 @@ class _SetClock:
         return self.at
 
 
-class _Sink:
+class _CountingSink:
     def commit(self, changes: Sequence[Any], now: float) -> None: ...
 
     def enter(self, entered: Any, changes: Sequence[Any], now: float) -> None:
         """Take an action."""
 
 
-def measured(size: Size, *, seconds: int = SECONDS, warm: int = WARM_SECONDS) -> Run:
+def measured(size: JobSize, *, seconds: int = SECONDS, warm: int = WARM_SECONDS) -> SizeRun:
     """Run one size; return what it cost."""
-    clock, pipeline = _SetClock(), Pipeline()
-    stream = Stream(hosts=max(size.ranks // RANKS_A_HOST, 1), hosts_a_request=HOSTS_A_REQUEST)
-    pool = [Prepared.of(body) for body in stream.round(START)]
+    clock, pipeline = _SetClock(), DetectionPipeline()
+    stream = SampleStream(hosts=max(size.ranks // RANKS_A_HOST, 1), hosts_a_request=HOSTS_A_REQUEST)
+    pool = [PreparedRequest.of(body) for body in stream.round(START)]
     with tempfile.TemporaryDirectory(prefix="rankscope-capacity-") as name:
         folder = Path(name)
         with journals(folder) as (journal, decisions):
@@ -88,9 +88,9 @@ def measured(size: Size, *, seconds: int = SECONDS, warm: int = WARM_SECONDS) ->
                 pipeline=pipeline,
                 journal=journal,
                 decisions=decisions,
-                sink=_Sink(),
+                sink=_CountingSink(),
                 clock=clock,
-                health=Health(),
+                health=CollectorHealth(),
             )
             stages.recover()
             used, samples, messages, kept = 0.0, 0, 0, 0
@@ -105,7 +105,7 @@ def measured(size: Size, *, seconds: int = SECONDS, warm: int = WARM_SECONDS) ->
                 clock.at = START + second + 0.3
                 began = time.process_time()
                 for body in bodies:
-                    stages.submit(Payload(Kind.METRICS_PROTOBUF, body))
+                    stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, body))
                 stages.step()
                 clock.at = START + second + 1.0
                 stages.step()
@@ -114,7 +114,7 @@ def measured(size: Size, *, seconds: int = SECONDS, warm: int = WARM_SECONDS) ->
                     messages += len(bodies)
                     samples += sum(row.points for row in pool) if bodies else 0
             kept = segments.size(folder / "journal") - kept
-    return Run(
+    return SizeRun(
         size,
         len(pipeline.table),
         samples / seconds,

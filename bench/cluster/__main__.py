@@ -20,10 +20,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..soak.load import Acknowledged, Job
-from ..soak.rounds import State
+from ..soak.load import AcknowledgedPayloads, LoadJob
+from ..soak.rounds import SoakState
 from . import kills, takeovers
-from .box import Box
+from .box import ClusterBox
 from .outages import AWAY_SECONDS
 
 _EVERY_SECONDS = 5.0
@@ -56,7 +56,7 @@ def _kills(wanted: argparse.Namespace) -> int:
     wanted.folder.mkdir(parents=True, exist_ok=True)
     folder = wanted.folder.resolve()
     file, measured = folder / "state.json", folder / "measured.json"
-    state = State.read(file, seed=wanted.seed)
+    state = SoakState.read(file, seed=wanted.seed)
     found: dict[str, list[dict[str, Any]]] = (
         json.loads(measured.read_text()) if measured.exists() else {"takeovers": [], "outages": []}
     )
@@ -84,7 +84,7 @@ def _kills(wanted: argparse.Namespace) -> int:
     return 1 if state.wrong else 0
 
 
-def _summary(state: State, found: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _summary(state: SoakState, found: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     took = [row["seconds"] for row in found["takeovers"]]
     summary: dict[str, Any] = {
         "kills": state.kills,
@@ -107,9 +107,9 @@ def _summary(state: State, found: dict[str, list[dict[str, Any]]]) -> dict[str, 
 
 def _show(jobs: int) -> int:
     with tempfile.TemporaryDirectory(prefix="rs-cluster-") as folder:
-        box = Box(Path(folder))
-        taken = Acknowledged()
-        running: list[Job] = []
+        box = ClusterBox(Path(folder))
+        taken = AcknowledgedPayloads()
+        running: list[LoadJob] = []
         try:
             _say("starting NATS (3), PostgreSQL, collectors (3) and haproxy")
             box.start()
@@ -118,7 +118,7 @@ def _show(jobs: int) -> int:
             for number in itertools.count():
                 running = [job for job in running if job.is_alive()]
                 if len(running) < jobs:
-                    running.append(Job(f"job-{number:03}", number, box.address, taken))
+                    running.append(LoadJob(f"job-{number:03}", number, box.address, taken))
                     running[-1].start()
                 time.sleep(_EVERY_SECONDS)
                 _say(_progress(box, taken, len(running)))
@@ -131,7 +131,7 @@ def _show(jobs: int) -> int:
     return 0
 
 
-def _progress(box: Box, taken: Acknowledged, jobs: int) -> str:
+def _progress(box: ClusterBox, taken: AcknowledgedPayloads, jobs: int) -> str:
     owned = ", ".join(str(takeovers.partitions(port)[0]) for port in box.collectors.ports)
     incidents = kills.every(box.store)
     active = sum(row["status"] != "resolved" for row in incidents)

@@ -12,7 +12,7 @@ from rankscope.lab.demo.stage import free_port
 _READY_SECONDS, _END_SECONDS = 60.0, 10.0
 
 
-class Balancer:
+class LoadBalancer:
     """A load balancer over ports of this machine. Raises RuntimeError without haproxy."""
 
     def __init__(self, folder: Path, ports: Sequence[int]) -> None:

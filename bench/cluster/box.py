@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..soak.receiver import Receiver
-from .balancer import Balancer
-from .collectors import Collectors
+from ..soak.receiver import MessageReceiver
+from .balancer import LoadBalancer
+from .collectors import CollectorProcesses
 from .nats_servers import NatsServers
-from .postgresql import Server, path_of_programs
+from .postgresql import PostgresqlServer, path_of_programs
 
 SECRET = "whsec_b2Ygbm9ib2R5IGJ1dCB0aGlzIHNvYWs6IDMyIGJ5dGU="  # noqa: S105  of nobody but this
 PARTITIONS = 6
 
 
-class Box:
+class ClusterBox:
     """NATS, PostgreSQL, collectors, and what takes their pages; a load balancer where wanted."""
 
     def __init__(
@@ -42,10 +42,10 @@ class Box:
         self.folder = folder
         self.partitions = partitions
         self.nats = NatsServers(folder / "nats", count=servers)
-        self.database = Server(postgres)
-        self.receiver = Receiver(folder / "messages.jsonl", SECRET)
+        self.database = PostgresqlServer(postgres)
+        self.receiver = MessageReceiver(folder / "messages.jsonl", SECRET)
         self.store = self.database.new()
-        self.collectors = Collectors(
+        self.collectors = CollectorProcesses(
             folder,
             count=collectors,
             log={
@@ -59,7 +59,7 @@ class Box:
             ahead_seconds=ahead_seconds,
             webhooks=[{"name": "soak", "url": self.receiver.url, "secret": SECRET}],
         )
-        self.balancer = Balancer(folder, self.collectors.ports) if balanced else None
+        self.balancer = LoadBalancer(folder, self.collectors.ports) if balanced else None
 
     @property
     def address(self) -> tuple[str, int]:

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.client import DemoClient
 from rankscope.lab.demo.stage import free_port
 
 _READY_SECONDS = 240.0
 _END_SECONDS = 60.0
 
 
-class Collectors:
+class CollectorProcesses:
     """The collectors, by number. Output goes to a file in the folder."""
 
     def __init__(
@@ -35,7 +35,7 @@ class Collectors:
         self.count = count
         self._folder = folder
         self.ports = [free_port() for _ in range(count)]
-        self.clients = [Client(f"http://127.0.0.1:{port}") for port in self.ports]
+        self.clients = [DemoClient(f"http://127.0.0.1:{port}") for port in self.ports]
         self._processes: list[subprocess.Popen[bytes] | None] = [None] * count
         folder.mkdir(parents=True, exist_ok=True)
         for number, port in enumerate(self.ports):

@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.collector.cluster import replaying
-from rankscope.collector.pipeline.pipeline import Pipeline
-from rankscope.collector.replay.replay import Replay
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
+from rankscope.collector.replay.replay import ReplayRun
 from rankscope.collector.settings.log import LogSettings
-from rankscope.collector.store.store import Store
+from rankscope.collector.store.store import IncidentDatabaseStore
 from rankscope.vocabulary.times import parse
 
 from ..soak import checks
-from ..soak.load import Acknowledged, Job
-from ..soak.rounds import State
-from .box import Box
-from .outages import AWAY_SECONDS, Outage, late_jobs, taken_away
-from .takeovers import Takeover, killed
+from ..soak.load import AcknowledgedPayloads, LoadJob
+from ..soak.rounds import SoakState
+from .box import ClusterBox
+from .outages import AWAY_SECONDS, PartOutage, late_jobs, taken_away
+from .takeovers import PartitionTakeover, killed
 
 JOBS = 6
 KILLS_A_ROUND = 50
@@ -45,23 +45,23 @@ Say = Callable[[str], None]
 
 
 @dataclass
-class Measured:
+class KillFigures:
     """What was measured in a round."""
 
-    takeovers: list[Takeover] = field(default_factory=list)
-    outages: list[Outage] = field(default_factory=list)
+    takeovers: list[PartitionTakeover] = field(default_factory=list)
+    outages: list[PartOutage] = field(default_factory=list)
 
 
 def round_of(
     folder: Path,
-    state: State,
+    state: SoakState,
     *,
     kills: int,
     say: Say,
     jobs: int = JOBS,
     resolved: bool = True,
     away_seconds: float = AWAY_SECONDS,
-) -> Measured:
+) -> KillFigures:
     """Run a round, add what was found to the state; return what was measured.
 
     At its end parts are away, each for so long. Without `resolved` it does not wait until incidents
@@ -69,18 +69,18 @@ def round_of(
     """
     state.rounds += 1
     chance = random.Random(f"{state.seed} {state.rounds}")
-    box = Box(
+    box = ClusterBox(
         folder / f"round-{state.rounds:03}",
         collectors=3,
         servers=3,
         ahead_seconds={2: CLOCK_AHEAD_SECONDS},
     )
-    taken, measured, over = Acknowledged(), Measured(), threading.Event()
+    taken, measured, over = AcknowledgedPayloads(), KillFigures(), threading.Event()
     late = late_jobs(away_seconds)
     early = max(jobs - late, kills // KILLS_A_JOB, _STEADY)
     names = [f"kill-{state.rounds:03}-{number:02}" for number in range(early + late)]
     load = [
-        Job(
+        LoadJob(
             name,
             number,
             box.address,
@@ -131,10 +131,10 @@ def round_of(
 
 
 def _wrong(
-    box: Box,
+    box: ClusterBox,
     names: list[str],
-    load: list[Job],
-    taken: Acknowledged,
+    load: list[LoadJob],
+    taken: AcknowledgedPayloads,
     documents: list[dict[str, Any]],
     *,
     resolved: bool,
@@ -152,9 +152,9 @@ def _wrong(
     found += checks.incidents(names, _in_time(taken, documents), documents)
     defects: list[str] = []
 
-    def replay() -> Replay:
-        return Replay(
-            pipeline=Pipeline(),
+    def replay() -> ReplayRun:
+        return ReplayRun(
+            pipeline=DetectionPipeline(),
             warn=defects.append,
             failed=lambda stage, error: defects.append(f"replay, {stage}: {error!r}"),
         )
@@ -163,7 +163,7 @@ def _wrong(
     return [*found, *defects, *checks.replayed(every(box.store), again)]
 
 
-def _in_time(taken: Acknowledged, documents: list[dict[str, Any]]) -> set[str]:
+def _in_time(taken: AcknowledgedPayloads, documents: list[dict[str, Any]]) -> set[str]:
     """Return the jobs whose incident a person acknowledged before it was over.
 
     Back from an outage, the database shows it open until it has been told of its end.
@@ -172,7 +172,7 @@ def _in_time(taken: Acknowledged, documents: list[dict[str, Any]]) -> set[str]:
     return {job for job, at in taken.people.items() if at < over.get(job, math.inf)}
 
 
-def _settled(box: Box, names: list[str], *, resolved: bool) -> list[dict[str, Any]]:
+def _settled(box: ClusterBox, names: list[str], *, resolved: bool) -> list[dict[str, Any]]:
     """Return all incidents once those of these jobs are there and nothing is to be sent."""
     end = time.monotonic() + _SETTLED_SECONDS
     while True:
@@ -189,7 +189,7 @@ def _settled(box: Box, names: list[str], *, resolved: bool) -> list[dict[str, An
 
 def every(url: str) -> list[dict[str, Any]]:
     """Return all incidents of a store."""
-    store = Store(url)
+    store = IncidentDatabaseStore(url)
     try:
         return store.incidents(limit=1000).items
     finally:

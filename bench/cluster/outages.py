@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.client import DemoClient
 
 from ..soak.checks import OPENED
-from ..soak.load import NAN_STEPS, Acknowledged, Job, payload
-from .box import Box
+from ..soak.load import NAN_STEPS, AcknowledgedPayloads, LoadJob, payload
+from .box import ClusterBox
 from .gauges import gauges
 
 AWAY_SECONDS = 5.0
@@ -33,7 +33,7 @@ Say = Callable[[str], None]
 
 
 @dataclass
-class Outage:
+class PartOutage:
     """One part that was away: for how long (s), what senders were answered, what followed.
 
     `heard` counts by status the answers to payloads from when it left until telemetry was taken
@@ -55,10 +55,10 @@ class Outage:
 
 
 @dataclass
-class Outages:
+class OutageRound:
     """What was away in a round, and what stopped that must not."""
 
-    found: list[Outage] = field(default_factory=list)
+    found: list[PartOutage] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
 
@@ -68,10 +68,16 @@ def late_jobs(seconds: float) -> int:
 
 
 def taken_away(
-    box: Box, taken: Acknowledged, load: Sequence[Job], *, late: int, say: Say, seconds: float
-) -> Outages:
+    box: ClusterBox,
+    taken: AcknowledgedPayloads,
+    load: Sequence[LoadJob],
+    *,
+    late: int,
+    say: Say,
+    seconds: float,
+) -> OutageRound:
     """Take parts away for so long; the last `late` jobs of the load begin without PostgreSQL."""
-    outages = Outages()
+    outages = OutageRound()
     _one_server(box, taken, outages)
     _database(box, taken, load[-late:], seconds, outages)
     _log(box, taken, load, seconds, outages)
@@ -80,7 +86,7 @@ def taken_away(
     return outages
 
 
-def _one_server(box: Box, taken: Acknowledged, outages: Outages) -> None:
+def _one_server(box: ClusterBox, taken: AcknowledgedPayloads, outages: OutageRound) -> None:
     box.nats.kill(1)
     if not _goes_on(taken):
         outages.wrong.append("telemetry was not taken while one NATS server was away")
@@ -88,10 +94,14 @@ def _one_server(box: Box, taken: Acknowledged, outages: Outages) -> None:
 
 
 def _database(
-    box: Box, taken: Acknowledged, late: Sequence[Job], seconds: float, outages: Outages
+    box: ClusterBox,
+    taken: AcknowledgedPayloads,
+    late: Sequence[LoadJob],
+    seconds: float,
+    outages: OutageRound,
 ) -> None:
     """Judgement goes on without PostgreSQL, and pages follow once it is back."""
-    counted = _Counted(taken)
+    counted = _SenderCounts(taken)
     box.database.stop()
     began = time.monotonic()
     left, lag = list(late), 0.0
@@ -120,16 +130,22 @@ def _database(
 
     _until(all_paged)
     outages.wrong += [f"{job}: no page followed" for job in sorted(jobs - pages.keys())]
-    found = Outage("PostgreSQL", round(away, 1), pages=sorted(pages.values()), lag=round(lag, 1))
+    found = PartOutage(
+        "PostgreSQL", round(away, 1), pages=sorted(pages.values()), lag=round(lag, 1)
+    )
     counted.into(found)
     outages.found.append(found)
 
 
 def _log(
-    box: Box, taken: Acknowledged, load: Sequence[Job], seconds: float, outages: Outages
+    box: ClusterBox,
+    taken: AcknowledgedPayloads,
+    load: Sequence[LoadJob],
+    seconds: float,
+    outages: OutageRound,
 ) -> None:
     """Without NATS every collector refuses, and says when to come again."""
-    counted = _Counted(taken)
+    counted = _SenderCounts(taken)
     box.nats.kill()
     began = time.monotonic()
     for port, client in zip(box.collectors.ports, box.collectors.clients, strict=True):
@@ -146,22 +162,22 @@ def _log(
     took = time.monotonic() - back
     _until(lambda: not any(job.is_alive() and job.behind > 1 for job in load))
     caught_up = time.monotonic() - back
-    found = Outage("NATS", round(away, 1), back=round(took, 1), caught_up=round(caught_up, 1))
+    found = PartOutage("NATS", round(away, 1), back=round(took, 1), caught_up=round(caught_up, 1))
     counted.into(found)
     outages.found.append(found)
     if not found.heard.get(str(int(http.client.SERVICE_UNAVAILABLE))):
         outages.wrong.append("no sender was answered 503 while all of NATS was away")
 
 
-class _Counted:
+class _SenderCounts:
     """What senders had heard before."""
 
-    def __init__(self, taken: Acknowledged) -> None:
+    def __init__(self, taken: AcknowledgedPayloads) -> None:
         self._taken = taken
         with taken.lock:
             self._heard, self._again, self._late = taken.heard.copy(), taken.again, taken.late
 
-    def into(self, outage: Outage) -> None:
+    def into(self, outage: PartOutage) -> None:
         """Note what they have heard since."""
         with self._taken.lock:
             heard = self._taken.heard - self._heard
@@ -178,23 +194,23 @@ def _until(holds: Callable[[], bool]) -> bool:
     return held
 
 
-def _goes_on(taken: Acknowledged) -> bool:
+def _goes_on(taken: AcknowledgedPayloads) -> bool:
     """Tell whether more payloads are acknowledged."""
     before = len(taken.payloads)
     return _until(lambda: len(taken.payloads) >= before + _MORE)
 
 
-def _beyond_nan(job: Job) -> bool:
+def _beyond_nan(job: LoadJob) -> bool:
     """Wait until a job's NaN and some steps after it are acknowledged; False where they are not."""
     return _until(lambda: job.sent > NAN_STEPS.stop)
 
 
-def _refuses(client: Client) -> bool:
+def _refuses(client: DemoClient) -> bool:
     """Tell whether a collector says that it is not ready."""
     return not client.ready()
 
 
-def _paged(box: Box, jobs: set[str]) -> set[str]:
+def _paged(box: ClusterBox, jobs: set[str]) -> set[str]:
     """Return of which of these jobs a page has come."""
     return {row.job for row in list(box.receiver.messages) if row.type == OPENED} & jobs
 

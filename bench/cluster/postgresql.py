@@ -38,7 +38,7 @@ def _unprivileged() -> Mapping[str, Any]:
     return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
 
 
-class Server:
+class PostgresqlServer:
     """A running cluster. `stop` and `start` take it away and bring it back, as it was."""
 
     def __init__(self, postgres: str) -> None:

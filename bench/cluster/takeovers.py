@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from rankscope.collector.cluster import names
 
-from .box import Box
+from .box import ClusterBox
 from .gauges import gauges
 
 TAKEOVER_SECONDS = 240.0
@@ -24,7 +24,7 @@ _REQUEST_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Takeover:
+class PartitionTakeover:
     """What was killed: a collector that owned so many partitions, with so many others left.
 
     `at`: when (s since the epoch). `seconds`: until the others answered for the jobs of every
@@ -37,7 +37,7 @@ class Takeover:
     seconds: float
 
 
-def killed(box: Box, chance: random.Random) -> Takeover:
+def killed(box: ClusterBox, chance: random.Random) -> PartitionTakeover:
     """Kill a collector that owns partitions while another one is ready, and start it again.
 
     Whoever was killed before need not be back: as long as one is left, it is to carry everything.
@@ -57,10 +57,10 @@ def killed(box: Box, chance: random.Random) -> Takeover:
         time.sleep(_EVERY_SECONDS if of_jobs else 0.0)
     took = time.monotonic() - began
     box.collectors.start(number)
-    return Takeover(round(at, 2), owned, len(left), round(took, 2))
+    return PartitionTakeover(round(at, 2), owned, len(left), round(took, 2))
 
 
-def _victim(box: Box, chance: random.Random) -> tuple[int, int, list[int]]:
+def _victim(box: ClusterBox, chance: random.Random) -> tuple[int, int, list[int]]:
     """Wait until one may be killed; return it, what it owns, and who is left to take over."""
     end = time.monotonic() + TAKEOVER_SECONDS
     while time.monotonic() < end:

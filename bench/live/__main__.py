@@ -9,10 +9,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.processes import DemoProcesses
 
 from .cluster import LiveCluster
-from .prometheus import Prometheus
+from .prometheus import PrometheusServer
 
 
 def main() -> int:
@@ -29,10 +29,10 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp") as name:
         folder = Path(name)
-        with Processes(folder) as processes, contextlib.suppress(KeyboardInterrupt):
+        with DemoProcesses(folder) as processes, contextlib.suppress(KeyboardInterrupt):
             cluster = LiveCluster(folder, processes, onset=wanted.onset)
             cluster.start(seconds=wanted.seconds)
-            server = Prometheus(
+            server = PrometheusServer(
                 program,
                 folder / "prometheus",
                 processes,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .prometheus import Client
+from .prometheus import PrometheusQueries
 
 _NAME = re.compile(r"\$(?:\{(\w+)(?::\w+)?\}|(\w+))")
 _LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -22,7 +22,7 @@ _SPECIAL = re.compile(r"[\\^$*+?.()|[\]{}]")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class QueryRange:
     """A time range: start and end (s since the epoch), step, and the interval of scrapes (s)."""
 
     start: float
@@ -41,7 +41,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PanelTarget:
     """One target of a panel, as it is sent."""
 
     panel: str
@@ -59,7 +59,10 @@ def substituted(text: str, values: Mapping[str, str]) -> str:
 
 
 def values_of(
-    document: Mapping[str, Any], server: Client, span: Span, chosen: Mapping[str, str]
+    document: Mapping[str, Any],
+    server: PrometheusQueries,
+    span: QueryRange,
+    chosen: Mapping[str, str],
 ) -> dict[str, str]:
     """Return the value of each variable: as chosen, else All, else the first that is found."""
     found = span.words()
@@ -86,7 +89,10 @@ def _escaped(value: str) -> str:
 
 
 def label_values(
-    variable: Mapping[str, Any], server: Client, span: Span, values: Mapping[str, str]
+    variable: Mapping[str, Any],
+    server: PrometheusQueries,
+    span: QueryRange,
+    values: Mapping[str, str],
 ) -> list[str]:
     """Return what a variable offers."""
     match = _LABEL_VALUES.match(substituted(variable["query"]["query"], values))
@@ -96,7 +102,9 @@ def label_values(
     return list(server.ask(f"label/{match[2]}/values", start=span.start, end=span.end, **more))
 
 
-def targets(document: Mapping[str, Any], values: Mapping[str, str], span: Span) -> Iterator[Asked]:
+def targets(
+    document: Mapping[str, Any], values: Mapping[str, str], span: QueryRange
+) -> Iterator[PanelTarget]:
     """Yield every query of every panel, at the step that the panel's own options allow."""
     for panel in document["panels"]:
         points = panel.get("maxDataPoints") or math.inf
@@ -104,7 +112,7 @@ def targets(document: Mapping[str, Any], values: Mapping[str, str], span: Span) 
         own = replace(span, step=max(span.step, (span.end - span.start) / points, least))
         words = {**values, **own.words()}
         for target in panel.get("targets", ()):
-            yield Asked(
+            yield PanelTarget(
                 panel["title"],
                 target["refId"],
                 substituted(target["expr"], words),
@@ -115,12 +123,14 @@ def targets(document: Mapping[str, Any], values: Mapping[str, str], span: Span) 
             )
 
 
-def legend(asked: Asked, labels: Mapping[str, str]) -> str:
+def legend(asked: PanelTarget, labels: Mapping[str, str]) -> str:
     """Return what the legend says of a series."""
     return _LEGEND.sub(lambda match: labels.get(match[1], ""), asked.legend)
 
 
-def answered(asked: Asked, server: Client, span: Span) -> list[dict[str, Any]]:
+def answered(
+    asked: PanelTarget, server: PrometheusQueries, span: QueryRange
+) -> list[dict[str, Any]]:
     """Return the series of one query, as a panel receives them."""
     if asked.instant:
         return server.query(asked.expr, span.end)

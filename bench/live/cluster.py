@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rankscope.lab.demo.client import Client
-from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.client import DemoClient
+from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import clean_environment, free_port
-from rankscope.lab.node.nvml import Scenario, gpu_uuid
+from rankscope.lab.node.nvml import NvmlScenario, gpu_uuid
 
 from ..node import trees
-from ..node.kernel_log import KernelLog
-from .ranks import JOB, Orders, host_names
+from ..node.kernel_log import KernelLogDouble
+from .ranks import JOB, LiveOrders, host_names
 
 CLUSTER = "lab"
 GPUS = 8
@@ -42,9 +42,9 @@ class LiveNode:
         self.port = free_port()
         self.socket = folder / "probe.sock"
         self.devices = [gpu_uuid(gpu, name) for gpu in range(GPUS)]
-        self.driver = Scenario(folder / "driver", gpus=GPUS, host=name)
+        self.driver = NvmlScenario(folder / "driver", gpus=GPUS, host=name)
         self.trees = trees.build(folder / "node", gpus=GPUS, network="ndr")
-        self.kernel = KernelLog(folder / "kmsg")
+        self.kernel = KernelLogDouble(folder / "kmsg")
 
     def environment(self, collector: str, period: float) -> dict[str, str]:
         """Return the variables under which this node's agent runs."""
@@ -73,7 +73,7 @@ class LiveCluster:
     """
 
     def __init__(
-        self, folder: Path, processes: Processes, *, onset: float, period: float = 2.0
+        self, folder: Path, processes: DemoProcesses, *, onset: float, period: float = 2.0
     ) -> None:
         self.job = JOB
         self._processes = processes
@@ -83,7 +83,7 @@ class LiveCluster:
         self._data = folder / "collector"
         self.nodes = [LiveNode(name, folder / name) for name in host_names(2)]
         self.hot = (self.nodes[HOT_HOST].name, HOT_PLACE)
-        self.client = Client(self.address)
+        self.client = DemoClient(self.address)
         self.begun_at = 0.0
         self._closing = threading.Event()
         self._carrying = threading.Thread(target=self.carry, name="traffic", daemon=True)
@@ -110,7 +110,7 @@ class LiveCluster:
         self._until(lambda: all(node.socket.exists() for node in self.nodes), "sockets of agents")
         self._until(self.client.ready, "the collector")
         self.begun_at = time.time() + 1.0
-        orders = Orders(
+        orders = LiveOrders(
             sockets=[str(node.socket) for node in self.nodes],
             devices=[node.devices for node in self.nodes],
             at=self.begun_at,

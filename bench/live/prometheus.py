@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import clean_environment, free_port
 
 
-class Client:
+class PrometheusQueries:
     """Asks a Prometheus that runs at this address."""
 
     def __init__(self, address: str) -> None:
@@ -44,14 +44,14 @@ class Client:
             raise QueryError(f"{error.code} {text}: {parameters}") from None
 
 
-class Prometheus(Client):
+class PrometheusServer(PrometheusQueries):
     """A server that scrapes `targets` (job -> addresses) every `interval`."""
 
     def __init__(
         self,
         program: str,
         folder: Path,
-        processes: Processes,
+        processes: DemoProcesses,
         *,
         targets: Mapping[str, Sequence[str]],
         rules: Sequence[Path] = (),

@@ -20,8 +20,13 @@ from typing import Any, NoReturn
 
 from rankscope.lab.simulator import placement
 from rankscope.lab.simulator.recording import simulate
-from rankscope.lab.simulator.series import Series
-from rankscope.lab.simulator.shape import Cluster, Job, Reporting, Scenario
+from rankscope.lab.simulator.series import SimulatedSeries
+from rankscope.lab.simulator.shape import (
+    ReportingHabits,
+    SimulatedCluster,
+    SimulatedJob,
+    SimulationScenario,
+)
 from rankscope.vocabulary import datagram
 from rankscope.vocabulary.samples import Sample, attributes
 
@@ -30,7 +35,7 @@ _SENT = ("training.", "collective.")
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class LiveOrders:
     """What to run. `sockets`: the agent of each host. `devices`: [hosts][slots] GPU ids.
 
     `onset`: when (host, place) grows hot, in seconds from the start; `at`: the start, s since the
@@ -47,10 +52,10 @@ class Orders:
     step_seconds: float = 1.0
     seed: int = 7
 
-    def scenario(self) -> Scenario:
+    def scenario(self) -> SimulationScenario:
         """Return the simulator's scenario: tensor-parallel pairs, data-parallel over the rest."""
         slots = len(self.devices[0])
-        job = Job(
+        job = SimulatedJob(
             name=JOB,
             tp=2,
             step_seconds=self.step_seconds,
@@ -63,13 +68,13 @@ class Orders:
             variable_length=0.05,
         )
         heat = {"kind": "thermal_throttle", "onset": self.onset, "host": self.host}
-        return Scenario(
+        return SimulationScenario(
             name="live",
             text="one device of a live cluster grows hot",
             seconds=self.seconds,
-            cluster=Cluster(hosts=len(self.devices), slots=slots, nics=slots),
+            cluster=SimulatedCluster(hosts=len(self.devices), slots=slots, nics=slots),
             jobs=(job,),
-            reporting=Reporting(collective_statistics=True, rank=2.0),
+            reporting=ReportingHabits(collective_statistics=True, rank=2.0),
             fault={**heat, "place": self.place, "clock": 0.55, "ramp": 2.0},
             also={"kind": "loss_spike", "onset": self.onset + 5.0},
         )
@@ -82,8 +87,8 @@ def host_names(count: int) -> list[str]:
 
 def main(text: str) -> int:
     """Start every rank and wait until all have ended."""
-    orders = Orders(**json.loads(text))
-    by_rank: dict[tuple[int, int], list[Series]] = {}
+    orders = LiveOrders(**json.loads(text))
+    by_rank: dict[tuple[int, int], list[SimulatedSeries]] = {}
     for series in simulate(orders.scenario(), orders.seed).series:
         rank = dict(series.attributes).get("rank")
         if series.metric.startswith(_SENT) and isinstance(rank, int):
@@ -104,7 +109,7 @@ def _end(children: Sequence[int]) -> NoReturn:
     os._exit(0)
 
 
-def _child(orders: Orders, host: int, rank: int, rows: Sequence[Series]) -> int:
+def _child(orders: LiveOrders, host: int, rank: int, rows: Sequence[SimulatedSeries]) -> int:
     """Return the pid of a process that sends what one rank has to report."""
     child = os.fork()
     if child:
@@ -115,7 +120,7 @@ def _child(orders: Orders, host: int, rank: int, rows: Sequence[Series]) -> int:
         os._exit(0)
 
 
-def _send(orders: Orders, host: int, rank: int, rows: Sequence[Series]) -> None:
+def _send(orders: LiveOrders, host: int, rank: int, rows: Sequence[SimulatedSeries]) -> None:
     line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     line.connect(orders.sockets[host])
     device = orders.devices[host][rank % len(orders.devices[host])]
@@ -125,11 +130,11 @@ def _send(orders: Orders, host: int, rank: int, rows: Sequence[Series]) -> None:
         now = orders.at + at
         sent = tuple(replace(sample, at=now) for sample in samples)
         line.send(
-            datagram.encode(datagram.Datagram(JOB, 0, rank, os.getpid(), number, samples=sent))
+            datagram.encode(datagram.ProbeDatagram(JOB, 0, rank, os.getpid(), number, samples=sent))
         )
 
 
-def _points(rows: Sequence[Series], device: str) -> Iterator[Sample]:
+def _points(rows: Sequence[SimulatedSeries], device: str) -> Iterator[Sample]:
     for row in rows:
         pairs: dict[str, Any] = dict(row.attributes)
         if row.metric == "training.rank.info":

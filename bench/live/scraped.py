@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rankscope.formats import exporters
 from rankscope.lab.simulator.devices import nvidia_name
 from rankscope.lab.simulator.placement import host_name
-from rankscope.lab.simulator.recording import Recording
-from rankscope.lab.simulator.shape import Scenario
+from rankscope.lab.simulator.recording import SimulatedRecording
+from rankscope.lab.simulator.shape import SimulationScenario
 from rankscope.vocabulary import metrics
 from rankscope.vocabulary.samples import Attributes
 
@@ -26,7 +26,7 @@ _DCGM_PORT, _NODE_PORT = 9400, 9100
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ScrapedSeries:
     """One series as an exporter shows it: its times (seconds of the recording) and values."""
 
     target: str
@@ -42,7 +42,7 @@ class Exported:
         return f"{self.name}{{{pairs}}}"
 
 
-def as_scraped(scenario: Scenario, *, period: float = INTERVAL) -> Scenario:
+def as_scraped(scenario: SimulationScenario, *, period: float = INTERVAL) -> SimulationScenario:
     """Return a scenario whose devices are read by dcgm-exporter, without any job.
 
     period: seconds between two readings of a device.
@@ -53,7 +53,7 @@ def as_scraped(scenario: Scenario, *, period: float = INTERVAL) -> Scenario:
     return replace(scenario, reporting=reporting)
 
 
-def exported(recording: Recording) -> Iterator[Exported]:
+def exported(recording: SimulatedRecording) -> Iterator[ScrapedSeries]:
     """Yield what the exporters of all hosts show; a lost host shows nothing more."""
     job = recording.scenario.jobs[0].name
     for series in recording.series:
@@ -83,12 +83,12 @@ def exported(recording: Recording) -> Iterator[Exported]:
             more = ("device", "port", "mountpoint")
             labels |= {label: str(pairs[label]) for label in more if label in pairs}
         kind = metrics.catalogue()[series.metric].kind
-        yield Exported(
+        yield ScrapedSeries(
             labels["instance"], name, kind, labels, series.at[keep], series.value[keep] / factor
         )
 
 
-def open_metrics(found: list[Exported], *, start: float) -> Iterator[str]:
+def open_metrics(found: list[ScrapedSeries], *, start: float) -> Iterator[str]:
     """Yield lines of OpenMetrics with times, `start` (epoch seconds) being the recording's begin.
 
     Sorted by name, as promtool wants it.
@@ -100,7 +100,7 @@ def open_metrics(found: list[Exported], *, start: float) -> Iterator[str]:
     yield "# EOF\n"
 
 
-def page(found: list[Exported], target: str, at: float) -> str:
+def page(found: list[ScrapedSeries], target: str, at: float) -> str:
     """Return the page of one target at a time (seconds of the recording), as it is scraped."""
     lines = []
     for series in found:

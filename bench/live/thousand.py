@@ -21,15 +21,21 @@ from typing import Any
 import psutil
 
 from rankscope.dashboards.grafana import building
-from rankscope.dashboards.grafana.frame import Given
-from rankscope.lab.demo.processes import Processes
+from rankscope.dashboards.grafana.frame import BuildOptions
+from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.simulator.recording import simulate
-from rankscope.lab.simulator.series import Series
-from rankscope.lab.simulator.shape import EPOCH, Cluster, Job, Reporting, Scenario
+from rankscope.lab.simulator.series import SimulatedSeries
+from rankscope.lab.simulator.shape import (
+    EPOCH,
+    ReportingHabits,
+    SimulatedCluster,
+    SimulatedJob,
+    SimulationScenario,
+)
 from rankscope.vocabulary import metrics
 
 from . import asking
-from .prometheus import Client, Prometheus
+from .prometheus import PrometheusQueries, PrometheusServer
 
 SCRAPE = 30.0
 POINTS = 100
@@ -51,7 +57,7 @@ def main() -> int:
     prometheus, promtool = programs
     if prometheus is None or promtool is None:
         parser.error("prometheus is not installed: apt-get install prometheus")
-    documents = building.documents(Given())
+    documents = building.documents(BuildOptions())
     seconds = 60.0 * wanted.minutes
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp") as name:
         folder = Path(name)
@@ -64,11 +70,11 @@ def main() -> int:
             check=True,
         )
         pages.unlink()
-        with Processes(folder) as processes:
-            server = Prometheus(
+        with DemoProcesses(folder) as processes:
+            server = PrometheusServer(
                 prometheus, folder / "prometheus", processes, targets={}, retention="100y"
             )
-            span = asking.Span(EPOCH, EPOCH + seconds, step=seconds / POINTS, scrape=SCRAPE)
+            span = asking.QueryRange(EPOCH, EPOCH + seconds, step=seconds / POINTS, scrape=SCRAPE)
             process = psutil.Process(server.process.handle.pid)
 
             def cpu() -> float:
@@ -91,7 +97,10 @@ def asked_for(documents: Mapping[str, Mapping[str, Any]]) -> set[str]:
 
 
 def measured(
-    document: Mapping[str, Any], server: Client, span: asking.Span, cpu: Callable[[], float]
+    document: Mapping[str, Any],
+    server: PrometheusQueries,
+    span: asking.QueryRange,
+    cpu: Callable[[], float],
 ) -> dict[str, Any]:
     """Return the seconds that Prometheus spends on one refresh, and the most series of a query."""
     values = asking.values_of(document, server, span, {})
@@ -122,13 +131,17 @@ def measured(
 def _write(path: Path, names: set[str], *, hosts: int, seconds: float) -> dict[str, int]:
     """Write everything in OpenMetrics' text; return how many series and samples there are."""
     few = min(_SIMULATED, hosts)
-    scenario = Scenario(
+    scenario = SimulationScenario(
         name="thousand",
         text="a thousand ranks",
         seconds=seconds,
-        cluster=Cluster(hosts=few, slots=8, nics=8),
-        jobs=(Job(name=_JOB, tp=8, step_seconds=SCRAPE, init_seconds=2, compile_seconds=1),),
-        reporting=Reporting(push=SCRAPE, rank=SCRAPE, node=SCRAPE, collective_statistics=True),
+        cluster=SimulatedCluster(hosts=few, slots=8, nics=8),
+        jobs=(
+            SimulatedJob(name=_JOB, tp=8, step_seconds=SCRAPE, init_seconds=2, compile_seconds=1),
+        ),
+        reporting=ReportingHabits(
+            push=SCRAPE, rank=SCRAPE, node=SCRAPE, collective_statistics=True
+        ),
         fault={"kind": "thermal_throttle", "onset": seconds / 2, "host": _HOST, "place": _PLACE},
     )
     rows = [
@@ -156,7 +169,7 @@ def _write(path: Path, names: set[str], *, hosts: int, seconds: float) -> dict[s
     return {"series": series, "samples": samples}
 
 
-def _named(row: Series, copy: int) -> str:
+def _named(row: SimulatedSeries, copy: int) -> str:
     """Return name and labels as an agent's page has them, of the n-th repetition of the hosts."""
     metric = metrics.catalogue()[row.metric]
     known = {*metric.attributes, *metric.optional} - _HIDDEN

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rankscope.agent.inbox import Received
+from rankscope.agent.inbox import ReceivedDatagram
 from rankscope.vocabulary import datagram
 from rankscope.vocabulary.samples import Sample, attributes
 
 from .kernel_files import KernelFiles
-from .kernel_log import KernelLog
-from .trees import Trees
+from .kernel_log import KernelLogDouble
+from .trees import NodeTrees
 from .within import AgentWithin
 from .worker_within import ToldClock
 
@@ -32,7 +32,7 @@ _FAULT_CYCLES = 200
 _FIRST_PID = 100_000
 
 
-class Page:
+class PageConnection:
     """An exporter's page over HTTP, kept alive as Prometheus' clients do."""
 
     def __init__(self) -> None:
@@ -74,10 +74,12 @@ def host_files(files: KernelFiles) -> None:
         files.write(files.proc / name, Path("/proc", name).read_text().rstrip("\n"))
 
 
-class Churn:
+class PodChurn:
     """Two ranks at a time, each in a pod of its own, on the node's first two GPUs."""
 
-    def __init__(self, agent: AgentWithin, trees: Trees, log: KernelLog, page: Page) -> None:
+    def __init__(
+        self, agent: AgentWithin, trees: NodeTrees, log: KernelLogDouble, page: PageConnection
+    ) -> None:
         self.agent = agent
         self.page = page
         self._clock: ToldClock = agent.clock
@@ -154,9 +156,9 @@ class Churn:
             Sample("training.step", float(number), now, attributes({"rank": rank})),
             Sample("training.step.duration", 0.5, now, attributes({"rank": rank})),
         ]
-        said = datagram.Datagram(f"job-{job}", 0, rank, pid, number, samples=tuple(samples))
+        said = datagram.ProbeDatagram(f"job-{job}", 0, rank, pid, number, samples=tuple(samples))
         heard = datagram.decode(datagram.encode(said))
-        self.agent.routing.receive(Received(heard, pid, "unix:"), now)
+        self.agent.routing.receive(ReceivedDatagram(heard, pid, "unix:"), now)
 
     def _answer(self, number: int) -> None:
         worker = self.agent.worker

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import mishaps, vendor_pages
-from .healthy_life import NETWORKS, Life
+from .healthy_life import NETWORKS, NodeDay
 from .worker_within import under_stub
 
 _MODULE = "bench.node.healthy_day"
@@ -32,7 +32,7 @@ def node_day(profile: str, hours: float, *, faults: bool, network: str = "") -> 
     with tempfile.TemporaryDirectory(prefix="rs-", dir=_memory()) as folder:
         os.environ["RANKSCOPE_NVML_STUB"] = f"{folder}/driver/nvml.scenario"
         chosen: Any = network or NETWORKS[profile]
-        life = Life(Path(folder), profile=profile, network=chosen)
+        life = NodeDay(Path(folder), profile=profile, network=chosen)
         try:
             life.day(hours)
             events = list(life.agent.reported)

@@ -15,7 +15,7 @@ from rankscope.lab.node import nvml
 
 from . import trees
 from .churn import host_files
-from .kernel_log import INFO, WARNING, KernelLog
+from .kernel_log import INFO, WARNING, KernelLogDouble
 from .trees import Network
 from .within import AgentWithin
 from .worker_within import ToldClock
@@ -72,7 +72,7 @@ _QUIET_COUNTERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Strange:
+class HarmlessEvent:
     """Something harmless that happens for some seconds; `after` ends it."""
 
     name: str
@@ -81,18 +81,18 @@ class Strange:
     after: Callable[[], object]
 
 
-class Life:
+class NodeDay:
     """A node and its agent through a day. `step` lets time pass; `day` does what days do."""
 
     def __init__(self, folder: Path, *, profile: str, network: Network, gpus: int = 2) -> None:
         self.clock = ToldClock(BEGIN)
         self.profile = profile
         self.gpus = gpus
-        self.scenario = nvml.Scenario(
+        self.scenario = nvml.NvmlScenario(
             folder / "driver", profile=profile, gpus=gpus, busy=False, clock=self.clock.now
         )
         self.trees = trees.build(folder / "node", profile=profile, gpus=gpus, network=network)
-        self.log = KernelLog(folder / "kmsg", uptime=lambda: self.clock.now() - BEGIN + 30.0)
+        self.log = KernelLogDouble(folder / "kmsg", uptime=lambda: self.clock.now() - BEGIN + 30.0)
         host_files(self.trees.files)
         self.network = network
         self.restarts = 0
@@ -199,7 +199,7 @@ class Life:
             self.trees.pci.train(address, generation=most if busy else 1)
         self.closely(5)
 
-    def _moment(self, oddity: Strange) -> None:
+    def _moment(self, oddity: HarmlessEvent) -> None:
         for _ in range(3):
             self.write(self._random.choice(_CHATTER), level=self._random.choice((INFO, WARNING)))
         oddity.begin()
@@ -207,7 +207,7 @@ class Life:
         oddity.after()
         self.closely(max(3, _CLOSELY - oddity.seconds))
 
-    def _oddities(self) -> Iterator[Strange]:
+    def _oddities(self) -> Iterator[HarmlessEvent]:
         calm = 0x4 if self._busy else 0x1
         while True:
             yield self._reasons("sync boost", 0x10, 15)
@@ -216,14 +216,14 @@ class Life:
             yield self._reasons("heat for seconds", 0x48, 6)
             yield self._reasons("a power brake for a moment", 0x88, 3)
             yield self._reasons("software keeps it cool", 0x20, 15)
-            yield Strange(
+            yield HarmlessEvent(
                 "a driver that answers late",
                 2,
                 lambda: self.scenario.set("all", "slow_ms", 1),
                 lambda: self.scenario.set("all", "slow_ms", 0),
             )
-            yield Strange("corrected errors", 3, self._corrected, lambda: self._hot(calm))
-            yield Strange(
+            yield HarmlessEvent("corrected errors", 3, self._corrected, lambda: self._hot(calm))
+            yield HarmlessEvent(
                 "margins and violations not supported",
                 12,
                 lambda: self.scenario.unsupported(
@@ -231,11 +231,11 @@ class Life:
                 ),
                 lambda: self.scenario.unset("all", "not_supported"),
             )
-            yield Strange("corrected PCIe errors", 3, self._pcie, lambda: None)
+            yield HarmlessEvent("corrected PCIe errors", 3, self._pcie, lambda: None)
 
-    def _reasons(self, name: str, mask: int, seconds: int) -> Strange:
+    def _reasons(self, name: str, mask: int, seconds: int) -> HarmlessEvent:
         """Hold the clocks down for so long, then as before."""
-        return Strange(
+        return HarmlessEvent(
             name,
             seconds,
             lambda: self._hot(mask),

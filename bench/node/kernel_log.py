@@ -20,7 +20,7 @@ def _uptime() -> float:
     return time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
-class KernelLog:
+class KernelLogDouble:
     """Writes records at `path`; counts those it had to drop."""
 
     def __init__(

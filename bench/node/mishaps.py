@@ -7,7 +7,7 @@ from typing import Any
 from rankscope.lab.node import nvml
 from rankscope.vocabulary.samples import Event
 
-from .healthy_life import Life
+from .healthy_life import NodeDay
 from .kernel_log import ERROR
 
 _CLOSELY = 25
@@ -15,7 +15,7 @@ _AFTER = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Mishap:
+class NodeMishap:
     """A fault: what brings it about, what ends it, and its events by name."""
 
     inflict: Callable[[], object]
@@ -43,7 +43,7 @@ def named(event: Event) -> str:
     return f"{event.name} {what}" if what else event.name
 
 
-def through(life: Life, mishap: Mishap) -> list[Event]:
+def through(life: NodeDay, mishap: NodeMishap) -> list[Event]:
     """Let a fault happen, last and end; return its alarming events."""
     before = len(life.agent.reported)
     mishap.inflict()
@@ -57,7 +57,7 @@ def through(life: Life, mishap: Mishap) -> list[Event]:
     return [event for event in life.agent.reported[before:] if alarming(event)]
 
 
-def all_of(life: Life) -> Iterator[tuple[str, Mishap]]:
+def all_of(life: NodeDay) -> Iterator[tuple[str, NodeMishap]]:
     """Yield the faults that this node can have."""
     scenario, network, log = life.scenario, life.trees.network, life.log
     address = life.trees.gpus[0]
@@ -67,16 +67,18 @@ def all_of(life: Life) -> Iterator[tuple[str, Mishap]]:
         if life.agent.worker is not None:
             life.agent.worker.write(event="xid", device=life.uuids[0], code=48, at=life.clock.now())
 
-    yield "XID, told by the log and by NVML", Mishap(both_tell, _nothing, ("gpu.fault 48",))
+    yield "XID, told by the log and by NVML", NodeMishap(both_tell, _nothing, ("gpu.fault 48",))
     yield (
         "uncorrected memory error",
-        Mishap(lambda: scenario.set(0, "ecc_dbe", 1), _nothing, ("gpu.fault ecc.uncorrectable",)),
+        NodeMishap(
+            lambda: scenario.set(0, "ecc_dbe", 1), _nothing, ("gpu.fault ecc.uncorrectable",)
+        ),
     )
     if scenario.get(0, "remap_pending") is not None:
         for key in ("pending", "failed"):
             yield (
                 f"row remap {key}",
-                Mishap(
+                NodeMishap(
                     lambda key=key: scenario.set(1, f"remap_{key}", 1),  # type: ignore[misc]
                     lambda key=key: scenario.set(1, f"remap_{key}", 0),  # type: ignore[misc]
                     (f"gpu.fault row_remap.{key}",),
@@ -85,7 +87,7 @@ def all_of(life: Life) -> Iterator[tuple[str, Mishap]]:
     if scenario.get(0, "recovery_action") is not None:
         yield (
             "the driver asks for a reset",
-            Mishap(
+            NodeMishap(
                 lambda: scenario.set(1, "recovery_action", 1),
                 lambda: scenario.set(1, "recovery_action", 0),
                 ("gpu.fault recovery.gpu_reset",),
@@ -93,7 +95,7 @@ def all_of(life: Life) -> Iterator[tuple[str, Mishap]]:
         )
     yield (
         "clocks held down for long",
-        Mishap(
+        NodeMishap(
             lambda: scenario.set(1, "throttle_reasons", 0x48),
             lambda: scenario.unset(1, "throttle_reasons"),
             ("gpu.fault slowdown.sustained",),
@@ -101,22 +103,25 @@ def all_of(life: Life) -> Iterator[tuple[str, Mishap]]:
     )
     yield (
         "lost GPU",
-        Mishap(lambda: scenario.lose(1), lambda: scenario.recover(1), ("gpu.fault nvml.lost",)),
+        NodeMishap(lambda: scenario.lose(1), lambda: scenario.recover(1), ("gpu.fault nvml.lost",)),
     )
     yield (
         "GPU that needs a reset",
-        Mishap(
+        NodeMishap(
             lambda: scenario.require_reset(1),
             lambda: scenario.recover(1),
             ("gpu.fault nvml.reset_required",),
         ),
     )
-    yield "hung call", Mishap(lambda: _hang(life), lambda: _back(life), ("gpu.fault nvml.hung",))
+    yield (
+        "hung call",
+        NodeMishap(lambda: _hang(life), lambda: _back(life), ("gpu.fault nvml.hung",)),
+    )
     config = life.trees.pci.folder(life.trees.gpus[1]) / "config"
     whole = config.read_bytes()
     yield (
         "gone from the bus",
-        Mishap(
+        NodeMishap(
             lambda: life.trees.pci.silence(life.trees.gpus[1]),
             lambda: config.write_bytes(whole),
             ("gpu.fault pci.gone",),
@@ -125,11 +130,11 @@ def all_of(life: Life) -> Iterator[tuple[str, Mishap]]:
     yield from _of_the_network(life, network)
     yield (
         "process killed for memory",
-        Mishap(lambda: _oom(life), _nothing, ("host.oom_kill",)),
+        NodeMishap(lambda: _oom(life), _nothing, ("host.oom_kill",)),
     )
     yield (
         "stuck process",
-        Mishap(
+        NodeMishap(
             lambda: life.write(
                 "INFO: task python3:4242 blocked for more than 120 seconds.", level=ERROR
             ),
@@ -137,17 +142,17 @@ def all_of(life: Life) -> Iterator[tuple[str, Mishap]]:
             ("log.fault task.hung",),
         ),
     )
-    yield "another driver", Mishap(lambda: _update(life), _nothing, ("change driver",))
+    yield "another driver", NodeMishap(lambda: _update(life), _nothing, ("change driver",))
 
 
-def _of_the_network(life: Life, network: Any) -> Iterator[tuple[str, Mishap]]:
+def _of_the_network(life: NodeDay, network: Any) -> Iterator[tuple[str, NodeMishap]]:
     if not life.trees.nics:
         return
     nic = life.trees.nics[0]
     if life.network == "ethernet":
         yield (
             "link down",
-            Mishap(
+            NodeMishap(
                 lambda: network.interface_down(nic),
                 lambda: network.interface_up(nic),
                 ("network.link down",),
@@ -157,7 +162,7 @@ def _of_the_network(life: Life, network: Any) -> Iterator[tuple[str, Mishap]]:
     # The port itself counts the fall: the same fault in its words, reported beside.
     yield (
         "link down",
-        Mishap(
+        NodeMishap(
             lambda: network.down(nic),
             lambda: network.up(nic),
             ("network.fault link_downed", "network.link down"),
@@ -165,7 +170,7 @@ def _of_the_network(life: Life, network: Any) -> Iterator[tuple[str, Mishap]]:
     )
     yield (
         "bad cable",
-        Mishap(
+        NodeMishap(
             lambda: network.count(life.trees.nics[1], "symbol_error", 500),
             _nothing,
             ("network.fault symbol_error",),
@@ -173,7 +178,7 @@ def _of_the_network(life: Life, network: Any) -> Iterator[tuple[str, Mishap]]:
     )
 
 
-def _oom(life: Life) -> None:
+def _oom(life: NodeDay) -> None:
     """Both windows show it: the kernel's log and its counter."""
     life.log.oom_kill(4242, "python3", "/kubepods/pod1")
     vmstat = life.trees.files.proc / "vmstat"
@@ -185,7 +190,7 @@ def _oom(life: Life) -> None:
     life.trees.files.write(vmstat, "\n".join(counted))
 
 
-def _update(life: Life) -> None:
+def _update(life: NodeDay) -> None:
     """Put another driver in the old one's place."""
     files = life.trees.files
     for path in (files.sys / "module/nvidia/version", files.proc / "driver/nvidia/version"):
@@ -193,7 +198,7 @@ def _update(life: Life) -> None:
         files.write(path, said.replace(str(nvml.DRIVERS["driver_version"]), "575.57.08"))
 
 
-def _hang(life: Life) -> None:
+def _hang(life: NodeDay) -> None:
     """Say what the worker's watch would: in one process, a call that hangs would hang us all."""
     if life.agent.worker is not None:
         for seconds in (3.5, 6.0, 9.0):
@@ -203,7 +208,7 @@ def _hang(life: Life) -> None:
         life.agent.worker.mute.add(life.uuids[0])
 
 
-def _back(life: Life) -> None:
+def _back(life: NodeDay) -> None:
     if life.agent.worker is not None:
         life.agent.worker.mute.clear()
         life.agent.worker.write(back=True, device=life.uuids[0])

@@ -26,11 +26,11 @@ from typing import Any
 
 from rankscope.agent.nvml import SUBJECTS
 from rankscope.agent.settings import AgentSettings
-from rankscope.lab.node.nvml import Scenario
+from rankscope.lab.node.nvml import NvmlScenario
 
 from . import trees
-from .churn import Churn, Page, host_files
-from .kernel_log import KernelLog
+from .churn import PageConnection, PodChurn, host_files
+from .kernel_log import KernelLogDouble
 from .within import AgentWithin
 from .worker_within import ToldClock, WorkerWithin, under_stub
 
@@ -42,7 +42,7 @@ _WARM = 0.05
 
 
 @dataclass
-class Memory:
+class MemoryReadings:
     """Readings of this process, by NAMES after the cycle.
 
     Resident memory moves in steps, as the allocator takes and keeps pages; blocks are what Python
@@ -119,7 +119,7 @@ def soak(
     cycle: Callable[[int], None], cycles: int, *, trace: bool = False, every: int = 500
 ) -> dict[str, Any]:
     """Run cycles and return what memory did after the first twentieth."""
-    memory = Memory()
+    memory = MemoryReadings()
     every = max(1, min(every, cycles // 20))
     begun, cpu = time.monotonic(), time.process_time()
     before: tracemalloc.Snapshot | None = None
@@ -151,13 +151,13 @@ def _print_growth(before: tracemalloc.Snapshot) -> None:
 def _agents(folder: Path, gpus: int, closing: ExitStack) -> tuple[Callable[[int], None], list[str]]:
     """Return a cycle of a whole agent, and the readers that take part."""
     clock = ToldClock(_BEGIN)
-    scenario = Scenario(folder / "driver", gpus=gpus, clock=clock.now)
+    scenario = NvmlScenario(folder / "driver", gpus=gpus, clock=clock.now)
     os.environ["RANKSCOPE_NVML_STUB"] = str(scenario.path)
     node = trees.build(folder / "node", gpus=gpus, network="ndr")
     host_files(node.files)
-    log = KernelLog(folder / "kmsg", uptime=lambda: clock.now() - _BEGIN + 1000.0)
+    log = KernelLogDouble(folder / "kmsg", uptime=lambda: clock.now() - _BEGIN + 1000.0)
     closing.callback(log.close)
-    page = Page()
+    page = PageConnection()
     closing.callback(page.close)
     (folder / "state").mkdir()
     settings = AgentSettings.model_validate(
@@ -173,7 +173,7 @@ def _agents(folder: Path, gpus: int, closing: ExitStack) -> tuple[Callable[[int]
     )
     agent.keep_told = False
     closing.callback(agent.close)
-    churn = Churn(agent, node, log, page)
+    churn = PodChurn(agent, node, log, page)
     churn.learn()
     churn.cycle(0)
     return churn.cycle, agent.running
@@ -182,7 +182,7 @@ def _agents(folder: Path, gpus: int, closing: ExitStack) -> tuple[Callable[[int]
 def _workers(folder: Path) -> Callable[[int], None]:
     """Return a turn of the worker over one device, all subjects each time, processes changing."""
     clock = ToldClock(_BEGIN)
-    scenario = Scenario(folder / "driver", gpus=1, clock=clock.now)
+    scenario = NvmlScenario(folder / "driver", gpus=1, clock=clock.now)
     os.environ["RANKSCOPE_NVML_STUB"] = str(scenario.path)
     worker = WorkerWithin(
         subjects=list(SUBJECTS), period=5.0, receive=lambda _worker, _told: None, clock=clock

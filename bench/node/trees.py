@@ -25,7 +25,7 @@ _INFINIBAND_CLASS, _ETHERNET_CLASS = 0x020700, 0x020000
 
 
 @dataclass(frozen=True, slots=True)
-class Trees:
+class NodeTrees:
     """The node's roots (`files.sys`, `.proc`, `.dev`) and the hands that change them."""
 
     files: KernelFiles
@@ -45,7 +45,7 @@ def build(
     nics: int | None = None,
     network: Network = "ndr",
     boot_id: str = "5f1f8a4e-7d1f-4a83-9a55-6b8f2d1c9e10",
-) -> Trees:
+) -> NodeTrees:
     """Build a healthy node below a folder: GPU n and network card n behind the switch n.
 
     `network`: NDR or HDR InfiniBand, RoCE, plain Ethernet cards, or none. The first half of the
@@ -80,7 +80,7 @@ def build(
     if gpus:
         _driver(files)
     files.write(files.proc / "sys/kernel/random/boot_id", boot_id)
-    return Trees(files, pci, ports, tuple(addresses), tuple(names))
+    return NodeTrees(files, pci, ports, tuple(addresses), tuple(names))
 
 
 def _card(

@@ -12,7 +12,7 @@ from rankscope.formats import exporters
 from rankscope.formats.exposition import lines
 
 from . import trees
-from .churn import Page
+from .churn import PageConnection
 from .healthy_life import BEGIN
 from .within import AgentWithin
 from .worker_within import ToldClock
@@ -34,7 +34,7 @@ _GROWING = frozenset({"hw.energy", "hw.gpu.pcie.io", "hw.gpu.nvlink.io", "hw.net
 
 
 @dataclass(slots=True)
-class _Line:
+class _PageLine:
     series: str
     value: str
     kind: str
@@ -49,7 +49,7 @@ class PageLife:
     def __init__(self, folder: Path, page: Path) -> None:
         self.clock = ToldClock(BEGIN)
         self._random = random.Random(page.stem)
-        self._page = Page()
+        self._page = PageConnection()
         self._lines, self.series = _read(page)
         self._page.text = self._text()
         node = trees.build(folder / "node", gpus=0, network="none")
@@ -93,14 +93,14 @@ class PageLife:
             for line in self._lines
         ).encode()
 
-    def _now(self, line: _Line) -> str:
+    def _now(self, line: _PageLine) -> str:
         if line.kind != "wandering":
             return line.value
         value = float(line.value) * self._random.uniform(0.6, 1.0)
         return str(round(value)) if "." not in line.value else f"{value:.3f}"
 
 
-def _read(page: Path) -> tuple[list[_Line], int]:
+def _read(page: Path) -> tuple[list[_PageLine], int]:
     """Read a page, and learn from its exporter's table what each of its series is."""
     text = page.read_text(encoding="utf-8")
     valid = [line for line in text.splitlines() if line and not line.startswith("#")]
@@ -108,10 +108,10 @@ def _read(page: Path) -> tuple[list[_Line], int]:
     table = exporters.detect(names)
     if table is None:
         raise ValueError(f"{page}: no known exporter's page")
-    found: list[_Line] = []
+    found: list[_PageLine] = []
     for line in text.splitlines():
         if not line or line.startswith("#") or not _fits(line):
-            found.append(_Line(line, "", ""))
+            found.append(_PageLine(line, "", ""))
             continue
         series, rest = lines.split(line)
         found.append(_described(table, series, rest.split()[0]))
@@ -126,19 +126,19 @@ def _fits(line: str) -> bool:
     return True
 
 
-def _described(table: exporters.Table, series: str, value: str) -> _Line:
+def _described(table: exporters.ExporterTable, series: str, value: str) -> _PageLine:
     try:
         number = float(value)
     except ValueError:
-        return _Line(series, value, "")
-    mapped = exporters.Mapping(table).read([f"{series} 1\n".encode()], now=BEGIN)
+        return _PageLine(series, value, "")
+    mapped = exporters.PageMapping(table).read([f"{series} 1\n".encode()], now=BEGIN)
     if mapped.faults:
         binding = mapped.faults[0][0]
         code = binding.code
-        return _Line(series, "0", "fault", fault=binding.spelled(31), code=code)
+        return _PageLine(series, "0", "fault", fault=binding.spelled(31), code=code)
     metrics = {sample.metric for sample in mapped.samples}
     if abs(number) > 1e15 or number <= 0:
-        return _Line(series, value, "")  # a blank, or nothing
+        return _PageLine(series, value, "")  # a blank, or nothing
     if metrics & _WANDERING:
-        return _Line(series, value, "wandering")
-    return _Line(series, value, "growing" if metrics & _GROWING else "")
+        return _PageLine(series, value, "wandering")
+    return _PageLine(series, value, "growing" if metrics & _GROWING else "")

@@ -14,23 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.agent import exposition, readers
-from rankscope.agent.attribution import Attribution
+from rankscope.agent.attribution import DeviceAttribution
 from rankscope.agent.device_faults import FaultTracker
-from rankscope.agent.devices import Devices
+from rankscope.agent.devices import DeviceRegister
 from rankscope.agent.exits import ExitWatch
-from rankscope.agent.health import Health
-from rankscope.agent.imitation import Imitation
-from rankscope.agent.latest import Latest
-from rankscope.agent.names import Names
-from rankscope.agent.nvml.process import Worker
-from rankscope.agent.outgoing import Outgoing
-from rankscope.agent.routing import Routing
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.imitation import DcgmPage
+from rankscope.agent.latest import LatestValues
+from rankscope.agent.names import NodeNames
+from rankscope.agent.nvml.process import WorkerProcess
+from rankscope.agent.outgoing import OutgoingTelemetry
+from rankscope.agent.routing import TelemetryRouter
 from rankscope.agent.settings import AgentSettings
-from rankscope.agent.spool import Spool
-from rankscope.agent.trainers import Trainers
+from rankscope.agent.spool import DiskSpool
+from rankscope.agent.trainers import TrainerRegister
 from rankscope.vocabulary.samples import Event
 
-from .trees import Trees
+from .trees import NodeTrees
 from .worker_within import ToldClock, WorkerWithin
 
 _ASK_AGAIN_SECONDS = 600.0
@@ -42,7 +42,7 @@ class AgentWithin:
 
     def __init__(
         self,
-        trees: Trees,
+        trees: NodeTrees,
         clock: ToldClock,
         *,
         state: Path,
@@ -54,17 +54,17 @@ class AgentWithin:
         self.clock = clock
         self.reported: list[Event] = []
         self.keep_told = True
-        self.health = Health()
-        self.devices = Devices(state)
+        self.health = AgentHealth()
+        self.devices = DeviceRegister(state)
         self.fault_tracker = FaultTracker(
             boot_id=trees.files.read(trees.files.proc / "sys/kernel/random/boot_id"),
             now=clock.now(),
             devices=self.devices,
             state=state,
         )
-        self.trainers = Trainers(health=self.health)
-        self.latest = Latest(period_seconds=settings.readers.period_seconds)
-        self.attribution = Attribution()
+        self.trainers = TrainerRegister(health=self.health)
+        self.latest = LatestValues(period_seconds=settings.readers.period_seconds)
+        self.attribution = DeviceAttribution()
         self._closing = contextlib.ExitStack()
         self._selector = selectors.DefaultSelector()
         self.exits = ExitWatch(selector=self._selector, proc=trees.files.proc, pidfds=False)
@@ -72,11 +72,11 @@ class AgentWithin:
         self.outgoing = self._sending(spool)
         imitation = None
         if settings.export.dcgm_names != "off":
-            imitation = Imitation(
+            imitation = DcgmPage(
                 names=settings.export.dcgm_names, host="node", attribution=self.attribution
             )
-        self.routing = Routing(
-            names=Names(host="node"),
+        self.routing = TelemetryRouter(
+            names=NodeNames(host="node"),
             trainers=self.trainers,
             latest=self.latest,
             exits=self.exits,
@@ -86,7 +86,7 @@ class AgentWithin:
             attribution=self.attribution,
             imitation=imitation,
         )
-        self.page = exposition.Page(
+        self.page = exposition.ExpositionPage(
             latest=self.latest,
             health=self.health,
             groups=False,
@@ -177,19 +177,19 @@ class AgentWithin:
         self.exits.close()
         self._selector.close()
 
-    def _sending(self, folder: Path | None) -> Outgoing | None:
+    def _sending(self, folder: Path | None) -> OutgoingTelemetry | None:
         if folder is None:
             return None
         folder.mkdir(parents=True, exist_ok=True)
-        spool = Spool(folder, max_bytes=1 << 20, health=self.health)
+        spool = DiskSpool(folder, max_bytes=1 << 20, health=self.health)
         self._closing.callback(spool.close)
-        outgoing = Outgoing(
+        outgoing = OutgoingTelemetry(
             spool=spool, health=self.health, now=self.clock.now, spooled=self._spooled.release
         )
         outgoing.start()
         return outgoing
 
-    def _start(self, **asked: Any) -> Worker:
+    def _start(self, **asked: Any) -> WorkerProcess:
         if not self._driver:
             raise FileNotFoundError(errno.ENOENT, "this node has no NVIDIA driver")
         self.worker = WorkerWithin(**asked, clock=self.clock)

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from rankscope.agent.nvml import SUBJECTS, call_watchdog, device_poller, pipe
 from rankscope.agent.nvml import worker as nvml_worker
-from rankscope.agent.nvml.process import Worker
+from rankscope.agent.nvml.process import WorkerProcess
 from rankscope.lab.node import nvml
 
 _EAGER = "RANKSCOPE_NVML_STUB_EAGER"
@@ -45,7 +45,7 @@ def _again(module: str, arguments: Sequence[str]) -> NoReturn:
     os.execve(sys.executable, [sys.executable, "-m", module, *arguments], environ)  # noqa: S606
 
 
-class WorkerWithin(Worker):
+class WorkerWithin(WorkerProcess):
     """The worker's turns, taken in this process when told; its lines go through JSON all the same.
 
     Not a process: `begin` is called once the supervisor has it, since its first line answers that.
@@ -56,7 +56,7 @@ class WorkerWithin(Worker):
         *,
         subjects: Sequence[str],
         period: float,
-        receive: Callable[[Worker, Report | None], None],
+        receive: Callable[[WorkerProcess, Report | None], None],
         clock: ToldClock,
     ) -> None:
         self.pid = os.getpid()
@@ -71,7 +71,7 @@ class WorkerWithin(Worker):
         self._subjects = [name for name in SUBJECTS if name in subjects]
         self._period = period
         self._clock = clock
-        self._pipe = _Pipe(self)
+        self._pipe = _InnerPipe(self)
         self._turns: list[device_poller.DevicePoller] = []
         self.calls = call_watchdog.CallWatchdog(self._pipe, ())
 
@@ -118,7 +118,7 @@ class WorkerWithin(Worker):
         return self.over
 
 
-class _Pipe(pipe.Pipe):
+class _InnerPipe(pipe.LinePipe):
     def __init__(self, worker: WorkerWithin) -> None:
         self._worker = worker
 

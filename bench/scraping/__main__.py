@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from .quiet import Hour, hour
+from .quiet import QuietHour, hour
 
 
 def main() -> int:
@@ -16,7 +16,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the first hour; the next one + 1")
     parser.add_argument("--interval", type=float, help="seconds between scrapes; default: drawn")
     asked = parser.parse_args()
-    done: list[Hour] = []
+    done: list[QuietHour] = []
     for seed in range(asked.seed, asked.seed + asked.hours):
         done.append(hour(seed, interval=asked.interval))
         print(json.dumps(done[-1].document()), flush=True)
@@ -24,7 +24,7 @@ def main() -> int:
     return 0
 
 
-def summary(done: Iterable[Hour]) -> dict[str, Any]:
+def summary(done: Iterable[QuietHour]) -> dict[str, Any]:
     """Return the sum over hours: false incidents above info, and how many that is a job-day."""
     rows = list(done)
     false = sum(len(one.false) for one in rows)

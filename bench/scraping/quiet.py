@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.collector.evaluation.schedule import Hooks, Schedule
-from rankscope.collector.intake.payloads import Decoded
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.evaluation.schedule import EvaluationSchedule, ScheduleHooks
+from rankscope.collector.intake.payloads import DecodedPayload
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.formats.remote_write import RemoteWriteDecoder
 from rankscope.lab.simulator import days, recording
-from rankscope.lab.simulator.shape import Scenario
+from rankscope.lab.simulator.shape import SimulationScenario
 from rankscope.vocabulary.incidents import Incident
 
 from ..live import scraped
-from .scrapes import Habits, arrivals
+from .scrapes import ScrapeHabits, arrivals
 
 INTERVALS = (15.0, 30.0, 60.0)
 PERIODS = (10.0, 15.0, 30.0)
@@ -31,12 +31,12 @@ RUN_ON_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Hour:
+class QuietHour:
     """One healthy hour: what was reported of it, and what it cost."""
 
     seed: int
     text: str
-    habits: Habits
+    habits: ScrapeHabits
     samples: int
     incidents: tuple[Incident, ...]
     cpu_seconds: float
@@ -69,7 +69,7 @@ class Hour:
 
 def drawn(
     seed: int, *, seconds: float = 3600.0, interval: float | None = None
-) -> tuple[Scenario, Habits]:
+) -> tuple[SimulationScenario, ScrapeHabits]:
     """Return the job and the habits of an hour; `interval`: not drawn but this one."""
     random = np.random.default_rng([seed, 71])
     scenario = days.healthy(seed, seconds=seconds)
@@ -78,7 +78,7 @@ def drawn(
         cluster = replace(cluster, hosts=int(random.choice([4, 8])), slots=8)
     scenario = replace(scenario, cluster=cluster)
     scenario = scraped.as_scraped(scenario, period=float(random.choice(PERIODS)))
-    habits = Habits(
+    habits = ScrapeHabits(
         interval=float(random.choice(INTERVALS)),
         missed=float(random.choice([0.0, 0.002, 0.02])),
         restarts=float(random.choice([0.0, 0.3, 1.0])),
@@ -88,13 +88,13 @@ def drawn(
     return scenario, replace(habits, interval=interval) if interval else habits
 
 
-def hour(seed: int, *, seconds: float = 3600.0, interval: float | None = None) -> Hour:
+def hour(seed: int, *, seconds: float = 3600.0, interval: float | None = None) -> QuietHour:
     """Run one hour; return what was reported."""
     began = time.process_time()
     scenario, habits = drawn(seed, seconds=seconds, interval=interval)
     made = recording.simulate(scenario, seed)
     random = np.random.default_rng([seed, 72])
-    pipeline = Pipeline()
+    pipeline = DetectionPipeline()
     found: dict[str, Incident] = {}
     worst: dict[str, Incident] = {}
 
@@ -104,14 +104,14 @@ def hour(seed: int, *, seconds: float = 3600.0, interval: float | None = None) -
             if change.incident.severity != "info":
                 worst[change.incident.id] = change.incident
 
-    evaluation = Schedule(pipeline, Hooks(changed=changed, failed=_raise))
+    evaluation = EvaluationSchedule(pipeline, ScheduleHooks(changed=changed, failed=_raise))
     decoder = RemoteWriteDecoder(pipeline.table)
     samples, now = 0, 0.0
     for one in arrivals(list(scraped.exported(made)), habits, seconds=seconds, random=random):
         samples, now = samples + one.samples, one.at
-        evaluation.apply(Decoded(metrics=decoder.plain(one.body)), now)
+        evaluation.apply(DecodedPayload(metrics=decoder.plain(one.body)), now)
     evaluation.until(now + RUN_ON_SECONDS)
-    return Hour(
+    return QuietHour(
         seed,
         f"{scenario.text}, {scenario.cluster.hosts} x {scenario.cluster.slots} devices",
         habits,

@@ -15,7 +15,7 @@ from rankscope.formats.remote_write import WriteRequest
 from rankscope.formats.remote_write.encode import encoded_labels
 from rankscope.lab.simulator.shape import EPOCH
 
-from ..live.scraped import Exported
+from ..live.scraped import ScrapedSeries
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ _UTILIZATION = "DCGM_FI_DEV_GPU_UTIL"
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
+class ScrapeHabits:
     """How a site scrapes; times in seconds.
 
     `missed` is the share of scrapes that fail, `restarts` how many of an exporter there are an
@@ -45,7 +45,7 @@ class Habits:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class WriteArrival:
     """A request of remote write, and when it arrives (epoch seconds)."""
 
     at: float
@@ -54,10 +54,10 @@ class Arrival:
 
 
 def arrivals(
-    found: list[Exported], habits: Habits, *, seconds: float, random: np.random.Generator
-) -> list[Arrival]:
+    found: list[ScrapedSeries], habits: ScrapeHabits, *, seconds: float, random: np.random.Generator
+) -> list[WriteArrival]:
     """Return everything that arrives of what exporters show, in order."""
-    by_target: dict[str, list[Exported]] = {}
+    by_target: dict[str, list[ScrapedSeries]] = {}
     for series in found:
         by_target.setdefault(series.target, []).append(series)
     rows: list[tuple[float, float, list[tuple[bytes, float]]]] = []
@@ -72,16 +72,16 @@ def arrivals(
     return [_arrival(*row) for row in rows]
 
 
-def _arrival(arrives: float, at: float, values: list[tuple[bytes, float]]) -> Arrival:
+def _arrival(arrives: float, at: float, values: list[tuple[bytes, float]]) -> WriteArrival:
     request = WriteRequest()
     at_ms = round((EPOCH + at) * 1000)
     for labels, value in values:
         request.add(labels, [(at_ms, value)])
-    return Arrival(EPOCH + arrives, request.body(), request.samples)
+    return WriteArrival(EPOCH + arrives, request.body(), request.samples)
 
 
 def _scrapes(
-    shown: list[Exported], habits: Habits, seconds: float, random: np.random.Generator
+    shown: list[ScrapedSeries], habits: ScrapeHabits, seconds: float, random: np.random.Generator
 ) -> Iterator[tuple[float, list[tuple[bytes, float]]]]:
     """Yield the scrapes of one target: when, and what each series showed."""
     offset = float(random.uniform(0, habits.interval))
@@ -104,7 +104,7 @@ def _scrapes(
             yield float(times[number]), values
 
 
-def _read(series: Exported, times: Array, back: Array, random: np.random.Generator) -> Array:
+def _read(series: ScrapedSeries, times: Array, back: Array, random: np.random.Generator) -> Array:
     """Return what a series shows at times, NaN where nothing."""
     if not len(series.at):
         return np.full(len(times), np.nan)
@@ -120,7 +120,9 @@ def _read(series: Exported, times: Array, back: Array, random: np.random.Generat
     return value
 
 
-def _more(shown: list[Exported], habits: Habits, random: np.random.Generator) -> Iterator[Exported]:
+def _more(
+    shown: list[ScrapedSeries], habits: ScrapeHabits, random: np.random.Generator
+) -> Iterator[ScrapedSeries]:
     """Yield what devices show besides: an old fault code that stands on, and why clocks are low."""
     for series in shown:
         if series.name != _UTILIZATION:
@@ -133,5 +135,5 @@ def _more(shown: list[Exported], habits: Habits, random: np.random.Generator) ->
         yield _of_device(series, REASONS, reasons)
 
 
-def _of_device(series: Exported, name: str, value: Array) -> Exported:
-    return Exported(series.target, name, "gauge", series.labels, series.at, value)
+def _of_device(series: ScrapedSeries, name: str, value: Array) -> ScrapedSeries:
+    return ScrapedSeries(series.target, name, "gauge", series.labels, series.at, value)

@@ -14,9 +14,9 @@ import signal
 import sys
 from pathlib import Path
 
-from .receiver import Receiver
-from .rounds import KILLS_A_ROUND, Soak, State
-from .victim import Victim
+from .receiver import MessageReceiver
+from .rounds import KILLS_A_ROUND, SoakRun, SoakState
+from .victim import VictimCollector
 
 _SECRET = "whsec_" + base64.b64encode(b"of nobody but this soak: 32 byte").decode()
 
@@ -32,12 +32,14 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the collector ends with us
     wanted.folder.mkdir(parents=True, exist_ok=True)
     folder = wanted.folder.resolve()
-    state = State.read(folder / "state.json", seed=wanted.seed)
+    state = SoakState.read(folder / "state.json", seed=wanted.seed)
     if state.kills:
         print(f"{folder}: goes on after {state.kills} kills", file=sys.stderr)
-    receiver = Receiver(folder / "messages.jsonl", _SECRET, seed=f"{state.seed} {state.rounds}")
-    victim = Victim(folder, url=receiver.url, secret=_SECRET, store=wanted.store)
-    soak = Soak(folder, state, victim=victim, receiver=receiver, say=_say)
+    receiver = MessageReceiver(
+        folder / "messages.jsonl", _SECRET, seed=f"{state.seed} {state.rounds}"
+    )
+    victim = VictimCollector(folder, url=receiver.url, secret=_SECRET, store=wanted.store)
+    soak = SoakRun(folder, state, victim=victim, receiver=receiver, say=_say)
     try:
         while state.kills < wanted.kills:
             soak.round(min(KILLS_A_ROUND, wanted.kills - state.kills))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from .receiver import Message
+from .receiver import TakenMessage
 
 OPENED, RESOLVED = "incident.opened", "incident.resolved"
 _COMPARED = ("status", "severity", "opened_at", "resolved_at", "updated_at")
@@ -39,7 +39,9 @@ def incidents(
             yield f"{job}: a person's acknowledgement is lost"
 
 
-def messages(taken: Sequence[Message], documents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def messages(
+    taken: Sequence[TakenMessage], documents: Iterable[Mapping[str, Any]]
+) -> Iterator[str]:
     """Yield what is wrong with the messages: one id for each change, and none missing."""
     ids: dict[tuple[str, str], list[str]] = defaultdict(list)
     opened_by_job: dict[str, set[str]] = defaultdict(set)
@@ -62,7 +64,7 @@ def messages(taken: Sequence[Message], documents: Iterable[Mapping[str, Any]]) -
             yield f"incident {incident}: messages in the order {', '.join(order)}"
 
 
-def _order(taken: Sequence[Message]) -> dict[str, list[str]]:
+def _order(taken: Sequence[TakenMessage]) -> dict[str, list[str]]:
     """Return by incident what happened, in the order in which it was first taken."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for message in taken:
@@ -93,6 +95,6 @@ def replayed(
                 )
 
 
-def repeats(taken: Sequence[Message]) -> int:
+def repeats(taken: Sequence[TakenMessage]) -> int:
     """Return how many messages were taken again, under the id that they had."""
     return len(taken) - len({message.webhook_id for message in taken})

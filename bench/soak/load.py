@@ -13,8 +13,8 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from rankscope.formats.otlp import encode
-from rankscope.lab.demo.client import Client
-from rankscope.vocabulary.samples import Attributes, Resource, Sample
+from rankscope.lab.demo.client import DemoClient
+from rankscope.vocabulary.samples import Attributes, Sample, TelemetryResource
 
 HOSTS, RANKS_A_HOST = 2, 2
 STEP_SECONDS = 1.0
@@ -32,7 +32,7 @@ _ACKNOWLEDGE_EVERY = 3
 
 
 @dataclass
-class Acknowledged:
+class AcknowledgedPayloads:
     """What the collector has taken: digests of payloads, and jobs that a person acknowledged, when.
 
     `heard` counts by status the answers to payloads, None: no answer. `again` counts payloads that
@@ -60,11 +60,11 @@ def payload(
 
     The loss of the steps in `nan` is NaN.
     """
-    groups: list[tuple[Resource, Sequence[Sample]]] = []
+    groups: list[tuple[TelemetryResource, Sequence[Sample]]] = []
     for host in range(HOSTS):
         ranks = range(host * RANKS_A_HOST, (host + 1) * RANKS_A_HOST)
         samples = [sample for rank in ranks for sample in _rank(rank, step, at, nan)]
-        groups.append((Resource(host=f"{job}-{host}", job=job, cluster=cluster), samples))
+        groups.append((TelemetryResource(host=f"{job}-{host}", job=job, cluster=cluster), samples))
     return encode.metrics_request(groups)
 
 
@@ -80,7 +80,7 @@ def _rank(rank: int, step: int, at: float, nan: Container[int]) -> Iterable[Samp
     yield Sample("training.rank.info", 1.0, at, (*mine, *placed, ("world_size", 4)))
 
 
-class Job(threading.Thread):
+class LoadJob(threading.Thread):
     """One job, in real time. It sends each payload until it is taken, as agents do."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Job(threading.Thread):
         name: str,
         number: int,
         address: tuple[str, int],
-        taken: Acknowledged,
+        taken: AcknowledgedPayloads,
         *,
         steps: int = STEPS,
         enough: threading.Event | None = None,
@@ -149,7 +149,7 @@ class Job(threading.Thread):
 
     def _acknowledge(self) -> None:
         """Try once: there is a next step."""
-        client = Client("http://{}:{}".format(*self._address))
+        client = DemoClient("http://{}:{}".format(*self._address))
         found = [row for row in client.incidents(self.name) if row["status"] == "open"]
         if not found:
             return

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.lab import mechanisms
-from rankscope.lab.mechanisms import Change
+from rankscope.lab.mechanisms import JobChange
 
 STEP, STEPS = 25, 2000
 """The fault comes in the first; the second is never reached."""
@@ -23,7 +23,7 @@ TIMEOUT_SECONDS = 6.0
 WIDTH = 64
 
 
-def train(mechanism: mechanisms.Mechanism, culprit: int) -> None:
+def train(mechanism: mechanisms.FaultMechanism, culprit: int) -> None:
     """Train until a collective fails; raises RuntimeError, as gloo does."""
     import torch  # noqa: PLC0415  only where the job is a torch job
     from torch import distributed, nn  # noqa: PLC0415
@@ -33,11 +33,11 @@ def train(mechanism: mechanisms.Mechanism, culprit: int) -> None:
     rank = distributed.get_rank()
     model: Any = nn.parallel.DistributedDataParallel(nn.Linear(WIDTH, WIDTH))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    change = Change()
+    change = JobChange()
     for step in range(1, STEPS):
         began = time.monotonic()
         if step == STEP and rank == culprit:
-            change = (mechanism.change or Change)()
+            change = (mechanism.change or JobChange)()
             if mechanism.signal:
                 os.kill(os.getpid(), mechanism.signal)
         change.load([])

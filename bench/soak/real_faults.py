@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.lab import mechanisms
-from rankscope.lab.demo.client import Client
-from rankscope.lab.demo.flow import Demo, DemoError
-from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.stage import Stage, new_folder
-from rankscope.lab.demo.unsupported import UnsupportedError
+from rankscope.lab.demo.client import DemoClient
+from rankscope.lab.demo.flow import DemoError, DemoRun
+from rankscope.lab.demo.processes import DemoProcesses
+from rankscope.lab.demo.stage import DemoStage, new_folder
+from rankscope.lab.demo.unsupported import InjectionUnsupportedError
 from rankscope.lab.demo.verdict import unrelated
 from rankscope.vocabulary.times import parse
 
@@ -80,10 +80,10 @@ def attempt(name: str, folder: Path) -> dict[str, Any]:
     (place / "logs").mkdir()
     row: dict[str, Any] = {"mechanism": name, "right": False, "seconds": None, "others": []}
     try:
-        demo = Demo(mechanism=mechanism, trainer=mechanism.trainers[0], out=out)
-        with Processes(place / "logs") as processes:
-            stage = Stage(place, processes, demo.hosts, mechanism)
-            client = Client(stage.address)
+        demo = DemoRun(mechanism=mechanism, trainer=mechanism.trainers[0], out=out)
+        with DemoProcesses(place / "logs") as processes:
+            stage = DemoStage(place, processes, demo.hosts, mechanism)
+            client = DemoClient(stage.address)
             document, verdict = demo.play(stage, client)
             row |= {"right": verdict.right, "text": verdict.text}
             if document is not None:
@@ -93,7 +93,7 @@ def attempt(name: str, folder: Path) -> dict[str, Any]:
                 row |= _found(document, demo)
         if document is not None:
             (folder / f"{name}.json").write_text(json.dumps(document, indent=1))
-    except (DemoError, UnsupportedError) as error:
+    except (DemoError, InjectionUnsupportedError) as error:
         row["text"] = str(error)
     row["ran"] = _INJECTED in out.getvalue()
     (folder / f"{name}.log").write_text(out.getvalue())
@@ -101,7 +101,7 @@ def attempt(name: str, folder: Path) -> dict[str, Any]:
     return row
 
 
-def _with_stacks(client: Client, document: dict[str, Any], culprit: int) -> dict[str, Any]:
+def _with_stacks(client: DemoClient, document: dict[str, Any], culprit: int) -> dict[str, Any]:
     """Return the incident once it shows the culprit's stack, or after a while without it."""
     until = time.monotonic() + _STACK_SECONDS
     while time.monotonic() < until and not _odd(document, culprit):
@@ -114,7 +114,7 @@ def _odd(document: Mapping[str, Any], culprit: int) -> bool:
     return any(row["odd"] and row["ranks"] == [culprit] for row in document.get("stacks", ()))
 
 
-def _found(document: Mapping[str, Any], demo: Demo) -> dict[str, Any]:
+def _found(document: Mapping[str, Any], demo: DemoRun) -> dict[str, Any]:
     first = next(iter(document["root_cause"]["hypotheses"]), None)
     named = first["entity"]["ranks"] if first else []
     return {

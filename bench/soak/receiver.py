@@ -16,7 +16,7 @@ REFUSED, UNANSWERED = 0.2, 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class TakenMessage:
     """What was taken: the message's id, what happened, to which incident of which job."""
 
     webhook_id: str
@@ -26,7 +26,7 @@ class Message:
     at: str
 
 
-class Receiver:
+class MessageReceiver:
     """Notes every message that it takes in a file, so that a soak that goes on has them all."""
 
     def __init__(self, path: Path, secret: str, *, seed: str = "") -> None:
@@ -37,7 +37,7 @@ class Receiver:
         self._lock = threading.Lock()
         self.unsigned = 0
         self.messages = [
-            Message(**json.loads(line))
+            TakenMessage(**json.loads(line))
             for line in (path.read_text(encoding="utf-8").splitlines() if path.exists() else ())
         ]
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -66,14 +66,14 @@ class Receiver:
             if drawn < REFUSED:
                 return 503
             data = said["data"]
-            taken = Message(identity, said["type"], data["id"], data["job"], said["timestamp"])
+            taken = TakenMessage(identity, said["type"], data["id"], data["job"], said["timestamp"])
             self.messages.append(taken)
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(asdict(taken)) + "\n")
             return None if drawn < REFUSED + UNANSWERED else 204
 
 
-def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
+def _handler(receiver: MessageReceiver) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             length = int(self.headers["content-length"])

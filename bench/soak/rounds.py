@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.collector.journal import journal
-from rankscope.collector.pipeline.pipeline import Pipeline
-from rankscope.collector.replay.replay import Replay
-from rankscope.collector.store.store import Store
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
+from rankscope.collector.replay.replay import ReplayRun
+from rankscope.collector.store.store import IncidentDatabaseStore
 from rankscope.formats.segments.rewriting import rewrite
 
 from . import checks
-from .load import STEPS, Acknowledged, Job
-from .receiver import Receiver
-from .victim import Victim
+from .load import STEPS, AcknowledgedPayloads, LoadJob
+from .receiver import MessageReceiver
+from .victim import VictimCollector
 
 KILLS_A_ROUND = 50
 KILLS_A_JOB = 3
@@ -37,7 +37,7 @@ Say = Callable[[str], None]
 
 
 @dataclass
-class State:
+class SoakState:
     """How far a soak has come, in a file; `jobs`: those of whole rounds, `people`: acknowledged."""
 
     seed: int = 0
@@ -50,7 +50,7 @@ class State:
     wrong: list[str] = field(default_factory=list)
 
     @classmethod
-    def read(cls, path: Path, *, seed: int) -> "State":
+    def read(cls, path: Path, *, seed: int) -> "SoakState":
         """Return what the file says, a new state where there is none."""
         if not path.exists():
             return cls(seed=seed)
@@ -61,11 +61,17 @@ class State:
         rewrite(path, [json.dumps(asdict(self), indent=2).encode()])
 
 
-class Soak:
+class SoakRun:
     """Everything that outlives a round: state, receiver, and the collector's address."""
 
     def __init__(
-        self, folder: Path, state: State, *, victim: Victim, receiver: Receiver, say: Say = print
+        self,
+        folder: Path,
+        state: SoakState,
+        *,
+        victim: VictimCollector,
+        receiver: MessageReceiver,
+        say: Say = print,
     ) -> None:
         self._file = folder / "state.json"
         self.state = state
@@ -79,10 +85,10 @@ class Soak:
         self.state.rounds += 1
         self.state.write(self._file)  # the names of an interrupted round are not used again
         count = max(2, kills // KILLS_A_JOB)
-        taken = Acknowledged()
+        taken = AcknowledgedPayloads()
         names = [f"soak-{self.state.rounds:03}-{number:02}" for number in range(count)]
         jobs = [
-            Job(name, number, ("127.0.0.1", self._victim.port), taken)
+            LoadJob(name, number, ("127.0.0.1", self._victim.port), taken)
             for number, name in enumerate(names)
         ]
         try:
@@ -131,8 +137,8 @@ class Soak:
             self._victim.kill()
         documents = _every(self._victim.store)  # after the end: nothing is under way any more
         defects: list[str] = []
-        replay = Replay(
-            pipeline=Pipeline(),
+        replay = ReplayRun(
+            pipeline=DetectionPipeline(),
             warn=defects.append,
             failed=lambda stage, error: defects.append(f"replay, {stage}: {error!r}"),
         )
@@ -181,7 +187,7 @@ class Soak:
 
 def _every(url: str) -> list[dict[str, Any]]:
     """Return all incidents of a store that no collector uses."""
-    store = Store(url)
+    store = IncidentDatabaseStore(url)
     try:
         documents: list[dict[str, Any]] = []
         cursor: str | None = None

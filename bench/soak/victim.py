@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.client import DemoClient
 from rankscope.lab.demo.stage import free_port
 
 _READY_SECONDS = 120.0
 _END_SECONDS = 60.0
 
 
-class Victim:
+class VictimCollector:
     """Starts, kills and ends the collector; its output goes to a file in the folder."""
 
     def __init__(self, folder: Path, *, url: str, secret: str, store: str = "") -> None:
@@ -25,7 +25,7 @@ class Victim:
         self._log = folder / "collector.log"
         self._config = folder / "collector.yaml"
         self.port = free_port()
-        self.client = Client(f"http://127.0.0.1:{self.port}")
+        self.client = DemoClient(f"http://127.0.0.1:{self.port}")
         settings: dict[str, Any] = {
             "data_dir": str(self.data),
             "http": {"listen": f"127.0.0.1:{self.port}"},

@@ -28,7 +28,7 @@ READ_ONLY = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 
-Connect = Callable[[Mapping[str, str] | None], asking.Collector]
+Connect = Callable[[Mapping[str, str] | None], asking.CollectorClient]
 """Returns the collector for one call, given the headers that came with it (None: over stdio)."""
 
 Job = Annotated[str, Field(description="Job id, as list_jobs gives it")]
@@ -38,11 +38,11 @@ Moment = Annotated[str, Field(description="RFC 3339 or epoch seconds")]
 def connecting(url: str, token: str | None, *, over_http: bool) -> Connect:
     """Return how to reach the collector. Over HTTP only the caller's own token is ever used."""
 
-    def connect(headers: Mapping[str, str] | None) -> asking.Collector:
+    def connect(headers: Mapping[str, str] | None) -> asking.CollectorClient:
         if not over_http:
-            return asking.Collector(url, token)
+            return asking.CollectorClient(url, token)
         scheme, _, given = (headers or {}).get("authorization", "").partition(" ")
-        return asking.Collector(url, given.strip() if scheme.lower() == "bearer" else None)
+        return asking.CollectorClient(url, given.strip() if scheme.lower() == "bearer" else None)
 
     return connect
 
@@ -63,7 +63,7 @@ def create(connect: Connect) -> MCPServer:
             # A stretch of the past is read again from the journal: minutes where it is long.
             get = collector.slowly if path == ("root-cause",) else collector.get
             return get(*path, **parameters)
-        except asking.AskingError as error:
+        except asking.CollectorAnswerError as error:
             raise ToolError(str(error)) from error
 
     @server.tool(title="List incidents", annotations=READ_ONLY)

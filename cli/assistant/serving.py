@@ -24,7 +24,7 @@ def over_stdio(server: MCPServer) -> None:
         server.run("stdio")
 
 
-def over_http(server: MCPServer, listen: str, collector: asking.Collector) -> None:
+def over_http(server: MCPServer, listen: str, collector: asking.CollectorClient) -> None:
     """Serve streamable HTTP at HOST:PORT until interrupted. Raises ServingError.
 
     Beyond loopback only where the collector asks for tokens: without any it answers to this machine
@@ -48,7 +48,7 @@ def over_http(server: MCPServer, listen: str, collector: asking.Collector) -> No
         bound.socket.close()
 
 
-def _bound(listen: str) -> listening.Listening:
+def _bound(listen: str) -> listening.BoundSocket:
     host, colon, port = listen.rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > 65535:
         raise ServingError(f"{listen!r} is no address: write HOST:PORT, such as 127.0.0.1:8472")
@@ -58,11 +58,11 @@ def _bound(listen: str) -> listening.Listening:
         raise ServingError(f"cannot listen on {listen}: {error.strerror or error}") from error
 
 
-def _protected(collector: asking.Collector) -> bool:
+def _protected(collector: asking.CollectorClient) -> bool:
     """Return whether the collector asks for a token."""
     try:
         return bool(collector.get("session")["token_required"])
-    except asking.AskingError as error:
+    except asking.CollectorAnswerError as error:
         if error.status == 401:
             return True
         raise ServingError(str(error)) from error

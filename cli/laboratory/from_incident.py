@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
                 anonymise=arguments.anonymise,
             )
         else:
-            collector = asking.Collector.of(arguments)
+            collector = asking.CollectorClient.of(arguments)
             lines, head = collector.lines(
                 "incidents",
                 arguments.id,
@@ -36,9 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
                 before_seconds=str(before_seconds),
                 anonymise=str(arguments.anonymise).lower(),
             )
-            taken = from_incident.Taken(lines, json.loads(head["rankscope-truth"]))
+            taken = from_incident.TakenRecording(lines, json.loads(head["rankscope-truth"]))
         count, truth = from_incident.write(taken, out)
-    except (from_incident.FromIncidentError, asking.AskingError) as error:
+    except (from_incident.FromIncidentError, asking.CollectorAnswerError) as error:
         print(f"rankscope lab from-incident: {error}", file=sys.stderr)
         return 1
     except OSError as error:

@@ -48,7 +48,7 @@ def _simulated(arguments: argparse.Namespace) -> int:
 
     if arguments.out is not None and (text := wrong_name(arguments.out)):
         return wrong(text)
-    chosen = trial.Trial(
+    chosen = trial.LabTrial(
         arguments.fault,
         ranks=arguments.ranks,
         seed=arguments.seed,

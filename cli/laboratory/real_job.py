@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...lab import mechanisms
 
 if TYPE_CHECKING:
-    from ...lab.demo.stage import Elsewhere
+    from ...lab.demo.stage import RemoteCollector
 
 FAULTS = mechanisms.faults()
 _PARTS_NEED = ("numpy", "psutil", "pydantic", "sqlalchemy", "uvicorn")
@@ -22,7 +22,7 @@ def run(
     once: bool,
     trainer: str = "auto",
     as_json: bool = False,
-    elsewhere: "Elsewhere | None" = None,
+    elsewhere: "RemoteCollector | None" = None,
 ) -> int:
     """Run the job; 0 only when the injected fault is the first cause at the right place."""
     for package in _PARTS_NEED:
@@ -47,7 +47,7 @@ def run(
     )
 
 
-def _chosen(fault: str | None, mechanism: str | None) -> mechanisms.Mechanism | None:
+def _chosen(fault: str | None, mechanism: str | None) -> mechanisms.FaultMechanism | None:
     """Return what to inject; None where the mechanism is one of another fault."""
     if mechanism is None:
         return mechanisms.of_fault(fault or FAULTS[0])[0]

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
             "the simple methods need scikit-learn (pip install 'rankscope[analysis]'); leave them "
             "out with --no-baselines"
         )
-    options = command.Options(
+    options = command.ScoringOptions(
         suite=arguments.suite,
         seed=arguments.seed,
         hours=arguments.hours,

@@ -42,7 +42,7 @@ VERBS: dict[str, str] = {
 """Name of the verb as typed -> name of its module in this package."""
 
 
-class Verb(Protocol):
+class CliVerb(Protocol):
     """What a verb's module offers."""
 
     HELP: str
@@ -57,6 +57,6 @@ class Verb(Protocol):
         ...
 
 
-def load(name: str) -> Verb:
+def load(name: str) -> CliVerb:
     """Return the module of a verb, imported now."""
-    return cast("Verb", importlib.import_module(f".{VERBS[name]}", __package__))
+    return cast("CliVerb", importlib.import_module(f".{VERBS[name]}", __package__))

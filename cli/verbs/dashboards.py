@@ -36,9 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the files and print where each is. Exit 1: one cannot be written."""
     from ...dashboards.grafana import building  # noqa: PLC0415
-    from ...dashboards.grafana.frame import Given  # noqa: PLC0415
+    from ...dashboards.grafana.frame import BuildOptions  # noqa: PLC0415
 
-    given = Given(datasource=arguments.datasource, console=arguments.console.rstrip("/"))
+    given = BuildOptions(datasource=arguments.datasource, console=arguments.console.rstrip("/"))
     try:
         for path in building.write(given, arguments.out):
             print(path)

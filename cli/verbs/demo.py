@@ -87,14 +87,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the demo; 0 only when the injected fault is the first cause at the right place."""
     elsewhere = None
     if arguments.collector:
-        from ...lab.demo.stage import Elsewhere  # noqa: PLC0415  heavy
+        from ...lab.demo.stage import RemoteCollector  # noqa: PLC0415  heavy
 
         try:
             token = arguments.token_file.read_text().strip() if arguments.token_file else ""
         except OSError as error:
             print(f"rankscope demo: cannot read {arguments.token_file}: {error}", file=sys.stderr)
             return 2
-        elsewhere = Elsewhere(arguments.collector.rstrip("/"), token, arguments.listen)
+        elsewhere = RemoteCollector(arguments.collector.rstrip("/"), token, arguments.listen)
     return real_job.run(
         arguments.fault,
         arguments.mechanism,

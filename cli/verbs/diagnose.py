@@ -10,7 +10,7 @@ from .. import terminal
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-    from ...collector.leftovers import Diagnosis
+    from ...collector.leftovers import FolderDiagnosis
 
 HELP = "post-mortem of a folder of artefacts: dumps, NCCL, framework and kernel logs"
 EXTRA: str | None = "collector"
@@ -80,7 +80,7 @@ def _complain(text: str) -> None:
     terminal.complain(f"rankscope diagnose: {text}")
 
 
-def _nothing(diagnosis: "Diagnosis") -> str:
+def _nothing(diagnosis: "FolderDiagnosis") -> str:
     found = diagnosis.found
     lines = [f"no fault shows in the {len(found.read)} files that could be read"]
     lines += [f"  {name}: {how}" for name, how in found.read.items()]

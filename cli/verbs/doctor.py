@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...agent.examination import Examination, Row
+    from ...agent.examination import ExaminedReader, NodeExamination
 
 HELP = "say what this node can and cannot observe, why, and what would mend it"
 EXTRA: str | None = "agent"
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if found.problems else 0
 
 
-def _document(row: "Row") -> dict[str, object]:
+def _document(row: "ExaminedReader") -> dict[str, object]:
     return {
         "reader": row.reader,
         "state": row.state,
@@ -69,7 +69,7 @@ def _document(row: "Row") -> dict[str, object]:
     }
 
 
-def _print(found: "Examination") -> None:
+def _print(found: "NodeExamination") -> None:
     columns = max(60, shutil.get_terminal_size((100, 24)).columns)
     width = max(len(row.reader) for row in found.rows)
     for rows in _alike(found.rows):
@@ -100,9 +100,9 @@ def _print(found: "Examination") -> None:
             print(f"  {event.name} {event.attributes.get('code', '')} {text}".rstrip())
 
 
-def _alike(rows: "Sequence[Row]") -> "list[list[Row]]":
+def _alike(rows: "Sequence[ExaminedReader]") -> "list[list[ExaminedReader]]":
     """Return rows in order, those with nothing but the same state, reason and fix together."""
-    groups: dict[object, list[Row]] = {}
+    groups: dict[object, list[ExaminedReader]] = {}
     for row in rows:
         alone = row.reported or row.state == "part" or not row.reason
         key = row.reader if alone else (row.state, row.reason, row.fix)
@@ -110,7 +110,7 @@ def _alike(rows: "Sequence[Row]") -> "list[list[Row]]":
     return list(groups.values())
 
 
-def _by_reason(row: "Row") -> dict[str, list[str]]:
+def _by_reason(row: "ExaminedReader") -> dict[str, list[str]]:
     reasons: dict[str, list[str]] = {}
     for metric, why in row.missing.items():
         reasons.setdefault(why, []).append(metric)

@@ -30,9 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.id is None:
         return _explain_range(arguments)
     try:
-        collector = asking.Collector.of(arguments)
+        collector = asking.CollectorClient.of(arguments)
         document = collector.incident(arguments.id)
-    except asking.AskingError as error:
+    except asking.CollectorAnswerError as error:
         terminal.complain(f"rankscope explain: {error}")
         return 1
     if arguments.json:
@@ -46,11 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _similar(collector: asking.Collector, identity: str) -> list[dict[str, Any]]:
+def _similar(collector: asking.CollectorClient, identity: str) -> list[dict[str, Any]]:
     """Return past incidents like one; an older collector has no such list."""
     try:
         rows: list[dict[str, Any]] = collector.get("incidents", identity, "similar")["items"]
-    except asking.AskingError:
+    except asking.CollectorAnswerError:
         return []
     return rows
 
@@ -59,8 +59,8 @@ def _explain_range(arguments: argparse.Namespace) -> int:
     """Print what happened to a job in a time range."""
     parameters = {"job": arguments.job, "from": arguments.start, "to": arguments.end}
     try:
-        answer = asking.Collector.of(arguments).slowly("root-cause", **parameters)
-    except asking.AskingError as error:
+        answer = asking.CollectorClient.of(arguments).slowly("root-cause", **parameters)
+    except asking.CollectorAnswerError as error:
         terminal.complain(f"rankscope explain: {error}")
         return 1
     if arguments.json:

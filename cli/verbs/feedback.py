@@ -36,13 +36,13 @@ def run(arguments: argparse.Namespace) -> int:
         terminal.complain("rankscope feedback: withdraw takes no --fault, --entity, --note or --by")
         return 2
     try:
-        collector = asking.Collector.of(arguments)
+        collector = asking.CollectorClient.of(arguments)
         path = ("incidents", collector.incident(arguments.id)["id"], "feedback")
         if arguments.verdict == "withdraw":
             document, applied = collector.act(*path)
         else:
             document, applied = collector.act(*path, body={"verdict": arguments.verdict, **said})
-    except asking.AskingError as error:
+    except asking.CollectorAnswerError as error:
         terminal.complain(f"rankscope feedback: {error}")
         return 1
     if arguments.json:

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the incidents, the newest onset first."""
     try:
-        documents = asking.Collector.of(arguments).first(
+        documents = asking.CollectorClient.of(arguments).first(
             arguments.limit,
             "incidents",
             status=arguments.status,
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
             fault=arguments.fault,
             since=arguments.since,
         )
-    except asking.AskingError as error:
+    except asking.CollectorAnswerError as error:
         terminal.complain(f"rankscope incidents: {error}")
         return 1
     tables.show(documents, _HEAD, _row, as_json=arguments.json, nothing="no incident")

@@ -29,13 +29,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     url, token = asking.given(arguments)
     try:
-        collector = asking.Collector.of(arguments)
+        collector = asking.CollectorClient.of(arguments)
         if arguments.http is None:
             serving.over_stdio(server.create(server.connecting(url, token, over_http=False)))
         else:
             made = server.create(server.connecting(url, None, over_http=True))
             serving.over_http(made, arguments.http, collector)
-    except (asking.AskingError, serving.ServingError) as error:
+    except (asking.CollectorAnswerError, serving.ServingError) as error:
         terminal.complain(f"rankscope mcp: {error}")
         return 1
     return 0

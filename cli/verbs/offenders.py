@@ -38,14 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the offenders, those of most jobs first."""
     try:
-        rows = asking.Collector.of(arguments).first(
+        rows = asking.CollectorClient.of(arguments).first(
             arguments.limit,
             "offenders",
             type=arguments.type,
             since=arguments.since,
             at_least=arguments.at_least,
         )
-    except asking.AskingError as error:
+    except asking.CollectorAnswerError as error:
         terminal.complain(f"rankscope offenders: {error}")
         return 1
     if arguments.record and rows and not arguments.json:

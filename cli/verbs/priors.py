@@ -25,12 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the shares, those that people's feedback raised most first."""
     try:
-        collector = asking.Collector.of(arguments)
+        collector = asking.CollectorClient.of(arguments)
         if arguments.reset:
             found = collector.post("priors", "reset")
         else:
             found = collector.get("priors")
-    except asking.AskingError as error:
+    except asking.CollectorAnswerError as error:
         terminal.complain(f"rankscope priors: {error}")
         return 1
     rows = found["items"]

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Ask for it, wait for its traces, print what differs; 1 where no rank could be profiled."""
     wanted = {name: getattr(arguments, name) for name in ("job", "ranks", "steps", "by")}
     try:
-        collector = asking.Collector.of(arguments)
+        collector = asking.CollectorClient.of(arguments)
         if arguments.incident:
             wanted["incident"] = collector.incident(arguments.incident)["id"]
         body = {name: value for name, value in wanted.items() if value is not None}
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
             document = _waited(collector, document)
         if arguments.out is not None:
             _save(collector, document, arguments.out)
-    except asking.AskingError as error:
+    except asking.CollectorAnswerError as error:
         terminal.complain(f"rankscope profile: {error}")
         return 1
     except OSError as error:
@@ -69,7 +69,7 @@ def _ranks(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _waited(collector: asking.Collector, document: dict[str, Any]) -> dict[str, Any]:
+def _waited(collector: asking.CollectorClient, document: dict[str, Any]) -> dict[str, Any]:
     """Return the profile once nobody is waited for: the collector gives up after a while."""
     while document["status"] == "waiting":
         time.sleep(_PAUSE_SECONDS)
@@ -77,7 +77,7 @@ def _waited(collector: asking.Collector, document: dict[str, Any]) -> dict[str, 
     return document
 
 
-def _save(collector: asking.Collector, document: dict[str, Any], folder: Path) -> None:
+def _save(collector: asking.CollectorClient, document: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for row in document["ranks"]:
         if row["trace"]:

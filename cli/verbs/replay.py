@@ -13,9 +13,9 @@ from ...vocabulary import times
 from .. import terminal
 
 if TYPE_CHECKING:
-    from ...collector.replay.comparing import Comparison, Outcome
-    from ...collector.replay.frames import Frames
-    from ...collector.replay.replay import Progress, Replay
+    from ...collector.replay.comparing import ReplayComparison, ReplayOutcome
+    from ...collector.replay.frames import ReplayFrames
+    from ...collector.replay.replay import ReplayProgress, ReplayRun
     from ...collector.settings.collector import CollectorSettings
 
 HELP = "run a journal, OTLP JSON lines or a Prometheus's past through the pipeline again"
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     if (problem := _cannot_write(arguments.frame)) is not None:
         terminal.complain(f"rankscope replay: {problem}")
         return 2
-    messages = _Messages()
+    messages = _ReplayMessages()
     try:
         found = [
             _outcome(arguments, chosen, messages, last=number == len(settings))
@@ -115,25 +115,27 @@ def run(arguments: argparse.Namespace) -> int:
 def _outcome(
     arguments: argparse.Namespace,
     settings: "CollectorSettings",
-    messages: "_Messages",
+    messages: "_ReplayMessages",
     *,
     last: bool,
-) -> "Outcome":
+) -> "ReplayOutcome":
     """Return what one replay gives, and write its table where that is asked for.
 
     Raises RecordingError where nothing was read: no incident would say that all was well.
     """
-    from ...collector.pipeline.pipeline import Pipeline  # noqa: PLC0415
+    from ...collector.pipeline.pipeline import DetectionPipeline  # noqa: PLC0415
     from ...collector.recordings.otlp_lines import RecordingError  # noqa: PLC0415
-    from ...collector.replay.comparing import Outcome  # noqa: PLC0415
-    from ...collector.replay.frames import Frames  # noqa: PLC0415
-    from ...collector.replay.replay import Replay  # noqa: PLC0415
+    from ...collector.replay.comparing import ReplayOutcome  # noqa: PLC0415
+    from ...collector.replay.frames import ReplayFrames  # noqa: PLC0415
+    from ...collector.replay.replay import ReplayRun  # noqa: PLC0415
 
-    pipeline = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
-    frames = Frames() if arguments.frame is not None and last else None
+    pipeline = DetectionPipeline(
+        detectors=settings.detectors.selection(), settings=settings.evaluation
+    )
+    frames = ReplayFrames() if arguments.frame is not None and last else None
     if frames is not None:
         pipeline.watch = frames.evaluated
-    replay = Replay(
+    replay = ReplayRun(
         pipeline=pipeline,
         warn=messages.warn,
         failed=messages.failed,
@@ -153,14 +155,14 @@ def _outcome(
     if frames is not None:
         messages.clear()
         terminal.complain(f"{arguments.frame}: {frames.write(Path(str(arguments.frame)))} rows")
-    return Outcome(documents, replay.replayed.notices)
+    return ReplayOutcome(documents, replay.replayed.notices)
 
 
 def _scraped(
-    replay: "Replay",
+    replay: "ReplayRun",
     arguments: argparse.Namespace,
     settings: "CollectorSettings",
-    messages: "_Messages",
+    messages: "_ReplayMessages",
 ) -> list[dict[str, Any]]:
     """Return the incidents of what a store scraped."""
     from ...collector.prometheus import past  # noqa: PLC0415
@@ -174,21 +176,23 @@ def _scraped(
 
 
 def _shared(
-    replay: "Replay",
-    frames: "Frames | None",
+    replay: "ReplayRun",
+    frames: "ReplayFrames | None",
     arguments: argparse.Namespace,
     settings: "CollectorSettings",
 ) -> list[dict[str, Any]]:
     """Return the incidents of a shared log, its partitions one after another."""
     from ...collector.cluster import replaying  # noqa: PLC0415
-    from ...collector.pipeline.pipeline import Pipeline  # noqa: PLC0415
+    from ...collector.pipeline.pipeline import DetectionPipeline  # noqa: PLC0415
     from ...collector.recordings.otlp_lines import RecordingError  # noqa: PLC0415
 
     if not settings.log.shared:
         raise RecordingError("--log needs log.url (RANKSCOPE_LOG__URL)")
 
-    def one() -> "Replay":
-        line = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
+    def one() -> "ReplayRun":
+        line = DetectionPipeline(
+            detectors=settings.detectors.selection(), settings=settings.evaluation
+        )
         line.watch = None if frames is None else frames.evaluated
         return dataclasses.replace(replay, pipeline=line, _last={})
 
@@ -258,7 +262,7 @@ def _print_incidents(documents: Sequence[dict[str, Any]], *, as_json: bool) -> N
         print("no incident")
 
 
-def _print_comparison(found: "Comparison", *, as_json: bool) -> None:
+def _print_comparison(found: "ReplayComparison", *, as_json: bool) -> None:
     """Print what the settings change from those that they are held against."""
     from ...collector.replay.replay import as_line  # noqa: PLC0415
     from .. import comparison  # noqa: PLC0415
@@ -277,7 +281,7 @@ def _report(document: dict[str, Any]) -> str:
     return report.incident_report(document)
 
 
-class _Messages:
+class _ReplayMessages:
     """Progress and warnings on standard error."""
 
     def __init__(self) -> None:
@@ -296,7 +300,7 @@ class _Messages:
         self.defects += 1
         self.warn(f"unexpected error in {stage}: {type(error).__name__}: {error}")
 
-    def progress(self, progress: "Progress") -> None:
+    def progress(self, progress: "ReplayProgress") -> None:
         """Show how far it is, twice a second at most, on a terminal."""
         if not self._watched or time.monotonic() - self._shown_at < _PROGRESS_SECONDS:
             return

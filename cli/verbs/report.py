@@ -32,12 +32,12 @@ def run(arguments: argparse.Namespace) -> int:
         name: getattr(arguments, name) for name in ("by", "since", "until", "user", "job", "fault")
     }
     try:
-        collector = asking.Collector.of(arguments)
+        collector = asking.CollectorClient.of(arguments)
         if arguments.csv:
             print(collector.text("report.csv", **wanted).replace("\r\n", "\n"), end="")
             return 0
         rows = list(collector.every("report", **wanted, limit=200))
-    except asking.AskingError as error:
+    except asking.CollectorAnswerError as error:
         terminal.complain(f"rankscope report: {error}")
         return 1
     keys = arguments.by.split(",")

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         terminal.complain("rankscope webhooks: deliveries takes one --state")
         return 2
     try:
-        collector = asking.Collector.of(arguments)
+        collector = asking.CollectorClient.of(arguments)
         if arguments.action == "list":
             rows = list(collector.every("webhooks"))
             tables.show(rows, _ENDPOINTS, _endpoint, as_json=arguments.json, nothing="no webhook")
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.action == "deliveries":
             return _deliveries(collector, arguments)
         return _replayed(collector, arguments)
-    except asking.AskingError as error:
+    except asking.CollectorAnswerError as error:
         terminal.complain(f"rankscope webhooks: {error}")
         return 1
 
@@ -88,7 +88,7 @@ def _tested(answer: Mapping[str, Any], *, as_json: bool) -> int:
     return 0 if answer["delivered"] else 1
 
 
-def _deliveries(collector: asking.Collector, arguments: argparse.Namespace) -> int:
+def _deliveries(collector: asking.CollectorClient, arguments: argparse.Namespace) -> int:
     rows = collector.first(
         arguments.limit,
         "webhooks",
@@ -112,7 +112,7 @@ def _message(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _replayed(collector: asking.Collector, arguments: argparse.Namespace) -> int:
+def _replayed(collector: asking.CollectorClient, arguments: argparse.Namespace) -> int:
     body: dict[str, Any] = {"states": arguments.state or ["dead"]}
     if arguments.since is not None:
         body["since"] = arguments.since

@@ -6,21 +6,21 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from ...vocabulary.clock import Clock
-from ..store.store import Store
+from ..store.store import IncidentDatabaseStore
 from ..windows.queries import JobSummary
-from ..windows.waits import Waits
+from ..windows.waits import WaitReader
 from . import families
-from .families import MOST_SERIES, Family
-from .goodput import Goodputs
-from .ledger import Ledger, Totals
-from .watched import Readable, Watched
+from .families import MOST_SERIES, MetricFamily
+from .goodput import GoodputMeter
+from .ledger import CostLedger, CostTotals
+from .watched import JobSummaries, PipelineReader
 
 REPORTING_SECONDS = 300.0
 """After so long without a report a job's series are stale, as Prometheus' own series are."""
 _RECENT_SECONDS = 7 * 86400.0
 
 
-class Exported(Collector):
+class IncidentMetrics(Collector):
     """Incidents and their costs, from the ledger; jobs, waits and scores, from the pipeline.
 
     Jobs and hosts without a change for a week are left out, whole: a counter must not go down.
@@ -28,12 +28,12 @@ class Exported(Collector):
 
     def __init__(
         self,
-        ledger: Ledger,
-        watched: Watched,
-        goodputs: Goodputs,
+        ledger: CostLedger,
+        watched: JobSummaries,
+        goodputs: GoodputMeter,
         *,
-        owner: Readable,
-        store: Store,
+        owner: PipelineReader,
+        store: IncidentDatabaseStore,
         clock: Clock,
     ) -> None:
         self._ledger = ledger
@@ -42,7 +42,7 @@ class Exported(Collector):
         self._owner = owner
         self._store = store
         self._clock = clock
-        self._waits = Waits()
+        self._waits = WaitReader()
 
     def describe(self) -> list[Metric]:
         """Return nothing, so that registering reads nothing."""
@@ -170,7 +170,7 @@ def _jobs(jobs: Sequence[JobSummary], now: float) -> Iterator[Metric]:
         labels = (row.job, row.cluster or "", str(row.attempt), row.user or "")
         info.add_metric(labels, 1)
     yield info
-    shown: Iterable[tuple[Family, Callable[[JobSummary], float | None]]] = (
+    shown: Iterable[tuple[MetricFamily, Callable[[JobSummary], float | None]]] = (
         (families.JOB_RANKS, lambda row: row.world_size),
         (families.JOB_HOSTS, lambda row: len(row.hosts)),
         (families.JOB_STEP, lambda row: row.last_step),
@@ -186,7 +186,7 @@ def _jobs(jobs: Sequence[JobSummary], now: float) -> Iterator[Metric]:
         yield gauge
 
 
-def _incidents(totals: Mapping[str | None, Totals]) -> Metric:
+def _incidents(totals: Mapping[str | None, CostTotals]) -> Metric:
     family = families.INCIDENTS.gauge()
     counts = sorted(
         ((job or "", *labels), count)
@@ -198,7 +198,7 @@ def _incidents(totals: Mapping[str | None, Totals]) -> Metric:
     return family
 
 
-def _lost(totals: Mapping[str | None, Totals]) -> Metric:
+def _lost(totals: Mapping[str | None, CostTotals]) -> Metric:
     family = families.LOST.counter()
     sums = sorted(
         ((job or "", fault), seconds)

@@ -19,7 +19,7 @@ Kind = Literal["gauge", "counter"]
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class MetricFamily:
     """One name. A counter's ends in `_total`. `most`: its series at most."""
 
     name: str
@@ -37,106 +37,108 @@ class Family:
         return CounterMetricFamily(self.name.removesuffix("_total"), self.help, labels=self.labels)
 
 
-INCIDENTS = Family(
+INCIDENTS = MetricFamily(
     "rankscope_incidents",
     "gauge",
     "Incidents, without jobs that had none for a week.",
     ("job_id", "fault", "severity", "status"),
 )
-LOST = Family(
+LOST = MetricFamily(
     "rankscope_gpu_seconds_lost_total",
     "counter",
     "GPU seconds that incidents took.",
     ("job_id", "fault"),
 )
-HOST_LOST = Family(
+HOST_LOST = MetricFamily(
     "rankscope_host_gpu_seconds_lost_total",
     "counter",
     "GPU seconds that incidents took whose first cause is on this host; the hosts that lost most.",
     ("host_name", "fault"),
 )
-INCIDENT = Family(
+INCIDENT = MetricFamily(
     "rankscope_incident_active",
     "gauge",
     "1 while an incident is not resolved: what it is and where its first cause lies.",
     ("incident", "job_id", "fault", "severity", "status", "entity_type", "entity", "host_name"),
     MOST_INCIDENTS,
 )
-INCIDENT_OPENED = Family(
+INCIDENT_OPENED = MetricFamily(
     "rankscope_incident_opened_timestamp_seconds",
     "gauge",
     "Onset of an incident that is not resolved, in seconds since the epoch.",
     ("incident", "job_id"),
     MOST_INCIDENTS,
 )
-INCIDENT_LOST = Family(
+INCIDENT_LOST = MetricFamily(
     "rankscope_incident_gpu_seconds_lost",
     "gauge",
     "GPU seconds that an incident that is not resolved has taken so far.",
     ("incident", "job_id"),
     MOST_INCIDENTS,
 )
-GPUS_LOST = Family(
+GPUS_LOST = MetricFamily(
     "rankscope_gpus_lost",
     "gauge",
     "GPUs whose time incidents take now: of one job all together at most its ranks.",
     ("job_id", "fault"),
 )
-INCIDENT_GPUS_LOST = Family(
+INCIDENT_GPUS_LOST = MetricFamily(
     "rankscope_incident_gpus_lost",
     "gauge",
     "GPUs whose time an incident takes now; while a job stands still, all of them.",
     ("incident", "job_id"),
     MOST_INCIDENTS,
 )
-GOODPUT = Family(
+GOODPUT = MetricFamily(
     "rankscope_job_goodput_ratio",
     "gauge",
     "Share of the GPU time that a job held, in all its attempts, that incidents left.",
     ("job_id",),
 )
-JOB = Family(
+JOB = MetricFamily(
     "rankscope_job_info",
     "gauge",
     "A job that reports, or did in the last 5 minutes; always 1.",
     ("job_id", "cluster", "attempt", "user"),
 )
-JOB_RANKS = Family(
+JOB_RANKS = MetricFamily(
     "rankscope_job_ranks", "gauge", "World size of a job's newest attempt.", ("job_id",)
 )
-JOB_HOSTS = Family(
+JOB_HOSTS = MetricFamily(
     "rankscope_job_hosts", "gauge", "Hosts that a job's newest attempt runs on.", ("job_id",)
 )
-JOB_STEP = Family("rankscope_job_step", "gauge", "Index of the newest step of a job.", ("job_id",))
-JOB_STEP_SECONDS = Family(
+JOB_STEP = MetricFamily(
+    "rankscope_job_step", "gauge", "Index of the newest step of a job.", ("job_id",)
+)
+JOB_STEP_SECONDS = MetricFamily(
     "rankscope_job_step_duration_seconds",
     "gauge",
     "Median duration of the last 20 steps of a job.",
     ("job_id",),
 )
-JOB_SILENT = Family(
+JOB_SILENT = MetricFamily(
     "rankscope_job_last_received_age_seconds",
     "gauge",
     "Time since a job last reported anything.",
     ("job_id",),
 )
-WAITED_FOR = Family(
+WAITED_FOR = MetricFamily(
     "rankscope_group_wait_seconds",
     "gauge",
     "Time that the members of a communication group wait for its last one, summed over them, "
     "a step, mean of the last 20; rank and host_name are the one waited for. The longest 20 a job.",
     ("job_id", "kind", "group", "rank", "host_name"),
 )
-SCORE = Family(
+SCORE = MetricFamily(
     "rankscope_detector_score",
     "gauge",
     "How far a rank stands out, 1 being just enough to report.",
     ("job_id", "detector", "rank"),
 )
-MESSAGES = Family(
+MESSAGES = MetricFamily(
     "rankscope_webhook_messages", "gauge", "Messages of the outbox, by state.", ("state",)
 )
-OLDEST_PENDING = Family(
+OLDEST_PENDING = MetricFamily(
     "rankscope_webhook_oldest_pending_seconds",
     "gauge",
     "How long the oldest message that is not delivered waits.",

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 
 from ..windows.queries import JobSummary
-from .ledger import Ledger
-from .metering import Metering
+from .ledger import CostLedger
+from .metering import UsageMeter
 
 
-class Goodputs:
+class GoodputMeter:
     """The goodput of jobs: the same for every page, metric and report."""
 
-    def __init__(self, ledger: Ledger, metering: Metering) -> None:
+    def __init__(self, ledger: CostLedger, metering: UsageMeter) -> None:
         self._ledger = ledger
         self._metering = metering
 

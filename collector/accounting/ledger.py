@@ -12,15 +12,15 @@ from typing import Any, Protocol
 
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.times import parse
-from ..store.costs import Costs, Root, really, taken
-from ..store.incidents import Recorded
-from ..store.store import Store
+from ..store.costs import CauseRoot, IncidentCosts, really, taken
+from ..store.incidents import RecordedChange
+from ..store.store import IncidentDatabaseStore
 
 _DAY_SECONDS = 86_400.0
 
 
 @dataclass(slots=True)
-class Totals:
+class CostTotals:
     """What the incidents of one job, or of one host, add up to.
 
     incidents: number by (fault, severity, status), each counted for its first job. lost: GPU
@@ -34,9 +34,9 @@ class Totals:
     charged: Counter[str] = field(default_factory=Counter)
     updated_at: float = 0.0
     active: int = 0
-    held: dict[str, Costs] = field(default_factory=dict)
+    held: dict[str, IncidentCosts] = field(default_factory=dict)
 
-    def add(self, row: Costs, sign: int) -> None:
+    def add(self, row: IncidentCosts, sign: int) -> None:
         """Count an incident in (sign 1) or out (-1)."""
         if sign > 0:
             self.held[row.id] = row
@@ -47,7 +47,7 @@ class Totals:
         if not self.incidents[key]:
             del self.incidents[key]
 
-    def charge(self, row: Costs, gpu_seconds: float, sign: int) -> None:
+    def charge(self, row: IncidentCosts, gpu_seconds: float, sign: int) -> None:
         """Count what an incident took, in (sign 1) or out (-1)."""
         self.lost[row.fault] = self.lost.get(row.fault, 0.0) + sign * gpu_seconds
         self.charged[row.fault] += sign
@@ -65,20 +65,20 @@ class JobPermission(Protocol):
         ...
 
 
-class Ledger:
+class CostLedger:
     """The costs of every incident that is kept. Safe to ask from any thread."""
 
-    def __init__(self, store: Store, *, keep_days: float) -> None:
+    def __init__(self, store: IncidentDatabaseStore, *, keep_days: float) -> None:
         self._store = store
         self._keep_seconds = keep_days * _DAY_SECONDS
-        self._rows: dict[str, Costs] | None = None
-        self._totals: dict[str | None, Totals] = {}
-        self._hosts: dict[str, Totals] = {}
+        self._rows: dict[str, IncidentCosts] | None = None
+        self._totals: dict[str | None, CostTotals] = {}
+        self._hosts: dict[str, CostTotals] = {}
         self._unresolved: set[str] = set()
         self._lock = threading.Lock()
         store.subscribe(self._changed, everywhere=True)
 
-    def rows(self, now: float) -> list[Costs]:
+    def rows(self, now: float) -> list[IncidentCosts]:
         """Return a row for each incident; those whose time in the store is over are left out."""
         with self._lock:
             rows = self._loaded()
@@ -91,7 +91,7 @@ class Ledger:
                 self._count(rows.pop(identity), -1)
             return list(rows.values())
 
-    def permitted(self, principal: JobPermission, now: float) -> list[Costs]:
+    def permitted(self, principal: JobPermission, now: float) -> list[IncidentCosts]:
         """Return the rows of incidents that somebody may see."""
         return [row for row in self.rows(now) if principal.permits(row.jobs)]
 
@@ -115,13 +115,13 @@ class Ledger:
                 if row.charged and (row.active or row.updated_at >= since)
             }
 
-    def rows_of(self, ids: Iterable[str]) -> dict[str, Costs]:
+    def rows_of(self, ids: Iterable[str]) -> dict[str, IncidentCosts]:
         """Return the rows of some incidents, by id; those that are not kept are left out."""
         with self._lock:
             rows = self._loaded()
             return {identity: rows[identity] for identity in ids if identity in rows}
 
-    def unresolved(self, *, most: int) -> list[Costs]:
+    def unresolved(self, *, most: int) -> list[IncidentCosts]:
         """Return the incidents that are not resolved, the newest onsets first."""
         with self._lock:
             rows = self._loaded()
@@ -140,7 +140,7 @@ class Ledger:
                         found[job] = found.get(job, 0) + (incident.status != "resolved")
             return found
 
-    def totals(self, *, since: float) -> dict[str | None, Totals]:
+    def totals(self, *, since: float) -> dict[str | None, CostTotals]:
         """Return the totals of each job with a change since then or an incident not resolved."""
         with self._lock:
             self._loaded()
@@ -150,14 +150,14 @@ class Ledger:
                 if row.charged and (row.active or row.updated_at >= since)
             }
 
-    def _loaded(self) -> dict[str, Costs]:
+    def _loaded(self) -> dict[str, IncidentCosts]:
         if self._rows is None:
             self._rows = {}
             for row in self._store.costs():
                 self._put(row.id, row)
         return self._rows
 
-    def _changed(self, news: Sequence[Recorded]) -> None:
+    def _changed(self, news: Sequence[RecordedChange]) -> None:
         """Take changes, in the thread that wrote them."""
         with self._lock:
             if self._rows is None:
@@ -165,7 +165,7 @@ class Ledger:
             for change in news:
                 self._put(str(change.document["id"]), _costs(change.document))
 
-    def _put(self, identity: str, row: Costs) -> None:
+    def _put(self, identity: str, row: IncidentCosts) -> None:
         assert self._rows is not None  # noqa: S101  loaded by the callers
         before = self._rows.get(identity)
         if before is not None:
@@ -175,29 +175,31 @@ class Ledger:
         self._rows[identity] = row
         self._count(row, 1)
 
-    def _count(self, row: Costs, sign: int) -> None:
+    def _count(self, row: IncidentCosts, sign: int) -> None:
         """Count an incident in (sign 1) or out (-1), for its jobs and for its host."""
-        self._totals.setdefault(row.job, Totals()).add(row, sign)
+        self._totals.setdefault(row.job, CostTotals()).add(row, sign)
         for job in dict.fromkeys((row.job, *(part.job for part in row.taken))):
             lost = sum(part.gpu_seconds for part in row.taken if part.job == job)
-            self._totals.setdefault(job, Totals()).charge(row, lost, sign)
+            self._totals.setdefault(job, CostTotals()).charge(row, lost, sign)
         if row.root is not None and row.root.host is not None:
-            self._hosts.setdefault(row.root.host, Totals()).charge(row, row.gpu_seconds_lost, sign)
+            self._hosts.setdefault(row.root.host, CostTotals()).charge(
+                row, row.gpu_seconds_lost, sign
+            )
         if sign > 0 and row.status != "resolved":
             self._unresolved.add(row.id)
         else:
             self._unresolved.discard(row.id)
 
 
-def _costs(document: Mapping[str, Any]) -> Costs:
+def _costs(document: Mapping[str, Any]) -> IncidentCosts:
     causes = document["root_cause"]["hypotheses"]
     acknowledged = document["handling"]["acknowledged"]
     feedback = document["handling"]["feedback"]
     said = feedback[-1] if feedback else {}
     entity = causes[0]["entity"] if causes else None
-    root = None if entity is None else Root(entity["type"], entity["id"], entity["host"])
+    root = None if entity is None else CauseRoot(entity["type"], entity["id"], entity["host"])
     lost, opened_at = document["impact"]["gpu_seconds_lost"] or 0.0, parse(document["opened_at"])
-    return Costs(
+    return IncidentCosts(
         job=document["job"],
         jobs=tuple(document["jobs"]),
         fault=causes[0]["fault"] if causes else UNKNOWN,

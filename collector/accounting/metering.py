@@ -10,27 +10,27 @@ from fnmatch import fnmatchcase
 from typing import Protocol
 
 from ..settings.collector import UserSettings
-from ..store.usage import Usage, by_week, through_restarts
+from ..store.usage import AttemptUsage, by_week, through_restarts
 from ..windows.queries import JobSummary
 
 _MOST_JOBS = 10_000
 """Jobs whose earlier attempts are kept in memory."""
-_NONE: tuple[int | None, list[Usage]] = (None, [])
+_NONE: tuple[int | None, list[AttemptUsage]] = (None, [])
 
 
-class Books(Protocol):
+class UsageStore(Protocol):
     """What is needed of the store."""
 
-    def use(self, rows: Sequence[Usage]) -> None:
+    def use(self, rows: Sequence[AttemptUsage]) -> None:
         """Keep from when to when jobs ran."""
         ...
 
-    def usage(self) -> list[Usage]:
+    def usage(self) -> list[AttemptUsage]:
         """Return from when to when jobs ran, week by week."""
         ...
 
 
-class Watching(Protocol):
+class SummarySource(Protocol):
     """What is needed of whoever sums jobs up."""
 
     def jobs(self) -> list[JobSummary]:
@@ -38,15 +38,17 @@ class Watching(Protocol):
         ...
 
 
-class Metering:
+class UsageMeter:
     """Who uses what. Safe to ask from any thread."""
 
-    def __init__(self, watched: Watching, store: Books, users: Sequence[UserSettings]) -> None:
+    def __init__(
+        self, watched: SummarySource, store: UsageStore, users: Sequence[UserSettings]
+    ) -> None:
         self._watched = watched
         self._store = store
         self._users = tuple(users)
-        self._kept: dict[tuple[str, int, int], Usage] = {}
-        self._before: dict[str, tuple[int, list[Usage]]] = {}
+        self._kept: dict[tuple[str, int, int], AttemptUsage] = {}
+        self._before: dict[str, tuple[int, list[AttemptUsage]]] = {}
         """By job: the newest attempt when the store was read last, and what it had of the job."""
 
     def user_of(self, job: str, label: str | None = None) -> str:
@@ -63,7 +65,7 @@ class Metering:
             self._store.use(changed)
         self._kept = live
 
-    def usage(self) -> list[Usage]:
+    def usage(self) -> list[AttemptUsage]:
         """Return what was used by now, the oldest week first."""
         found = {_key(row): row for row in self._store.usage()}
         for row in self._live():
@@ -82,24 +84,24 @@ class Metering:
         """
         known = self._before
         if any(known.get(row.job, _NONE)[0] != row.attempt for row in jobs):
-            by_job: dict[str, list[Usage]] = {}
+            by_job: dict[str, list[AttemptUsage]] = {}
             for kept in self._store.usage():
                 by_job.setdefault(kept.job, []).append(kept)
-            rows: dict[str, tuple[int, list[Usage]]] = {
+            rows: dict[str, tuple[int, list[AttemptUsage]]] = {
                 row.job: (row.attempt, by_job.get(row.job, [])) for row in jobs
             }
             known = self._before = {**(known if len(known) <= _MOST_JOBS else {}), **rows}
         return {row.job: _seconds(known[row.job][1], row) for row in jobs}
 
-    def _live(self) -> list[Usage]:
+    def _live(self) -> list[AttemptUsage]:
         return [part for row in self._watched.jobs() for part in _parts(row)]
 
 
-def _parts(row: JobSummary) -> Iterable[Usage]:
+def _parts(row: JobSummary) -> Iterable[AttemptUsage]:
     if not row.first_at <= row.last_at < float("inf"):
         return ()
     return by_week(
-        Usage(
+        AttemptUsage(
             job=row.job,
             attempt=row.attempt,
             week=0,
@@ -111,7 +113,7 @@ def _parts(row: JobSummary) -> Iterable[Usage]:
     )
 
 
-def _seconds(before: Iterable[Usage], job: JobSummary) -> float:
+def _seconds(before: Iterable[AttemptUsage], job: JobSummary) -> float:
     rows = {_key(row): row for row in before}
     for row in _parts(job):
         held = rows.get(_key(row))
@@ -119,11 +121,11 @@ def _seconds(before: Iterable[Usage], job: JobSummary) -> float:
     return sum(row.gpu_seconds for row in through_restarts(rows.values()))
 
 
-def _key(row: Usage) -> tuple[str, int, int]:
+def _key(row: AttemptUsage) -> tuple[str, int, int]:
     return row.job, row.attempt, row.week
 
 
-def _joined(held: Usage, row: Usage) -> Usage:
+def _joined(held: AttemptUsage, row: AttemptUsage) -> AttemptUsage:
     return replace(
         row,
         user=row.user or held.user,

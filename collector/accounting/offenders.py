@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from ...vocabulary import faults
-from ..store.costs import Costs, Root
+from ..store.costs import CauseRoot, IncidentCosts
 
 OffenderType = Literal["gpu", "nic", "host", "switch", "storage"]
 TYPES: frozenset[str] = frozenset(get_args(OffenderType))
@@ -19,13 +19,13 @@ _ON_HOST = ("gpu", "nic", "process")
 
 
 @dataclass(slots=True)
-class Offender:
+class OffenderRecord:
     """One entity and the incidents that name it, the newest onset first."""
 
     type: str
     id: str
     host: str | None
-    record: list[Costs] = field(default_factory=list)
+    record: list[IncidentCosts] = field(default_factory=list)
 
     @property
     def jobs(self) -> list[str]:
@@ -48,14 +48,14 @@ class Offender:
 
 
 def offenders(
-    rows: Iterable[Costs],
+    rows: Iterable[IncidentCosts],
     *,
     since: float | None = None,
     types: Sequence[str] = (),
     at_least: int = 2,
-) -> list[Offender]:
+) -> list[OffenderRecord]:
     """Return who was named in at least so many incidents: most jobs first, then most incidents."""
-    found: dict[tuple[str, str], Offender] = {}
+    found: dict[tuple[str, str], OffenderRecord] = {}
     for row in sorted(rows, key=lambda row: (-row.opened_at, row.id)):
         at_fault = _at_fault(row)
         if at_fault is None or (since is not None and row.opened_at < since):
@@ -63,21 +63,23 @@ def offenders(
         for root in _charged(at_fault):
             if types and root.type not in types:
                 continue
-            one = found.setdefault((root.type, root.id), Offender(root.type, root.id, root.host))
+            one = found.setdefault(
+                (root.type, root.id), OffenderRecord(root.type, root.id, root.host)
+            )
             one.record.append(row)
     repeated = [row for row in found.values() if len(row.record) >= at_least]
     return sorted(repeated, key=lambda row: (-len(row.jobs), -len(row.record), row.type, row.id))
 
 
-def _at_fault(row: Costs) -> Root | None:
+def _at_fault(row: IncidentCosts) -> CauseRoot | None:
     """Return the entity that an incident counts for: a person's word is worth more than ours."""
     if row.named is not None and row.verdict != "unsure":
         return row.named
     return None if row.verdict == "wrong" or row.fault == faults.UNKNOWN else row.root
 
 
-def _charged(root: Root) -> list[Root]:
+def _charged(root: CauseRoot) -> list[CauseRoot]:
     charged = [root] if root.type in TYPES else []
     if root.type in _ON_HOST and root.host:
-        charged.append(Root("host", root.host, root.host))
+        charged.append(CauseRoot("host", root.host, root.host))
     return charged

@@ -11,8 +11,8 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from ...vocabulary.times import week_name
-from ..store.costs import Costs
-from ..store.usage import Usage
+from ..store.costs import IncidentCosts
+from ..store.usage import AttemptUsage
 from .goodput import share
 
 Key = Literal["week", "user", "job", "fault"]
@@ -22,7 +22,7 @@ NOBODY = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AccountingQuery:
     """What is added up: None takes all. `since` up to `until`, in seconds since the epoch.
 
     `job` and `user` are patterns (* ? [..]).
@@ -34,7 +34,7 @@ class Wanted:
     user: str | None = None
     fault: str | None = None
 
-    def incident(self, row: Costs, user: str) -> bool:
+    def incident(self, row: IncidentCosts, user: str) -> bool:
         """Return whether an incident counts."""
         return (
             (self.since is None or row.opened_at >= self.since)
@@ -49,7 +49,7 @@ class Wanted:
             self.user is None or fnmatchcase(user, self.user)
         )
 
-    def used(self, row: Usage) -> Usage | None:
+    def used(self, row: AttemptUsage) -> AttemptUsage | None:
         """Return the part of what was used that counts, None where nothing of it does."""
         if not self.of(row.job, row.user):
             return None
@@ -59,12 +59,12 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class Total:
+class AccountingTotal:
     """What one group adds up to; `used` is None where nothing was metered, and by fault."""
 
     used: float | None = None
     lost: float = 0.0
-    incidents: list[Costs] = field(default_factory=list)
+    incidents: list[IncidentCosts] = field(default_factory=list)
     by_fault: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -108,23 +108,23 @@ class Total:
 
 def added_up(
     keys: Sequence[Key],
-    incidents: Iterable[Costs],
-    used: Iterable[Usage],
+    incidents: Iterable[IncidentCosts],
+    used: Iterable[AttemptUsage],
     *,
-    wanted: Wanted,
+    wanted: AccountingQuery,
     user_of: Callable[[str], str],
-) -> dict[tuple[str, ...], Total]:
+) -> dict[tuple[str, ...], AccountingTotal]:
     """Return the totals by the values of `keys`, in their order.
 
     `user_of` gives the user of a job of which nothing was metered.
     """
-    totals: dict[tuple[str, ...], Total] = {}
+    totals: dict[tuple[str, ...], AccountingTotal] = {}
     faults = "fault" in keys
     users: dict[str, str] = {}
 
-    def of(at: float, user: str, job: str, fault: str) -> Total:
+    def of(at: float, user: str, job: str, fault: str) -> AccountingTotal:
         values = {"week": week_name(at), "user": user, "job": job, "fault": fault}
-        return totals.setdefault(tuple(values[key] for key in keys), Total())
+        return totals.setdefault(tuple(values[key] for key in keys), AccountingTotal())
 
     for row in used:
         users[row.job] = row.user or users.get(row.job, NOBODY)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from ..pipeline.pipeline import Pipeline
+from ..pipeline.pipeline import DetectionPipeline
 from ..windows import queries
 from ..windows.queries import JobSummary
 
@@ -13,18 +13,18 @@ T = TypeVar("T")
 _Revision = tuple[int, float, int]
 
 
-class Readable(Protocol):
+class PipelineReader(Protocol):
     """What is needed of whoever owns the pipeline."""
 
-    def read(self, question: Callable[[Pipeline], T]) -> T:
+    def read(self, question: Callable[[DetectionPipeline], T]) -> T:
         """Return the answer of a question to the pipeline, between two changes of it."""
         ...
 
 
-class Watched:
+class JobSummaries:
     """Summaries of jobs, kept from one request to the next. Safe to ask from any thread."""
 
-    def __init__(self, owner: Readable) -> None:
+    def __init__(self, owner: PipelineReader) -> None:
         self._owner = owner
         self._held: dict[str, tuple[_Revision, JobSummary]] = {}
         self._lock = threading.Lock()
@@ -38,7 +38,7 @@ class Watched:
 
 
 def _renewed(
-    line: Pipeline, held: dict[str, tuple[_Revision, JobSummary]]
+    line: DetectionPipeline, held: dict[str, tuple[_Revision, JobSummary]]
 ) -> dict[str, tuple[_Revision, JobSummary]]:
     """Return what is held, with new summaries of the jobs that reported since; none that went."""
     found: dict[str, tuple[_Revision, JobSummary]] = {}

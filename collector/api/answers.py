@@ -8,17 +8,17 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from ...vocabulary.clock import Clock
-from ..store.store import Store
+from ..store.store import IncidentDatabaseStore
 
 MOST_ANSWERS = 64
 LONGEST_SECONDS = 60.0
 """Retention deletes incidents without announcing it: no answer is older than this."""
 
 
-class Answers:
+class ResponseCache:
     """Bodies by what was asked for. Safe to ask from any thread."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: IncidentDatabaseStore, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._revision = 0

@@ -6,16 +6,16 @@ import re
 from fastapi import Depends, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from ..accounting.exported import Exported
-from ..accounting.goodput import Goodputs
-from ..accounting.ledger import Ledger
-from ..accounting.metering import Metering
+from ..accounting.exported import IncidentMetrics
+from ..accounting.goodput import GoodputMeter
+from ..accounting.ledger import CostLedger
+from ..accounting.metering import UsageMeter
 from ..intake import routes as intake
-from ..past.asking import Past
+from ..past.asking import JournalHistory
 from . import openapi, paths, problems, trail
-from .answers import Answers
-from .auth import Guard
-from .feed import Feed
+from .answers import ResponseCache
+from .auth import TokenGuard
+from .feed import ChangeFeed
 from .limits import BodyLimit
 from .routes import (
     audit,
@@ -44,7 +44,7 @@ from .routes import (
     topology,
     webhooks,
 )
-from .services import Services
+from .services import CollectorParts
 from .token_failures import Sleep, TokenFailures
 
 _TITLE = "Rankscope collector"
@@ -53,7 +53,7 @@ _TRACES = re.compile(r"/api/v1/profiles/[^/]+/ranks/[0-9]{1,9}/trace")
 """Where bodies are bounded by the route, by a setting."""
 
 
-def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
+def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     """Return the application: intake, API, console, metrics and health.
 
     It neither opens nor closes what the services hold. `sleep` delays answers to wrong tokens.
@@ -68,16 +68,16 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     )
     app.openapi = openapi.described(app)  # type: ignore[method-assign]
     problems.install(app)
-    guard = Guard(
+    guard = TokenGuard(
         services.settings.api,
         failures=TokenFailures(services.clock, registry=services.health.registry, sleep=sleep),
         clock=services.clock,
     )
-    ledger = Ledger(services.store, keep_days=services.settings.store.keep_incidents_days)
+    ledger = CostLedger(services.store, keep_days=services.settings.store.keep_incidents_days)
     watched = services.stages.summaries
-    metering = Metering(watched, services.store, services.settings.users)
-    goodputs = Goodputs(ledger, metering)
-    exported = Exported(
+    metering = UsageMeter(watched, services.store, services.settings.users)
+    goodputs = GoodputMeter(ledger, metering)
+    exported = IncidentMetrics(
         ledger,
         watched,
         goodputs,
@@ -86,8 +86,8 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
         clock=services.clock,
     )
     held = services.stages.history
-    past = Past(services.settings, held)
-    feed = Feed(services.store)
+    past = JournalHistory(services.settings, held)
+    feed = ChangeFeed(services.store)
     services.store.subscribe(feed.put, everywhere=True)
 
     ingest = [Depends(guard.require("ingest"))]
@@ -101,7 +101,7 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
         collectives.router(services, guard),
         figures.router(services, guard, past),
         hosts.router(services, guard),
-        incidents.router(services, guard, Answers(services.store, services.clock)),
+        incidents.router(services, guard, ResponseCache(services.store, services.clock)),
         handling.router(services, guard),
         priors.router(services, guard),
         profiles.router(services, guard, services.stages.profiles),

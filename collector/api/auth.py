@@ -26,7 +26,7 @@ _BEARER = HTTPBearer(auto_error=False, description="A token of the settings, sec
 
 
 @dataclass(frozen=True, slots=True)
-class Principal:
+class TokenPrincipal:
     """Who asks. `jobs` are patterns of the jobs it may see; empty: all, and what has no job."""
 
     role: Role
@@ -60,13 +60,13 @@ class Principal:
             raise ProblemError(403, "this concerns every job, and this token is limited to some")
 
 
-OPEN = Principal("admin")
+OPEN = TokenPrincipal("admin")
 """Everybody, where no token is configured."""
 
-Require = Callable[..., Awaitable[Principal]]
+Require = Callable[..., Awaitable[TokenPrincipal]]
 
 
-class Guard:
+class TokenGuard:
     """Holds the tokens. `require(role)` is a FastAPI dependency that returns who asks."""
 
     def __init__(self, settings: ApiSettings, *, failures: TokenFailures, clock: Clock) -> None:
@@ -74,7 +74,7 @@ class Guard:
         self._clock = clock
         # Digests have one length, so comparing them says nothing about the tokens' own.
         self._tokens = [
-            (row.digest, Principal(row.role, row.jobs, row.name, row.expires_at_seconds))
+            (row.digest, TokenPrincipal(row.role, row.jobs, row.name, row.expires_at_seconds))
             for row in settings.tokens
         ]
 
@@ -89,7 +89,7 @@ class Guard:
         async def check(
             request: Request,
             given: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
-        ) -> Principal:
+        ) -> TokenPrincipal:
             if self.open:
                 _from_this_machine(request)
             principal = await self._principal(given, request)
@@ -108,7 +108,7 @@ class Guard:
 
     async def _principal(
         self, given: HTTPAuthorizationCredentials | None, request: Request
-    ) -> Principal:
+    ) -> TokenPrincipal:
         if self.open:
             return OPEN
         if given is None:
@@ -117,7 +117,7 @@ class Guard:
                 401, "send Authorization: Bearer TOKEN", headers={"www-authenticate": "Bearer"}
             )
         digest = hashlib.sha256(given.credentials.encode()).digest()
-        found: Principal | None = None
+        found: TokenPrincipal | None = None
         for expected, principal in self._tokens:  # all of them, so that time says nothing
             if hmac.compare_digest(expected, digest):
                 found = principal

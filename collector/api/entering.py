@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...alerts.actions import Action, ActionKind
+from ...alerts.actions import ActionKind, PersonAction
 from ...vocabulary.ids import IncidentId
 from ..intake.waiting import UnavailableError
-from ..journal.actions import Entered
+from ..journal.actions import RecordedAction
 from . import asking
 from .problems import ProblemError
-from .services import Services
+from .services import CollectorParts
 
 WAIT_SECONDS = 10.0
 """How long an answer waits for evaluation and the store; the action is kept in any case."""
 
 
 def enter(
-    services: Services,
+    services: CollectorParts,
     kind: ActionKind,
     *,
     by: str,
@@ -27,8 +27,8 @@ def enter(
 
     Raises ProblemError 503 where the journal cannot take it.
     """
-    entered = Entered.new(
-        Action(
+    entered = RecordedAction.new(
+        PersonAction(
             kind=kind,
             incident=None if incident is None else IncidentId(incident),
             at=services.clock.now(),

@@ -16,46 +16,46 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...vocabulary.answers.notifications import MessageDocument
-from ..store.incidents import Recorded
+from ..store.incidents import RecordedChange
 
 MEMORY = 1000
 HEARTBEAT_SECONDS = 15.0
 
 
-class History(Protocol):
+class ChangeHistory(Protocol):
     """What is needed of the store."""
 
     def newest_change(self) -> int:
         """Return the number of the newest change, 0 where there is none."""
         ...
 
-    def changes_after(self, number: int) -> list[Recorded] | None:
+    def changes_after(self, number: int) -> list[RecordedChange] | None:
         """Return the changes after one, None where that one is not kept any more."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Item:
+class _FeedItem:
     number: int
     type: str
     jobs: tuple[str, ...]
     data: str
 
 
-class Feed:
+class ChangeFeed:
     """Remembers the latest changes and wakes the streams that wait for more."""
 
-    def __init__(self, history: History | None = None, *, memory: int = MEMORY) -> None:
+    def __init__(self, history: ChangeHistory | None = None, *, memory: int = MEMORY) -> None:
         self._history = history
         self._last = 0 if history is None else history.newest_change()
         self._before = self._last
         """The newest change that is not in memory."""
-        self._items: deque[_Item] = deque()
+        self._items: deque[_FeedItem] = deque()
         self._memory = memory
         self._lock = threading.Lock()
         self._streams: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
 
-    def put(self, news: Sequence[Recorded]) -> None:
+    def put(self, news: Sequence[RecordedChange]) -> None:
         """Remember changes and wake every stream. Called in the thread that wrote them."""
         with self._lock:
             for row in news:
@@ -113,7 +113,7 @@ class Feed:
 
     async def _missed(
         self, last_event_id: str, begun: int, floor: int
-    ) -> tuple[list[_Item] | None, int]:
+    ) -> tuple[list[_FeedItem] | None, int]:
         """Return what the store has to fill the gap (None: it cannot), and where to go on."""
         if not last_event_id.isascii() or not last_event_id.isdecimal() or len(last_event_id) > 18:
             return None, begun
@@ -133,22 +133,22 @@ class Feed:
         with self._lock:
             return number == self._before or any(item.number == number for item in self._items)
 
-    def _after(self, seen: int) -> tuple[list[_Item], int, bool]:
+    def _after(self, seen: int) -> tuple[list[_FeedItem], int, bool]:
         with self._lock:
             if seen < self._before:
                 return [], self._last, False
             return [item for item in self._items if item.number > seen], self._last, True
 
 
-def _item(row: Recorded) -> _Item:
+def _item(row: RecordedChange) -> _FeedItem:
     message = MessageDocument(type=row.kind, timestamp=row.at, data=row.document)
     data = json.dumps(message.document(), ensure_ascii=False, separators=(",", ":"))
-    return _Item(row.number, row.kind, tuple(row.document["jobs"]), data)
+    return _FeedItem(row.number, row.kind, tuple(row.document["jobs"]), data)
 
 
 def _reset(number: int) -> str:
-    return _written(_Item(number, "reset", (), '{"type":"reset"}'))
+    return _written(_FeedItem(number, "reset", (), '{"type":"reset"}'))
 
 
-def _written(item: _Item) -> str:
+def _written(item: _FeedItem) -> str:
     return f"id: {item.number}\nevent: {item.type}\ndata: {item.data}\n\n"

@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...alerts.notify.routing import Matcher
+from ...alerts.notify.routing import RouteMatcher
 from ..store import mutes
-from ..store.mutes import Mute, MuteKind
+from ..store.mutes import DeliveryMute, MuteKind
 from . import entering
-from .auth import Principal
+from .auth import TokenPrincipal
 from .pages import cut
-from .services import Services
-from .time_ranges import Line, MutesQuery, TimeRange
+from .services import CollectorParts
+from .time_ranges import Line, MutesQuery, MuteTimes
 
 
-class NewMute(TimeRange):
+class NewMute(MuteTimes):
     """A time range, and who asks for it why."""
 
     author: Line = ""
@@ -21,8 +21,8 @@ class NewMute(TimeRange):
 
 
 def listed(
-    services: Services, kind: MuteKind, query: MutesQuery, now: float
-) -> tuple[list[Mute], str | None]:
+    services: CollectorParts, kind: MuteKind, query: MutesQuery, now: float
+) -> tuple[list[DeliveryMute], str | None]:
     """Return a page of the mutes of a kind, and the cursor of the next one."""
     rows = [
         row
@@ -33,17 +33,17 @@ def listed(
 
 
 def enter(
-    services: Services,
+    services: CollectorParts,
     kind: MuteKind,
     body: NewMute,
-    matchers: Iterable[Matcher],
+    matchers: Iterable[RouteMatcher],
     *,
-    by: Principal,
+    by: TokenPrincipal,
     now: float,
-) -> Mute:
+) -> DeliveryMute:
     """Enter a mute in the journal. Raises ProblemError 422 for its time range, 503."""
     starts_at, ends_at = body.checked(now)
-    mute = Mute(
+    mute = DeliveryMute(
         id="",
         kind=kind,
         matchers=tuple(matchers),
@@ -57,7 +57,7 @@ def enter(
     return replace(mute, id=identity)
 
 
-def end(services: Services, kind: MuteKind, identity: str, *, by: Principal) -> None:
+def end(services: CollectorParts, kind: MuteKind, identity: str, *, by: TokenPrincipal) -> None:
     """Enter the end of a mute. Raises UnknownIdError where there is none of that id."""
     mute = services.store.find_mute(kind, identity)
     entering.enter(services, "unsilence", by=by.name or "somebody", detail={"mute": mute.id})

@@ -62,7 +62,7 @@ def described(app: FastAPI) -> Callable[[], dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Example:
+class _OperationExample:
     request: str = ""
     answer: str = ""
 
@@ -73,7 +73,9 @@ def examples() -> Mapping[str, Mapping[str, str]]:
     package, name = __package__ or "", "examples.toml"
     file = tables.shown(package, name)
     operations = tables.parsed(tables.text(package, name), file)
-    rows = {key: tables.row(_Example, row, f"{file}, {key}") for key, row in operations.items()}
+    rows = {
+        key: tables.row(_OperationExample, row, f"{file}, {key}") for key, row in operations.items()
+    }
     return {
         key: {
             part: text for part, text in (("request", row.request), ("answer", row.answer)) if text

@@ -5,12 +5,12 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field
 
-from .parameters import Number, Parameters
+from .parameters import Number, QueryParameters
 
 T = TypeVar("T")
 
 
-class Page(Parameters):
+class PageQuery(QueryParameters):
     """A page of a list; without a limit all of it."""
 
     limit: Annotated[int | None, Field(ge=1, le=1000, description="Most items of one answer")] = (

@@ -61,7 +61,7 @@ def _fault(text: str) -> str:
 FaultId = Annotated[str, AfterValidator(_fault), WithJsonSchema({"enum": list(faults.catalogue())})]
 
 
-class Parameters(BaseModel):
+class QueryParameters(BaseModel):
     """Parameters of a query; one that is not known is an error, so that a typo is not ignored."""
 
     model_config = ConfigDict(extra="forbid")

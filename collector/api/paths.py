@@ -10,7 +10,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
-class Encoded(Convertor[str]):
+class EncodedSegment(Convertor[str]):
     """One part of a path, decoded after it has been found."""
 
     regex = "[^/]+"
@@ -37,7 +37,7 @@ class RankNumber(Convertor[int]):
         return str(value)
 
 
-register_url_convertor("encoded", Encoded())
+register_url_convertor("encoded", EncodedSegment())
 register_url_convertor("rank", RankNumber())
 
 

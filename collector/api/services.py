@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ...vocabulary.clock import Clock
-from ..flows.flow import Flow
-from ..health.health import Health
+from ..flows.flow import CollectorFlow
+from ..health.health import CollectorHealth
 from ..settings.collector import CollectorSettings
-from ..store.store import Store
+from ..store.store import IncidentDatabaseStore
 
 
-class Connected(Protocol):
+class SiteConnection(Protocol):
     """Something that talks to a store of the site from a thread of its own."""
 
     def start(self) -> None:
@@ -26,17 +26,17 @@ class Connected(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class CollectorParts:
     """The parts of a running collector."""
 
-    stages: Flow
-    store: Store
+    stages: CollectorFlow
+    store: IncidentDatabaseStore
     settings: CollectorSettings
     clock: Clock
     """That of evaluation: what it holds is compared with this one."""
     store_clock: Clock
     """That of the store, which collectors may share: what is due or signed goes by this one."""
     version: str
-    health: Health = field(default_factory=Health)
-    connected: Sequence[Connected] = ()
+    health: CollectorHealth = field(default_factory=CollectorHealth)
+    connected: Sequence[SiteConnection] = ()
     """What asks or writes stores of the site."""

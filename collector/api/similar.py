@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...vocabulary import faults
-from ..store.costs import Costs
+from ..store.costs import IncidentCosts
 
 MOST_READ = 100
 """Candidates whose documents are compared."""
@@ -16,7 +16,7 @@ _FAULT, _ENTITY, _HOST, _JOB, _SYMPTOMS, _EVIDENCE = 3.0, 3.0, 1.5, 1.0, 1.0, 2.
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class IncidentLikeness:
     """A past incident, how like it is (points), and in what."""
 
     document: Mapping[str, Any]
@@ -26,9 +26,9 @@ class Likeness:
 
 def similar(
     document: Mapping[str, Any],
-    rows: Iterable[Costs],
+    rows: Iterable[IncidentCosts],
     find: Callable[[str], Mapping[str, Any] | None],
-) -> list[Likeness]:
+) -> list[IncidentLikeness]:
     """Return the incidents with an earlier onset that are like one, the most alike first.
 
     `rows` are those that may be seen, `find` gives the document of one by its id.
@@ -37,7 +37,7 @@ def similar(
         ((_of_row(document, row), row) for row in rows if row.id != document["id"]),
         key=lambda pair: (-pair[0], -pair[1].opened_at, pair[1].id),
     )
-    found: list[Likeness] = []
+    found: list[IncidentLikeness] = []
     for points, row in ranked[:MOST_READ]:
         other = find(row.id) if points > 0 else None
         if other is None or other["opened_at"] > document["opened_at"]:
@@ -48,7 +48,7 @@ def similar(
     return sorted(found, key=lambda one: -one.points)
 
 
-def _of_row(document: Mapping[str, Any], row: Costs) -> float:
+def _of_row(document: Mapping[str, Any], row: IncidentCosts) -> float:
     """Return points for what is known of an incident without its document."""
     first = _first(document)
     points: float = _JOB if document["job"] is not None and document["job"] in row.jobs else 0.0
@@ -63,7 +63,7 @@ def _of_row(document: Mapping[str, Any], row: Costs) -> float:
     return points
 
 
-def _compared(document: Mapping[str, Any], other: Mapping[str, Any]) -> Likeness:
+def _compared(document: Mapping[str, Any], other: Mapping[str, Any]) -> IncidentLikeness:
     points, reasons = 0.0, []
     mine, its = _first(document), _first(other)
     if mine is not None and its is not None:
@@ -88,7 +88,7 @@ def _compared(document: Mapping[str, Any], other: Mapping[str, Any]) -> Likeness
     points += _SYMPTOMS * shown
     if shown >= 0.5:
         reasons.append("same symptoms")
-    return Likeness(other, points, tuple(reasons))
+    return IncidentLikeness(other, points, tuple(reasons))
 
 
 def _same(entity: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .pages import Page
+from .pages import PageQuery
 from .parameters import Moment
 from .problems import ProblemError
 
@@ -13,13 +13,13 @@ Pattern = Annotated[str, Field(min_length=1, max_length=200)]
 """A shell pattern (`*`, `?`, `[..]`)."""
 
 
-class MutesQuery(Page):
+class MutesQuery(PageQuery):
     """Which silences or maintenance windows."""
 
     state: Literal["pending", "active", "expired"] | None = None
 
 
-class TimeRange(BaseModel):
+class MuteTimes(BaseModel):
     """From `starts_at` (now when left out) up to `ends_at`."""
 
     model_config = ConfigDict(extra="forbid")

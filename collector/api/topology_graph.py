@@ -9,11 +9,11 @@ and ports are drawn: at a hundred thousand ranks that is 4 MB instead of 72 MB o
 from typing import Any
 
 from ...vocabulary.entities import Entity
-from ...vocabulary.ranks import Ranks
-from ...vocabulary.topology import Topology
+from ...vocabulary.ranks import RankSet
+from ...vocabulary.topology import JobTopology
 
 
-class _Graph:
+class _TopologyGraph:
     """Nodes by type and id, each once, and the edges between them."""
 
     def __init__(self) -> None:
@@ -30,9 +30,9 @@ class _Graph:
         self.edges.append({"from": start, "to": end, "relation": relation})
 
 
-def drawn(topology: Topology, *, ranks: bool = True) -> dict[str, Any]:
+def drawn(topology: JobTopology, *, ranks: bool = True) -> dict[str, Any]:
     """Return {"nodes": [entity...], "edges": [{from, to, relation}]}, down to ranks or to hosts."""
-    graph = _Graph()
+    graph = _TopologyGraph()
     job = graph.add(topology.job_entity)
     hosts = {host: graph.add(topology.host_entity(host)) for host in topology.hosts}
     for host, switch in sorted(topology.switches.items()):
@@ -48,7 +48,7 @@ def drawn(topology: Topology, *, ranks: bool = True) -> dict[str, Any]:
                 graph.join(members[rank], "member-of", node)
     for mount, places in sorted(topology.mounts.items()):
         mounting = [host for host in places if host in hosts]
-        on_it = Ranks(rank for host in mounting for rank in topology.ranks_of_host(host))
+        on_it = RankSet(rank for host in mounting for rank in topology.ranks_of_host(host))
         storage = graph.add(Entity("storage", mount, None, on_it))
         for host in mounting:
             graph.join(hosts[host], "mounts", storage)
@@ -56,7 +56,10 @@ def drawn(topology: Topology, *, ranks: bool = True) -> dict[str, Any]:
 
 
 def _ranks(
-    graph: _Graph, topology: Topology, job: dict[str, str], hosts: dict[str, dict[str, str]]
+    graph: _TopologyGraph,
+    topology: JobTopology,
+    job: dict[str, str],
+    hosts: dict[str, dict[str, str]],
 ) -> dict[int, dict[str, str]]:
     """Add the ranks, devices and ports; return how edges name each rank."""
     ranks: dict[int, dict[str, str]] = {}

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 
 from fastapi import Request
 
-from ..store.audit import Done
+from ..store.audit import AuditRow
 from . import asking
-from .services import Services
+from .services import CollectorParts
 
 _READING = ("GET", "HEAD", "OPTIONS")
 _VERBS = {"POST": "add", "DELETE": "delete", "PUT": "replace", "PATCH": "change"}
 _PATH = re.compile(r"^/api/v1/(?P<noun>[a-z-]+)(?:/(?P<id>[^/]+))?(?:/(?P<verb>[^/]+))?$")
 
 
-def recording(services: Services) -> Callable[[Request], Iterator[None]]:
+def recording(services: CollectorParts) -> Callable[[Request], Iterator[None]]:
     """Return the dependency that writes down each request that changed something.
 
     The action is called by its path ("webhooks.add", "webhooks.replay"). Bodies are left out: they
@@ -32,7 +32,7 @@ def recording(services: Services) -> Callable[[Request], Iterator[None]]:
         verb = (found["verb"] if found else None) or _VERBS.get(request.method, request.method)
         name = asking.token_name.get()
         services.store.audit(
-            Done(
+            AuditRow(
                 id=secrets.token_hex(8),
                 at=services.store_clock.now(),
                 token=name,

@@ -4,22 +4,22 @@ import structlog
 from nats.js.errors import APIError
 
 from . import messages, names
-from .connection import ERRORS, Connection
+from .connection import ERRORS, NatsConnection
 from .health import ClusterHealth
-from .messages import Message
+from .messages import StreamMessage
 
 _LOG = structlog.get_logger(__name__)
 
 
-class Asides:
+class AsideStream:
     """Moves what cannot be read of one partition to the stream `rankscope-aside`."""
 
-    def __init__(self, connection: Connection, partition: int, health: ClusterHealth) -> None:
+    def __init__(self, connection: NatsConnection, partition: int, health: ClusterHealth) -> None:
         self._connection = connection
         self._partition = partition
         self._health = health
 
-    def move(self, message: Message, error: Exception) -> None:
+    def move(self, message: StreamMessage, error: Exception) -> None:
         """Keep a message with what is wrong with it; the same one twice is kept once."""
         self._health.aside.inc()
         _LOG.error(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ClusterMember:
     """A collector: where the others reach it, and a count that it raises as long as it lives."""
 
     address: str
@@ -18,7 +18,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class PartitionLease:
     """A partition's owner ("": none yet), the epoch of its ownership, and who is to follow."""
 
     owner: str = ""
@@ -27,11 +27,11 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class PartitionAssignment:
     """All collectors by name, and the lease of each partition."""
 
-    members: dict[str, Member] = field(default_factory=dict)
-    leases: tuple[Lease, ...] = ()
+    members: dict[str, ClusterMember] = field(default_factory=dict)
+    leases: tuple[PartitionLease, ...] = ()
 
     def pack(self) -> bytes:
         """Return the document."""
@@ -44,12 +44,15 @@ class Assignment:
         ).encode()
 
     @classmethod
-    def unpack(cls, body: bytes) -> "Assignment":
+    def unpack(cls, body: bytes) -> "PartitionAssignment":
         """Return what `pack` wrote."""
         found = json.loads(body)
         return cls(
-            {name: Member(str(row[0]), int(row[1])) for name, row in found["members"].items()},
-            tuple(Lease(str(row[0]), int(row[1]), str(row[2])) for row in found["leases"]),
+            {
+                name: ClusterMember(str(row[0]), int(row[1]))
+                for name, row in found["members"].items()
+            },
+            tuple(PartitionLease(str(row[0]), int(row[1]), str(row[2])) for row in found["leases"]),
         )
 
     def owned(self, name: str) -> dict[int, int]:
@@ -65,22 +68,24 @@ class Assignment:
         member = self.members.get(self.leases[partition].owner)
         return "" if member is None else member.address
 
-    def beaten(self, name: str, address: str) -> "Assignment":
+    def beaten(self, name: str, address: str) -> "PartitionAssignment":
         """Return the same with one more sign of a collector."""
         before = self.members.get(name)
         beat = 1 if before is None else before.beat + 1
-        return replace(self, members={**self.members, name: Member(address, beat)})
+        return replace(self, members={**self.members, name: ClusterMember(address, beat)})
 
-    def handed(self, name: str, given: Iterable[int], *, floor: int) -> "Assignment":
+    def handed(self, name: str, given: Iterable[int], *, floor: int) -> "PartitionAssignment":
         """Return the same once a collector has let go of partitions."""
         leases = list(self.leases)
         for number in given:
             row = leases[number]
             if row.owner == name:
-                leases[number] = Lease(row.next, _later(row.epoch, floor))
+                leases[number] = PartitionLease(row.next, _later(row.epoch, floor))
         return replace(self, leases=tuple(leases))
 
-    def balanced(self, live: Collection[str], partitions: int, *, floor: int) -> "Assignment":
+    def balanced(
+        self, live: Collection[str], partitions: int, *, floor: int
+    ) -> "PartitionAssignment":
         """Return the same with every partition owned by, or on its way to, some live collector.
 
         Epochs rise, and are `floor` at least. Loads differ by one partition at most; nothing moves
@@ -89,7 +94,7 @@ class Assignment:
         members = {name: row for name, row in self.members.items() if name in live}
         if not members:
             return self
-        leases = [*self.leases, *[Lease()] * (partitions - len(self.leases))][:partitions]
+        leases = [*self.leases, *[PartitionLease()] * (partitions - len(self.leases))][:partitions]
         load = dict.fromkeys(sorted(members), 0)
         for number, row in enumerate(leases):
             if row.next and row.next not in members:
@@ -100,7 +105,7 @@ class Assignment:
             if row.owner not in members:
                 taker = row.next or min(load, key=lambda name: (load[name], name))
                 load[taker] += 1
-                leases[number] = Lease(taker, _later(row.epoch, floor))
+                leases[number] = PartitionLease(taker, _later(row.epoch, floor))
         while True:
             most = max(load, key=lambda name: (load[name], name))
             least = min(load, key=lambda name: (load[name], name))
@@ -113,14 +118,14 @@ class Assignment:
             leases[number] = replace(leases[number], next=least)
             load[most] -= 1
             load[least] += 1
-        return Assignment(members, tuple(leases))
+        return PartitionAssignment(members, tuple(leases))
 
 
 def _later(epoch: int, floor: int) -> int:
     return max(epoch + 1, floor)
 
 
-class Signs:
+class LivenessSigns:
     """Which collectors live, counted in one's own successful signs: no clock is compared.
 
     A collector that gives no new sign while one gives so many oneself is gone. While the bucket
@@ -132,7 +137,7 @@ class Signs:
         self._seen: dict[str, tuple[int, int]] = {}
         """By collector: the last new sign, and how many of one's own were given since."""
 
-    def live(self, assignment: Assignment, own: str) -> set[str]:
+    def live(self, assignment: PartitionAssignment, own: str) -> set[str]:
         """Return who lives, oneself included."""
         return {
             name
@@ -140,7 +145,7 @@ class Signs:
             if name == own or self._seen.get(name, (0, 0))[1] < self._most
         } | {own}
 
-    def given(self, assignment: Assignment) -> None:
+    def given(self, assignment: PartitionAssignment) -> None:
         """Count a sign of one's own, and note the others'."""
         self._seen = {
             name: (row.beat, self._seen[name][1] + 1)

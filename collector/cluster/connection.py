@@ -31,7 +31,7 @@ class LogUnavailableError(OSError):
     """The log in NATS cannot be used; the text says why and what to do."""
 
 
-class Connection:
+class NatsConnection:
     """One client of NATS. It reconnects by itself, for as long as it takes."""
 
     def __init__(self, settings: LogSettings, *, name: str) -> None:

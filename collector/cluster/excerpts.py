@@ -12,26 +12,26 @@ from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..journal.entries import Entry
-from ..journal.journal import Journal
-from ..journal.kinds import Kind
-from ..past.held import HeldError
+from ..journal.entries import JournalEntry
+from ..journal.journal import FileJournal
+from ..journal.kinds import PayloadKind
+from ..past.held import JournalRangeError
 from ..settings.journal import JournalSettings
 from . import names
-from .connection import ERRORS, Connection
+from .connection import ERRORS, NatsConnection
 from .partition_log import PartitionLog
 
 _GROUP = 256
 _MOST_BYTES = 8 << 30
 """Of one excerpt, uncompressed."""
 _SECOND_NS = 1_000_000_000
-_LEFT_OUT = frozenset((Kind.TIME, Kind.SHARED, Kind.STOP))
+_LEFT_OUT = frozenset((PayloadKind.TIME, PayloadKind.SHARED, PayloadKind.STOP))
 
 
 class HeldInLog:
     """The partitions of the shared log. Excerpts are written below a folder, and removed."""
 
-    def __init__(self, connection: Connection, partitions: int, folder: Path) -> None:
+    def __init__(self, connection: NatsConnection, partitions: int, folder: Path) -> None:
         self._connection = connection
         self._partitions = partitions
         self._folder = folder
@@ -42,7 +42,7 @@ class HeldInLog:
         try:
             found = self._log(names.of_job(job, self._partitions)).first_at_ns()
         except ERRORS as error:
-            raise HeldError(f"the log in NATS cannot be read: {error}") from error
+            raise JournalRangeError(f"the log in NATS cannot be read: {error}") from error
         return None if found is None else found / _SECOND_NS
 
     @contextmanager
@@ -55,21 +55,23 @@ class HeldInLog:
             try:
                 self._write(folder, [self._log(number).range(*between) for number in numbers])
             except ERRORS as error:
-                raise HeldError(f"the log in NATS cannot be read: {error}") from error
+                raise JournalRangeError(f"the log in NATS cannot be read: {error}") from error
             yield folder
 
-    def _write(self, folder: Path, parts: list[Iterator[Entry]]) -> None:
-        journal = Journal(folder, JournalSettings())
+    def _write(self, folder: Path, parts: list[Iterator[JournalEntry]]) -> None:
+        journal = FileJournal(folder, JournalSettings())
         entries = _once(heapq.merge(*parts, key=lambda entry: entry.at_ns), several=len(parts) > 1)
         left = _MOST_BYTES
         try:
             while group := list(itertools.islice(entries, _GROUP)):
                 left -= sum(len(entry.body) for entry in group)
                 if left < 0:
-                    raise HeldError("it is too much to be read at once: ask for a shorter range")
+                    raise JournalRangeError(
+                        "it is too much to be read at once: ask for a shorter range"
+                    )
                 failure = journal.write(group).failure
                 if failure is not None:
-                    raise HeldError(f"{self._folder}: {failure}") from failure
+                    raise JournalRangeError(f"{self._folder}: {failure}") from failure
         finally:
             journal.close()
 
@@ -77,7 +79,7 @@ class HeldInLog:
         return PartitionLog(self._connection, number)
 
 
-def _once(entries: Iterator[Entry], *, several: bool) -> Iterator[Entry]:
+def _once(entries: Iterator[JournalEntry], *, several: bool) -> Iterator[JournalEntry]:
     """Yield telemetry; what a host sent about itself is in the partition of each of its jobs."""
     seen: set[bytes] = set()
     for entry in entries:

@@ -3,15 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..journal.actions import Entered
-from ..store.fencing import Fence, FencedError
-from ..store.store import Store
+from ..journal.actions import RecordedAction
+from ..store.fencing import FencedError, PartitionFence
+from ..store.store import IncidentDatabaseStore
 
 
 class FencedSink:
     """The store, for what one owner of a partition decided."""
 
-    def __init__(self, store: Store, fence: Fence, lost: Callable[[], None]) -> None:
+    def __init__(
+        self, store: IncidentDatabaseStore, fence: PartitionFence, lost: Callable[[], None]
+    ) -> None:
         self._store = store
         self._fence = fence
         self._lost = lost
@@ -24,7 +26,7 @@ class FencedSink:
             self._lost()
             raise
 
-    def enter(self, entered: Entered, changes: Sequence[Any], now: float) -> None:
+    def enter(self, entered: RecordedAction, changes: Sequence[Any], now: float) -> None:
         """Keep what a person did and the changes it made, all or none."""
         try:
             self._store.enter(entered, changes, now, fence=self._fence)

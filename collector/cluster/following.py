@@ -16,17 +16,17 @@ import structlog
 from ...formats.otlp.errors import UndecodableError
 from ...vocabulary.clock import Clock
 from ..evaluation.schedule import QUIET_SECONDS
-from ..intake.decoding import Decoders
-from ..intake.numbered import Numbered
-from ..intake.payloads import Decoded, Payload
-from ..intake.tail import Item
-from ..journal.entries import Entry
+from ..intake.decoding import DecoderPool
+from ..intake.numbered import NumberedEntries
+from ..intake.payloads import DecodedPayload, Payload
+from ..intake.tail import TailItem
+from ..journal.entries import JournalEntry
 from ..journal.interface import Offset
-from ..journal.kinds import Kind
+from ..journal.kinds import PayloadKind
 from . import messages, names
-from .connection import ERRORS, Connection
+from .connection import ERRORS, NatsConnection
 from .partition_log import Aside, entries
-from .reading import Reader
+from .reading import StreamReader
 
 _LOG = structlog.get_logger(__name__)
 _FETCH_SECONDS = 1.0
@@ -39,16 +39,16 @@ _LATE_SECONDS = 0.005
 """How long after a whole second its entry of TIME is published: not before it, by any rounding."""
 
 
-class Following(Numbered):
+class PartitionFollower(NumberedEntries):
     """Entries after an offset, in order. One thread takes; `begin` and `stop` may be others."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: NatsConnection,
         partition: int,
         *,
         clock: Clock,
-        decode: Callable[[Payload], Decoded],
+        decode: Callable[[Payload], DecodedPayload],
         aside: Aside,
         max_bytes: int,
     ) -> None:
@@ -59,9 +59,9 @@ class Following(Numbered):
         self._decode = decode
         self._aside = aside
         self._max_bytes = max_bytes
-        self._items: deque[tuple[Entry, Offset]] = deque()
+        self._items: deque[tuple[JournalEntry, Offset]] = deque()
         self._dropped = 0
-        self._first: Item | None = None
+        self._first: TailItem | None = None
         self._at_ns = 0
         self._payload_ns = 0
         self.ahead_seconds: float | None = None
@@ -93,14 +93,14 @@ class Following(Numbered):
         """Return a time up to which everything is here."""
         return self._at_ns / _SECOND_NS
 
-    def first(self) -> Item | None:
+    def first(self) -> TailItem | None:
         """Return the oldest entry held, decoded; None when none is."""
         if self._first is None:
             with self._changed:
                 if not self._items:
                     return None
                 entry, end = self._items[0]
-            self._first = Item(self._dropped, entry.at, self._decoded(entry, end), end)
+            self._first = TailItem(self._dropped, entry.at, self._decoded(entry, end), end)
         return self._first
 
     def drop(self) -> None:
@@ -111,19 +111,19 @@ class Following(Numbered):
             self._dropped += 1
         self._first = None
 
-    def _decoded(self, entry: Entry, end: Offset) -> Decoded | None:
+    def _decoded(self, entry: JournalEntry, end: Offset) -> DecodedPayload | None:
         """Return what an entry holds; None where only time goes on."""
-        if entry.kind in (Kind.TIME, Kind.STOP):
+        if entry.kind in (PayloadKind.TIME, PayloadKind.STOP):
             return None
         try:
             return self._decode(Payload(entry.kind, entry.body))
         except UndecodableError as error:
             packed, headers = messages.packed(entry.kind, entry.body, identity=False)
-            self._aside(messages.Message(end[1], entry.at_ns, headers, packed, 0), error)
+            self._aside(messages.StreamMessage(end[1], entry.at_ns, headers, packed, 0), error)
             return None
 
     async def _fetch(self, sequence: int) -> None:
-        reader = Reader(self._connection, names.stream(self._partition), after=sequence)
+        reader = StreamReader(self._connection, names.stream(self._partition), after=sequence)
         try:
             while True:
                 if self._bytes > self._max_bytes:
@@ -140,13 +140,13 @@ class Following(Numbered):
         finally:
             await reader.close()
 
-    def _add(self, found: list[messages.Message]) -> None:
+    def _add(self, found: list[messages.StreamMessage]) -> None:
         taken = list(entries(found, self._at_ns, self._aside))
         with self._changed:
             for entry, end in taken:
                 self._items.append((entry, end))
                 self._bytes += _ENTRY_BYTES + len(entry.body)
-                if entry.kind not in (Kind.TIME, Kind.SHARED):
+                if entry.kind not in (PayloadKind.TIME, PayloadKind.SHARED):
                     self._payload_ns = entry.at_ns
             self._added += len(taken)
             self._at_ns = taken[-1][0].at_ns
@@ -158,7 +158,7 @@ class Following(Numbered):
     async def _tick(self) -> None:
         """Publish the time each whole second, as long as anything was received lately."""
         subject = names.subject(self._partition)
-        body, headers = messages.packed(Kind.TIME, b"", identity=False)
+        body, headers = messages.packed(PayloadKind.TIME, b"", identity=False)
         while True:
             # Whole seconds are those of JetStream.
             now = self._clock.now() + (self.ahead_seconds or 0.0)
@@ -171,10 +171,10 @@ class Following(Numbered):
                 _LOG.debug("the time cannot be published", error=str(error))
 
 
-def decoding(decoders: Decoders) -> Callable[[Payload], Decoded]:
+def decoding(decoders: DecoderPool) -> Callable[[Payload], DecodedPayload]:
     """Return a function that decodes, and to which a defect of the decoder is the payload's."""
 
-    def decode(payload: Payload) -> Decoded:
+    def decode(payload: Payload) -> DecodedPayload:
         try:
             return decoders.decode(payload)
         except UndecodableError:

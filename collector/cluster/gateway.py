@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..api import problems
 from ..api.pages import cut
 from . import lists, names
-from .owners import MovingError, Owners, asked
+from .owners import MovingError, PartitionOwners, asked
 
 PASSED_ON = "rankscope-passed-on"
 _JOB = re.compile(r"/api/v1/jobs/([^/]+)(?:/.*)?")
@@ -33,10 +33,10 @@ _KEPT = ("authorization", "accept", "content-type", "if-none-match")
 _PASSED_BACK = ("content-type", "etag", "retry-after", "www-authenticate", "cache-control")
 
 
-class Gateway:
+class OwnerGateway:
     """Passes requests on to the owner of their partition."""
 
-    def __init__(self, app: ASGIApp, owners: Owners) -> None:
+    def __init__(self, app: ASGIApp, owners: PartitionOwners) -> None:
         self._app = app
         self._owners = owners
         self._client: httpx.AsyncClient | None = None

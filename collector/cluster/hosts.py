@@ -14,9 +14,9 @@ from concurrent.futures import Future
 import structlog
 
 from . import names
-from .connection import ERRORS, Connection
-from .messages import Message
-from .reading import Reader
+from .connection import ERRORS, NatsConnection
+from .messages import StreamMessage
+from .reading import StreamReader
 
 _LOG = structlog.get_logger(__name__)
 REFRESH_SECONDS = 300.0
@@ -28,7 +28,7 @@ _SECOND_NS = 1_000_000_000
 class HostPartitions:
     """Where the jobs of each host are. Safe to ask from any thread."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: NatsConnection) -> None:
         self._connection = connection
         self._lock = threading.Lock()
         self._seen: dict[str, dict[int, float]] = {}
@@ -82,7 +82,7 @@ class HostPartitions:
             self._noted.pop((host, partition), None)  # with the next payload again
 
     async def _follow(self) -> None:
-        reader = Reader(
+        reader = StreamReader(
             self._connection, f"KV_{names.HOSTS}", subject=f"$KV.{names.HOSTS}.>", newest_only=True
         )
         while True:
@@ -97,7 +97,7 @@ class HostPartitions:
             if not found or not found[-1].pending:
                 self._loaded.set()
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: StreamMessage) -> None:
         try:
             row = json.loads(message.body)
             host, partition = str(row["host"]), int(row["partition"])

@@ -5,16 +5,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...vocabulary.clock import Clock
-from ..health.health import Health
-from ..pipeline.pipeline import Pipeline
+from ..health.health import CollectorHealth
+from ..pipeline.pipeline import DetectionPipeline
 from ..process import identity
 from ..settings.collector import CollectorSettings
-from ..store.store import Store
+from ..store.store import IncidentDatabaseStore
 from .connection import LogUnavailableError
 from .stages import ClusterStages
 
 if TYPE_CHECKING:
-    from ..tracing.spans import Tracing
+    from ..tracing.spans import SpanMaker
 
 _ANY = ("0.0.0.0", "::", "")  # noqa: S104  compared, not bound
 
@@ -36,11 +36,11 @@ class SharedLog:
 
     def flow(
         self,
-        store: Store,
+        store: IncidentDatabaseStore,
         clock: Clock,
-        health: Health,
-        line: Callable[[], Pipeline],
-        traced: "Tracing | None",
+        health: CollectorHealth,
+        line: Callable[[], DetectionPipeline],
+        traced: "SpanMaker | None",
     ) -> ClusterStages:
         """Return the stages over it; spans end with the log. Raises LogUnavailableError."""
         del traced

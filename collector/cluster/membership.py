@@ -14,11 +14,11 @@ import structlog
 from nats.aio.msg import Msg
 from nats.js.errors import APIError, KeyNotFoundError
 
-from ..health.defects import Defects
-from ..health.health import Health
+from ..health.defects import DefectLog
+from ..health.health import CollectorHealth
 from . import names
-from .assignment import Assignment, Signs
-from .connection import ERRORS, Connection
+from .assignment import LivenessSigns, PartitionAssignment
+from .connection import ERRORS, NatsConnection
 
 _LOG = structlog.get_logger(__name__)
 _KEY = "assignment"
@@ -27,7 +27,7 @@ _TRIES = 12
 _CALL_SECONDS = 4.0
 
 
-class Owner(Protocol):
+class PartitionOwner(Protocol):
     """What takes partitions over and lets go of them."""
 
     def owns(self, leases: Mapping[int, int], leaving: set[int]) -> None:
@@ -39,30 +39,30 @@ class Owner(Protocol):
         ...
 
 
-class Membership:
+class ClusterMembership:
     """Owns the thread that shares out the partitions. `assignment` may be read from any thread."""
 
     def __init__(
         self,
-        connection: Connection,
-        owner: Owner,
+        connection: NatsConnection,
+        owner: PartitionOwner,
         *,
         name: str,
         address: Callable[[], str],
         partitions: int,
         lease_seconds: float,
-        health: Health,
+        health: CollectorHealth,
     ) -> None:
         self._connection = connection
         self._owner = owner
         self._name = name
         self._address = address
         self._partitions = partitions
-        self._signs = Signs(max(2, round(lease_seconds / _BEAT_SECONDS)))
-        self._defects = Defects(health=health)
+        self._signs = LivenessSigns(max(2, round(lease_seconds / _BEAT_SECONDS)))
+        self._defects = DefectLog(health=health)
         self._stopping = False
         self._poked = threading.Event()
-        self.assignment = Assignment()
+        self.assignment = PartitionAssignment()
         self._thread = threading.Thread(target=self._run, name="membership", daemon=True)
 
     def start(self) -> None:
@@ -80,9 +80,9 @@ class Membership:
     def leave(self) -> None:
         """Give everything to the others; after `stop`, once all state is kept."""
 
-        def left(found: Assignment) -> Assignment:
+        def left(found: PartitionAssignment) -> PartitionAssignment:
             members = {name: row for name, row in found.members.items() if name != self._name}
-            mine = Assignment(members, found.leases)
+            mine = PartitionAssignment(members, found.leases)
             live = self._signs.live(mine, "") & members.keys()
             return mine.balanced(live, self._partitions, floor=_floor())
 
@@ -108,7 +108,7 @@ class Membership:
         """Give a sign, take what nobody owns, and follow what changed."""
         given = self._owner.given(self.assignment.leaving(self._name))
 
-        def next_one(found: Assignment) -> Assignment:
+        def next_one(found: PartitionAssignment) -> PartitionAssignment:
             mine = found.beaten(self._name, self._address())
             mine = mine.handed(self._name, given & found.leaving(self._name), floor=_floor())
             live = self._signs.live(mine, self._name)
@@ -119,7 +119,9 @@ class Membership:
         self.assignment = found
         self._owner.owns(found.owned(self._name), found.leaving(self._name))
 
-    def _change(self, change: Callable[[Assignment], Assignment]) -> Assignment:
+    def _change(
+        self, change: Callable[[PartitionAssignment], PartitionAssignment]
+    ) -> PartitionAssignment:
         """Read, change and write the document. Raises what `ERRORS` names."""
         for attempt in range(_TRIES):
             found, revision = self._connection.call(self._read(), _CALL_SECONDS)
@@ -134,15 +136,15 @@ class Membership:
             return wanted
         raise TimeoutError("others change the leases all the time")
 
-    async def _read(self) -> tuple[Assignment, int]:
+    async def _read(self) -> tuple[PartitionAssignment, int]:
         bucket = await self._connection.js.key_value(names.LEASES)
         try:
             entry = await bucket.get(_KEY)
         except KeyNotFoundError:
-            return Assignment(), 0
-        return Assignment.unpack(entry.value or b"{}"), int(entry.revision or 0)
+            return PartitionAssignment(), 0
+        return PartitionAssignment.unpack(entry.value or b"{}"), int(entry.revision or 0)
 
-    async def _write(self, wanted: Assignment, revision: int) -> None:
+    async def _write(self, wanted: PartitionAssignment, revision: int) -> None:
         bucket = await self._connection.js.key_value(names.LEASES)
         await bucket.update(_KEY, wanted.pack(), last=revision)
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import cramjam
 
 from ...formats.otlp.errors import UndecodableError
-from ..journal.entries import Entry
+from ..journal.entries import JournalEntry
 from ..journal.interface import Offset
-from ..journal.kinds import Kind
+from ..journal.kinds import PayloadKind
 
 ID = "Nats-Msg-Id"
 _KIND = "Rankscope-Kind"
@@ -29,7 +29,7 @@ Headers = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class StreamMessage:
     """A message of a stream: its sequence, when JetStream took it (ns since the epoch), the rest.
 
     `pending` messages of the consumer are behind it.
@@ -42,7 +42,7 @@ class Message:
     pending: int
 
 
-def packed(kind: Kind, body: bytes, *, identity: bool = True) -> tuple[bytes, Headers]:
+def packed(kind: PayloadKind, body: bytes, *, identity: bool = True) -> tuple[bytes, Headers]:
     headers = {_KIND: str(int(kind))}
     if identity:
         digest = hashlib.blake2b(body, digest_size=16, key=bytes((int(kind),)))
@@ -53,10 +53,10 @@ def packed(kind: Kind, body: bytes, *, identity: bool = True) -> tuple[bytes, He
     return body, headers
 
 
-def unpacked(message: Message) -> tuple[Kind, bytes]:
+def unpacked(message: StreamMessage) -> tuple[PayloadKind, bytes]:
     """Return the kind and body of an entry. Raises UndecodableError for a message of others."""
     try:
-        kind = Kind(int(message.headers.get(_KIND, "")))
+        kind = PayloadKind(int(message.headers.get(_KIND, "")))
     except ValueError:
         raise UndecodableError(f"a message without a known {_KIND}") from None
     encoding = message.headers.get(_ENCODING)
@@ -88,7 +88,7 @@ def place(after: Offset | None) -> tuple[int, int]:
     return (0, 0) if after is None else (int(after[0]), after[1])
 
 
-def entry(message: Message, before_ns: int) -> Entry:
+def entry(message: StreamMessage, before_ns: int) -> JournalEntry:
     """Return the entry of a message. Raises UndecodableError."""
     kind, body = unpacked(message)
-    return Entry(kind, received_ns(message.taken_ns, before_ns), body)
+    return JournalEntry(kind, received_ns(message.taken_ns, before_ns), body)

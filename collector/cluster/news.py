@@ -12,22 +12,27 @@ from typing import Any
 import structlog
 from nats.aio.msg import Msg
 
-from ..journal.actions import Pending
+from ..journal.actions import PendingAction
 from ..store.errors import StoreError
-from ..store.incidents import Recorded
-from ..store.store import Store
+from ..store.incidents import RecordedChange
+from ..store.store import IncidentDatabaseStore
 from . import names
-from .connection import Connection
+from .connection import NatsConnection
 
 _LOG = structlog.get_logger(__name__)
 _CALL_SECONDS = 5.0
 
 
-class News:
+class ClusterNews:
     """Announces what this collector's store wrote, and passes on what others announce."""
 
     def __init__(
-        self, connection: Connection, store: Store, pending: Pending, *, name: str
+        self,
+        connection: NatsConnection,
+        store: IncidentDatabaseStore,
+        pending: PendingAction,
+        *,
+        name: str,
     ) -> None:
         self._connection = connection
         self._store = store
@@ -39,7 +44,7 @@ class News:
         self._store.subscribe(self._announce)
         self._connection.call(self._listen(), _CALL_SECONDS)
 
-    def _announce(self, news: Sequence[Recorded]) -> None:
+    def _announce(self, news: Sequence[RecordedChange]) -> None:
         for row in news:
             self._connection.announce(
                 names.CHANGED,
@@ -77,7 +82,7 @@ class News:
         document = self._store.incident(str(found["incident"]))
         if document is None:
             return
-        row = Recorded(
+        row = RecordedChange(
             kind=str(found["kind"]),
             at=float(found["at"]),
             document=document,

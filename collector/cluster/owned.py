@@ -14,33 +14,33 @@ from typing import TypeVar
 import structlog
 from nats.js.errors import APIError
 
-from ...alerts.closed import PastIncident
+from ...alerts.closed import ClosedIncident
 from ...alerts.shared import messages as of_partitions
 from ...vocabulary.clock import Clock
 from ..evaluation import rereading
 from ..evaluation.consumed_log import ConsumedLog
-from ..evaluation.consumer import Consumer
-from ..evaluation.recovery import Recovery
-from ..evaluation.rereading import Rereading
-from ..health.defects import Defects
-from ..health.health import Health
-from ..intake.decoding import Decoders
-from ..intake.payloads import Decoded, Payload
+from ..evaluation.consumer import EvaluationConsumer
+from ..evaluation.recovery import RecoveryPlan
+from ..evaluation.rereading import RereadPlan
+from ..health.defects import DefectLog
+from ..health.health import CollectorHealth
+from ..intake.decoding import DecoderPool
+from ..intake.payloads import DecodedPayload, Payload
 from ..journal.interface import Offset
-from ..pipeline.pipeline import Pipeline
+from ..pipeline.pipeline import DetectionPipeline
 from ..settings.journal import JournalSettings
 from ..settings.log import LogSettings
 from ..store.errors import StoreError
-from ..store.fencing import Fence, FencedError
-from ..store.store import Store
-from ..store.storing import Storing
+from ..store.fencing import FencedError, PartitionFence
+from ..store.store import IncidentDatabaseStore
+from ..store.storing import StoreThread
 from . import names
-from .aside import Asides
-from .connection import ERRORS, Connection
+from .aside import AsideStream
+from .connection import ERRORS, NatsConnection
 from .fenced_sink import FencedSink
-from .following import Following, decoding
+from .following import PartitionFollower, decoding
 from .health import ClusterHealth
-from .partition_log import Decisions, PartitionLog
+from .partition_log import DecisionStream, PartitionLog
 from .snapshots import StoredSnapshots
 
 T = TypeVar("T")
@@ -52,32 +52,32 @@ _TAIL_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class PartitionParts:
     """What all partitions of a collector share.
 
     `post` sends another partition a message. `lost` is called with a partition that somebody else
     has taken; `kept` with each action that the store has.
     """
 
-    connection: Connection
+    connection: NatsConnection
     log: LogSettings
     journal: JournalSettings
-    store: Store
+    store: IncidentDatabaseStore
     clock: Clock
-    health: Health
+    health: CollectorHealth
     cluster: ClusterHealth
     folder: Path
     owner: str
-    pipeline: Callable[[], Pipeline]
+    pipeline: Callable[[], DetectionPipeline]
     post: Callable[[int, of_partitions.Message], None]
     lost: Callable[[int], None]
     kept: Callable[[str], None]
 
 
-class Owned:
+class OwnedPartition:
     """A partition from its lease to its end. `read` may be called from any thread."""
 
-    def __init__(self, number: int, epoch: int, parts: Parts) -> None:
+    def __init__(self, number: int, epoch: int, parts: PartitionParts) -> None:
         self.number = number
         self.epoch = epoch
         self.ready = False
@@ -90,11 +90,11 @@ class Owned:
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._ready_at: float | None = None
-        self._defects = Defects(health=parts.health)
+        self._defects = DefectLog(health=parts.health)
         self._log: PartitionLog | None = None
-        self._consumer: Consumer[Pipeline] | None = None
-        self._following: Following | None = None
-        self._storing: Storing | None = None
+        self._consumer: EvaluationConsumer[DetectionPipeline] | None = None
+        self._following: PartitionFollower | None = None
+        self._storing: StoreThread | None = None
         self._leaving: threading.Thread | None = None
         self._thread = threading.Thread(target=self._take, name=f"partition {number}", daemon=True)
 
@@ -102,7 +102,7 @@ class Owned:
         """Begin to take it over."""
         self._thread.start()
 
-    def read(self, question: Callable[[Pipeline], T]) -> T:
+    def read(self, question: Callable[[DetectionPipeline], T]) -> T:
         """Return the answer of a question to its pipeline; only once it is ready."""
         assert self._consumer is not None  # noqa: S101  it is ready
         return self._consumer.read(question)
@@ -184,9 +184,9 @@ class Owned:
     def _begin(self) -> None:
         parts, number = self._parts, self.number
         log = PartitionLog(parts.connection, number)
-        decisions = Decisions(parts.connection, number)
+        decisions = DecisionStream(parts.connection, number)
         decisions.claim()
-        fence = Fence(number, self.epoch, parts.owner)
+        fence = PartitionFence(number, self.epoch, parts.owner)
         try:
             parts.store.claim_partition(fence)
         except FencedError:
@@ -199,21 +199,21 @@ class Owned:
         pipeline = parts.pipeline()
         pipeline.share(number)
         pipeline.send = parts.post
-        decode = _Decode(Decoders(pipeline.table.alike))
-        following = Following(
+        decode = _PayloadDecode(DecoderPool(pipeline.table.alike))
+        following = PartitionFollower(
             parts.connection,
             number,
             clock=parts.clock,
             decode=decode.decode,
-            aside=Asides(parts.connection, number, parts.cluster).move,
+            aside=AsideStream(parts.connection, number, parts.cluster).move,
             max_bytes=_TAIL_BYTES,
         )
-        storing = Storing(
+        storing = StoreThread(
             FencedSink(parts.store, fence, lambda: parts.lost(number)),
             health=parts.health,
             kept=parts.kept,
         )
-        consumer = Consumer(
+        consumer = EvaluationConsumer(
             pipeline=pipeline,
             log=ConsumedLog(
                 journal=log,
@@ -223,7 +223,7 @@ class Owned:
                 decoders=decode,
                 before_ns=before_ns,
             ),
-            recovery=Recovery(
+            recovery=RecoveryPlan(
                 StoredSnapshots(self._snapshot, parts.connection, number, parts.cluster),
                 _rereading(parts, number),
                 snapshot_seconds=parts.log.snapshot_seconds,
@@ -256,25 +256,25 @@ class Owned:
         )
 
 
-class _Decode:
+class _PayloadDecode:
     """Decodes; what fails in whatever way is the payload's fault."""
 
-    def __init__(self, decoders: Decoders) -> None:
+    def __init__(self, decoders: DecoderPool) -> None:
         self._decode = decoding(decoders)
 
-    def decode(self, payload: Payload) -> Decoded:
+    def decode(self, payload: Payload) -> DecodedPayload:
         """Return what the payload holds. Raises UndecodableError."""
         return self._decode(payload)
 
 
-def _rereading(parts: Parts, number: int) -> Rereading:
+def _rereading(parts: PartitionParts, number: int) -> RereadPlan:
     """Return how a start without a snapshot goes: by the incidents of this partition's jobs."""
 
-    def mine(incident: PastIncident) -> bool:
+    def mine(incident: ClosedIncident) -> bool:
         jobs = incident.jobs
         return bool(jobs) and names.of_job(jobs[0], parts.log.partitions) == number
 
-    return Rereading(
+    return RereadPlan(
         seconds=lambda now: rereading.reread_seconds(parts.store, parts.journal, now),
         past=lambda since: filter(mine, rereading.past(parts.store, since)),
         decided_until=lambda: parts.store.newest_change_at() or float("-inf"),

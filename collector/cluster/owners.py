@@ -15,7 +15,7 @@ class MovingError(UnavailableError):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PartitionLocation:
     """Who owns a partition: oneself (`local`, and whether its state is restored), or an address."""
 
     local: bool
@@ -23,7 +23,7 @@ class Found:
     address: str
 
 
-class Owners(Protocol):
+class PartitionOwners(Protocol):
     """Whoever says which collector has which partition."""
 
     @property
@@ -31,7 +31,7 @@ class Owners(Protocol):
         """Return how many there are."""
         ...
 
-    def find(self, partition: int) -> Found: ...
+    def find(self, partition: int) -> PartitionLocation: ...
 
     def others(self) -> list[str]:
         """Return the addresses of the other collectors."""

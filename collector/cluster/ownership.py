@@ -6,21 +6,23 @@ from collections.abc import Callable, Mapping
 import structlog
 
 from .health import ClusterHealth
-from .owned import Owned
+from .owned import OwnedPartition
 
 _LOG = structlog.get_logger(__name__)
 
 
-class Ownership:
+class PartitionOwnership:
     """The partitions that are owned here. All methods may be called from any thread.
 
     `begin` makes the partition of a number and an epoch, not started yet.
     """
 
-    def __init__(self, begin: Callable[[int, int], Owned], *, health: ClusterHealth) -> None:
+    def __init__(
+        self, begin: Callable[[int, int], OwnedPartition], *, health: ClusterHealth
+    ) -> None:
         self._begin = begin
         self._health = health
-        self._owned: dict[int, Owned] = {}
+        self._owned: dict[int, OwnedPartition] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -29,23 +31,23 @@ class Ownership:
     def __contains__(self, number: int) -> bool:
         return number in self._owned
 
-    def get(self, number: int) -> Owned | None:
+    def get(self, number: int) -> OwnedPartition | None:
         """Return a partition, None where it is not owned here."""
         return self._owned.get(number)
 
-    def partitions(self) -> list[Owned]:
+    def partitions(self) -> list[OwnedPartition]:
         """Return every partition, by number."""
         with self._lock:
             return [self._owned[number] for number in sorted(self._owned)]
 
-    def ready(self) -> list[Owned]:
+    def ready(self) -> list[OwnedPartition]:
         """Return the partitions whose state is restored, by number."""
         return [one for one in self.partitions() if one.ready]
 
     def owns(self, leases: Mapping[int, int], leaving: set[int]) -> None:
         """Own exactly these partitions, by epoch, and begin to hand over those that leave."""
-        begun: list[Owned] = []
-        gone: list[Owned] = []
+        begun: list[OwnedPartition] = []
+        gone: list[OwnedPartition] = []
         with self._lock:
             for number, one in list(self._owned.items()):
                 if leases.get(number) != one.epoch:
@@ -94,7 +96,7 @@ class Ownership:
         with self._lock:
             self._owned.clear()
 
-    def _end(self, one: Owned) -> None:
+    def _end(self, one: OwnedPartition) -> None:
         """Count a partition as lost, and end it in a thread; its next owner has the state."""
         self._health.lost.inc()
         threading.Thread(target=one.stop, kwargs={"keep": False}, daemon=True).start()

@@ -7,14 +7,14 @@ from datetime import datetime
 from nats.js.errors import APIError, NotFoundError
 
 from ...formats.otlp.errors import UndecodableError
-from ..journal.entries import Entry
-from ..journal.interface import Offset, Written
-from ..journal.kinds import Kind
+from ..journal.entries import JournalEntry
+from ..journal.interface import AppendOutcome, Offset
+from ..journal.kinds import PayloadKind
 from . import messages, names
-from .connection import ERRORS, Connection, LogUnavailableError
+from .connection import ERRORS, LogUnavailableError, NatsConnection
 from .in_stream import InStream
-from .messages import Message
-from .reading import Reader
+from .messages import StreamMessage
+from .reading import StreamReader
 from .streams import state
 
 _SECONDS = 5.0
@@ -23,16 +23,16 @@ _AWAY_SECONDS = 60.0
 """After so long without an answer reading ends with an error."""
 _SECOND_NS = 1_000_000_000
 
-Aside = Callable[[Message, Exception], None]
+Aside = Callable[[StreamMessage, Exception], None]
 
 
-def _ignore(_message: Message, _error: Exception) -> None:
+def _ignore(_message: StreamMessage, _error: Exception) -> None:
     """Take no notice."""
 
 
 def entries(
-    found: Sequence[Message], at_ns: int, aside: Aside = _ignore
-) -> Iterator[tuple[Entry, Offset]]:
+    found: Sequence[StreamMessage], at_ns: int, aside: Aside = _ignore
+) -> Iterator[tuple[JournalEntry, Offset]]:
     """Yield the entries of messages after one received at `at_ns`, each with the offset after it.
 
     A message that is none of ours is given to `aside`; at its place time goes on.
@@ -42,20 +42,22 @@ def entries(
             entry = messages.entry(message, at_ns)
         except UndecodableError as error:
             aside(message, error)
-            entry = Entry(Kind.TIME, messages.received_ns(message.taken_ns, at_ns), b"")
+            entry = JournalEntry(
+                PayloadKind.TIME, messages.received_ns(message.taken_ns, at_ns), b""
+            )
         at_ns = entry.at_ns
         yield entry, messages.offset(at_ns, message.sequence)
 
 
 def _read(
-    connection: Connection,
-    reader: Reader,
+    connection: NatsConnection,
+    reader: StreamReader,
     last: int,
     at_ns: int,
     sequence: int,
     *,
     closed: Callable[[], bool] = lambda: False,
-) -> Iterator[tuple[Entry, Offset]]:
+) -> Iterator[tuple[JournalEntry, Offset]]:
     """Yield the entries after `sequence`, which was received at `at_ns`, up to the last one.
 
     A server that dies takes its consumers along, and one that starts refuses for a moment: it is
@@ -89,36 +91,38 @@ def _read(
 class PartitionLog:
     """The payloads of one partition. Implements `journal.interface.Partition` for its owner."""
 
-    def __init__(self, connection: Connection, partition: int) -> None:
+    def __init__(self, connection: NatsConnection, partition: int) -> None:
         self._connection = connection
         self._stream = names.stream(partition)
         self._closed = False
 
-    def write(self, entries: Sequence[Entry]) -> Written:
+    def write(self, entries: Sequence[JournalEntry]) -> AppendOutcome:
         """Refuse: payloads are published by `publishing`."""
-        return Written(0, 0, OSError(0, "payloads are published") if entries else None)
+        return AppendOutcome(0, 0, OSError(0, "payloads are published") if entries else None)
 
-    def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
+    def read(self, after: Offset | None) -> Iterator[tuple[JournalEntry, Offset]]:
         """Yield the entries after an offset up to the newest of now. Raises LogUnavailableError."""
         at_ns, sequence = messages.place(after)
-        return self._read(Reader(self._connection, self._stream, after=sequence), at_ns, sequence)
+        return self._read(
+            StreamReader(self._connection, self._stream, after=sequence), at_ns, sequence
+        )
 
-    def range(self, start_ns: int, end_ns: int) -> Iterator[Entry]:
+    def range(self, start_ns: int, end_ns: int) -> Iterator[JournalEntry]:
         """Yield the entries that JetStream took in [start_ns, end_ns]."""
-        reader = Reader(self._connection, self._stream, since_ns=start_ns or None)
+        reader = StreamReader(self._connection, self._stream, since_ns=start_ns or None)
         for entry, _ in self._read(reader, 0, 0):
             if entry.at_ns > end_ns:
                 return
             if entry.at_ns >= start_ns:
                 yield entry
 
-    def latest(self, seconds: float) -> Iterator[tuple[Entry, Offset]]:
+    def latest(self, seconds: float) -> Iterator[tuple[JournalEntry, Offset]]:
         """Yield the entries of the last time range, counted from the newest entry."""
         newest = self.last_at_ns()
         if newest is None:
             return iter(())
         since = newest - int(seconds * _SECOND_NS)
-        return self._read(Reader(self._connection, self._stream, since_ns=since), 0, 0)
+        return self._read(StreamReader(self._connection, self._stream, since_ns=since), 0, 0)
 
     def holds(self, offset: Offset) -> bool:
         """Tell whether nothing after this offset has been trimmed, and it can be one of ours."""
@@ -150,20 +154,22 @@ class PartitionLog:
         except ERRORS as error:
             raise LogUnavailableError(str(error) or "NATS does not answer") from None
 
-    def _read(self, reader: Reader, at_ns: int, sequence: int) -> Iterator[tuple[Entry, Offset]]:
+    def _read(
+        self, reader: StreamReader, at_ns: int, sequence: int
+    ) -> Iterator[tuple[JournalEntry, Offset]]:
         found = self._state()
         last = found["last_seq"] if found["messages"] else 0
         return _read(self._connection, reader, last, at_ns, sequence, closed=lambda: self._closed)
 
 
-class Decisions(InStream):
+class DecisionStream(InStream):
     """What evaluation of one partition decided under load. Only one owner at a time can write.
 
     Each write names the sequence that it follows, so that an owner which was replaced while it
     slept cannot write any more.
     """
 
-    def __init__(self, connection: Connection, partition: int) -> None:
+    def __init__(self, connection: NatsConnection, partition: int) -> None:
         self._connection = connection
         self._subject = names.decisions(partition)
         self._last = 0
@@ -171,11 +177,11 @@ class Decisions(InStream):
     def claim(self) -> None:
         """Shut out whoever owned the partition before."""
         self._last = self._connection.call(self._newest(), _SECONDS)
-        written = self.write([Entry(Kind.TIME, 0, b"")])
+        written = self.write([JournalEntry(PayloadKind.TIME, 0, b"")])
         if written.failure is not None:
             raise written.failure
 
-    def write(self, entries: Sequence[Entry]) -> Written:
+    def write(self, entries: Sequence[JournalEntry]) -> AppendOutcome:
         """Write the entries after the newest that this owner has seen, or none."""
         for number, entry in enumerate(entries):
             packed, headers = messages.packed(entry.kind, entry.body, identity=False)
@@ -184,17 +190,19 @@ class Decisions(InStream):
                 work = self._connection.js.publish(self._subject, packed, headers=dict(headers))
                 self._last = self._connection.call(work, _SECONDS).seq
             except (APIError, *ERRORS) as error:
-                return Written(number, 0, LogUnavailableError(str(error)))
-        return Written(len(entries), 0)
+                return AppendOutcome(number, 0, LogUnavailableError(str(error)))
+        return AppendOutcome(len(entries), 0)
 
-    def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
+    def read(self, after: Offset | None) -> Iterator[tuple[JournalEntry, Offset]]:
         """Yield every decision that is kept."""
         last = self._connection.call(self._newest(), _SECONDS)
         at_ns, sequence = messages.place(after)
-        reader = Reader(self._connection, names.DECISIONS, after=sequence, subject=self._subject)
+        reader = StreamReader(
+            self._connection, names.DECISIONS, after=sequence, subject=self._subject
+        )
         return _read(self._connection, reader, last, at_ns, sequence)
 
-    def latest(self, seconds: float) -> Iterator[tuple[Entry, Offset]]:
+    def latest(self, seconds: float) -> Iterator[tuple[JournalEntry, Offset]]:
         """Yield every decision: they are few."""
         del seconds
         return self.read(None)

@@ -24,13 +24,13 @@ from nats.js.errors import APIError, NotFoundError
 from ...vocabulary.clock import Clock
 from ...vocabulary.profiling import ProfileRequest
 from ..intake.waiting import UnavailableError
-from ..profiles.profile import Profile
-from ..profiles.shelf import Shelf, UnknownProfileError
+from ..profiles.profile import JobProfile
+from ..profiles.shelf import ProfileShelf, UnknownProfileError
 from ..settings.profiles import ProfilesSettings
 from . import names
-from .connection import ERRORS, Connection
-from .messages import Message
-from .reading import Reader
+from .connection import ERRORS, NatsConnection
+from .messages import StreamMessage
+from .reading import StreamReader
 from .streams import STREAM_EXISTS
 
 _LOG = structlog.get_logger(__name__)
@@ -44,7 +44,7 @@ _NEWS_SECONDS = 3600.0
 """What ended longer ago was entered in its incident by whoever was there."""
 
 
-class SharedShelf(Shelf):
+class SharedShelf(ProfileShelf):
     """Profiles in NATS. Safe to ask from any thread."""
 
     def __init__(
@@ -52,7 +52,7 @@ class SharedShelf(Shelf):
         folder: Path,
         settings: ProfilesSettings,
         *,
-        connection: Connection,
+        connection: NatsConnection,
         replicas: int,
         clock: Clock,
         owns_job: Callable[[str | None], bool],
@@ -102,12 +102,12 @@ class SharedShelf(Shelf):
                 raise _away(error) from error
         return super().trace(identity, rank, now)
 
-    def _end(self, profile: Profile) -> None:
+    def _end(self, profile: JobProfile) -> None:
         if profile.id not in self._over and self._owns_job(profile.job):
             self._over.add(profile.id)
             super()._end(profile)
 
-    def _keep(self, profile: Profile) -> None:
+    def _keep(self, profile: JobProfile) -> None:
         self._put(profile.id, profile.document())
 
     def _keep_trace(self, identity: str, rank: int, file: Path) -> None:
@@ -116,7 +116,7 @@ class SharedShelf(Shelf):
         except (APIError, *ERRORS) as error:
             raise _away(error) from error
 
-    def _let_go(self, profile: Profile) -> None:
+    def _let_go(self, profile: JobProfile) -> None:
         self._over.discard(profile.id)
         if self._owns_job(profile.job):
             self._connection.spawn(self._delete(profile))
@@ -164,7 +164,7 @@ class SharedShelf(Shelf):
                     raise
 
     async def _follow(self) -> None:
-        reader = Reader(
+        reader = StreamReader(
             self._connection,
             f"KV_{names.PROFILES}",
             subject=f"$KV.{names.PROFILES}.>",
@@ -180,14 +180,14 @@ class SharedShelf(Shelf):
             for message in found:
                 await asyncio.to_thread(self._take, message)
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: StreamMessage) -> None:
         try:
             row = json.loads(bytes(cramjam.zstd.decompress(message.body)))
             if row.get(_GONE):
                 with self._lock:
                     self._profiles.pop(str(row[_GONE]), None)
                 return
-            profile = Profile.parse(row)
+            profile = JobProfile.parse(row)
         except (cramjam.DecompressionError, ValueError, KeyError, TypeError) as error:
             _LOG.error("a profile cannot be read", sequence=message.sequence, error=str(error))
             return
@@ -228,7 +228,7 @@ class SharedShelf(Shelf):
             await objects.get(f"{identity}-{rank}", writeinto=file)
         part.replace(path)
 
-    async def _delete(self, profile: Profile) -> None:
+    async def _delete(self, profile: JobProfile) -> None:
         objects = await self._connection.js.object_store(names.TRACES)
         for row in profile.ranks:
             try:
@@ -237,7 +237,7 @@ class SharedShelf(Shelf):
                 continue  # it was never there, or ends with its age
 
 
-def _join(held: Profile, other: Profile) -> bool:
+def _join(held: JobProfile, other: JobProfile) -> bool:
     """Take from another copy of a profile what came of each rank; return whether it lacks any."""
     lacks = False
     for place, row in enumerate(held.ranks):

@@ -9,13 +9,13 @@ from nats.js.errors import APIError
 
 from ...alerts.shared.messages import Message, pack
 from ...formats.otlp.errors import UndecodableError
-from ..journal.entries import Entry
-from ..journal.interface import Offset, Written
-from ..journal.kinds import Kind
+from ..journal.entries import JournalEntry
+from ..journal.interface import AppendOutcome, Offset
+from ..journal.kinds import PayloadKind
 from . import messages, names
-from .connection import ERRORS, Connection, LogUnavailableError
+from .connection import ERRORS, LogUnavailableError, NatsConnection
 from .in_stream import InStream
-from .routing import Router
+from .routing import PayloadRouter
 
 _LOG = structlog.get_logger(__name__)
 _TRY_SECONDS = 2.0
@@ -24,20 +24,20 @@ _WRITE_SECONDS = 6.0
 _AGAIN_SECONDS = 0.2
 
 
-class Publisher:
+class PartitionPublisher:
     """Publishes to partitions. Safe to use from any thread."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: NatsConnection) -> None:
         self._connection = connection
 
-    def publish(self, partition: int, kind: Kind, body: bytes) -> None:
+    def publish(self, partition: int, kind: PayloadKind, body: bytes) -> None:
         """Publish one entry; return when it is kept. Raises LogUnavailableError."""
         found = self.publish_all([(partition, kind, body)])[0]
         if found is not None:
             raise found
 
     def publish_all(
-        self, entries: Sequence[tuple[int, Kind, bytes]]
+        self, entries: Sequence[tuple[int, PayloadKind, bytes]]
     ) -> list[LogUnavailableError | None]:
         """Publish (partition, kind, body); return for each None once it is kept, or why not."""
         if not self._connection.up:
@@ -55,15 +55,15 @@ class Publisher:
         """
         if self._connection.up:
             end = time.monotonic() + _WRITE_SECONDS
-            self._connection.spawn(self._one(partition, Kind.SHARED, pack(message), end))
+            self._connection.spawn(self._one(partition, PayloadKind.SHARED, pack(message), end))
 
     async def _all(
-        self, entries: Sequence[tuple[int, Kind, bytes]], end: float
+        self, entries: Sequence[tuple[int, PayloadKind, bytes]], end: float
     ) -> list[LogUnavailableError | None]:
         return list(await asyncio.gather(*(self._one(*entry, end) for entry in entries)))
 
     async def _one(
-        self, partition: int, kind: Kind, body: bytes, end: float
+        self, partition: int, kind: PayloadKind, body: bytes, end: float
     ) -> LogUnavailableError | None:
         packed, headers = messages.packed(kind, body)
         if len(packed) > self._connection.most_bytes - 4096:
@@ -89,13 +89,13 @@ class Publisher:
 class PublishedLog(InStream):
     """What the intake writes to in the place of files. It is read elsewhere, by partition."""
 
-    def __init__(self, publisher: Publisher, router: Router) -> None:
+    def __init__(self, publisher: PartitionPublisher, router: PayloadRouter) -> None:
         self._publisher = publisher
         self._router = router
 
-    def write(self, entries: Sequence[Entry]) -> Written:
+    def write(self, entries: Sequence[JournalEntry]) -> AppendOutcome:
         """Publish the entries, and say how many of them are kept whole."""
-        parts: list[tuple[int, Kind, bytes]] = []
+        parts: list[tuple[int, PayloadKind, bytes]] = []
         numbers: list[int] = []
         for number, entry in enumerate(entries):
             for partition, body in self._divided(entry).items():
@@ -106,9 +106,9 @@ class PublishedLog(InStream):
         for number, failed in zip(numbers, self._publisher.publish_all(parts), strict=True):
             if failed is not None and number < kept:
                 kept, failure = number, failed
-        return Written(kept, size, failure)
+        return AppendOutcome(kept, size, failure)
 
-    def _divided(self, entry: Entry) -> Mapping[int, bytes]:
+    def _divided(self, entry: JournalEntry) -> Mapping[int, bytes]:
         try:
             return self._router.split(entry.kind, entry.body)
         except UndecodableError as error:
@@ -116,12 +116,12 @@ class PublishedLog(InStream):
             _LOG.warning("a payload is kept whole: it cannot be divided", error=str(error))
             return {0: entry.body}
 
-    def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
+    def read(self, after: Offset | None) -> Iterator[tuple[JournalEntry, Offset]]:
         """Yield nothing: whoever owns a partition reads it."""
         del after
         return iter(())
 
-    def latest(self, seconds: float) -> Iterator[tuple[Entry, Offset]]:
+    def latest(self, seconds: float) -> Iterator[tuple[JournalEntry, Offset]]:
         """Yield nothing, likewise."""
         del seconds
         return iter(())

@@ -20,7 +20,7 @@ _HEARTBEAT, _ENDED = "100", ("404", "408")
 _SECOND_NS = 1_000_000_000
 
 
-class Pull:
+class ConsumerPull:
     """The deliveries of one consumer, in order. For one coroutine at a time."""
 
     def __init__(self, client: Client, stream: str, consumer: str) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from nats.aio.msg import Msg
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
-from .connection import ERRORS, Connection
-from .messages import Message
-from .pulling import Pull
+from .connection import ERRORS, NatsConnection
+from .messages import StreamMessage
+from .pulling import ConsumerPull
 
 _QUIET_SECONDS = 3.0
 """After so long without a message the consumer is looked for: its server may have died."""
@@ -18,12 +18,12 @@ _INACTIVE_SECONDS = 60.0
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
-class Reader:
+class StreamReader:
     """Reads a stream after a sequence, or since a time. For one coroutine at a time."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: NatsConnection,
         stream: str,
         *,
         after: int = 0,
@@ -38,12 +38,12 @@ class Reader:
         self._since_ns = since_ns
         self._subject = subject
         self._newest_only = newest_only
-        self._pull: Pull | None = None
+        self._pull: ConsumerPull | None = None
         self._name = ""
         self._delivered = 0
         self._heard_at = 0.0
 
-    async def fetch(self, seconds: float) -> list[Message]:
+    async def fetch(self, seconds: float) -> list[StreamMessage]:
         """Return the next messages, waiting for the first so long; empty where there is none.
 
         Raises what `connection.ERRORS` names while the stream cannot be read.
@@ -60,7 +60,7 @@ class Reader:
             await self._look()
             return []
         self._heard_at = time.monotonic()
-        messages: list[Message] = []
+        messages: list[StreamMessage] = []
         for one in found:
             message, number = _message(one)
             if number != self._delivered + 1:
@@ -105,7 +105,7 @@ class Reader:
         self._name = str(made.name)
         self._delivered = 0
         self._heard_at = time.monotonic()
-        self._pull = Pull(self._connection.client, self.stream, self._name)
+        self._pull = ConsumerPull(self._connection.client, self.stream, self._name)
 
     async def _look(self) -> None:
         """Make the consumer anew where it is gone."""
@@ -118,13 +118,13 @@ class Reader:
             await self.close()
 
 
-def _message(one: Msg) -> tuple[Message, int]:
+def _message(one: Msg) -> tuple[StreamMessage, int]:
     """Return a message, and its number among those that this consumer delivered."""
     # $JS.ACK.[domain.account.]stream.consumer.tries.sequence.delivered.time.pending[.token]
     words = one.reply.split(".")
     _, sequence, delivered, taken, pending = words[4:9] if len(words) < 11 else words[6:11]
     headers: dict[str, Any] = one.headers or {}
     return (
-        Message(int(sequence), int(taken), headers, one.data, int(pending)),
+        StreamMessage(int(sequence), int(taken), headers, one.data, int(pending)),
         int(delivered),
     )

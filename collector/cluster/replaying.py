@@ -3,22 +3,22 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..journal.entries import Entry
-from ..journal.kinds import Kind
+from ..journal.entries import JournalEntry
+from ..journal.kinds import PayloadKind
 from ..recordings.otlp_lines import RecordingError
-from ..replay.replay import Replay
+from ..replay.replay import ReplayRun
 from ..settings.log import LogSettings
-from .connection import ERRORS, Connection
-from .partition_log import Decisions, PartitionLog
+from .connection import ERRORS, NatsConnection
+from .partition_log import DecisionStream, PartitionLog
 
 _ALWAYS_NS = 1 << 62
-_OF_PARTITIONS = (Kind.TIME, Kind.SHARED)
+_OF_PARTITIONS = (PayloadKind.TIME, PayloadKind.SHARED)
 """Kinds of entries that the owners of partitions publish."""
 
 
 def replayed(
     log: LogSettings,
-    replay: Callable[[], Replay],
+    replay: Callable[[], ReplayRun],
     *,
     start_ns: int = 0,
     end_ns: int = _ALWAYS_NS,
@@ -35,7 +35,7 @@ def replayed(
     return sorted(documents, key=lambda row: (row["opened_at"], row["id"]))
 
 
-def held(log: LogSettings) -> Iterator[Entry]:
+def held(log: LogSettings) -> Iterator[JournalEntry]:
     """Yield the entries of all partitions, one partition after another. Raises RecordingError."""
     for _, entries, _ in _partitions(log, 0, _ALWAYS_NS):
         yield from (entry for entry in entries if entry.kind not in _OF_PARTITIONS)
@@ -43,12 +43,12 @@ def held(log: LogSettings) -> Iterator[Entry]:
 
 def _partitions(
     log: LogSettings, start_ns: int, end_ns: int
-) -> Iterator[tuple[int, Iterator[Entry], list[Entry]]]:
-    connection = Connection(log, name="rankscope replay")
+) -> Iterator[tuple[int, Iterator[JournalEntry], list[JournalEntry]]]:
+    connection = NatsConnection(log, name="rankscope replay")
     try:
         connection.start()
         for number in range(log.partitions):
-            decisions = [entry for entry, _ in Decisions(connection, number).read(None)]
+            decisions = [entry for entry, _ in DecisionStream(connection, number).read(None)]
             yield number, PartitionLog(connection, number).range(start_ns, end_ns), decisions
     except ERRORS as error:
         raise RecordingError(f"the log in NATS cannot be read: {error}") from error

@@ -10,15 +10,15 @@ from typing import Protocol
 
 from ...formats.otlp import splitting as otlp
 from ...formats.remote_write import splitting as series
-from ...vocabulary.samples import Resource
-from ..journal.kinds import Kind
+from ...vocabulary.samples import TelemetryResource
+from ..journal.kinds import PayloadKind
 from . import names
 
-_JSON = {Kind.METRICS_JSON: "resourceMetrics", Kind.LOGS_JSON: "resourceLogs"}
-_EVENTS = frozenset((Kind.LOGS_PROTOBUF, Kind.LOGS_JSON))
+_JSON = {PayloadKind.METRICS_JSON: "resourceMetrics", PayloadKind.LOGS_JSON: "resourceLogs"}
+_EVENTS = frozenset((PayloadKind.LOGS_PROTOBUF, PayloadKind.LOGS_JSON))
 
 
-class Hosts(Protocol):
+class JobPartitions(Protocol):
     """The partitions of the jobs that run on each host."""
 
     def partitions(self, host: str) -> frozenset[int]:
@@ -30,37 +30,37 @@ class Hosts(Protocol):
         ...
 
 
-class Router:
+class PayloadRouter:
     """Divides payloads among partitions; for one thread."""
 
-    def __init__(self, partitions: int, hosts: Hosts) -> None:
+    def __init__(self, partitions: int, hosts: JobPartitions) -> None:
         self._partitions = partitions
         self._hosts = hosts
-        self._otlp = otlp.Splitter()
-        self._series = series.Splitter()
+        self._otlp = otlp.RequestSplitter()
+        self._series = series.WriteSplitter()
         self._everywhere = frozenset(range(partitions))
 
-    def split(self, kind: Kind, body: bytes) -> Mapping[int, bytes]:
+    def split(self, kind: PayloadKind, body: bytes) -> Mapping[int, bytes]:
         """Return what of a payload goes to which partition. Raises UndecodableError."""
         if self._partitions == 1:
             return {0: body}
         match kind:
-            case Kind.METRICS_PROTOBUF | Kind.LOGS_PROTOBUF:
+            case PayloadKind.METRICS_PROTOBUF | PayloadKind.LOGS_PROTOBUF:
                 return self._divided(kind, body, self._otlp.protobuf(body), b"".join)
-            case Kind.METRICS_JSON | Kind.LOGS_JSON:
+            case PayloadKind.METRICS_JSON | PayloadKind.LOGS_JSON:
                 key = _JSON[kind]
                 parts = otlp.of_json(body, key)
                 return self._divided(kind, body, parts, lambda rows: otlp.joined_json(rows, key))
-            case Kind.REMOTE_WRITE:
+            case PayloadKind.REMOTE_WRITE:
                 return self._series.version1(body, self._of_metrics)
-            case Kind.REMOTE_WRITE_2:
+            case PayloadKind.REMOTE_WRITE_2:
                 return self._series.version2(body, self._of_metrics)
             case _:
                 raise AssertionError(f"{kind} is not divided")
 
     def _divided(
         self,
-        kind: Kind,
+        kind: PayloadKind,
         body: bytes,
         parts: Sequence[otlp.Part],
         joined: Callable[[Sequence[bytes]], bytes],
@@ -77,15 +77,15 @@ class Router:
                 found.setdefault(partition, []).append(part)
         return {partition: joined(found[partition]) for partition in sorted(found)}
 
-    def _of_metrics(self, resource: Resource) -> frozenset[int]:
+    def _of_metrics(self, resource: TelemetryResource) -> frozenset[int]:
         self._learn(resource)
         return self._targets(resource, events=False)
 
-    def _learn(self, resource: Resource) -> None:
+    def _learn(self, resource: TelemetryResource) -> None:
         if resource.job is not None and resource.host:
             self._hosts.learn(resource.host, names.of_job(resource.job, self._partitions))
 
-    def _targets(self, resource: Resource, *, events: bool) -> frozenset[int]:
+    def _targets(self, resource: TelemetryResource, *, events: bool) -> frozenset[int]:
         if resource.job is not None:
             return frozenset((names.of_job(resource.job, self._partitions),))
         if resource.host:

@@ -13,11 +13,11 @@ import structlog
 from nats.js.errors import APIError, NotFoundError
 from nats.js.object_store import OBJ_CHUNKS_PRE_TEMPLATE, OBJ_STREAM_TEMPLATE
 
-from ..evaluation.snapshots import Snapshot, SnapshotError, Snapshots
+from ..evaluation.snapshots import PipelineSnapshot, SnapshotError, SnapshotFile
 from . import names
-from .connection import ERRORS, Connection
+from .connection import ERRORS, NatsConnection
 from .health import ClusterHealth
-from .reading import Reader
+from .reading import StreamReader
 
 _LOG = structlog.get_logger(__name__)
 _PUT_SECONDS = 120.0
@@ -26,11 +26,11 @@ _SILENT_SECONDS = 3.0
 _FETCH_SECONDS = 0.5
 
 
-class StoredSnapshots(Snapshots):
+class StoredSnapshots(SnapshotFile):
     """The snapshots of one partition: a file, and a copy of it in the object store."""
 
     def __init__(
-        self, path: Path, connection: Connection, partition: int, health: ClusterHealth
+        self, path: Path, connection: NatsConnection, partition: int, health: ClusterHealth
     ) -> None:
         super().__init__(path)
         self._file = path
@@ -62,7 +62,7 @@ class StoredSnapshots(Snapshots):
         self._putting = self._connection.spawn(self._put())
         return True
 
-    def load(self) -> Snapshot:
+    def load(self) -> PipelineSnapshot:
         """Return the snapshot in the object store. Raises SnapshotError."""
         try:
             self._connection.call(self._get(), _GET_SECONDS)
@@ -71,7 +71,7 @@ class StoredSnapshots(Snapshots):
         self._kept_at = self._file.stat().st_mtime_ns
         return super().load()
 
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: PipelineSnapshot) -> None:
         """Write one in this thread, and return once the object store has it. Raises OSError."""
         super().write(snapshot)
         self._kept_at = self._file.stat().st_mtime_ns
@@ -104,7 +104,7 @@ class StoredSnapshots(Snapshots):
     async def _chunks(self, subject: str, size: int) -> bool:
         """Write the file from its chunks; False where some are gone. Its own checksum is in it."""
         stream = OBJ_STREAM_TEMPLATE.format(bucket=names.SNAPSHOTS)
-        reader = Reader(self._connection, stream, subject=subject)
+        reader = StreamReader(self._connection, stream, subject=subject)
         parts: list[bytes] = []
         left = size
         silent = time.monotonic()

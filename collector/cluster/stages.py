@@ -14,41 +14,41 @@ from starlette.types import ASGIApp
 
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary.clock import Clock
-from ..health.health import Health
-from ..intake.appending import Appending
-from ..intake.decoding import Decoders
-from ..intake.payloads import Decoded, Outcome, Payload
+from ..health.health import CollectorHealth
+from ..intake.appending import IntakeThread
+from ..intake.decoding import DecoderPool
+from ..intake.payloads import DecodedPayload, Payload, PayloadOutcome
 from ..intake.waiting import UnavailableError
-from ..journal.actions import Entered, Pending
+from ..journal.actions import PendingAction, RecordedAction
 from ..journal.interface import Offset
-from ..journal.kinds import Kind
-from ..pipeline.pipeline import UNKEPT, Pipeline
+from ..journal.kinds import PayloadKind
+from ..pipeline.pipeline import UNKEPT, DetectionPipeline
 from ..settings.collector import CollectorSettings
-from ..store.store import Store
+from ..store.store import IncidentDatabaseStore
 from . import names, news, streams
-from .connection import ERRORS, Connection, LogUnavailableError
+from .connection import ERRORS, LogUnavailableError, NatsConnection
 from .excerpts import HeldInLog
-from .gateway import Gateway
+from .gateway import OwnerGateway
 from .health import ClusterHealth
 from .hosts import HostPartitions
-from .membership import Membership
-from .owned import Owned, Parts
-from .owners import Found, MovingError, asked
-from .ownership import Ownership
+from .membership import ClusterMembership
+from .owned import OwnedPartition, PartitionParts
+from .owners import MovingError, PartitionLocation, asked
+from .ownership import PartitionOwnership
 from .profiles import SharedShelf
-from .publishing import PublishedLog, Publisher
-from .routing import Router
-from .summaries import OwnSummaries, Summaries
+from .publishing import PartitionPublisher, PublishedLog
+from .routing import PayloadRouter
+from .summaries import ClusterSummaries, OwnSummaries
 
 T = TypeVar("T")
 
 _AWAY_SECONDS = 5
 
 
-class _Nothing:
+class _NoTail:
     """The intake's tail: who owns the partition reads the log."""
 
-    def add(self, at: float, decoded: Decoded, end: Offset | None = None) -> None:
+    def add(self, at: float, decoded: DecodedPayload, end: Offset | None = None) -> None:
         """Take nothing."""
         del at, decoded, end
 
@@ -60,22 +60,22 @@ class ClusterStages:
         self,
         settings: CollectorSettings,
         *,
-        store: Store,
+        store: IncidentDatabaseStore,
         clock: Clock,
-        health: Health,
+        health: CollectorHealth,
         name: str,
         address: Callable[[], str],
-        pipeline: Callable[[], Pipeline],
+        pipeline: Callable[[], DetectionPipeline],
     ) -> None:
         """`address` is where the others reach this collector. Raises LogUnavailableError."""
         log = settings.log
         self.partitions = log.partitions
         self._store = store
         self.health = ClusterHealth(health.registry)
-        self._pending = Pending()
-        self.owned = Ownership(self._begin, health=self.health)
+        self._pending = PendingAction()
+        self.owned = PartitionOwnership(self._begin, health=self.health)
         self._name = name
-        self._connection = Connection(log, name=f"rankscope {name}")
+        self._connection = NatsConnection(log, name=f"rankscope {name}")
         self._connection.start()
         try:
             streams.prepare(self._connection, log, settings.journal)
@@ -86,8 +86,8 @@ class ClusterStages:
         folder.mkdir(parents=True, exist_ok=True)
         for left in folder.glob("*.snapshot*"):
             left.unlink()  # what counts is in the object store
-        self._publisher = Publisher(self._connection)
-        self._parts = Parts(
+        self._publisher = PartitionPublisher(self._connection)
+        self._parts = PartitionParts(
             connection=self._connection,
             log=log,
             journal=settings.journal,
@@ -113,15 +113,15 @@ class ClusterStages:
             owns_job=self.owns_job,
         )
         capacity = settings.evaluation.max_series
-        self.intake = Appending(
-            journal=PublishedLog(self._publisher, Router(log.partitions, self._hosts)),
-            decoders=Decoders(lambda: SeriesTable(capacity, unkept=UNKEPT)),
-            tail=_Nothing(),
+        self.intake = IntakeThread(
+            journal=PublishedLog(self._publisher, PayloadRouter(log.partitions, self._hosts)),
+            decoders=DecoderPool(lambda: SeriesTable(capacity, unkept=UNKEPT)),
+            tail=_NoTail(),
             clock=clock,
             health=health,
             queue_bytes=settings.intake.queue_bytes,
         )
-        self.membership = Membership(
+        self.membership = ClusterMembership(
             self._connection,
             self.owned,
             name=name,
@@ -130,8 +130,8 @@ class ClusterStages:
             lease_seconds=log.lease_seconds,
             health=health,
         )
-        self.summaries = Summaries(self._connection, self.owned.ready, name=name)
-        self._news = news.News(self._connection, store, self._pending, name=name)
+        self.summaries = ClusterSummaries(self._connection, self.owned.ready, name=name)
+        self._news = news.ClusterNews(self._connection, store, self._pending, name=name)
         owned = self.owned
         health.lag_seconds.set_function(
             lambda: max((one.lag for one in owned.partitions()), default=0.0)
@@ -161,7 +161,7 @@ class ClusterStages:
 
     def gateway(self) -> Callable[[ASGIApp], ASGIApp]:
         """Return what passes requests on to the collectors that have the answers."""
-        return functools.partial(Gateway, owners=self)
+        return functools.partial(OwnerGateway, owners=self)
 
     def warnings(self) -> list[str]:
         """Return what an operator has to know."""
@@ -202,17 +202,17 @@ class ClusterStages:
         except ERRORS:
             return 0  # what they hold is not known while NATS is away
 
-    def submit(self, payload: Payload) -> "Future[Outcome]":
+    def submit(self, payload: Payload) -> "Future[PayloadOutcome]":
         """Queue a payload; the future resolves once a quorum of NATS has it."""
         if not self._connection.up:
             raise UnavailableError("NATS is away", retry_after_seconds=_AWAY_SECONDS)
         return self.intake.submit(payload)
 
-    def act(self, action: Entered, *, timeout_seconds: float) -> bool:
+    def act(self, action: RecordedAction, *, timeout_seconds: float) -> bool:
         """Enter what a person did in the log of its incident's job, and wait for the store."""
         stored = self._pending.expect(action.id)
         try:
-            self._publisher.publish(self._partition_of(action), Kind.ACTION, action.pack())
+            self._publisher.publish(self._partition_of(action), PayloadKind.ACTION, action.pack())
             stored.result(timeout_seconds)
         except LogUnavailableError as error:
             raise UnavailableError(str(error), retry_after_seconds=_AWAY_SECONDS) from error
@@ -239,15 +239,15 @@ class ClusterStages:
 
     # Whose partition
 
-    def find(self, partition: int) -> Found:
+    def find(self, partition: int) -> PartitionLocation:
         """Return who owns a partition."""
         one = self.owned.get(partition)
         if one is not None:
-            return Found(True, one.ready, "")
+            return PartitionLocation(True, one.ready, "")
         found = self.membership.assignment
         if partition >= len(found.leases):
-            return Found(False, False, "")
-        return Found(False, True, found.address(partition))
+            return PartitionLocation(False, False, "")
+        return PartitionLocation(False, True, found.address(partition))
 
     def others(self) -> list[str]:
         """Return the addresses of the other collectors."""
@@ -267,10 +267,10 @@ class ClusterStages:
         self._pending.kept(action)
         self._connection.announce(names.KEPT, {"action": action, "by": self._name})
 
-    def _begin(self, number: int, epoch: int) -> Owned:
-        return Owned(number, epoch, self._parts)
+    def _begin(self, number: int, epoch: int) -> OwnedPartition:
+        return OwnedPartition(number, epoch, self._parts)
 
-    def _partition_of(self, action: Entered) -> int:
+    def _partition_of(self, action: RecordedAction) -> int:
         incident = action.action.incident
         document = None if incident is None else self._store.incident(incident)
         job = None if document is None else document["job"]

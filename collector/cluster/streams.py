@@ -15,7 +15,7 @@ from nats.js.errors import APIError, BadRequestError, NotFoundError
 from ..settings.journal import JournalSettings
 from ..settings.log import LogSettings
 from . import names
-from .connection import ERRORS, Connection, LogUnavailableError
+from .connection import ERRORS, LogUnavailableError, NatsConnection
 
 _DAY_SECONDS = 86_400.0
 _DUPLICATE_SECONDS = 120.0
@@ -28,7 +28,7 @@ STREAM_EXISTS = 10058
 _DECISION_BYTES, _ASIDE_BYTES = 64 << 20, 256 << 20
 
 
-def prepare(connection: Connection, log: LogSettings, journal: JournalSettings) -> None:
+def prepare(connection: NatsConnection, log: LogSettings, journal: JournalSettings) -> None:
     """Make what is missing. Raises LogUnavailableError where that is not possible."""
     end = time.monotonic() + _LEADER_SECONDS
     while True:
@@ -56,7 +56,7 @@ def _refused(error: Exception) -> LogUnavailableError:
     )
 
 
-async def _prepare(connection: Connection, log: LogSettings, journal: JournalSettings) -> None:
+async def _prepare(connection: NatsConnection, log: LogSettings, journal: JournalSettings) -> None:
     js = connection.js
     age = journal.keep_days * _DAY_SECONDS
     held = await _held(connection)
@@ -112,7 +112,7 @@ async def _prepare(connection: Connection, log: LogSettings, journal: JournalSet
         )
 
 
-async def _held(connection: Connection) -> set[str]:
+async def _held(connection: NatsConnection) -> set[str]:
     found: set[str] = set()
     while True:
         page = await connection.api("STREAM.NAMES", {"offset": len(found)})
@@ -122,7 +122,7 @@ async def _held(connection: Connection) -> set[str]:
             return found
 
 
-async def _stream(connection: Connection, config: StreamConfig, held: set[str]) -> None:
+async def _stream(connection: NatsConnection, config: StreamConfig, held: set[str]) -> None:
     if config.name not in held:
         try:
             await connection.js.add_stream(config)
@@ -140,7 +140,7 @@ async def _stream(connection: Connection, config: StreamConfig, held: set[str]) 
         )
 
 
-async def state(connection: Connection, stream: str) -> dict[str, int]:
+async def state(connection: NatsConnection, stream: str) -> dict[str, int]:
     """Return first_seq, last_seq, messages and bytes of a stream, as its leader has them."""
     try:
         found: dict[str, int] = (await connection.api(f"STREAM.INFO.{stream}"))["state"]

@@ -16,10 +16,10 @@ import structlog
 from nats.aio.msg import Msg
 
 from ...vocabulary.ids import Job
-from ..accounting.watched import Watched
-from ..pipeline.pipeline import Pipeline
+from ..accounting.watched import JobSummaries
+from ..pipeline.pipeline import DetectionPipeline
 from ..windows.queries import JobSummary
-from .connection import ERRORS, Connection
+from .connection import ERRORS, NatsConnection
 
 T = TypeVar("T")
 
@@ -30,26 +30,30 @@ _VALID_SECONDS = 60.0
 _CALL_SECONDS = 5.0
 
 
-class One(Protocol):
+class SummarizedPartition(Protocol):
     """A partition that is owned here."""
 
     number: int
 
-    def read(self, question: Callable[[Pipeline], T]) -> T:
+    def read(self, question: Callable[[DetectionPipeline], T]) -> T:
         """Return the answer of a question to its pipeline."""
         ...
 
 
-class Summaries(Watched):
+class ClusterSummaries(JobSummaries):
     """Summaries of jobs: one's own as they are, those of others as last sent."""
 
     def __init__(
-        self, connection: Connection, owned: Callable[[], Sequence[One]], *, name: str
+        self,
+        connection: NatsConnection,
+        owned: Callable[[], Sequence[SummarizedPartition]],
+        *,
+        name: str,
     ) -> None:
         self._connection = connection
         self._owned = owned
         self._name = name
-        self._watched: dict[int, tuple[One, Watched]] = {}
+        self._watched: dict[int, tuple[SummarizedPartition, JobSummaries]] = {}
         self._elsewhere: dict[int, tuple[float, list[JobSummary]]] = {}
         self._stopping = threading.Event()
         self._mutex = threading.Lock()
@@ -86,11 +90,11 @@ class Summaries(Watched):
         found = {row.job: row for row in (*others, *self.own())}
         return [found[job] for job in sorted(found)]
 
-    def _of(self, one: One) -> list[JobSummary]:
+    def _of(self, one: SummarizedPartition) -> list[JobSummary]:
         with self._mutex:
             held = self._watched.get(one.number)
             if held is None or held[0] is not one:
-                held = self._watched[one.number] = (one, Watched(one))
+                held = self._watched[one.number] = (one, JobSummaries(one))
         return held[1].jobs()
 
     def _run(self) -> None:
@@ -105,7 +109,7 @@ class Summaries(Watched):
                 except AssertionError:
                     continue  # it has just left
 
-    def _send(self, one: One) -> None:
+    def _send(self, one: SummarizedPartition) -> None:
         rows = self._of(one)
         document = {
             "by": self._name,
@@ -134,7 +138,7 @@ class Summaries(Watched):
 class OwnSummaries:
     """The jobs that this collector evaluates itself: what it keeps the time of."""
 
-    def __init__(self, summaries: Summaries) -> None:
+    def __init__(self, summaries: ClusterSummaries) -> None:
         self._summaries = summaries
 
     def jobs(self) -> list[JobSummary]:

@@ -9,7 +9,7 @@ Changed = Callable[[Sequence[Any], float], None]
 """Gets the changes of one second, and that second."""
 
 
-class Received(Protocol):
+class ReceivedPayloads(Protocol):
     """What is needed of the intake."""
 
     def watermark(self) -> float:
@@ -17,7 +17,7 @@ class Received(Protocol):
         ...
 
 
-class Observer(Protocol):
+class PayloadObserver(Protocol):
     """Somebody who follows payloads through evaluation, where the collector observes itself."""
 
     def applied(self, cause: object) -> None:
@@ -29,7 +29,7 @@ class Observer(Protocol):
         ...
 
 
-def observed(observer: Observer | None, changed: Changed) -> Changed:
+def observed(observer: PayloadObserver | None, changed: Changed) -> Changed:
     """Return what gets changes: the observer first, where there is one."""
     if observer is None:
         return changed

@@ -3,40 +3,40 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from ...alerts.closed import PastIncident
+from ...alerts.closed import ClosedIncident
 from ...formats.otlp.columns import SeriesTable
 from ...formats.otlp.errors import UndecodableError
-from ..health.defects import Defects
-from ..health.health import Health
-from ..intake.decoding import Decoding
-from ..intake.payloads import Decoded, Payload
-from ..journal.actions import Entered
-from ..journal.entries import Entry
+from ..health.defects import DefectLog
+from ..health.health import CollectorHealth
+from ..intake.decoding import DecodeFunction
+from ..intake.payloads import DecodedPayload, Payload
+from ..journal.actions import RecordedAction
+from ..journal.entries import JournalEntry
 from ..journal.interface import Offset
-from ..journal.kinds import Kind
-from ..store.storing import Storing
-from .access import FairLock, Observer, observed
-from .overload import Skips
-from .schedule import Evaluator, Hooks, Moment, Schedule
-from .snapshots import Snapshot
+from ..journal.kinds import PayloadKind
+from ..store.storing import StoreThread
+from .access import FairLock, PayloadObserver, observed
+from .overload import SkipPolicy
+from .schedule import EvaluationSchedule, PipelineEvaluator, ScheduleHooks, ScheduleTime
+from .snapshots import PipelineSnapshot
 
 T = TypeVar("T")
-P = TypeVar("P", bound=Evaluator)
+P = TypeVar("P", bound=PipelineEvaluator)
 
 
-class Applying(Generic[P]):
+class EntryApplier(Generic[P]):
     """For one thread; `read` may be called from any."""
 
     def __init__(
         self,
         pipeline: P,
         *,
-        decoders: Decoding,
-        storing: Storing,
-        skips: Skips,
-        health: Health,
-        defects: Defects,
-        observer: Observer | None = None,
+        decoders: DecodeFunction,
+        storing: StoreThread,
+        skips: SkipPolicy,
+        health: CollectorHealth,
+        defects: DefectLog,
+        observer: PayloadObserver | None = None,
     ) -> None:
         self._pipeline = pipeline
         self._decoders = decoders
@@ -48,7 +48,7 @@ class Applying(Generic[P]):
         self._lock = FairLock()
         self.offset: Offset | None = None
         """Up to where the journal was applied."""
-        self.schedule = self._scheduled(Moment())
+        self.schedule = self._scheduled(ScheduleTime())
 
     @property
     def table(self) -> SeriesTable:
@@ -62,9 +62,9 @@ class Applying(Generic[P]):
         with self._lock:
             return question(self._pipeline)
 
-    def entry(self, entry: Entry) -> None:
+    def entry(self, entry: JournalEntry) -> None:
         """Apply an entry of the journal, as it was written; one that cannot be read is counted."""
-        if entry.kind in (Kind.STOP, Kind.TIME):
+        if entry.kind in (PayloadKind.STOP, PayloadKind.TIME):
             self.schedule.until(entry.at)
             return
         try:
@@ -74,7 +74,7 @@ class Applying(Generic[P]):
             return
         self.schedule.apply(decoded, entry.at)
 
-    def received(self, decoded: Decoded | None, at: float) -> None:
+    def received(self, decoded: DecodedPayload | None, at: float) -> None:
         """Apply what was taken in at a time; None: only time goes on."""
         if decoded is None:
             self.schedule.until(at)
@@ -83,12 +83,12 @@ class Applying(Generic[P]):
             self._observer.applied(decoded.trace)
         self.schedule.apply(decoded, at)
 
-    def remember(self, incidents: Iterable[PastIncident]) -> None:
+    def remember(self, incidents: Iterable[ClosedIncident]) -> None:
         """Take in incidents of an earlier process, so that none is announced again."""
         with self._lock:
             self._pipeline.remember(incidents)
 
-    def restore(self, found: Snapshot) -> None:
+    def restore(self, found: PipelineSnapshot) -> None:
         """Go on where a snapshot was written; what the store had not committed is stored."""
         with self._lock:
             found.pipeline.resume(self._pipeline)
@@ -98,20 +98,22 @@ class Applying(Generic[P]):
         for item in found.unstored:
             self._storing.add(item.changes, item.at, item.action)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> PipelineSnapshot:
         """Return the state as it is."""
-        return Snapshot(
+        return PipelineSnapshot(
             self._pipeline, self.offset, self.schedule.moment, tuple(self._storing.held())
         )
 
-    def _scheduled(self, moment: Moment) -> Schedule:
-        hooks = Hooks(
+    def _scheduled(self, moment: ScheduleTime) -> EvaluationSchedule:
+        hooks = ScheduleHooks(
             changed=observed(self._observer, self._storing.add),
             failed=self._defects.met,
             acted=self._acted,
             took=self._health.evaluation_seconds.observe,
         )
-        return Schedule(self._pipeline, hooks, skips=self._skips, lock=self._lock, at=moment)
+        return EvaluationSchedule(
+            self._pipeline, hooks, skips=self._skips, lock=self._lock, at=moment
+        )
 
-    def _acted(self, action: Entered, changes: Sequence[Any], now: float) -> None:
+    def _acted(self, action: RecordedAction, changes: Sequence[Any], now: float) -> None:
         self._storing.add(changes, now, action)

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from ..intake.decoding import Decoding
-from ..intake.tail import Entries
-from ..journal.interface import Partition
-from .access import Received
+from ..intake.decoding import DecodeFunction
+from ..intake.tail import EntrySource
+from ..journal.interface import LogPartition
+from .access import ReceivedPayloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,9 @@ class ConsumedLog:
     mean. `before_ns`: the receive time of the newest entry of an earlier process, None without one.
     """
 
-    journal: Partition
-    decisions: Partition
-    received: Received
-    tail: Entries
-    decoders: Decoding
+    journal: LogPartition
+    decisions: LogPartition
+    received: ReceivedPayloads
+    tail: EntrySource
+    decoders: DecodeFunction
     before_ns: int | None = None

@@ -13,26 +13,26 @@ import structlog
 
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary.clock import Clock
-from ..health.defects import Defects
-from ..health.health import Health
-from ..store.storing import Storing
-from .access import Observer
-from .applying import Applying
+from ..health.defects import DefectLog
+from ..health.health import CollectorHealth
+from ..store.storing import StoreThread
+from .access import PayloadObserver
+from .applying import EntryApplier
 from .consumed_log import ConsumedLog
-from .overload import Overload, Recorded
-from .recovery import Recovery
-from .restart import Restart
-from .schedule import Evaluator
+from .overload import OverloadSkips, RecordedSkips
+from .recovery import RecoveryPlan
+from .restart import EvaluationRestart
+from .schedule import PipelineEvaluator
 from .snapshot_timer import SnapshotTimer
-from .snapshots import Snapshot
+from .snapshots import PipelineSnapshot
 
 T = TypeVar("T")
-P = TypeVar("P", bound=Evaluator)
+P = TypeVar("P", bound=PipelineEvaluator)
 
 _LOG = structlog.get_logger(__name__)
 
 
-class Consumer(Generic[P]):
+class EvaluationConsumer(Generic[P]):
     """Owns the pipeline. `read` may be called from any thread."""
 
     def __init__(
@@ -40,12 +40,12 @@ class Consumer(Generic[P]):
         *,
         pipeline: P,
         log: ConsumedLog,
-        recovery: Recovery,
-        storing: Storing,
+        recovery: RecoveryPlan,
+        storing: StoreThread,
         clock: Clock,
-        health: Health,
+        health: CollectorHealth,
         refused: Callable[[int], None] = lambda _points: None,
-        observer: Observer | None = None,
+        observer: PayloadObserver | None = None,
     ) -> None:
         """`refused` gets how many points had no room."""
         self._journal = log.journal
@@ -62,14 +62,14 @@ class Consumer(Generic[P]):
         self._recovered = recovery.recovered
         self._refused = refused
         self._before_ns = log.before_ns
-        self._defects = Defects(health=health)
-        overload = Overload(
+        self._defects = DefectLog(health=health)
+        overload = OverloadSkips(
             log.decisions,
-            Recorded.of(entry for entry, _ in log.decisions.read(None)),
+            RecordedSkips.of(entry for entry, _ in log.decisions.read(None)),
             received=log.received.watermark,
             skipped=health.skipped_seconds.inc,
         )
-        self._applying = Applying(
+        self._applying = EntryApplier(
             pipeline,
             decoders=log.decoders,
             storing=storing,
@@ -78,7 +78,7 @@ class Consumer(Generic[P]):
             defects=self._defects,
             observer=observer,
         )
-        self._restart = Restart(
+        self._restart = EvaluationRestart(
             self._applying,
             log=log,
             recovery=recovery,
@@ -147,7 +147,7 @@ class Consumer(Generic[P]):
         """Come back to where the last process was."""
         self.whole = self._restart.recover()
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> PipelineSnapshot:
         """Return the state as it is; for the thread that steps."""
         return self._applying.snapshot()
 

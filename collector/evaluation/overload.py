@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from ...vocabulary.times import rfc3339
-from ..journal.entries import Entry
-from ..journal.interface import Partition
-from ..journal.kinds import Kind
+from ..journal.entries import JournalEntry
+from ..journal.interface import LogPartition
+from ..journal.kinds import PayloadKind
 
 BEHIND_SECONDS = 5.0
 """Evaluation this far behind what was received skips to it."""
 _SECOND_NS = 1_000_000_000
 
 
-class Skips(Protocol):
+class SkipPolicy(Protocol):
     """What a schedule asks before it evaluates a second."""
 
     def until(self, second: int) -> int | None:
@@ -28,16 +28,16 @@ class Skips(Protocol):
         ...
 
 
-class Recorded:
+class RecordedSkips:
     """Ranges of seconds that were skipped, [first, last], asked for in the order of time."""
 
     def __init__(self, ranges: Iterable[tuple[int, int]] = ()) -> None:
         self._ranges = deque(sorted(ranges))
 
     @classmethod
-    def of(cls, entries: Iterable[Entry]) -> "Recorded":
+    def of(cls, entries: Iterable[JournalEntry]) -> "RecordedSkips":
         """Return the ranges in the entries of the partition."""
-        return cls(_range(entry) for entry in entries if entry.kind is Kind.SKIPPED)
+        return cls(_range(entry) for entry in entries if entry.kind is PayloadKind.SKIPPED)
 
     def until(self, second: int) -> int | None:
         """Return the last second of the range this second is in, None where it was evaluated."""
@@ -48,13 +48,13 @@ class Recorded:
         return None
 
 
-class Overload:
+class OverloadSkips:
     """Decides live what to skip; what an earlier process skipped stays skipped."""
 
     def __init__(
         self,
-        partition: Partition,
-        recorded: Recorded,
+        partition: LogPartition,
+        recorded: RecordedSkips,
         *,
         received: Callable[[], float],
         skipped: Callable[[int], None],
@@ -81,12 +81,17 @@ class Overload:
             return None
         body = json.dumps({"first": second, "last": last, "from": rfc3339(second)}).encode()
         # Unrecorded seconds must not be skipped: rather late than not to be reproduced.
-        if self._partition.write([Entry(Kind.SKIPPED, second * _SECOND_NS, body)]).entries != 1:
+        if (
+            self._partition.write(
+                [JournalEntry(PayloadKind.SKIPPED, second * _SECOND_NS, body)]
+            ).entries
+            != 1
+        ):
             return None
         self._skipped(last - second + 1)
         return last
 
 
-def _range(entry: Entry) -> tuple[int, int]:
+def _range(entry: JournalEntry) -> tuple[int, int]:
     row = json.loads(entry.body)
     return int(row["first"]), int(row["last"])

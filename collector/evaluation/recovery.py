@@ -4,19 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..journal.interface import Offset
-from .rereading import Rereading
+from .rereading import RereadPlan
 from .snapshot_timer import SNAPSHOT_SECONDS
-from .snapshots import Snapshots
+from .snapshots import SnapshotFile
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
+class RecoveryPlan:
     """Where snapshots are kept (None: nowhere) and how often, and what is read again without one.
 
     `recovered` gets the offset that a restart came to.
     """
 
-    snapshots: Snapshots | None = None
-    rereading: Rereading = field(default_factory=Rereading)
+    snapshots: SnapshotFile | None = None
+    rereading: RereadPlan = field(default_factory=RereadPlan)
     snapshot_seconds: float = SNAPSHOT_SECONDS
     recovered: Callable[[Offset | None], None] = lambda _offset: None

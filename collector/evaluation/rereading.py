@@ -10,21 +10,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ...alerts.closed import PastIncident
+from ...alerts.closed import ClosedIncident
 from ...vocabulary import times
 from ..settings.journal import JournalSettings
-from ..store.incidents import Filter, Page
+from ..store.incidents import IncidentFilter, IncidentPage
 
 _MOST = 2_000
 """Incidents of each status that are looked at, the newest first."""
 
 
-class Incidents(Protocol):
+class StoredIncidents(Protocol):
     """What is needed of the store."""
 
     def incidents(
-        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
-    ) -> Page:
+        self, wanted: IncidentFilter | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> IncidentPage:
         """Return documents of incidents, the newest onset first."""
         ...
 
@@ -33,23 +33,23 @@ class Incidents(Protocol):
         ...
 
 
-def _nothing(_since: float) -> Iterator[PastIncident]:
+def _nothing(_since: float) -> Iterator[ClosedIncident]:
     return iter(())
 
 
 @dataclass(frozen=True, slots=True)
-class Rereading:
+class RereadPlan:
     """`seconds` says how much to read, given the time; `past` gives incidents changed since.
 
     `decided_until`: the newest second of which the store has a change (s since the epoch).
     """
 
     seconds: Callable[[float], float] = lambda _now: 1200.0
-    past: Callable[[float], Iterator[PastIncident]] = field(default=_nothing)
+    past: Callable[[float], Iterator[ClosedIncident]] = field(default=_nothing)
     decided_until: Callable[[], float] = lambda: -math.inf
 
     @classmethod
-    def of(cls, store: Incidents, settings: JournalSettings) -> "Rereading":
+    def of(cls, store: StoredIncidents, settings: JournalSettings) -> "RereadPlan":
         return cls(
             seconds=lambda now: reread_seconds(store, settings, now),
             past=lambda since: past(store, since),
@@ -57,22 +57,22 @@ class Rereading:
         )
 
 
-def reread_seconds(store: Incidents, journal: JournalSettings, now: float) -> float:
+def reread_seconds(store: StoredIncidents, journal: JournalSettings, now: float) -> float:
     """Return the seconds to read: the usual minutes before the oldest onset still open, bounded."""
     usual = journal.reread_minutes * 60
     rows: list[dict[str, Any]] = []
     for status in ("open", "acknowledged"):
-        rows += store.incidents(Filter(status=status), limit=200).items
+        rows += store.incidents(IncidentFilter(status=status), limit=200).items
     oldest = min((times.parse(row["opened_at"]) for row in rows), default=now)
     return min(max(usual, now - oldest + usual), max(usual, journal.reread_limit_minutes * 60))
 
 
-def past(store: Incidents, since: float) -> Iterator[PastIncident]:
+def past(store: StoredIncidents, since: float) -> Iterator[ClosedIncident]:
     """Yield what is open, and what was resolved at or after a time (seconds since the epoch)."""
     for wanted in (
-        Filter(status="open"),
-        Filter(status="acknowledged"),
-        Filter(status="resolved", since=since),
+        IncidentFilter(status="open"),
+        IncidentFilter(status="acknowledged"),
+        IncidentFilter(status="resolved", since=since),
     ):
         for document in store.incidents(wanted, limit=_MOST).items:
-            yield PastIncident.of(document)
+            yield ClosedIncident.of(document)

@@ -7,33 +7,33 @@ from typing import Any
 import structlog
 
 from ...vocabulary.clock import Clock
-from ..health.defects import Defects
-from ..health.health import Health
-from ..journal.entries import Entry
+from ..health.defects import DefectLog
+from ..health.health import CollectorHealth
+from ..journal.entries import JournalEntry
 from ..journal.interface import Offset
-from .applying import Applying
+from .applying import EntryApplier
 from .consumed_log import ConsumedLog
-from .overload import Overload
-from .recovery import Recovery
+from .overload import OverloadSkips
+from .recovery import RecoveryPlan
 from .snapshots import SnapshotError
 
 _LOG = structlog.get_logger(__name__)
 _PROGRESS_SECONDS = 5.0
 
 
-class Restart:
+class EvaluationRestart:
     """The way from the start of a process to what it takes in itself."""
 
     def __init__(
         self,
-        applying: Applying[Any],
+        applying: EntryApplier[Any],
         *,
         log: ConsumedLog,
-        recovery: Recovery,
-        overload: Overload,
+        recovery: RecoveryPlan,
+        overload: OverloadSkips,
         clock: Clock,
-        health: Health,
-        defects: Defects,
+        health: CollectorHealth,
+        defects: DefectLog,
         stopping: Callable[[], bool],
     ) -> None:
         self._applying = applying
@@ -65,7 +65,7 @@ class Restart:
         finally:
             self._overload.recovering = False
 
-    def _restored(self) -> Iterator[tuple[Entry, Offset]] | None:
+    def _restored(self) -> Iterator[tuple[JournalEntry, Offset]] | None:
         """Take over the snapshot; return the entries after it, None without a usable one."""
         if self._snapshots is None or self._before_ns is None:
             return None
@@ -93,7 +93,7 @@ class Restart:
         self._applying.remember(self._rereading.past(newest - seconds))
         return self._before_ns is None or self._catch_up(self._journal.latest(seconds))
 
-    def _catch_up(self, entries: Iterable[tuple[Entry, Offset]]) -> bool:
+    def _catch_up(self, entries: Iterable[tuple[JournalEntry, Offset]]) -> bool:
         began = shown = time.monotonic()
         count = 0
         for entry, offset in entries:

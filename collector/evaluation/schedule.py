@@ -13,22 +13,22 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ...alerts.actions import Action
-from ...alerts.closed import PastIncident
+from ...alerts.actions import PersonAction
+from ...alerts.closed import ClosedIncident
 from ...alerts.shared.messages import Message
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.samples import Event
-from ..intake.payloads import Decoded
-from ..journal.actions import Entered
-from .overload import Recorded, Skips
-from .series import Translations
+from ..intake.payloads import DecodedPayload
+from ..journal.actions import RecordedAction
+from .overload import RecordedSkips, SkipPolicy
+from .series import SeriesTranslations
 
 QUIET_SECONDS = 900
 """How long evaluation goes on without any entry. Everything silent together is the end of the data,
 so a night without telemetry is neither evaluated second by second nor found to be a fault."""
 
 
-class Evaluator(Protocol):
+class PipelineEvaluator(Protocol):
     """What a pipeline offers to whoever drives it."""
 
     @property
@@ -42,7 +42,7 @@ class Evaluator(Protocol):
 
     def events(self, events: Sequence[Event], now: float) -> None: ...
 
-    def act(self, action: Action, now: float) -> Sequence[Any]:
+    def act(self, action: PersonAction, now: float) -> Sequence[Any]:
         """Take what a person did; return what changed."""
         ...
 
@@ -50,7 +50,7 @@ class Evaluator(Protocol):
         """Take what another partition has sent; return what changed."""
         ...
 
-    def remember(self, incidents: Iterable[PastIncident]) -> None:
+    def remember(self, incidents: Iterable[ClosedIncident]) -> None:
         """Take in incidents of an earlier process, so that none is announced again."""
         ...
 
@@ -72,7 +72,7 @@ class Evaluator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ScheduleTime:
     """How far time has come: for a snapshot."""
 
     evaluated: int | None = None
@@ -81,7 +81,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Hooks:
+class ScheduleHooks:
     """Who is called when something happens; nothing is decided by any of it.
 
     `changed` gets the changes of one second and that second, `acted` an action, its changes and
@@ -92,28 +92,28 @@ class Hooks:
 
     changed: Callable[[Sequence[Any], float], None]
     failed: Callable[[str, Exception], None]
-    acted: Callable[[Entered, Sequence[Any], float], None] = lambda *_: None
+    acted: Callable[[RecordedAction, Sequence[Any], float], None] = lambda *_: None
     took: Callable[[float], None] = lambda _seconds: None
 
 
-class Schedule:
+class EvaluationSchedule:
     """A pipeline and how far its time has come. `lock` is held in pieces, for readers' sake."""
 
     def __init__(
         self,
-        pipeline: Evaluator,
-        hooks: Hooks,
+        pipeline: PipelineEvaluator,
+        hooks: ScheduleHooks,
         *,
-        skips: Skips | None = None,
+        skips: SkipPolicy | None = None,
         lock: AbstractContextManager[None] | None = None,
-        at: Moment | None = None,
+        at: ScheduleTime | None = None,
     ) -> None:
-        at = at or Moment()
+        at = at or ScheduleTime()
         self._pipeline = pipeline
         self._hooks = hooks
-        self._skips: Skips = skips or Recorded()
+        self._skips: SkipPolicy = skips or RecordedSkips()
         self._lock = lock or nullcontext()
-        self.translations = Translations(pipeline.table)
+        self.translations = SeriesTranslations(pipeline.table)
         self._evaluated = at.evaluated
         self._quiet_at = at.quiet_at
         self._changed = at.changed
@@ -124,11 +124,11 @@ class Schedule:
         return self._evaluated
 
     @property
-    def moment(self) -> Moment:
+    def moment(self) -> ScheduleTime:
         """Return how far time has come."""
-        return Moment(self._evaluated, self._quiet_at, self._changed)
+        return ScheduleTime(self._evaluated, self._quiet_at, self._changed)
 
-    def apply(self, entry: Decoded, now: float) -> None:
+    def apply(self, entry: DecodedPayload, now: float) -> None:
         """Evaluate what is due before `now`, then take the entry. `now` never goes back."""
         if self._evaluated is None:
             self._evaluated = math.floor(now)
@@ -208,7 +208,7 @@ class Schedule:
         if changes:
             self._hooks.changed(changes, now)
 
-    def _act(self, entered: Entered, now: float) -> None:
+    def _act(self, entered: RecordedAction, now: float) -> None:
         # It happened when it was received: the clock of the API may have been another.
         action = replace(entered.action, at=now)
         changes: Sequence[Any] = ()

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...formats.otlp.columns import Columns, MetricsBatch, SeriesTable
-from ...formats.otlp.series import Translation
+from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
+from ...formats.otlp.series import IdTranslation
 
 _UNKNOWN = -3
 _MOST_SOURCES = 16
@@ -19,20 +19,20 @@ _MOST_SOURCES = 16
 
 
 @dataclass(slots=True)
-class _Known:
+class _SourceSeries:
     """What the series of one source are called; `releases` of the target that this allows for."""
 
-    translation: Translation
+    translation: IdTranslation
     ids: NDArray[np.int32]
     releases: int
 
 
-class Translations:
+class SeriesTranslations:
     """The series of every source table in one target; for one thread."""
 
     def __init__(self, target: SeriesTable) -> None:
         self._target = target
-        self._known: OrderedDict[SeriesTable, _Known] = OrderedDict()
+        self._known: OrderedDict[SeriesTable, _SourceSeries] = OrderedDict()
         self.refused = 0
         """Points left out because the target is full."""
 
@@ -54,15 +54,15 @@ class Translations:
             if not kept.all():
                 self.refused += int((~kept).sum())
                 series = series[kept]
-                columns = Columns(columns.series[kept], columns.at[kept], columns.value[kept])
-        return MetricsBatch(Columns(series, columns.at, columns.value), scraped=batch.scraped)
+                columns = PointColumns(columns.series[kept], columns.at[kept], columns.value[kept])
+        return MetricsBatch(PointColumns(series, columns.at, columns.value), scraped=batch.scraped)
 
-    def _of(self, source: SeriesTable) -> _Known:
+    def _of(self, source: SeriesTable) -> _SourceSeries:
         known = self._known.get(source)
         if known is None:
             ids = np.full(1024, _UNKNOWN, np.int32)
-            translation = Translation(source, self._target)
-            known = self._known[source] = _Known(translation, ids, self._target.releases)
+            translation = IdTranslation(source, self._target)
+            known = self._known[source] = _SourceSeries(translation, ids, self._target.releases)
             if len(self._known) > _MOST_SOURCES:
                 self._known.popitem(last=False)
         self._known.move_to_end(source)

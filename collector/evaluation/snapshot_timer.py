@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import structlog
 
-from ..health.health import Health
-from .snapshots import Snapshot, Snapshots
+from ..health.health import CollectorHealth
+from .snapshots import PipelineSnapshot, SnapshotFile
 
 _LOG = structlog.get_logger(__name__)
 SNAPSHOT_SECONDS = 60.0
@@ -18,7 +18,7 @@ class SnapshotTimer:
     """Has a child write a snapshot when one is due. For the thread that steps."""
 
     def __init__(
-        self, snapshots: Snapshots, *, health: Health, seconds: float = SNAPSHOT_SECONDS
+        self, snapshots: SnapshotFile, *, health: CollectorHealth, seconds: float = SNAPSHOT_SECONDS
     ) -> None:
         self._seconds = seconds
         self._snapshots = snapshots
@@ -26,7 +26,7 @@ class SnapshotTimer:
         self._due_at = 0.0
         self._began = 0.0
 
-    def write_if_due(self, state: Callable[[], Snapshot]) -> None:
+    def write_if_due(self, state: Callable[[], PipelineSnapshot]) -> None:
         """Begin a snapshot of the state where it is time for one and none is being written."""
         if self._snapshots.writing:
             return

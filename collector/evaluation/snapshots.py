@@ -32,7 +32,7 @@ import structlog
 
 from ...formats import segments
 from ..journal.interface import Offset
-from .schedule import Moment
+from .schedule import ScheduleTime
 
 # gRPC, where an extra loads it, installs handlers of a fork when it is first loaded, and they have
 # crashed the child, which never calls it. This module is loaded before any of those extras.
@@ -52,7 +52,7 @@ class SnapshotError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class PipelineSnapshot:
     """The pipeline as it was when all up to `offset` was applied and `moment` reached.
 
     `unstored` are the items that the store had not committed yet.
@@ -60,11 +60,11 @@ class Snapshot:
 
     pipeline: Any
     offset: Offset | None
-    moment: Moment
+    moment: ScheduleTime
     unstored: Sequence[Any] = ()
 
 
-class Snapshots:
+class SnapshotFile:
     """The snapshot file of one collector. For one thread."""
 
     def __init__(self, path: Path) -> None:
@@ -98,7 +98,7 @@ class Snapshots:
             return None
         return None if seconds is None else int(seconds)
 
-    def load(self) -> Snapshot:
+    def load(self) -> PipelineSnapshot:
         """Return the snapshot at hand. Raises SnapshotError."""
         try:
             with self._path.open("rb") as file:
@@ -108,12 +108,12 @@ class Snapshots:
         except OSError as error:
             raise SnapshotError(error.strerror or str(error)) from error
 
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: PipelineSnapshot) -> None:
         """Write a snapshot in this thread. Raises OSError."""
         self.wait()
         segments.rewrite(self._path, _parts(snapshot))
 
-    def fork(self, snapshot: Snapshot) -> None:
+    def fork(self, snapshot: PipelineSnapshot) -> None:
         """Have a child write the snapshot, which may change as soon as this returns."""
         with warnings.catch_warnings():
             # From 3.12 on Python warns of threads; this child takes no lock that they may hold.
@@ -137,7 +137,7 @@ class Snapshots:
                 time.sleep(0.01)
 
 
-def _write_and_exit(path: Path, snapshot: Snapshot) -> None:
+def _write_and_exit(path: Path, snapshot: PipelineSnapshot) -> None:
     status = 1
     try:
         # The journal's lock and the sockets are the parent's: a child that outlived it must not
@@ -153,7 +153,7 @@ def _write_and_exit(path: Path, snapshot: Snapshot) -> None:
         os._exit(status)
 
 
-def _parts(snapshot: Snapshot) -> list[bytes | memoryview]:
+def _parts(snapshot: PipelineSnapshot) -> list[bytes | memoryview]:
     buffers: list[pickle.PickleBuffer] = []
     stream = pickle.dumps(snapshot, protocol=5, buffer_callback=buffers.append)
     raw = [buffer.raw() for buffer in buffers]
@@ -184,7 +184,7 @@ def _header(file: IO[bytes]) -> dict[str, Any]:
     return header
 
 
-def _read(file: IO[bytes]) -> Snapshot:
+def _read(file: IO[bytes]) -> PipelineSnapshot:
     header = _header(file)
     parts: list[bytearray] = []
     check = 0
@@ -197,10 +197,10 @@ def _read(file: IO[bytes]) -> Snapshot:
     if check != header["crc32"]:
         raise SnapshotError("it is damaged")
     try:
-        found = _Unpickler(io.BytesIO(parts[0]), buffers=parts[1:]).load()
+        found = _SnapshotUnpickler(io.BytesIO(parts[0]), buffers=parts[1:]).load()
     except Exception as error:
         raise SnapshotError(f"it cannot be read: {error!r}") from error
-    if not isinstance(found, Snapshot):
+    if not isinstance(found, PipelineSnapshot):
         raise SnapshotError("it is not a snapshot")
     return found
 
@@ -216,7 +216,7 @@ def _fill(file: IO[bytes], part: bytearray) -> int:
     return done
 
 
-class _Unpickler(pickle.Unpickler):
+class _SnapshotUnpickler(pickle.Unpickler):
     """Makes our own classes, numpy's arrays and plain containers, and nothing else."""
 
     _NUMPY = frozenset(("_reconstruct", "_frombuffer", "scalar", "ndarray", "dtype"))

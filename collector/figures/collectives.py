@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...vocabulary.groups import COMMUNICATOR
-from ...vocabulary.ranks import Ranks
+from ...vocabulary.ranks import RankSet
 from ..windows import collectives
-from ..windows.attempt import Attempt
+from ..windows.attempt import JobAttempt
 from ..windows.attributes import SOURCES
-from ..windows.communicators import Logged
+from ..windows.communicators import LoggedRank
 from ..windows.operations import synchronises
-from ..windows.planes import Plane
+from ..windows.planes import MetricPlane
 
 _TOGETHER_SECONDS = 30.0
 """Reports so close to the newest one are of the same time."""
@@ -27,7 +27,7 @@ _FIGURES = ("count", "duration", "duration.max", "size", "bus_bandwidth")
 
 
 @dataclass(slots=True)
-class Operations:
+class OperationFigures:
     """One kind of collective on one rank in its last reporting interval.
 
     Seconds, bytes, bytes a second; None where not reported. lateness: seconds that others waited
@@ -46,7 +46,7 @@ class Operations:
 
 
 @dataclass(slots=True)
-class Member:
+class GroupMemberFigures:
     """One rank in one group; counters None where nobody reports them, times in seconds.
 
     logged: its process and device as NCCL's log names them, None where it logged nothing.
@@ -65,19 +65,19 @@ class Member:
     completed: float | None = None
     at: float | None = None
     changed_at: float | None = None
-    logged: Logged | None = None
-    operations: list[Operations] = field(default_factory=list)
+    logged: LoggedRank | None = None
+    operations: list[OperationFigures] = field(default_factory=list)
 
 
 def members(
-    attempt: Attempt,
+    attempt: JobAttempt,
     host_names: list[str],
     *,
     ranks: Collection[int] | None = None,
     group: str | None = None,
-) -> list[Member]:
+) -> list[GroupMemberFigures]:
     """Return the ranks of an attempt in its groups, by group and rank; of some, where asked."""
-    found: list[Member] = []
+    found: list[GroupMemberFigures] = []
     late = attempt.operations.lateness()
     for name, also in _joined(attempt):
         if group is not None and group not in (name, *also):
@@ -90,9 +90,9 @@ def members(
         }
         info = attempt.groups[name]
         all_ranks = collectives.members_of(attempt, name)
-        mine: dict[int, Member] = {}
+        mine: dict[int, GroupMemberFigures] = {}
         for rank in sorted(logged.keys() | {rank for held in rows.values() for rank in held}):
-            mine[rank] = Member(
+            mine[rank] = GroupMemberFigures(
                 name, info.kind, info.description, len(all_ranks), also, rank,
                 _host(attempt, host_names, rank), logged=logged.get(rank),
             )  # fmt: skip
@@ -108,12 +108,12 @@ def members(
     return found
 
 
-def _joined(attempt: Attempt) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _joined(attempt: JobAttempt) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield (group, other names of it): NCCL's communicator of the same ranks as torch's one.
 
     Where torch has several groups of the same ranks nobody can tell whose communicator it is.
     """
-    by_ranks: dict[Ranks, list[str]] = {}
+    by_ranks: dict[RankSet, list[str]] = {}
     for name in sorted(attempt.groups):
         by_ranks.setdefault(collectives.members_of(attempt, name), []).append(name)
     for names in by_ranks.values():
@@ -128,13 +128,15 @@ def _joined(attempt: Attempt) -> Iterator[tuple[str, tuple[str, ...]]]:
                 yield name, ()
 
 
-def _host(attempt: Attempt, names: list[str], rank: int) -> str | None:
+def _host(attempt: JobAttempt, names: list[str], rank: int) -> str | None:
     row = attempt.placements.row(rank)
     number = -1 if row is None else int(attempt.placements.hosts[row])
     return names[number] if number >= 0 else None
 
 
-def _count(attempt: Attempt, rows: Mapping[int, int], mine: Mapping[int, Member]) -> None:
+def _count(
+    attempt: JobAttempt, rows: Mapping[int, int], mine: Mapping[int, GroupMemberFigures]
+) -> None:
     """Fill in counters; those of one rank from one name of the group alone."""
     planes = attempt.members.planes
     counted = {rank for rank, one in mine.items() if one.at is None}
@@ -154,7 +156,9 @@ def _count(attempt: Attempt, rows: Mapping[int, int], mine: Mapping[int, Member]
                 one.changed_at = max(one.changed_at or 0.0, float(plane.changed_at[row]))
 
 
-def _operate(attempt: Attempt, rows: Mapping[int, int], mine: Mapping[int, Member]) -> None:
+def _operate(
+    attempt: JobAttempt, rows: Mapping[int, int], mine: Mapping[int, GroupMemberFigures]
+) -> None:
     planes = attempt.members.planes
     for name, number in sorted(planes.numbers.items()):
         metric, _, op = name.partition("|")
@@ -167,15 +171,15 @@ def _operate(attempt: Attempt, rows: Mapping[int, int], mine: Mapping[int, Membe
                 continue
             held = next((one for one in mine[rank].operations if one.op == op), None)
             if held is None:
-                held = Operations(op, _source(plane, row), float(plane.last_at[row]))
+                held = OperationFigures(op, _source(plane, row), float(plane.last_at[row]))
                 mine[rank].operations.append(held)
             held.at = max(held.at, float(plane.last_at[row]))
             setattr(held, figure.replace(".", "_"), float(plane.last_value[row]))
 
 
-def _late(mine: Collection[Member]) -> None:
+def _late(mine: Collection[GroupMemberFigures]) -> None:
     """Derive lateness, of what was reported at the same time."""
-    of_kind: dict[str, list[Operations]] = {}
+    of_kind: dict[str, list[OperationFigures]] = {}
     for member in mine:
         for one in member.operations:
             if one.duration is not None and synchronises(one.op):
@@ -190,10 +194,10 @@ def _late(mine: Collection[Member]) -> None:
             one.lateness = longest - (one.duration or 0.0)
 
 
-def _reported(plane: Plane, row: int) -> bool:
+def _reported(plane: MetricPlane, row: int) -> bool:
     return row < len(plane.last_at) and bool(np.isfinite(plane.last_at[row]))
 
 
-def _source(plane: Plane, row: int) -> str | None:
+def _source(plane: MetricPlane, row: int) -> str | None:
     number = int(plane.source[row])
     return SOURCES[number] if 0 <= number < len(SOURCES) else None

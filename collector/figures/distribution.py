@@ -8,16 +8,16 @@ import numpy as np
 
 from ...detectors.window import JobWindow
 from ...vocabulary.times import rfc3339
-from ..windows.matrices import Matrix, matrices
+from ..windows.matrices import MetricMatrix, matrices
 from ..windows.queries import variant
-from .spread import QUANTILES, Spread, Spreading, fitting, rounded
+from .spread import QUANTILES, SpreadSummer, VariantSpread, fitting, rounded
 
 BANDS = ("lowest", *(name for name, _ in QUANTILES), "highest", "mean")
 MOST_VARIANTS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SpreadQuery:
     """Which metric, at most how many points, and which ranks or hosts as lines of their own."""
 
     metric: str
@@ -28,7 +28,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution:
+class MetricDistribution:
     """Spreads by variant (`hw.frequency|sm`) over buckets of `seconds` from `start` on.
 
     held_from: the time of the oldest reading, None without any.
@@ -37,7 +37,7 @@ class Distribution:
     start: float
     seconds: float
     held_from: float | None
-    spreads: Mapping[str, Spread]
+    spreads: Mapping[str, VariantSpread]
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON has it."""
@@ -49,19 +49,23 @@ class Distribution:
         }
 
 
-def of(window: JobWindow, wanted: Wanted, start: float, end: float) -> Distribution:
+def of(window: JobWindow, wanted: SpreadQuery, start: float, end: float) -> MetricDistribution:
     """Return the distribution of a metric in [start, end]."""
     held = _preferred(list(matrices(window, wanted.metric)))
     oldest = [float(np.nanmin(one.at)) for one in held if np.isfinite(one.at).any()]
     start, end, buckets = _fitting(held, start, end, wanted.points)
-    spreadings = {one.name: Spreading(start, end, buckets, wanted.counter) for one in held}
+    spreadings = {one.name: SpreadSummer(start, end, buckets, wanted.counter) for one in held}
     for one in held:
         spreadings[one.name].add(one)
     seconds = (end - start) / buckets
-    return Distribution(start, seconds, min(oldest, default=None), results(spreadings, wanted))
+    return MetricDistribution(
+        start, seconds, min(oldest, default=None), results(spreadings, wanted)
+    )
 
 
-def results(spreadings: Mapping[str, Spreading], wanted: Wanted) -> dict[str, Spread]:
+def results(
+    spreadings: Mapping[str, SpreadSummer], wanted: SpreadQuery
+) -> dict[str, VariantSpread]:
     """Return what there is, without variants that are zero where others are not."""
     found = {
         name: spread
@@ -72,13 +76,15 @@ def results(spreadings: Mapping[str, Spreading], wanted: Wanted) -> dict[str, Sp
     return dict(list((moving or found).items())[:MOST_VARIANTS])
 
 
-def _preferred(held: list[Matrix]) -> list[Matrix]:
+def _preferred(held: list[MetricMatrix]) -> list[MetricMatrix]:
     """Return the matrices of ranks, those of hosts only where there are none."""
     of_ranks = [one for one in held if not one.of_hosts and np.isfinite(one.value).any()]
     return of_ranks or held
 
 
-def _fitting(held: list[Matrix], start: float, end: float, points: int) -> tuple[float, float, int]:
+def _fitting(
+    held: list[MetricMatrix], start: float, end: float, points: int
+) -> tuple[float, float, int]:
     """Return buckets that all variants share: where any has readings, as fine as the finest."""
     fits = [fit for one in held if (fit := fitting(one, start, end, points)) is not None]
     if not fits:
@@ -86,14 +92,14 @@ def _fitting(held: list[Matrix], start: float, end: float, points: int) -> tuple
     return min(fit[0] for fit in fits), max(fit[1] for fit in fits), max(fit[2] for fit in fits)
 
 
-def _moving(spread: Spread) -> bool:
+def _moving(spread: VariantSpread) -> bool:
     highest, lowest = spread.bands.get("highest"), spread.bands.get("lowest")
     if highest is None or lowest is None:
         return True
     return bool(np.nanmax(highest, initial=0.0) > 0 or np.nanmin(lowest, initial=0.0) < 0)
 
 
-def _variant(name: str, spread: Spread) -> dict[str, Any]:
+def _variant(name: str, spread: VariantSpread) -> dict[str, Any]:
     return {
         "attributes": variant(name),
         "count": spread.count,

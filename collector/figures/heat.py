@@ -16,7 +16,7 @@ LEAST_RANGE = 1.6
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
+class HeatmapCells:
     """cells: [rows, columns] bytes; value = low + byte / 254 * (high - low), 255: nobody reported.
 
     A cell is the highest value of the ranks and steps that it stands for, so that one slow rank
@@ -37,7 +37,7 @@ class Heat:
 
 def heat(
     window: JobWindow, metric: str, *, start: float, end: float, rows: int, columns: int
-) -> Heat | None:
+) -> HeatmapCells | None:
     """Return the picture of at most rows by columns, None where nobody reports the metric."""
     plane = window.steps.planes.get(metric)
     if plane is None or not plane.size:
@@ -55,7 +55,7 @@ def heat(
     cells = np.fmax.reduceat(np.fmax.reduceat(values, across, axis=1), down, axis=0)
     low, high = _scale(values)
     level = np.clip((cells - low) / (high - low), 0, 1) * LEVELS
-    return Heat(
+    return HeatmapCells(
         cells=np.where(np.isnan(cells), NOTHING, np.nan_to_num(level)).astype(np.uint8),
         low=low,
         high=high,

@@ -15,7 +15,7 @@ OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
-class Phases:
+class PhaseSeconds:
     """seconds: by phase, [buckets] seconds of a step. at: [buckets], when its last step ended."""
 
     at: Floats
@@ -23,7 +23,7 @@ class Phases:
     seconds: dict[str, Floats]
 
 
-def phases(window: JobWindow, *, start: float, end: float, points: int) -> Phases | None:
+def phases(window: JobWindow, *, start: float, end: float, points: int) -> PhaseSeconds | None:
     """Return the phases of the steps in [start, end], None where no step was reported in it."""
     steps = window.steps
     durations = steps.planes.get(STEP)
@@ -52,4 +52,4 @@ def phases(window: JobWindow, *, start: float, end: float, points: int) -> Phase
     rest = mean(durations) - np.sum(list(seconds.values()), axis=0)
     seconds[OTHER] = np.maximum(rest, 0.0)
     last = np.append(edges[1:], len(chosen)) - 1
-    return Phases(ended[chosen[last]], steps.index[chosen[edges]].tolist(), seconds)
+    return PhaseSeconds(ended[chosen[last]], steps.index[chosen[edges]].tolist(), seconds)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...detectors.window import Flags, Floats, Ints
-from ..windows.matrices import Matrix
+from ..windows.matrices import MetricMatrix
 
 FEWEST_BUCKETS = 2
 MOST_NONFINITE = 100
@@ -21,7 +21,7 @@ QUANTILES = (("low", 0.25), ("median", 0.5), ("high", 0.75))
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class VariantSpread:
     """One variant of a metric. `bands` by name and `lines` by rank or host: [buckets], NaN: none.
 
     bands: lowest, low, median, high, highest and mean; low and high are the quartiles over ranks.
@@ -35,7 +35,7 @@ class Spread:
 
 
 @dataclass(slots=True)
-class Spreading:
+class SpreadSummer:
     """Sums up matrices of one variant, one after the other, into buckets of [start, end]."""
 
     start: float
@@ -52,7 +52,7 @@ class Spreading:
         """Return the length of a bucket."""
         return (self.end - self.start) / self.buckets
 
-    def add(self, matrix: Matrix) -> None:
+    def add(self, matrix: MetricMatrix) -> None:
         """Take the readings of a matrix that lie in [start, end]."""
         at, value = matrix.at, matrix.value
         inside: Flags = (at >= self.start) & (at <= self.end) & ~np.isnan(value)
@@ -73,10 +73,10 @@ class Spreading:
         self._sum += np.bincount(flat, weights=value[inside], minlength=size)
         self._count += np.bincount(flat, minlength=size)
 
-    def result(self, chosen: Collection[int | str] = (), peers: int = 0) -> Spread | None:
+    def result(self, chosen: Collection[int | str] = (), peers: int = 0) -> VariantSpread | None:
         """Return it; `lines` are the chosen ones, and about so many others. None without data."""
         if not self._count.any():
-            return None if not self.nonfinite else Spread(0, {}, {}, self.nonfinite)
+            return None if not self.nonfinite else VariantSpread(0, {}, {}, self.nonfinite)
         shape = (len(self._rows), self.buckets)
         with np.errstate(invalid="ignore"):
             means = (self._sum / self._count).reshape(shape)
@@ -93,7 +93,7 @@ class Spreading:
         if peers:
             wanted += others[:: -(-len(others) // peers) or 1]
         lines = {name: means[self._rows[name]] for name in wanted}
-        return Spread(len(names), bands, lines, self.nonfinite)
+        return VariantSpread(len(names), bands, lines, self.nonfinite)
 
     @property
     def _last(self) -> int:
@@ -107,7 +107,7 @@ class Spreading:
 
 
 def fitting(
-    matrix: Matrix, start: float, end: float, points: int
+    matrix: MetricMatrix, start: float, end: float, points: int
 ) -> tuple[float, float, int] | None:
     """Return start, end and number of buckets that suit the readings of a matrix in [start, end].
 

@@ -20,7 +20,7 @@ MOST_AWAITED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class HostWaits:
     """seconds: [waiting, awaited], summed over `steps` and over the ranks of a host; `by` names."""
 
     by: str
@@ -30,7 +30,7 @@ class Waits:
     awaited: list[AwaitedRank]
 
 
-def waits(window: JobWindow, *, start: float, end: float) -> Waits | None:
+def waits(window: JobWindow, *, start: float, end: float) -> HostWaits | None:
     """Return who waited for whom in [start, end], None where no waits are reported."""
     plane = window.steps.planes.get(WAITING)
     if plane is None or not plane.size:
@@ -42,7 +42,9 @@ def waits(window: JobWindow, *, start: float, end: float) -> Waits | None:
     if not held.shape[1]:
         return None
     places, by, names = _places(window)
-    sums = _Sums(np.zeros((len(names), len(names))), np.zeros(len(held)), np.zeros(len(held), int))
+    sums = _WaitSums(
+        np.zeros((len(names), len(names))), np.zeros(len(held)), np.zeros(len(held), int)
+    )
     stages = np.frombuffer(window.topology.pp, np.int64)
     for stage in np.unique(stages):
         _add(np.flatnonzero(stages == stage), held, places, sums)
@@ -59,11 +61,11 @@ def waits(window: JobWindow, *, start: float, end: float) -> Waits | None:
     ]
     shown = np.sort(np.argsort(-sums.between.sum(axis=0), kind="stable")[:MOST_NAMES])
     between = sums.between[np.ix_(shown, shown)]
-    return Waits(by, [names[row] for row in shown.tolist()], between, held.shape[1], awaited)
+    return HostWaits(by, [names[row] for row in shown.tolist()], between, held.shape[1], awaited)
 
 
 @dataclass(frozen=True, slots=True)
-class _Sums:
+class _WaitSums:
     """between: [places, places] waiting, awaited. awaited, last: [rows] seconds, steps."""
 
     between: Floats
@@ -81,7 +83,7 @@ def _places(window: JobWindow) -> tuple[Ints, str, list[str]]:
     return places, "rank", [str(rank) for rank in window.ranks[order].tolist()]
 
 
-def _add(rows: Ints, held: Floats, places: Ints, sums: _Sums) -> None:
+def _add(rows: Ints, held: Floats, places: Ints, sums: _WaitSums) -> None:
     """Add the waits among the ranks of some rows."""
     mine = held[rows]
     mine = mine[:, np.isfinite(mine).sum(axis=0) > 1]

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from starlette.types import ASGIApp
 
 from ...vocabulary.clock import Clock
-from ..accounting.metering import Watching
-from ..accounting.watched import Watched
-from ..health.health import Health
-from ..intake.payloads import Outcome, Payload
-from ..journal.actions import Entered
-from ..past.held import Held
-from ..pipeline.pipeline import Pipeline
-from ..profiles.shelf import Shelf
-from ..store.store import Store
+from ..accounting.metering import SummarySource
+from ..accounting.watched import JobSummaries
+from ..health.health import CollectorHealth
+from ..intake.payloads import Payload, PayloadOutcome
+from ..journal.actions import RecordedAction
+from ..past.held import JournalReader
+from ..pipeline.pipeline import DetectionPipeline
+from ..profiles.shelf import ProfileShelf
+from ..store.store import IncidentDatabaseStore
 
 if TYPE_CHECKING:
-    from ..tracing.spans import Tracing
+    from ..tracing.spans import SpanMaker
 
 T = TypeVar("T")
 
 
-class Flow(Protocol):
+class CollectorFlow(Protocol):
     """What takes payloads, evaluates them, and is asked about them. From any thread."""
 
     @property
@@ -32,22 +32,22 @@ class Flow(Protocol):
         ...
 
     @property
-    def summaries(self) -> Watched:
+    def summaries(self) -> JobSummaries:
         """Return the summaries of all jobs, those that other collectors evaluate too."""
         ...
 
     @property
-    def own_summaries(self) -> Watching:
+    def own_summaries(self) -> SummarySource:
         """Return the summaries of the jobs that this collector evaluates itself."""
         ...
 
     @property
-    def history(self) -> Held:
+    def history(self) -> JournalReader:
         """Return the entries of the past: of this collector's files, or of the shared log."""
         ...
 
     @property
-    def profiles(self) -> Shelf:
+    def profiles(self) -> ProfileShelf:
         """Return the profiles of this collector, or of all that share the log."""
         ...
 
@@ -73,11 +73,11 @@ class Flow(Protocol):
         """Let go of what is too old or too much; return the bytes that are left."""
         ...
 
-    def submit(self, payload: Payload) -> "Future[Outcome]":
+    def submit(self, payload: Payload) -> "Future[PayloadOutcome]":
         """Queue a payload; the future resolves once it is kept."""
         ...
 
-    def act(self, action: Entered, *, timeout_seconds: float) -> bool:
+    def act(self, action: RecordedAction, *, timeout_seconds: float) -> bool:
         """Enter what a person did; False where the store does not have it when time is up."""
         ...
 
@@ -86,17 +86,17 @@ class Flow(Protocol):
         ...
 
 
-class Log(Protocol):
+class PayloadLog(Protocol):
     """Where payloads are kept, opened."""
 
     def flow(
         self,
-        store: Store,
+        store: IncidentDatabaseStore,
         clock: Clock,
-        health: Health,
-        line: Callable[[], Pipeline],
-        traced: "Tracing | None",
-    ) -> Flow:
+        health: CollectorHealth,
+        line: Callable[[], DetectionPipeline],
+        traced: "SpanMaker | None",
+    ) -> CollectorFlow:
         """Return the flow over it; `line` makes a pipeline, `traced` gets spans."""
         ...
 

@@ -11,64 +11,64 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ...vocabulary.clock import Clock
 from ..evaluation.consumed_log import ConsumedLog
-from ..evaluation.consumer import Consumer
-from ..evaluation.recovery import Recovery
-from ..evaluation.rereading import Rereading
-from ..evaluation.schedule import Evaluator
-from ..evaluation.snapshots import Snapshots
-from ..health.health import Health
+from ..evaluation.consumer import EvaluationConsumer
+from ..evaluation.recovery import RecoveryPlan
+from ..evaluation.rereading import RereadPlan
+from ..evaluation.schedule import PipelineEvaluator
+from ..evaluation.snapshots import SnapshotFile
+from ..health.health import CollectorHealth
 from ..health.series_limit import SeriesLimit
-from ..intake.appending import Appending
-from ..intake.decoding import Decoders
-from ..intake.payloads import Outcome, Payload
-from ..intake.tail import Tail
-from ..journal.actions import Entered, Pending
-from ..journal.interface import Partition
-from ..journal.kinds import Kind
-from ..store.storing import Sink, Storing
+from ..intake.appending import IntakeThread
+from ..intake.decoding import DecoderPool
+from ..intake.payloads import Payload, PayloadOutcome
+from ..intake.tail import IntakeTail
+from ..journal.actions import PendingAction, RecordedAction
+from ..journal.interface import LogPartition
+from ..journal.kinds import PayloadKind
+from ..store.storing import ChangeSink, StoreThread
 
 if TYPE_CHECKING:
-    from ..tracing.spans import Tracing
+    from ..tracing.spans import SpanMaker
 
 T = TypeVar("T")
-P = TypeVar("P", bound=Evaluator)
+P = TypeVar("P", bound=PipelineEvaluator)
 _SECOND_NS = 1_000_000_000
 
 
-class Stages(Generic[P]):
+class CollectorStages(Generic[P]):
     """The flow of one collector. `submit`, `act` and `read` may be called from any thread."""
 
     def __init__(
         self,
         *,
         pipeline: P,
-        journal: Partition,
-        decisions: Partition,
-        sink: Sink,
+        journal: LogPartition,
+        decisions: LogPartition,
+        sink: ChangeSink,
         clock: Clock,
-        health: Health,
-        snapshots: Snapshots | None = None,
-        rereading: Rereading | None = None,
+        health: CollectorHealth,
+        snapshots: SnapshotFile | None = None,
+        rereading: RereadPlan | None = None,
         queue_bytes: int = 256 << 20,
         tail_bytes: int = 256 << 20,
-        tracing: "Tracing | None" = None,
+        tracing: "SpanMaker | None" = None,
     ) -> None:
         """`tracing` is there only where the collector observes itself."""
         self._tracing = tracing
-        self._pending = Pending()
+        self._pending = PendingAction()
         self._journal = journal
         self._decisions = decisions
         before_ns = journal.last_at_ns()
         evaluated = (snapshots.evaluated() if snapshots else None) or 0
-        tail = Tail(tail_bytes)
-        decoders = Decoders(pipeline.table.alike, room=lambda: not self._full())
+        tail = IntakeTail(tail_bytes)
+        decoders = DecoderPool(pipeline.table.alike, room=lambda: not self._full())
         self._limit = SeriesLimit(
             health=health,
             clock=clock,
             series=lambda: self.consumer.table.live,
             full=self._full,
         )
-        self.intake = Appending(
+        self.intake = IntakeThread(
             journal=journal,
             decoders=decoders,
             tail=tail,
@@ -78,8 +78,8 @@ class Stages(Generic[P]):
             rejected=self._limit.refused_by_decoder,
             after_ns=max(before_ns or 0, evaluated * _SECOND_NS),
         )
-        self.storing = Storing(sink, health=health, kept=self._pending.kept)
-        self.consumer = Consumer(
+        self.storing = StoreThread(sink, health=health, kept=self._pending.kept)
+        self.consumer = EvaluationConsumer(
             pipeline=pipeline,
             log=ConsumedLog(
                 journal=journal,
@@ -89,7 +89,7 @@ class Stages(Generic[P]):
                 decoders=decoders,
                 before_ns=before_ns,
             ),
-            recovery=Recovery(snapshots, rereading or Rereading()),
+            recovery=RecoveryPlan(snapshots, rereading or RereadPlan()),
             storing=self.storing,
             clock=clock,
             health=health,
@@ -137,13 +137,13 @@ class Stages(Generic[P]):
         self._decisions.trim(now)
         return left
 
-    def submit(self, payload: Payload) -> "Future[Outcome]":
+    def submit(self, payload: Payload) -> "Future[PayloadOutcome]":
         """Queue a payload; the future resolves once it is safe on disk (see `Appending.submit`)."""
         if self._tracing is not None:
             return self._tracing.submit(payload, self.intake.submit)
         return self.intake.submit(payload)
 
-    def act(self, action: Entered, *, timeout_seconds: float) -> bool:
+    def act(self, action: RecordedAction, *, timeout_seconds: float) -> bool:
         """Enter what a person did in the journal, and wait until the store has it.
 
         Returns False where it is in the journal but not yet in the store when time is up. Raises
@@ -151,7 +151,7 @@ class Stages(Generic[P]):
         """
         stored = self._pending.expect(action.id)
         try:
-            self.submit(Payload(Kind.ACTION, action.pack())).result()
+            self.submit(Payload(PayloadKind.ACTION, action.pack())).result()
             stored.result(timeout_seconds)
         except TimeoutError:
             return False

@@ -5,23 +5,23 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
 from ...vocabulary.clock import Clock
-from ..accounting.watched import Watched
-from ..evaluation.rereading import Rereading
-from ..evaluation.snapshots import Snapshots
-from ..health.health import Health
-from ..intake.payloads import Outcome, Payload
+from ..accounting.watched import JobSummaries
+from ..evaluation.rereading import RereadPlan
+from ..evaluation.snapshots import SnapshotFile
+from ..health.health import CollectorHealth
+from ..intake.payloads import Payload, PayloadOutcome
 from ..journal import interface
-from ..journal.actions import Entered
-from ..journal.journal import Journal
-from ..past.held import Held, HeldFiles
-from ..pipeline.pipeline import Pipeline
-from ..profiles.shelf import Shelf
+from ..journal.actions import RecordedAction
+from ..journal.journal import FileJournal
+from ..past.held import FileJournalReader, JournalReader
+from ..pipeline.pipeline import DetectionPipeline
+from ..profiles.shelf import ProfileShelf
 from ..settings.collector import CollectorSettings
-from ..store.store import Store
-from .stages import Stages
+from ..store.store import IncidentDatabaseStore
+from .stages import CollectorStages
 
 if TYPE_CHECKING:
-    from ..tracing.spans import Tracing
+    from ..tracing.spans import SpanMaker
 
 T = TypeVar("T")
 
@@ -29,11 +29,17 @@ T = TypeVar("T")
 class StandaloneFlow:
     """The flow over stages of one's own: every job, its past and its profiles are here."""
 
-    def __init__(self, stages: Stages[Pipeline], *, history: Held, profiles: Shelf) -> None:
+    def __init__(
+        self,
+        stages: CollectorStages[DetectionPipeline],
+        *,
+        history: JournalReader,
+        profiles: ProfileShelf,
+    ) -> None:
         self.stages = stages
         self.history = history
         self.profiles = profiles
-        self.summaries = Watched(stages)
+        self.summaries = JobSummaries(stages)
         self.own_summaries = self.summaries
 
     @property
@@ -64,27 +70,27 @@ class StandaloneFlow:
         """Let go of what is too old or too much; return the bytes that are left."""
         return self.stages.trim(now)
 
-    def submit(self, payload: Payload) -> "Future[Outcome]":
+    def submit(self, payload: Payload) -> "Future[PayloadOutcome]":
         """Queue a payload; the future resolves once it is safe on disk."""
         return self.stages.submit(payload)
 
-    def act(self, action: Entered, *, timeout_seconds: float) -> bool:
+    def act(self, action: RecordedAction, *, timeout_seconds: float) -> bool:
         """Enter what a person did in the journal, and wait until the store has it."""
         return self.stages.act(action, timeout_seconds=timeout_seconds)
 
-    def read(self, question: Callable[[Pipeline], T]) -> T:
+    def read(self, question: Callable[[DetectionPipeline], T]) -> T:
         """Return the answer of a question to the pipeline, between two changes of it."""
         return self.stages.read(question)
 
 
-class Files:
+class FileLog:
     """The log in files of the data folder. Raises segments.LockedError or OSError."""
 
     def __init__(self, settings: CollectorSettings) -> None:
         self._settings = settings
         folder = settings.journal_folder
-        self._journal = Journal(folder, settings.journal)
-        self._decisions = Journal(folder / interface.EVALUATION, settings.journal)
+        self._journal = FileJournal(folder, settings.journal)
+        self._decisions = FileJournal(folder / interface.EVALUATION, settings.journal)
 
     def close(self) -> None:
         self._journal.close()
@@ -92,29 +98,29 @@ class Files:
 
     def flow(
         self,
-        store: Store,
+        store: IncidentDatabaseStore,
         clock: Clock,
-        health: Health,
-        line: Callable[[], Pipeline],
-        traced: "Tracing | None",
+        health: CollectorHealth,
+        line: Callable[[], DetectionPipeline],
+        traced: "SpanMaker | None",
     ) -> StandaloneFlow:
         """Return the stages over these files."""
         settings = self._settings
-        stages = Stages(
+        stages = CollectorStages(
             pipeline=line(),
             journal=self._journal,
             decisions=self._decisions,
             sink=store if traced is None else traced.sink(store),
             clock=clock,
             health=health,
-            snapshots=Snapshots(settings.snapshot_file),
-            rereading=Rereading.of(store, settings.journal),
+            snapshots=SnapshotFile(settings.snapshot_file),
+            rereading=RereadPlan.of(store, settings.journal),
             queue_bytes=settings.intake.queue_bytes,
             tail_bytes=settings.intake.tail_bytes,
             tracing=traced,
         )
         return StandaloneFlow(
             stages,
-            history=HeldFiles(settings.journal_folder),
-            profiles=Shelf(settings.profiles_folder, settings.profiles),
+            history=FileJournalReader(settings.journal_folder),
+            profiles=ProfileShelf(settings.profiles_folder, settings.profiles),
         )

@@ -4,17 +4,17 @@ import traceback
 
 import structlog
 
-from .health import Health
+from .health import CollectorHealth
 
 _LOG = structlog.get_logger(__name__)
 _MOST = 1000
 """Places remembered, so that a defect of every second is one entry of the log."""
 
 
-class Defects:
+class DefectLog:
     """Takes what a stage raised and must not end the others."""
 
-    def __init__(self, *, health: Health) -> None:
+    def __init__(self, *, health: CollectorHealth) -> None:
         self._health = health
         self._seen: set[tuple[str, str, str]] = set()
 

@@ -53,7 +53,7 @@ class PollingHealth:
         )
 
 
-class Health:
+class CollectorHealth:
     """Counters and gauges of intake, journal and evaluation."""
 
     def __init__(self) -> None:

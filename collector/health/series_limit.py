@@ -7,7 +7,7 @@ import structlog
 
 from ...formats.otlp.general import NO_ROOM
 from ...vocabulary.clock import Clock
-from .health import Health
+from .health import CollectorHealth
 
 _LOG = structlog.get_logger(__name__)
 LOG_EVERY_SECONDS = 600.0
@@ -26,7 +26,7 @@ class SeriesLimit:
     def __init__(
         self,
         *,
-        health: Health,
+        health: CollectorHealth,
         clock: Clock,
         series: Callable[[], int],
         full: Callable[[], bool],

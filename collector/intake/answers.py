@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from starlette.responses import Response
 
-from .payloads import Outcome
+from .payloads import PayloadOutcome
 
 Encoding = Literal["protobuf", "json"]
 Signal = Literal["metrics", "logs"]
@@ -29,7 +29,7 @@ _CODES = {400: 3, 403: 7, 404: 12, 413: 8, 415: 3, 503: 14}
 _UNKNOWN, _INTERNAL = 2, 13
 
 
-def success(outcome: Outcome, signal: Signal, encoding: Encoding) -> Response:
+def success(outcome: PayloadOutcome, signal: Signal, encoding: Encoding) -> Response:
     """Return 200 with what was rejected, if anything: the sender must not send it again."""
     if not outcome.rejected and not outcome.reason:
         body = b"" if encoding == "protobuf" else b"{}"

@@ -14,16 +14,16 @@ import structlog
 
 from ...formats.otlp.errors import UndecodableError
 from ...vocabulary.clock import Clock
-from ..health.defects import Defects
-from ..health.health import Health
-from ..journal.entries import Entry
-from ..journal.interface import Partition
-from ..journal.kinds import Kind
+from ..health.defects import DefectLog
+from ..health.health import CollectorHealth
+from ..journal.entries import JournalEntry
+from ..journal.interface import LogPartition
+from ..journal.kinds import PayloadKind
 from . import permits
-from .decoding import Decoders
-from .payloads import Decoded, Outcome, Payload
-from .tail import Adding
-from .waiting import Queue, UnavailableError, Waiting
+from .decoding import DecoderPool
+from .payloads import DecodedPayload, Payload, PayloadOutcome
+from .tail import EntrySink
+from .waiting import ByteBoundedQueue, UnavailableError, Waiting
 
 _LOG = structlog.get_logger(__name__)
 _GROUP_BYTES = 16 << 20
@@ -35,20 +35,20 @@ _APART_NS = 1_000
 """Receive times differ by at least so much, which is more than a float of today's dates rounds."""
 _WAIT_SECONDS = 60.0
 
-_Taken = tuple[Payload, Decoded, "Future[Outcome]"]
+_Taken = tuple[Payload, DecodedPayload, "Future[PayloadOutcome]"]
 
 
-class Appending:
+class IntakeThread:
     """Owns the writing end of the journal. `submit` and `watermark` may be called from anywhere."""
 
     def __init__(
         self,
         *,
-        journal: Partition,
-        decoders: Decoders,
-        tail: Adding,
+        journal: LogPartition,
+        decoders: DecoderPool,
+        tail: EntrySink,
         clock: Clock,
-        health: Health,
+        health: CollectorHealth,
         queue_bytes: int = 256 << 20,
         after_ns: int = 0,
         rejected: Callable[[str], None] = lambda _reason: None,
@@ -63,8 +63,8 @@ class Appending:
         self._clock = clock
         self._health = health
         self._rejected = rejected
-        self._defects = Defects(health=health)
-        self._queue = Queue(queue_bytes)
+        self._defects = DefectLog(health=health)
+        self._queue = ByteBoundedQueue(queue_bytes)
         self._times = threading.Lock()
         self._received_ns = self._appended_ns = after_ns
         self._writing_ns: int | None = None
@@ -92,7 +92,7 @@ class Appending:
         if self._thread.ident is not None:
             self._thread.join()
 
-    def submit(self, payload: Payload) -> "Future[Outcome]":
+    def submit(self, payload: Payload) -> "Future[PayloadOutcome]":
         """Queue a payload; the future resolves once it is safe on disk.
 
         It raises UndecodableError for bytes that cannot be read, NotPermittedError for jobs that
@@ -113,7 +113,7 @@ class Appending:
     def note_stop(self, evaluated: int) -> None:
         """Write that evaluation reached this second (and no later one); after `stop`."""
         at_ns = max(self._appended_ns, evaluated * _SECOND_NS)
-        written = self._journal.write([Entry(Kind.STOP, at_ns, b"")])
+        written = self._journal.write([JournalEntry(PayloadKind.STOP, at_ns, b"")])
         if written.failure is not None:
             _LOG.warning("the stop could not be noted", error=str(written.failure))
 
@@ -154,7 +154,7 @@ class Appending:
             with self._times:
                 self._writing_ns = None
 
-    def _decode(self, payload: Payload, future: "Future[Outcome]") -> Decoded | None:
+    def _decode(self, payload: Payload, future: "Future[PayloadOutcome]") -> DecodedPayload | None:
         """Return what is worth an entry of the journal; answer everything else here."""
         try:
             decoded = self._decoders.decode(payload)
@@ -175,22 +175,24 @@ class Appending:
             self._health.reject(decoded.reason, decoded.rejected)
             self._rejected(decoded.reason)
         if not decoded.accepted:
-            future.set_result(Outcome(0, decoded.rejected, decoded.reason, decoded.written))
+            future.set_result(PayloadOutcome(0, decoded.rejected, decoded.reason, decoded.written))
             return None
         return decoded
 
-    def _entries(self, taken: list[_Taken]) -> list[Entry]:
+    def _entries(self, taken: list[_Taken]) -> list[JournalEntry]:
         """Return the entries with their receive times, which never go back."""
-        entries: list[Entry] = []
+        entries: list[JournalEntry] = []
         with self._times:
             now_ns = self._now_ns()
             for payload, decoded, _ in taken:
                 self._received_ns = max(self._received_ns + _APART_NS, now_ns)
-                entries.append(Entry(payload.kind, self._received_ns, payload.body, decoded.layout))
+                entries.append(
+                    JournalEntry(payload.kind, self._received_ns, payload.body, decoded.layout)
+                )
             self._writing_ns, self._appended_ns = entries[0].at_ns, entries[-1].at_ns
         return entries
 
-    def _write(self, taken: list[_Taken], entries: list[Entry]) -> None:
+    def _write(self, taken: list[_Taken], entries: list[JournalEntry]) -> None:
         written = self._journal.write(entries)
         self._health.journal_bytes.inc(written.bytes)
         kept, refused = taken[: written.entries], taken[written.entries :]
@@ -201,7 +203,7 @@ class Appending:
             counter = self._health.events if decoded.metrics is None else self._health.samples
             counter.inc(decoded.accepted)
             future.set_result(
-                Outcome(decoded.accepted, decoded.rejected, decoded.reason, decoded.written)
+                PayloadOutcome(decoded.accepted, decoded.rejected, decoded.reason, decoded.written)
             )
         if written.failure is not None:
             self._refuse(refused, written.failure)

@@ -24,7 +24,7 @@ def too_large(limit: int) -> BodyError:
     return BodyError(413, f"the body is larger than {limit} bytes after decompression")
 
 
-class Room:
+class BodyBudget:
     """A byte budget that all requests being read share; used on one event loop only."""
 
     def __init__(self, limit: int) -> None:
@@ -43,7 +43,7 @@ class Room:
         self._used -= size
 
 
-async def read(stream: AsyncIterator[bytes], *, limit: int, room: Room) -> bytes:
+async def read(stream: AsyncIterator[bytes], *, limit: int, room: BodyBudget) -> bytes:
     """Return the body as sent. Raises BodyError 413 over the limit, 503 when there is no room.
 
     A body that is refused is still read to its end, within reason, and thrown away: closing the

@@ -10,12 +10,12 @@ from ...formats.otlp.columns import SeriesTable
 from ...formats.otlp.errors import UndecodableError
 from ...formats.remote_write import RemoteWriteDecoder
 from ..journal import actions
-from ..journal.kinds import Kind
+from ..journal.kinds import PayloadKind
 from . import permits
-from .payloads import Decoded, Payload
+from .payloads import DecodedPayload, Payload
 
 
-class Decoder:
+class PayloadDecoder:
     """Decodes payloads into series of one table. For one thread."""
 
     def __init__(self, table: SeriesTable) -> None:
@@ -23,46 +23,50 @@ class Decoder:
         self._metrics = decode.MetricsDecoder(table)
         self._remote_write = RemoteWriteDecoder(table)
 
-    def decode(self, payload: Payload) -> Decoded:
+    def decode(self, payload: Payload) -> DecodedPayload:
         """Return what the payload holds. Raises UndecodableError for what its kind is not."""
         match payload.kind:
-            case Kind.METRICS_PROTOBUF:
+            case PayloadKind.METRICS_PROTOBUF:
                 batch = self._metrics.protobuf(payload.body)
-            case Kind.METRICS_JSON:
+            case PayloadKind.METRICS_JSON:
                 batch = self._metrics.json(payload.body)
-            case Kind.REMOTE_WRITE:
+            case PayloadKind.REMOTE_WRITE:
                 batch = self._remote_write.plain(payload.body)
-            case Kind.REMOTE_WRITE_2:
+            case PayloadKind.REMOTE_WRITE_2:
                 batch = self._remote_write.plain2(payload.body)
-            case Kind.LOGS_PROTOBUF | Kind.LOGS_JSON:
+            case PayloadKind.LOGS_PROTOBUF | PayloadKind.LOGS_JSON:
                 read = (
-                    decode.logs_protobuf if payload.kind is Kind.LOGS_PROTOBUF else decode.logs_json
+                    decode.logs_protobuf
+                    if payload.kind is PayloadKind.LOGS_PROTOBUF
+                    else decode.logs_json
                 )
                 logs = read(payload.body)
-                return Decoded(events=logs.events, rejected=logs.rejected, reason=logs.reason)
-            case Kind.ACTION:
-                return Decoded(action=actions.unpack(payload.body))
-            case Kind.SHARED:
+                return DecodedPayload(
+                    events=logs.events, rejected=logs.rejected, reason=logs.reason
+                )
+            case PayloadKind.ACTION:
+                return DecodedPayload(action=actions.unpack(payload.body))
+            case PayloadKind.SHARED:
                 try:
-                    return Decoded(shared=messages.unpack(payload.body))
+                    return DecodedPayload(shared=messages.unpack(payload.body))
                 except messages.MessageError as error:
                     raise UndecodableError(str(error)) from None
-            case Kind.STOP | Kind.SKIPPED | Kind.TIME:
-                return Decoded()
-        return Decoded(
+            case PayloadKind.STOP | PayloadKind.SKIPPED | PayloadKind.TIME:
+                return DecodedPayload()
+        return DecodedPayload(
             metrics=batch, table=self.table, rejected=batch.rejected, reason=batch.reason
         )
 
 
-class Decoding(Protocol):
+class DecodeFunction(Protocol):
     """Decodes payloads, from any thread."""
 
-    def decode(self, payload: Payload) -> Decoded:
+    def decode(self, payload: Payload) -> DecodedPayload:
         """Return what the payload holds. Raises UndecodableError."""
         ...
 
 
-class Decoders:
+class DecoderPool:
     """The decoders of a process, one for each set of jobs that tokens are limited to.
 
     Each has a table of its own; evaluation translates their series to the pipeline's. So a payload
@@ -76,10 +80,10 @@ class Decoders:
         """`room` returns whether the pipeline's table takes new series."""
         self._new_table = new_table
         self._room = room
-        self._decoders: dict[tuple[str, ...], Decoder] = {}
+        self._decoders: dict[tuple[str, ...], PayloadDecoder] = {}
         self._lock = threading.Lock()
 
-    def decode(self, payload: Payload) -> Decoded:
+    def decode(self, payload: Payload) -> DecodedPayload:
         """Return what the payload holds.
 
         Raises UndecodableError, and NotPermittedError where the sender may not send it.
@@ -100,8 +104,8 @@ class Decoders:
                     decoded = self._of(payload.jobs).decode(payload)
             return decoded
 
-    def _of(self, jobs: tuple[str, ...]) -> Decoder:
+    def _of(self, jobs: tuple[str, ...]) -> PayloadDecoder:
         found = self._decoders.get(jobs)
         if found is None:
-            found = self._decoders[jobs] = Decoder(self._new_table())
+            found = self._decoders[jobs] = PayloadDecoder(self._new_table())
         return found

@@ -3,7 +3,7 @@
 import threading
 
 
-class Numbered:
+class NumberedEntries:
     """Base of what holds entries between the log and evaluation. `_changed` guards all of it."""
 
     def __init__(self) -> None:

@@ -19,13 +19,13 @@ import structlog
 
 from ...formats.otlp.errors import UndecodableError
 from ...vocabulary.clock import Clock
-from ..health.health import Health
-from ..journal.kinds import Kind
+from ..health.health import CollectorHealth
+from ..journal.kinds import PayloadKind
 from ..settings.api import TokenSettings
 from ..settings.collector import CollectorSettings
 from . import answers
 from .answers import Signal
-from .payloads import Outcome, Payload, PayloadSink
+from .payloads import Payload, PayloadOutcome, PayloadSink
 from .permits import NotPermittedError
 from .waiting import UnavailableError
 
@@ -33,12 +33,15 @@ if TYPE_CHECKING:
     import grpc
 
 _LOG = structlog.get_logger(__name__)
-_METHODS: dict[str, tuple[Signal, Kind]] = {
+_METHODS: dict[str, tuple[Signal, PayloadKind]] = {
     "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export": (
         "metrics",
-        Kind.METRICS_PROTOBUF,
+        PayloadKind.METRICS_PROTOBUF,
     ),
-    "/opentelemetry.proto.collector.logs.v1.LogsService/Export": ("logs", Kind.LOGS_PROTOBUF),
+    "/opentelemetry.proto.collector.logs.v1.LogsService/Export": (
+        "logs",
+        PayloadKind.LOGS_PROTOBUF,
+    ),
 }
 MESSAGE_SECONDS = 30.0
 """How long a message may take to come in, from the call on: 64 MiB at 18 Mbit/s."""
@@ -82,7 +85,12 @@ class GrpcIntake:
     """
 
     def __init__(
-        self, settings: CollectorSettings, *, sink: PayloadSink, clock: Clock, health: Health
+        self,
+        settings: CollectorSettings,
+        *,
+        sink: PayloadSink,
+        clock: Clock,
+        health: CollectorHealth,
     ) -> None:
         try:
             import grpc.aio  # noqa: PLC0415  only where an address is set
@@ -112,7 +120,7 @@ class GrpcIntake:
     async def _bind(self, address: str) -> int:
         """Make the server, which belongs to the loop that runs; return its port."""
         intake = self._settings
-        handlers: list[Any] = [_Handlers(self)]
+        handlers: list[Any] = [_GrpcHandlers(self)]
         limit = ("grpc.max_receive_message_length", intake.body_limit_bytes)
         self._server = self._grpc.aio.server(handlers=handlers, options=(limit, *_OPTIONS))
         try:
@@ -159,7 +167,7 @@ class GrpcIntake:
         try:
             # Who hangs up does not undo what is on its way into the journal.
             kept = asyncio.shield(asyncio.wrap_future(self._sink.submit(Payload(kind, body, jobs))))
-            outcome: Outcome = await asyncio.wait_for(kept, _ANSWER_SECONDS)
+            outcome: PayloadOutcome = await asyncio.wait_for(kept, _ANSWER_SECONDS)
         except UndecodableError as error:
             await self._refuse(context, codes.INVALID_ARGUMENT, "400", str(error))
         except NotPermittedError as error:
@@ -223,7 +231,7 @@ class GrpcIntake:
         await asyncio.gather(*left, return_exceptions=True)
 
 
-class _Handlers:
+class _GrpcHandlers:
     """Finds what handles a method; grpcio answers UNIMPLEMENTED for others, as for traces."""
 
     def __init__(self, intake: GrpcIntake) -> None:
@@ -254,7 +262,7 @@ class _Handlers:
 
 
 def intakes(
-    settings: CollectorSettings, *, sink: PayloadSink, clock: Clock, health: Health
+    settings: CollectorSettings, *, sink: PayloadSink, clock: Clock, health: CollectorHealth
 ) -> list[GrpcIntake]:
     """Return the intake over gRPC; none where no address is set. Raises OSError."""
     if not settings.intake.grpc_listen:

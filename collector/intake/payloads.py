@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...alerts.shared.messages import Message
-from ...formats.otlp.columns import MetricsBatch, PayloadLayout, SeriesTable
+from ...formats.otlp.columns import BodyLayout, MetricsBatch, SeriesTable
 from ...vocabulary.samples import Event
-from ..journal.actions import Entered
-from ..journal.kinds import Kind
+from ..journal.actions import RecordedAction
+from ..journal.kinds import PayloadKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Payload:
     `jobs` are patterns of the jobs its sender may speak for; empty: all, and what has no job.
     """
 
-    kind: Kind
+    kind: PayloadKind
     body: bytes
     jobs: tuple[str, ...] = ()
     trace: object = None
@@ -29,13 +29,13 @@ class Payload:
 class PayloadSink(Protocol):
     """What takes payloads. From any thread."""
 
-    def submit(self, payload: Payload) -> "Future[Outcome]":
+    def submit(self, payload: Payload) -> "Future[PayloadOutcome]":
         """Queue a payload; the future resolves once it is kept."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedPayload:
     """What a payload holds; what of it is not kept, and why.
 
     One of `metrics`, `events`, an `action`, or what another partition has `shared`. `table` is the
@@ -44,7 +44,7 @@ class Decoded:
 
     metrics: MetricsBatch | None = None
     events: Sequence[Event] = ()
-    action: Entered | None = None
+    action: RecordedAction | None = None
     shared: Message | None = None
     table: SeriesTable | None = None
     rejected: int = 0
@@ -52,7 +52,7 @@ class Decoded:
     trace: object = None
 
     @property
-    def layout(self) -> PayloadLayout | None:
+    def layout(self) -> BodyLayout | None:
         """Return how its bytes lie, where an earlier payload lay like it."""
         return None if self.metrics is None else self.metrics.layout
 
@@ -70,7 +70,7 @@ class Decoded:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PayloadOutcome:
     """The answer to a payload that is safe in the journal.
 
     `accepted` counts what was made of it, `written` the sender's own samples (remote write).

@@ -10,14 +10,14 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from ...formats.otlp.columns import SeriesTable
-from .payloads import Decoded
+from .payloads import DecodedPayload
 
 
 class NotPermittedError(Exception):
     """The payload is about a job that its sender's token is not for."""
 
 
-def check(decoded: Decoded, patterns: Sequence[str], table: SeriesTable) -> None:
+def check(decoded: DecodedPayload, patterns: Sequence[str], table: SeriesTable) -> None:
     """Raise NotPermittedError unless everything in the payload belongs to permitted jobs."""
     if not patterns:
         return
@@ -28,7 +28,7 @@ def check(decoded: Decoded, patterns: Sequence[str], table: SeriesTable) -> None
             raise NotPermittedError(f"this token is not for job {job!r}")
 
 
-def _jobs(decoded: Decoded, table: SeriesTable) -> set[str | None]:
+def _jobs(decoded: DecodedPayload, table: SeriesTable) -> set[str | None]:
     if decoded.metrics is None:
         return {event.resource.job for event in decoded.events}
     return {table[int(series)].resource.job for series in np.unique(decoded.metrics.columns.series)}

@@ -19,22 +19,22 @@ from starlette.responses import JSONResponse, Response
 from ...formats import alertmanager
 from ...formats.otlp import encode
 from ...formats.otlp.errors import UndecodableError
-from ..health.health import Health
-from ..journal.kinds import Kind
+from ..health.health import CollectorHealth
+from ..journal.kinds import PayloadKind
 from ..settings.intake import IntakeSettings
 from . import answers, bodies
 from .answers import Encoding, Signal
-from .payloads import Outcome, Payload, PayloadSink
+from .payloads import Payload, PayloadOutcome, PayloadSink
 from .permits import NotPermittedError
 from .waiting import UnavailableError
 
 _INLINE_BYTES = 64 << 10
 """Compressed bodies up to this size are unpacked on the event loop: cheaper than a thread."""
-_KINDS: dict[tuple[Signal, Encoding], Kind] = {
-    ("metrics", "protobuf"): Kind.METRICS_PROTOBUF,
-    ("metrics", "json"): Kind.METRICS_JSON,
-    ("logs", "protobuf"): Kind.LOGS_PROTOBUF,
-    ("logs", "json"): Kind.LOGS_JSON,
+_KINDS: dict[tuple[Signal, Encoding], PayloadKind] = {
+    ("metrics", "protobuf"): PayloadKind.METRICS_PROTOBUF,
+    ("metrics", "json"): PayloadKind.METRICS_JSON,
+    ("logs", "protobuf"): PayloadKind.LOGS_PROTOBUF,
+    ("logs", "json"): PayloadKind.LOGS_JSON,
 }
 _OTLP_BODY = {
     "requestBody": {
@@ -62,8 +62,8 @@ _ALERTS_ANSWER = {
     "properties": {"accepted": {"type": "integer"}, "left_out": {"type": "integer"}},
 }
 _REMOTE_WRITE = {
-    "prometheus.writerequest": Kind.REMOTE_WRITE,
-    "io.prometheus.write.v2.request": Kind.REMOTE_WRITE_2,
+    "prometheus.writerequest": PayloadKind.REMOTE_WRITE,
+    "io.prometheus.write.v2.request": PayloadKind.REMOTE_WRITE_2,
 }
 """By the `proto` parameter of the content type, which 1.0 may leave out."""
 _WRITTEN = "X-Prometheus-Remote-Write-{}-Written"
@@ -77,15 +77,15 @@ _REFUSALS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Refusal:
+class _IntakeRefusal:
     status: int
     text: str
     headers: dict[str, str]
 
 
-def router(sink: PayloadSink, *, health: Health, settings: IntakeSettings) -> APIRouter:
+def router(sink: PayloadSink, *, health: CollectorHealth, settings: IntakeSettings) -> APIRouter:
     """Return the routes of the intake. Who may use them is for the application to say."""
-    intake = Intake(sink, health=health, settings=settings)
+    intake = IntakeRoutes(sink, health=health, settings=settings)
     routes = APIRouter(tags=["ingest"])
     routes.post("/v1/metrics", summary="Take OTLP metrics", openapi_extra=_OTLP_BODY)(
         intake.metrics
@@ -107,14 +107,16 @@ def router(sink: PayloadSink, *, health: Health, settings: IntakeSettings) -> AP
     return routes
 
 
-class Intake:
+class IntakeRoutes:
     """Reads requests, hands payloads on, and answers in the sender's own encoding."""
 
-    def __init__(self, sink: PayloadSink, *, health: Health, settings: IntakeSettings) -> None:
+    def __init__(
+        self, sink: PayloadSink, *, health: CollectorHealth, settings: IntakeSettings
+    ) -> None:
         self._sink = sink
         self._health = health
         self._limit = settings.body_limit_bytes
-        self._room = bodies.Room(settings.buffer_bytes)
+        self._room = bodies.BodyBudget(settings.buffer_bytes)
         self._heavy = asyncio.Semaphore(2)
 
     async def metrics(self, request: Request) -> Response:
@@ -141,7 +143,7 @@ class Intake:
         media, parameters = _content_type(request)
         kind = _REMOTE_WRITE.get(parameters.get("proto", "prometheus.WriteRequest").lower())
         written: dict[str, str] = {}
-        if kind is Kind.REMOTE_WRITE_2:
+        if kind is PayloadKind.REMOTE_WRITE_2:
             names = ("Samples", "Histograms", "Exemplars")
             written = {_WRITTEN.format(name): "0" for name in names}
         encoding = request.headers.get("content-encoding", "snappy").strip().lower()
@@ -182,7 +184,9 @@ class Intake:
             body = await bodies.read(request.stream(), limit=self._limit, room=self._room)
             found = alertmanager.read(body)
             if found.groups:
-                await self._submit(Kind.LOGS_PROTOBUF, encode.logs_request(found.groups), request)
+                await self._submit(
+                    PayloadKind.LOGS_PROTOBUF, encode.logs_request(found.groups), request
+                )
         except _REFUSALS as error:
             refusal = self._refused(error)
             problem = {
@@ -221,7 +225,7 @@ class Intake:
     async def _discard(self, request: Request) -> None:
         await bodies.discard(request.stream(), limit=self._limit)
 
-    async def _take(self, request: Request, kind: Kind) -> Outcome:
+    async def _take(self, request: Request, kind: PayloadKind) -> PayloadOutcome:
         body = await bodies.read(request.stream(), limit=self._limit, room=self._room)
         if kind in _REMOTE_WRITE.values():
             body = await self._unpack(body, bodies.unsnap)
@@ -229,7 +233,7 @@ class Intake:
             body = await self._unpack(body, functools.partial(bodies.unpack, encoding=encoding))
         return await self._submit(kind, body, request)
 
-    async def _submit(self, kind: Kind, body: bytes, request: Request) -> Outcome:
+    async def _submit(self, kind: PayloadKind, body: bytes, request: Request) -> PayloadOutcome:
         # Authentication says here who sends, and for which jobs.
         principal = getattr(request.state, "principal", None)
         payload = Payload(kind, body, () if principal is None else principal.jobs)
@@ -243,7 +247,7 @@ class Intake:
                 functools.partial(unpack, body, limit=self._limit)
             )
 
-    def _refused(self, error: Exception) -> _Refusal:
+    def _refused(self, error: Exception) -> _IntakeRefusal:
         """Count what went wrong and return how it is answered."""
         headers: dict[str, str] = {}
         match error:
@@ -258,11 +262,11 @@ class Intake:
                 headers["Retry-After"] = str(seconds)
             case _:
                 self._health.disconnects.inc()
-                return _Refusal(400, "", {})  # the sender is gone: nobody reads this
+                return _IntakeRefusal(400, "", {})  # the sender is gone: nobody reads this
         if status == 503:
             headers.setdefault("Retry-After", "1")
         self._health.refused.labels(str(status)).inc()
-        return _Refusal(status, str(error), headers)
+        return _IntakeRefusal(status, str(error), headers)
 
 
 def _content_type(request: Request) -> tuple[str, dict[str, str]]:

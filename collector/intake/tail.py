@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..journal.interface import Offset
-from .numbered import Numbered
-from .payloads import Decoded
+from .numbered import NumberedEntries
+from .payloads import DecodedPayload
 
 _SAMPLE_BYTES = 20
 _EVENT_BYTES = 1000
@@ -18,7 +18,7 @@ _ENTRY_BYTES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TailItem:
     """One durable entry: its number in this process, receive time (seconds), and what it holds.
 
     `end` is the offset after it. Without `decoded` nothing but time goes on.
@@ -26,20 +26,20 @@ class Item:
 
     number: int
     at: float
-    decoded: Decoded | None
+    decoded: DecodedPayload | None
     end: Offset | None
 
 
-class Adding(Protocol):
+class EntrySink(Protocol):
     """What the intake hands durable entries on to."""
 
-    def add(self, at: float, decoded: Decoded, end: Offset | None = None) -> None:
+    def add(self, at: float, decoded: DecodedPayload, end: Offset | None = None) -> None:
         """Add the next entry."""
         ...
 
 
-class Entries(Protocol):
-    """Entries between the log and evaluation, numbered; see `Tail`, which has them in memory."""
+class EntrySource(Protocol):
+    """Entries between the log and evaluation, numbered; `IntakeTail` has them in memory."""
 
     @property
     def added(self) -> int:
@@ -51,7 +51,7 @@ class Entries(Protocol):
         """Return about how much memory it takes."""
         ...
 
-    def first(self) -> Item | None:
+    def first(self) -> TailItem | None:
         """Return the oldest entry held, None when none is."""
         ...
 
@@ -68,28 +68,28 @@ class Entries(Protocol):
         ...
 
 
-class Tail(Numbered):
+class IntakeTail(NumberedEntries):
     """One thread adds, one takes."""
 
     def __init__(self, max_bytes: int = 256 << 20) -> None:
         super().__init__()
         self._max_bytes = max_bytes
-        self._items: deque[tuple[Item, int]] = deque()
+        self._items: deque[tuple[TailItem, int]] = deque()
 
-    def add(self, at: float, decoded: Decoded, end: Offset | None = None) -> None:
+    def add(self, at: float, decoded: DecodedPayload, end: Offset | None = None) -> None:
         """Add the next entry, or only count it while there is no room."""
         size = _ENTRY_BYTES + (
             decoded.accepted * (_EVENT_BYTES if decoded.metrics is None else _SAMPLE_BYTES)
         )
         with self._changed:
-            item = Item(self._added, at, decoded, end)
+            item = TailItem(self._added, at, decoded, end)
             self._added += 1
             if not self._bytes or self._bytes + size <= self._max_bytes:
                 self._items.append((item, size))
                 self._bytes += size
             self._changed.notify_all()
 
-    def first(self) -> Item | None:
+    def first(self) -> TailItem | None:
         """Return the oldest entry held, None when none is."""
         with self._changed:
             return self._items[0][0] if self._items else None

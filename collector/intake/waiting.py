@@ -5,11 +5,11 @@ from collections import deque
 from concurrent.futures import Future
 from typing import Literal
 
-from .payloads import Outcome, Payload
+from .payloads import Payload, PayloadOutcome
 
 State = Literal["starting", "running", "stopping"]
 
-Waiting = tuple[Payload, "Future[Outcome]"]
+Waiting = tuple[Payload, "Future[PayloadOutcome]"]
 
 
 class UnavailableError(Exception):
@@ -24,7 +24,7 @@ class BusyError(UnavailableError):
     """Too much waits already."""
 
 
-class Queue:
+class ByteBoundedQueue:
     """Many threads put, one takes. Bytes count until they are released, not until they are taken.
 
     Nothing is taken in before `state` is "running"; it is changed through `turn`.
@@ -54,12 +54,12 @@ class Queue:
                 self._state = state
             self._changed.notify_all()
 
-    def put(self, payload: Payload) -> "Future[Outcome]":
+    def put(self, payload: Payload) -> "Future[PayloadOutcome]":
         """Queue a payload. Raises BusyError when it is full, UnavailableError unless running.
 
         A payload larger than the bound is taken when nothing else is there: it would never be.
         """
-        future: Future[Outcome] = Future()
+        future: Future[PayloadOutcome] = Future()
         size = len(payload.body)
         with self._changed:
             if self._state != "running":

@@ -10,20 +10,20 @@ import threading
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from ...alerts.actions import Action
+from ...alerts.actions import PersonAction
 from ...formats.otlp.errors import UndecodableError
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
+class RecordedAction:
     """One action as it was entered; `token` is the name of the token that it came with."""
 
     id: str
-    action: Action
+    action: PersonAction
     token: str = ""
 
     @classmethod
-    def new(cls, action: Action, *, token: str = "") -> "Entered":
+    def new(cls, action: PersonAction, *, token: str = "") -> "RecordedAction":
         """Return an action under a new id."""
         return cls(secrets.token_hex(8), action, token)
 
@@ -33,16 +33,16 @@ class Entered:
         return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def unpack(body: bytes) -> Entered:
+def unpack(body: bytes) -> RecordedAction:
     """Return what `pack` wrote. Raises UndecodableError."""
     try:
         row = json.loads(body)
-        return Entered(str(row["id"]), Action.parse(row), str(row.get("token", "")))
+        return RecordedAction(str(row["id"]), PersonAction.parse(row), str(row.get("token", "")))
     except (ValueError, KeyError, TypeError) as error:
         raise UndecodableError(f"not an action: {error!r}") from None
 
 
-class Pending:
+class PendingAction:
     """Who waits for an action to be kept by the store. Safe to call from any thread."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...formats.otlp.columns import PayloadLayout
+from ...formats.otlp.columns import BodyLayout
 
 _TEMPLATE = struct.Struct("<II")  # number, slots
 _COLUMNS = struct.Struct("<I")  # number
@@ -25,7 +25,7 @@ class ColumnsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class BodyTemplate:
     """A whole request, and the offsets of the 8-byte fields that may differ in others."""
 
     number: int
@@ -38,7 +38,7 @@ class Template:
         return _TEMPLATE.pack(self.number, len(self.slots)) + steps.tobytes() + self.body
 
     @classmethod
-    def unpack(cls, payload: bytes) -> "Template":
+    def unpack(cls, payload: bytes) -> "BodyTemplate":
         """Return what `pack` wrote. Raises ColumnsError."""
         try:
             number, count = _TEMPLATE.unpack_from(payload)
@@ -87,27 +87,27 @@ def number_of(payload: bytes) -> int:
         raise ColumnsError(f"no columns: {error}") from error
 
 
-class Templates:
+class SegmentTemplates:
     """The templates of the segment that is being written, within a bound of bytes."""
 
     def __init__(self, *, max_bytes: int = 64 << 20) -> None:
         self._max_bytes = max_bytes
-        self._known: dict[bytes, Template] = {}
+        self._known: dict[bytes, BodyTemplate] = {}
         self._bytes = 0
         self._numbered = 0
 
-    def known(self, layout: PayloadLayout) -> Template | None:
+    def known(self, layout: BodyLayout) -> BodyTemplate | None:
         """Return the template of a layout in this segment."""
         return self._known.get(layout.digest)
 
-    def fresh(self, layout: PayloadLayout, body: bytes) -> Template | None:
+    def fresh(self, layout: BodyLayout, body: bytes) -> BodyTemplate | None:
         """Return a new template, not yet added, or None where no more fit."""
         if self._bytes + len(body) > self._max_bytes:
             return None
         self._numbered += 1
-        return Template(self._numbered, layout.slots(), body)
+        return BodyTemplate(self._numbered, layout.slots(), body)
 
-    def add(self, layout: PayloadLayout, template: Template) -> None:
+    def add(self, layout: BodyLayout, template: BodyTemplate) -> None:
         """Remember a template that is in the segment now."""
         self._known[layout.digest] = template
         self._bytes += len(template.body)

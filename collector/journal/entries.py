@@ -2,22 +2,22 @@
 
 from dataclasses import dataclass, field
 
-from ...formats.otlp.columns import PayloadLayout
-from .kinds import Kind
+from ...formats.otlp.columns import BodyLayout
+from .kinds import PayloadKind
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """A payload with its receive time in nanoseconds since the epoch.
 
     The time is whole nanoseconds because that is what the file holds: live and replay must
     compute with the very same number. `layout`, where it is known, lets the file hold less.
     """
 
-    kind: Kind
+    kind: PayloadKind
     at_ns: int
     body: bytes
-    layout: PayloadLayout | None = field(default=None, compare=False)
+    layout: BodyLayout | None = field(default=None, compare=False)
 
     @property
     def at(self) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from .entries import Entry
+from .entries import JournalEntry
 
 Offset = tuple[str, int]
 """Where a reader goes on: after everything it has read."""
@@ -19,7 +19,7 @@ EVALUATION = "evaluation"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class AppendOutcome:
     """What became of a group: the first `entries` of it are durable; `failure` stopped the others.
 
     `ends` are the offsets after each durable one.
@@ -31,21 +31,21 @@ class Written:
     ends: Sequence[Offset] = ()
 
 
-class Partition(Protocol):
+class LogPartition(Protocol):
     """One ordered log. One thread appends; any thread reads."""
 
-    def write(self, entries: Sequence[Entry]) -> Written:
+    def write(self, entries: Sequence[JournalEntry]) -> AppendOutcome:
         """Append the entries, make them durable, and say how many are."""
         ...
 
-    def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
+    def read(self, after: Offset | None) -> Iterator[tuple[JournalEntry, Offset]]:
         """Yield the durable entries after an offset (None: all), each with the offset after it.
 
         Ends at the end of what is there now. Damage costs the rest of its segment and is logged.
         """
         ...
 
-    def latest(self, seconds: float) -> Iterator[tuple[Entry, Offset]]:
+    def latest(self, seconds: float) -> Iterator[tuple[JournalEntry, Offset]]:
         """Yield the entries of the last time range, counted from the newest entry."""
         ...
 

@@ -9,8 +9,8 @@ import structlog
 from ...formats import segments
 from ..settings.journal import JournalSettings
 from . import columns, stored
-from .entries import Entry
-from .interface import Offset, Written
+from .entries import JournalEntry
+from .interface import AppendOutcome, Offset
 from .kinds import METRICS_COLUMNS, METRICS_TEMPLATE
 
 _LOG = structlog.get_logger(__name__)
@@ -20,7 +20,7 @@ _HEADER_BYTES = 64
 """More than stands before the payload of a record in a file."""
 
 
-class Journal:
+class FileJournal:
     """The segments of one folder, which it locks. One thread writes, any thread reads and trims.
 
     Raises segments.LockedError when another process writes there already, OSError when the folder
@@ -30,10 +30,10 @@ class Journal:
     def __init__(self, folder: Path, settings: JournalSettings) -> None:
         self._folder = folder
         self._settings = settings
-        self._templates = columns.Templates()
+        self._templates = columns.SegmentTemplates()
         self._writer: segments.SegmentWriter | None = self._open()
 
-    def write(self, entries: Sequence[Entry]) -> Written:
+    def write(self, entries: Sequence[JournalEntry]) -> AppendOutcome:
         """Append the entries, make them durable, and say how many are."""
         durable = done = size = 0
         failure: OSError | None = None
@@ -52,19 +52,19 @@ class Journal:
         except OSError as error:
             failure = error
         except segments.LockedError as error:
-            return Written(0, 0, OSError(0, str(error)))
+            return AppendOutcome(0, 0, OSError(0, str(error)))
         if self._writer is None or not entries:
-            return Written(0, 0, failure)
+            return AppendOutcome(0, 0, failure)
         try:
             self._writer.sync()
         except OSError as error:
             # What the kernel could not write it may have forgotten: this file is not to be
             # trusted any more, and nothing is to stand behind a gap.
             self._abandon()
-            return Written(durable, size, error, ends[:durable])
-        return Written(done, size, failure, ends)
+            return AppendOutcome(durable, size, error, ends[:durable])
+        return AppendOutcome(done, size, failure, ends)
 
-    def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
+    def read(self, after: Offset | None) -> Iterator[tuple[JournalEntry, Offset]]:
         """Yield the entries after an offset, each with the offset after it, up to the end.
 
         Damage costs the rest of its segment and is logged: who reads takes what there is.
@@ -73,7 +73,7 @@ class Journal:
             if after is None or file.name >= after[0]:
                 yield from _undamaged(file, after)
 
-    def latest(self, seconds: float) -> Iterator[tuple[Entry, Offset]]:
+    def latest(self, seconds: float) -> Iterator[tuple[JournalEntry, Offset]]:
         """Yield the entries of the last time range, counted from the newest entry.
 
         Damage costs the rest of its segment and is logged: a restart takes what it can get.
@@ -124,7 +124,7 @@ class Journal:
             self._writer.close()
             self._writer = None
 
-    def _append(self, writer: segments.SegmentWriter, entry: Entry) -> int:
+    def _append(self, writer: segments.SegmentWriter, entry: JournalEntry) -> int:
         """Append one entry, as columns where its segment has their template."""
         kind, payload = int(entry.kind), entry.body
         fresh = None
@@ -164,7 +164,7 @@ class Journal:
             _LOG.warning("a segment could not be closed cleanly", error=str(error))
 
 
-def read(place: Path) -> Iterator[Entry]:
+def read(place: Path) -> Iterator[JournalEntry]:
     """Yield the entries of a folder or of one segment. Raises segments.SegmentError for damage.
 
     A record cut off at the end of a file is what a crash leaves, and was never acknowledged.
@@ -174,7 +174,7 @@ def read(place: Path) -> Iterator[Entry]:
 
 def between(
     folder: Path, start_ns: int, end_ns: int, *, chosen: stored.Chosen = stored.every
-) -> Iterator[Entry]:
+) -> Iterator[JournalEntry]:
     """Yield the entries with a receive time in [start_ns, end_ns], while another process writes.
 
     Damage costs the rest of its segment and is logged. See `stored_between` for `chosen`.
@@ -185,7 +185,7 @@ def between(
 
 def stored_between(
     folder: Path, start_ns: int, end_ns: int, *, chosen: stored.Chosen = stored.every
-) -> Iterator[stored.Stored]:
+) -> Iterator[stored.StoredEntry]:
     """Yield the same as their files hold them, for who needs a part of each only.
 
     Entries whose kind and body are not `chosen` are left out. It is asked once for all that share a
@@ -215,12 +215,12 @@ def _begins_after(file: Path, at_ns: int) -> bool:
     return begun is not None and begun > at_ns
 
 
-def _read(place: Path, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
+def _read(place: Path, after: Offset | None) -> Iterator[tuple[JournalEntry, Offset]]:
     for one, end in _stored(place, after):
         yield _entry(one, end), end
 
 
-def _entry(one: stored.Stored, end: Offset) -> Entry:
+def _entry(one: stored.StoredEntry, end: Offset) -> JournalEntry:
     try:
         return one.entry()
     except columns.ColumnsError as error:
@@ -232,8 +232,8 @@ def _stored(
     after: Offset | None,
     since_ns: int = 0,
     chosen: stored.Chosen = stored.every,
-) -> Iterator[tuple[stored.Stored, Offset]]:
-    templates: dict[int, columns.Template | None] = {}
+) -> Iterator[tuple[stored.StoredEntry, Offset]]:
+    templates: dict[int, columns.BodyTemplate | None] = {}
     segment = ""
     for record in segments.read(place, after=after, context=stored.CONTEXT, since_ns=since_ns):
         if record.segment != segment:
@@ -247,14 +247,14 @@ def _stored(
             yield one, (segment, record.end)
 
 
-def _undamaged(file: Path, after: Offset | None = None) -> Iterator[tuple[Entry, Offset]]:
+def _undamaged(file: Path, after: Offset | None = None) -> Iterator[tuple[JournalEntry, Offset]]:
     with _damage_logged():
         yield from _read(file, after)
 
 
 def _undamaged_stored(
     file: Path, *, since_ns: int, chosen: stored.Chosen
-) -> Iterator[tuple[stored.Stored, Offset]]:
+) -> Iterator[tuple[stored.StoredEntry, Offset]]:
     with _damage_logged():
         yield from _stored(file, None, since_ns, chosen)
 

@@ -3,7 +3,7 @@
 from enum import IntEnum
 
 
-class Kind(IntEnum):
+class PayloadKind(IntEnum):
     """What the payload of a record is."""
 
     STOP = 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...alerts.notify import routing
-from ...alerts.ports import Endpoint
+from ...alerts.ports import NotifiedEndpoint
 from ...vocabulary import times
 from ..settings.kubernetes import KubernetesSettings
 
@@ -17,7 +17,7 @@ _LONGEST = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ConditionMark:
     """What a node's condition is to be. `at` is when it became so, seconds since the epoch."""
 
     node: str
@@ -72,11 +72,11 @@ class Mark:
         }
 
 
-class Marks:
+class NodeMarks:
     """Takes incident documents; gives the marks that changed."""
 
     def __init__(self, settings: KubernetesSettings) -> None:
-        self._wanted = Endpoint(
+        self._wanted = NotifiedEndpoint(
             id="kubernetes",
             url="",
             secret="",
@@ -85,12 +85,12 @@ class Marks:
             min_probability=settings.min_probability,
             min_confidence=settings.min_confidence,
         )
-        self._causes: dict[str, dict[str, Mark]] = {}
+        self._causes: dict[str, dict[str, ConditionMark]] = {}
         """Incidents that mark a node, by node and incident."""
 
-    def take(self, document: Mapping[str, Any]) -> list[Mark]:
+    def take(self, document: Mapping[str, Any]) -> list[ConditionMark]:
         """Take an incident as it is now; return what is to be written."""
-        changed: list[Mark] = []
+        changed: list[ConditionMark] = []
         identity, node = str(document["id"]), self._node(document)
         at = times.parse(document["updated_at"])
         for name in [name for name, held in self._causes.items() if identity in held]:
@@ -111,12 +111,12 @@ class Marks:
 
     def restored(
         self, going_on: Sequence[Mapping[str, Any]], over: Sequence[Mapping[str, Any]]
-    ) -> list[Mark]:
+    ) -> list[ConditionMark]:
         """Take what a store has after a start; return all that is to be written again.
 
         Nodes of incidents that ended while no collector ran are cleared.
         """
-        changed: dict[str, Mark] = {}
+        changed: dict[str, ConditionMark] = {}
         for document in over:
             node = self._node({**document, "status": "open"})
             if node is not None:
@@ -135,24 +135,24 @@ class Marks:
         return host
 
 
-def _newest(marks: Any) -> Mark:
-    newest: Mark = max(marks, key=lambda mark: (mark.at, mark.incident))
+def _newest(marks: Any) -> ConditionMark:
+    newest: ConditionMark = max(marks, key=lambda mark: (mark.at, mark.incident))
     return newest
 
 
-def _mark(node: str, document: Mapping[str, Any], at: float) -> Mark:
+def _mark(node: str, document: Mapping[str, Any], at: float) -> ConditionMark:
     fault = document["root_cause"]["hypotheses"][0]["fault"]
     words = fault.replace(".", "_").split("_")
     message = f"{fault}, incident {document['id']}: {document['summary']}"
     reason = "".join(word[:1].upper() + word[1:] for word in words)
-    return Mark(node, True, reason, message[:_LONGEST], at, document["id"])
+    return ConditionMark(node, True, reason, message[:_LONGEST], at, document["id"])
 
 
-def _cleared(node: str, document: Mapping[str, Any], at: float) -> Mark:
+def _cleared(node: str, document: Mapping[str, Any], at: float) -> ConditionMark:
     message = f"incident {document['id']} no longer names this node"
     if document["status"] == "resolved":
         message = f"incident {document['id']} is resolved"
-    return Mark(node, False, CLEARED, message, at, document["id"])
+    return ConditionMark(node, False, CLEARED, message, at, document["id"])
 
 
 def _seconds(at: float) -> str:

@@ -18,7 +18,7 @@ _EXISTS, _AGAIN = 409, (401, 408, 409, 429)
 """401: the token was just rotated. 409 of a patch: somebody else wrote at the same time."""
 
 
-class Server:
+class KubernetesApi:
     """An API server. The token is read for every request: Kubernetes rotates it."""
 
     def __init__(self, settings: KubernetesSettings) -> None:

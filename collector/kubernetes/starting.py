@@ -4,17 +4,21 @@ from prometheus_client import CollectorRegistry
 
 from ...vocabulary.clock import Clock
 from ..settings.kubernetes import KubernetesSettings
-from ..store.store import Store
-from .server import Server
-from .writer import Writer
+from ..store.store import IncidentDatabaseStore
+from .server import KubernetesApi
+from .writer import ConditionWriter
 
 
 def writer(
-    settings: KubernetesSettings, *, store: Store, clock: Clock, registry: CollectorRegistry
-) -> Writer | None:
+    settings: KubernetesSettings,
+    *,
+    store: IncidentDatabaseStore,
+    clock: Clock,
+    registry: CollectorRegistry,
+) -> ConditionWriter | None:
     """Return what writes marks to nodes; None where it is not asked for."""
     if not settings.write_back:
         return None
-    return Writer(
-        settings=settings, api=Server(settings), store=store, clock=clock, registry=registry
+    return ConditionWriter(
+        settings=settings, api=KubernetesApi(settings), store=store, clock=clock, registry=registry
     )

@@ -13,8 +13,8 @@ from prometheus_client import CollectorRegistry, Counter
 
 from ...vocabulary.clock import Clock
 from ..settings.kubernetes import KubernetesSettings
-from ..store.incidents import Filter, Page, Recorded
-from .marks import Mark, Marks
+from ..store.incidents import IncidentFilter, IncidentPage, RecordedChange
+from .marks import ConditionMark, NodeMarks
 from .server import Outcome
 
 _LOG = structlog.get_logger(__name__)
@@ -24,7 +24,7 @@ _LOOK_BACK_SECONDS = 7 * 86_400.0
 _MOST = 1000
 
 
-class Api(Protocol):
+class NodeApi(Protocol):
     """What is needed of an API server."""
 
     error: str
@@ -40,37 +40,37 @@ class Api(Protocol):
         ...
 
 
-class Incidents(Protocol):
+class IncidentDocuments(Protocol):
     """What is needed of the store."""
 
     def incidents(
-        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
-    ) -> Page:
+        self, wanted: IncidentFilter | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> IncidentPage:
         """Return documents of incidents."""
         ...
 
-    def subscribe(self, listener: Callable[[Sequence[Recorded]], None]) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[Sequence[RecordedChange]], None]) -> Callable[[], None]:
         """Call a listener after every change."""
         ...
 
 
-class Writer:
+class ConditionWriter:
     """Keeps the nodes' conditions up to date. `step` is what its thread does."""
 
     def __init__(
         self,
         *,
         settings: KubernetesSettings,
-        api: Api,
-        store: Incidents,
+        api: NodeApi,
+        store: IncidentDocuments,
         clock: Clock,
         registry: CollectorRegistry | None = None,
     ) -> None:
         self._api = api
         self._store = store
         self._clock = clock
-        self._marks = Marks(settings)
-        self._waiting: dict[str, Mark] = {}
+        self._marks = NodeMarks(settings)
+        self._waiting: dict[str, ConditionMark] = {}
         self._pause = _FIRST_SECONDS
         self._changed = threading.Condition()
         self._stopping = False
@@ -106,10 +106,12 @@ class Writer:
             going_on = [
                 row
                 for status in ("open", "acknowledged")
-                for row in self._store.incidents(Filter(status=status), limit=_MOST).items
+                for row in self._store.incidents(IncidentFilter(status=status), limit=_MOST).items
             ]
             since = self._clock.now() - _LOOK_BACK_SECONDS
-            over = self._store.incidents(Filter(status="resolved", since=since), limit=_MOST).items
+            over = self._store.incidents(
+                IncidentFilter(status="resolved", since=since), limit=_MOST
+            ).items
             self._wait_for(self._marks.restored(going_on, over))
 
     def step(self) -> bool:
@@ -139,16 +141,16 @@ class Writer:
                 if self._waiting.get(mark.node) is mark:
                     del self._waiting[mark.node]
 
-    def _write(self, mark: Mark) -> Outcome:
+    def _write(self, mark: ConditionMark) -> Outcome:
         outcome = self._api.patch_status(mark.node, mark.condition(self._clock.now()))
         return self._api.create_event(mark.event()) if outcome == "written" else outcome
 
-    def _take(self, news: Sequence[Recorded]) -> None:
+    def _take(self, news: Sequence[RecordedChange]) -> None:
         with self._changed:
             for row in news:
                 self._wait_for(self._marks.take(row.document))
 
-    def _wait_for(self, marks: Sequence[Mark]) -> None:
+    def _wait_for(self, marks: Sequence[ConditionMark]) -> None:
         for mark in marks:
             self._waiting.pop(mark.node, None)
             self._waiting[mark.node] = mark

@@ -5,6 +5,6 @@ pipeline of the live collector is asked. Each kind of file has one reader here. 
 `replay`, `recordings`, `pipeline` and `settings`.
 """
 
-from .diagnosis import Diagnosis, diagnose
+from .diagnosis import FolderDiagnosis, diagnose
 
-__all__ = ["Diagnosis", "diagnose"]
+__all__ = ["FolderDiagnosis", "diagnose"]

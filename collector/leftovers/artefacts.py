@@ -4,10 +4,10 @@ from datetime import tzinfo
 from pathlib import Path
 
 from ...formats.nccl import inspector, ras
-from ...vocabulary.samples import Resource
+from ...vocabulary.samples import TelemetryResource
 from ..recordings.otlp_lines import RecordingError
 from . import logs, nccl, recorders
-from .found import Found
+from .found import ArtefactContents
 
 _HEAD = 4096
 MOST_FILES = 20_000
@@ -15,13 +15,15 @@ _MOST_NAME = 200
 """Characters of a path that an error quotes."""
 
 
-def gather(path: Path, resource: Resource, *, zone: tzinfo | None = None) -> Found:
+def gather(
+    path: Path, resource: TelemetryResource, *, zone: tzinfo | None = None
+) -> ArtefactContents:
     """Return the telemetry of every file in a folder, or of one file.
 
     `zone` is that of times in logs without one, None: the machine's. Raises RecordingError where
     there is nothing that can be read.
     """
-    found = Found()
+    found = ArtefactContents()
     files = _files(path, found)
     empty: list[str] = []
     of_kind: dict[str, dict[str, Path]] = {"dump": {}, "ras": {}, "inspector": {}, "log": {}}
@@ -64,7 +66,7 @@ def _kind(head: bytes) -> str:
     return "log" if logs.is_text(head) else "no log, dump or answer that is known"
 
 
-def _files(path: Path, found: Found) -> dict[str, Path]:
+def _files(path: Path, found: ArtefactContents) -> dict[str, Path]:
     """Return the files by their name below the folder; what is no file or a link is not read."""
     try:
         if path.is_file():

@@ -8,14 +8,14 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
-from ...detectors.selection import Selection
+from ...detectors.selection import DetectorSelection
 from ...formats.otlp import encode
-from ...vocabulary.samples import Event, Resource, Sample
-from ..pipeline.pipeline import Pipeline
-from ..replay.replay import Replay
+from ...vocabulary.samples import Event, Sample, TelemetryResource
+from ..pipeline.pipeline import DetectionPipeline
+from ..replay.replay import ReplayRun
 from ..settings.collector import CollectorSettings
 from .artefacts import gather
-from .found import Found
+from .found import ArtefactContents
 
 _PAUSE_SECONDS = 20.0
 """A standstill so long is no pause of normal life, once somebody asks why the job died."""
@@ -28,12 +28,12 @@ _SEVERITIES = ("critical", "warning", "info")
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class FolderDiagnosis:
     """What came of a folder: the gravest incident, the others, and what they rest on."""
 
     incident: dict[str, Any] | None
     others: list[dict[str, Any]]
-    found: Found
+    found: ArtefactContents
 
     def document(self) -> dict[str, Any] | None:
         """Return the incident's document with one key more, `leftovers`: what was read."""
@@ -60,15 +60,17 @@ def diagnose(
     warn: Callable[[str], None],
     failed: Callable[[str, Exception], None],
     zone: tzinfo | None = None,
-) -> Diagnosis:
+) -> FolderDiagnosis:
     """Read what lies in a folder (or one file) and explain it.
 
     `zone` is that of times in logs without one, None: the machine's. `warn` gets what was left out,
     `failed` defects that were passed over. Raises RecordingError where nothing in it can be read.
     """
-    found = gather(folder, Resource("", job=job, attempt=0), zone=zone)
-    pipeline = Pipeline(detectors=_detectors(settings, found), settings=settings.evaluation)
-    replay = Replay(pipeline=pipeline, warn=warn, failed=failed)
+    found = gather(folder, TelemetryResource("", job=job, attempt=0), zone=zone)
+    pipeline = DetectionPipeline(
+        detectors=_detectors(settings, found), settings=settings.evaluation
+    )
+    replay = ReplayRun(pipeline=pipeline, warn=warn, failed=failed)
     with tempfile.TemporaryDirectory(prefix="rankscope-diagnose-") as scratch:
         recording = Path(scratch) / "leftovers.jsonl"
         with recording.open("w", encoding="utf-8") as out:
@@ -76,10 +78,10 @@ def diagnose(
                 out.write(line + "\n")
         incidents = replay.run(recording)
     incidents.sort(key=lambda one: _SEVERITIES.index(one["severity"]))
-    return Diagnosis(incidents[0] if incidents else None, incidents[1:], found)
+    return FolderDiagnosis(incidents[0] if incidents else None, incidents[1:], found)
 
 
-def _detectors(settings: CollectorSettings, found: Found) -> Selection:
+def _detectors(settings: CollectorSettings, found: ArtefactContents) -> DetectorSelection:
     """Return the detectors of a live collector, which need not wait for a job that is dead."""
     stalls = {"pause": _PAUSE_SECONDS}
     if any(event.attributes.get("signature") in _TIMED_OUT for event in found.events):
@@ -90,12 +92,14 @@ def _detectors(settings: CollectorSettings, found: Found) -> Selection:
     return chosen.model_copy(update={"parameters": parameters}).selection()
 
 
-def _lines(found: Found) -> list[str]:
+def _lines(found: ArtefactContents) -> list[str]:
     """Return everything as OTLP JSON lines, a line a second and kind, in order of event time."""
-    samples: dict[int, dict[Resource, list[Sample]]] = defaultdict(lambda: defaultdict(list))
+    samples: dict[int, dict[TelemetryResource, list[Sample]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for resource, sample in found.samples:
         samples[int(sample.at)][resource].append(sample)
-    events: dict[int, dict[Resource, list[Event]]] = defaultdict(lambda: defaultdict(list))
+    events: dict[int, dict[TelemetryResource, list[Event]]] = defaultdict(lambda: defaultdict(list))
     for event in found.events:
         events[int(event.at)][event.resource].append(event)
     lines: list[str] = []

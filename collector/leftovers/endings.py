@@ -25,7 +25,7 @@ UNDATED = 1e6
 
 
 @dataclass(slots=True)
-class Endings:
+class RankEndings:
     """What is known of the ends of all ranks.
 
     exits: by rank, when (s since the epoch) and the signal, 0 for none. failed: ranks whose last

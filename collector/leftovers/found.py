@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...vocabulary.samples import Event, Resource, Sample
+from ...vocabulary.samples import Event, Sample, TelemetryResource
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class LogQuote:
     """A line of a log that says something about the fault; `rank` None where it names none."""
 
     file: str
@@ -25,16 +25,16 @@ class Quote:
 
 
 @dataclass(slots=True)
-class Found:
+class ArtefactContents:
     """All that was read. `read` says how each file was understood, `unread` why one was not.
 
     `missing` holds what a diagnosis would be surer with. `layout` holds the ranks of every parallel
     group by kind, where it can be known. Times are seconds since the epoch.
     """
 
-    samples: list[tuple[Resource, Sample]] = field(default_factory=list)
+    samples: list[tuple[TelemetryResource, Sample]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    quotes: list[Quote] = field(default_factory=list)
+    quotes: list[LogQuote] = field(default_factory=list)
     read: dict[str, str] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ...formats import kernel_log, training_logs
 from ...formats.kernel_log import reports
-from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
-from .endings import UNDATED, Endings
-from .found import Found, Quote
+from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from .endings import UNDATED, RankEndings
+from .found import ArtefactContents, LogQuote
 from .startup import START_SECONDS, StartUp, process_of
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
@@ -20,7 +20,7 @@ _WHOLE = re.compile(r"\d{1,7}")
 
 
 @dataclass(slots=True)
-class _Process:
+class _LoggedProcess:
     """What logs tell about a rank's process: where it runs, and when it was seen to live."""
 
     host: str = ""
@@ -35,20 +35,20 @@ class _Process:
 
 
 @dataclass(slots=True)
-class Lines:
+class LogContents:
     """Everything that logs report, before it is known which rank runs where."""
 
     zone: tzinfo | None
     samples: list[tuple[int | None, Sample]] = field(default_factory=list)
     events: list[tuple[int | None, str, Event]] = field(default_factory=list)
-    processes: dict[int, _Process] = field(default_factory=dict)
+    processes: dict[int, _LoggedProcess] = field(default_factory=dict)
     start: StartUp = field(default_factory=StartUp)
-    endings: Endings = field(default_factory=Endings)
+    endings: RankEndings = field(default_factory=RankEndings)
     written: float = 0.0
 
-    def process(self, rank: int) -> _Process:
+    def process(self, rank: int) -> _LoggedProcess:
         """Return what is known of a rank's process."""
-        return self.processes.setdefault(rank, _Process())
+        return self.processes.setdefault(rank, _LoggedProcess())
 
 
 def is_text(head: bytes) -> bool:
@@ -73,17 +73,17 @@ def rank_of(name: str) -> int | None:
 def gather(
     files: Mapping[str, Path],
     groups: Mapping[int, Mapping[str, str]],
-    found: Found,
+    found: ArtefactContents,
     *,
     empty: Iterable[str] = (),
     zone: tzinfo | None,
-) -> Lines:
+) -> LogContents:
     """Return what the lines of all logs of a job report, given by name; `empty` are files of none.
 
     `groups` holds by rank the names of its groups by their description, where dumps tell them.
     `zone` is that of times without one, None: the machine's.
     """
-    gathered = Lines(zone)
+    gathered = LogContents(zone)
     for name in empty:
         _has_log(rank_of(name), gathered)
     for name, path in files.items():
@@ -102,14 +102,18 @@ def gather(
     return gathered
 
 
-def _has_log(rank: int | None, gathered: Lines) -> None:
+def _has_log(rank: int | None, gathered: LogContents) -> None:
     if rank is not None:
         gathered.endings.logs.add(rank)
         gathered.process(rank)
 
 
 def _training(
-    name: str, path: Path, groups: Mapping[int, Mapping[str, str]], gathered: Lines, found: Found
+    name: str,
+    path: Path,
+    groups: Mapping[int, Mapping[str, str]],
+    gathered: LogContents,
+    found: ArtefactContents,
 ) -> Iterator[int]:
     """Read what a job wrote; yield the number of each line that says something."""
     rank = rank_of(name)
@@ -135,7 +139,7 @@ def _training(
             yield line.line
 
 
-def _learn_process(path: Path, rank: int, gathered: Lines) -> None:
+def _learn_process(path: Path, rank: int, gathered: LogContents) -> None:
     """Learn where a rank ran, from what NCCL writes before each of its lines."""
     with path.open("rb") as opened:
         found = process_of(opened)
@@ -144,7 +148,7 @@ def _learn_process(path: Path, rank: int, gathered: Lines) -> None:
         process.host, process.pid = found
 
 
-def _learn(event: Event, rank: int | None, at: float | None, gathered: Lines) -> None:
+def _learn(event: Event, rank: int | None, at: float | None, gathered: LogContents) -> None:
     if event.name == "collective.communicator" and rank is not None:
         process = gathered.process(rank)
         process.host = str(event.attributes["host"])
@@ -154,9 +158,9 @@ def _learn(event: Event, rank: int | None, at: float | None, gathered: Lines) ->
         gathered.process(rank).lives(at)
 
 
-def _kernel(name: str, path: Path, gathered: Lines, found: Found) -> Iterator[int]:
+def _kernel(name: str, path: Path, gathered: LogContents, found: ArtefactContents) -> Iterator[int]:
     """Read what a kernel wrote: lines that bear the mark of its log, all in a file named so."""
-    parser = kernel_log.Parser()
+    parser = kernel_log.KernelLogParser()
     named = bool(_KERNEL.search(path.name))
     with path.open("rb") as opened:
         for number, data in enumerate(opened, start=1):
@@ -174,17 +178,17 @@ def _kernel(name: str, path: Path, gathered: Lines, found: Found) -> Iterator[in
 
 
 def _quote(
-    event: Event, rank: int | None, name: str, line: int, at: float | None, found: Found
+    event: Event, rank: int | None, name: str, line: int, at: float | None, found: ArtefactContents
 ) -> None:
     if event.name not in ("log.fault", "gpu.fault", "host.oom_kill"):
         return
     signature = str(event.attributes.get("signature") or event.attributes.get("code") or "")
     role = str(event.attributes.get("role") or "root")
     text = str(event.attributes.get("text", ""))
-    found.quotes.append(Quote(name, line, at, rank, signature, role, text))
+    found.quotes.append(LogQuote(name, line, at, rank, signature, role, text))
 
 
-def add(gathered: Lines, resource: Resource, found: Found) -> None:
+def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
     """Give each sample and event its host and, where its line has none, a time; add them."""
     hosts = {process.host for process in gathered.processes.values() if process.host}
     times = [event.at for _, _, event in gathered.events if event.at > 0]
@@ -193,7 +197,7 @@ def add(gathered: Lines, resource: Resource, found: Found) -> None:
     oldest = min([newest, *times])
     endings = gathered.endings
 
-    def of(rank: int | None, file: str) -> Resource:
+    def of(rank: int | None, file: str) -> TelemetryResource:
         host = gathered.processes[rank].host if rank in gathered.processes else ""
         if not host and file:
             host = next((one for one in hosts if one in file), "")

@@ -6,17 +6,19 @@ from pathlib import Path
 
 from ...formats.nccl import inspector, ras
 from ...formats.nccl.figures import figures, grouped
-from ...formats.nccl.inspector import Operation
-from ...vocabulary.groups import Group, world
-from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
-from .found import Found
+from ...formats.nccl.inspector import InspectorOperation
+from ...vocabulary.groups import ProcessGroup, world
+from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from .found import ArtefactContents
 
 _INTERVAL_SECONDS = 5.0
 _MOST_OPERATIONS = 200_000
 """Operations of one folder that are kept one by one; the figures of each interval count all."""
 
 
-def read_ras(files: Mapping[str, Path], resource: Resource, found: Found) -> None:
+def read_ras(
+    files: Mapping[str, Path], resource: TelemetryResource, found: ArtefactContents
+) -> None:
     """Add the launches that RAS counted, and the ranks that did not answer it.
 
     Ranks are those of the largest communicator, which is the job's: others cannot be placed.
@@ -48,9 +50,11 @@ def read_ras(files: Mapping[str, Path], resource: Resource, found: Found) -> Non
         found.until = max(found.until or at, at)
 
 
-def read_inspector(files: Mapping[str, Path], resource: Resource, found: Found) -> None:
+def read_inspector(
+    files: Mapping[str, Path], resource: TelemetryResource, found: ArtefactContents
+) -> None:
     """Add the durations of operations that ended, by rank of the largest communicator."""
-    operations: list[Operation] = []
+    operations: list[InspectorOperation] = []
     for name, path in files.items():
         missed = kept = 0
         with path.open("rb") as opened:
@@ -75,7 +79,7 @@ def read_inspector(files: Mapping[str, Path], resource: Resource, found: Found) 
     for rank, one in placed:
         members[one.communicator].add(rank)
     groups = {
-        name: world(size) if len(ranks) == size else Group(name, tuple(sorted(ranks)))
+        name: world(size) if len(ranks) == size else ProcessGroup(name, tuple(sorted(ranks)))
         for name, ranks in members.items()
     }
     for group in groups.values():
@@ -87,10 +91,10 @@ def read_inspector(files: Mapping[str, Path], resource: Resource, found: Found) 
 
 
 def _one_by_one(
-    placed: list[tuple[int, Operation]],
-    groups: Mapping[str, Group],
-    resource: Resource,
-    found: Found,
+    placed: list[tuple[int, InspectorOperation]],
+    groups: Mapping[str, ProcessGroup],
+    resource: TelemetryResource,
+    found: ArtefactContents,
 ) -> None:
     for rank, one in placed:
         labels: dict[str, Scalar] = {
@@ -98,21 +102,21 @@ def _one_by_one(
             "seq": one.sequence, "clock": one.clock, "source": "inspector",
         }  # fmt: skip
         sample = Sample("collective.op.duration", one.seconds, one.at, attributes(labels))
-        found.samples.append((Resource(one.host, resource.job, resource.attempt), sample))
+        found.samples.append((TelemetryResource(one.host, resource.job, resource.attempt), sample))
 
 
 def _by_interval(
-    placed: list[tuple[int, Operation]],
-    groups: Mapping[str, Group],
-    resource: Resource,
-    found: Found,
+    placed: list[tuple[int, InspectorOperation]],
+    groups: Mapping[str, ProcessGroup],
+    resource: TelemetryResource,
+    found: ArtefactContents,
 ) -> None:
     of_interval = [((rank, int(one.at / _INTERVAL_SECONDS)), one) for rank, one in placed]
     for ((rank, interval), communicator, op), ended in grouped(of_interval).items():
         labels = attributes(
             {"rank": rank, "group": groups[communicator].name, "op": op, "source": "inspector"}
         )
-        own = Resource(ended[0].host, resource.job, resource.attempt)
+        own = TelemetryResource(ended[0].host, resource.job, resource.attempt)
         at = (interval + 1) * _INTERVAL_SECONDS
         found.samples += [
             (own, Sample(name, value, at, labels)) for name, value in figures(ended).items()

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...formats import flight_recorder
-from ...formats.flight_recorder import Dump, Ledger, layout
-from ...vocabulary.groups import Group
-from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
-from .endings import Endings
-from .found import Found
+from ...formats.flight_recorder import DumpLedger, RecorderDump, layout
+from ...vocabulary.groups import ProcessGroup
+from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from .endings import RankEndings
+from .found import ArtefactContents
 
 _LAST_NUMBER = re.compile(r"(\d+)(?:\.[A-Za-z]+)?$")
 _SHORTEST, _LONGEST = 60.0, 3600.0
@@ -33,10 +33,10 @@ def rank_of(name: str) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Dumps:
+class JobDumps:
     """The dumps of a job by rank, the files that they are in, and when the newest was written."""
 
-    of_rank: Mapping[int, Dump]
+    of_rank: Mapping[int, RecorderDump]
     files: Mapping[int, str]
     written: float
 
@@ -49,9 +49,9 @@ class Dumps:
         }
 
 
-def load(files: Mapping[str, Path], found: Found) -> Dumps:
+def load(files: Mapping[str, Path], found: ArtefactContents) -> JobDumps:
     """Return all dumps of a job, given by name; note in `found` which could be read."""
-    dumps: dict[int, Dump] = {}
+    dumps: dict[int, RecorderDump] = {}
     of_rank: dict[int, str] = {}
     written = -math.inf
     for name, path in files.items():
@@ -71,24 +71,32 @@ def load(files: Mapping[str, Path], found: Found) -> Dumps:
         of_rank[rank] = name
         written = max(written, path.stat().st_mtime)
         found.read[name] = f"Flight Recorder dump of rank {rank}"
-    return Dumps(dumps, of_rank, written)
+    return JobDumps(dumps, of_rank, written)
 
 
-def add(dumps: Dumps, endings: Endings, resource: Resource, found: Found) -> None:
+def add(
+    dumps: JobDumps, endings: RankEndings, resource: TelemetryResource, found: ArtefactContents
+) -> None:
     """Add the telemetry of all dumps to what was found.
 
     A rank whose last collective failed by its log has not completed it: gloo's recorder ends an
     operation that failed as it ends one that succeeded.
     """
     if dumps.of_rank:
-        ledger = Ledger({
+        ledger = DumpLedger({
             rank: dump.interrupted() if rank in endings.failed else dump
             for rank, dump in dumps.of_rank.items()
         })  # fmt: skip
         _add(ledger, dumps, endings, resource, found)
 
 
-def _add(ledger: Ledger, dumps: Dumps, endings: Endings, resource: Resource, found: Found) -> None:
+def _add(
+    ledger: DumpLedger,
+    dumps: JobDumps,
+    endings: RankEndings,
+    resource: TelemetryResource,
+    found: ArtefactContents,
+) -> None:
     last = ledger.last
     if not math.isfinite(last):
         last = dumps.written - _SHORTEST
@@ -138,7 +146,7 @@ def _dumped(last: float, timeout: float, written: float) -> float:
 
 
 def _timed_out(
-    ledger: Ledger, files: Mapping[int, str], at: float, resource: Resource
+    ledger: DumpLedger, files: Mapping[int, str], at: float, resource: TelemetryResource
 ) -> list[Event]:
     """Return the operations that were open for their whole time-out when the dump was made."""
     found: list[Event] = []
@@ -154,5 +162,5 @@ def _timed_out(
     return found
 
 
-def _spelled(group: Group) -> str:
+def _spelled(group: ProcessGroup) -> str:
     return str(dict(group.info(0.0).attributes)["ranks"])

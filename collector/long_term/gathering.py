@@ -12,30 +12,30 @@ import numpy as np
 from ...detectors import medians, own_time
 from ...formats.remote_write import WriteRequest
 from ...formats.remote_write.encode import encoded_labels
-from ..accounting.exported import REPORTING_SECONDS, Exported
-from ..accounting.families import MOST_SERIES, Family
-from ..accounting.watched import Readable
-from ..pipeline.pipeline import Pipeline
+from ..accounting.exported import REPORTING_SECONDS, IncidentMetrics
+from ..accounting.families import MOST_SERIES, MetricFamily
+from ..accounting.watched import PipelineReader
+from ..pipeline.pipeline import DetectionPipeline
 
 BODY_SAMPLES = 2_000
 RECENT_STEPS = 20
 EVERY_RANK, SLOWEST = 1_024, 64
 """Of a job with more ranks only those with the most own time are written one by one."""
 
-FINDING = Family(
+FINDING = MetricFamily(
     "rankscope_finding_score",
     "gauge",
     "A finding of the last evaluation, incident or none; 1 being just enough to report.",
     ("job_id", "detector", "kind", "entity_type", "entity", "host_name"),
 )
-OWN_TIME = Family(
+OWN_TIME = MetricFamily(
     "rankscope_rank_own_seconds",
     "gauge",
     "Time of a step that a rank spent on work of its own, median of the last 20 steps.",
     ("job_id", "rank"),
     10_000,
 )
-OWN_TIME_OF_JOB = Family(
+OWN_TIME_OF_JOB = MetricFamily(
     "rankscope_job_own_seconds",
     "gauge",
     "The same over the ranks of a job: quantiles.",
@@ -50,10 +50,12 @@ Row = tuple[Mapping[str, str], float]
 """A series with its name among its labels, and its value."""
 
 
-class Gathering:
+class DerivedSeries:
     """Gathers everything that is derived. Safe to call from any thread."""
 
-    def __init__(self, exported: Exported, owner: Readable, labels: Mapping[str, str]) -> None:
+    def __init__(
+        self, exported: IncidentMetrics, owner: PipelineReader, labels: Mapping[str, str]
+    ) -> None:
         self._exported = exported
         self._owner = owner
         self._labels = dict(labels)
@@ -78,7 +80,7 @@ class Gathering:
         yield from self._owner.read(lambda line: own_seconds(line, now))
 
 
-def findings(line: Pipeline) -> list[Row]:
+def findings(line: DetectionPipeline) -> list[Row]:
     """Return the findings of the last evaluation of every job, those with the highest scores."""
     found = [(job, finding) for job, rows in sorted(line.findings().items()) for finding in rows]
     found.sort(key=lambda row: -row[1].score)
@@ -96,7 +98,7 @@ def findings(line: Pipeline) -> list[Row]:
     return [_row(FINDING, labels, score) for labels, score in list(rows.items())[: FINDING.most]]
 
 
-def own_seconds(line: Pipeline, now: float) -> list[Row]:
+def own_seconds(line: DetectionPipeline, now: float) -> list[Row]:
     """Return the own time of the ranks of jobs that still report."""
     of_ranks: list[Row] = []
     of_jobs: list[Row] = []
@@ -123,6 +125,6 @@ def own_seconds(line: Pipeline, now: float) -> list[Row]:
     return [*of_jobs, *of_ranks[: OWN_TIME.most]]
 
 
-def _row(family: Family, labels: tuple[str, ...], value: float) -> Row:
+def _row(family: MetricFamily, labels: tuple[str, ...], value: float) -> Row:
     named = {name: text for name, text in zip(family.labels, labels, strict=True) if text}
     return {"__name__": family.name, **named}, value

@@ -22,14 +22,14 @@ Gather = Callable[[float], Iterable[tuple[bytes, int]]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Body:
+class _CompressedBody:
     """A compressed request."""
 
     data: bytes
     samples: int
 
 
-class _Health:
+class _SendHealth:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.samples = Counter(
             "rankscope_collector_long_term_samples",
@@ -66,8 +66,8 @@ class LongTerm:
         self._settings = settings
         self._gather = gather
         self._clock = clock
-        self._health = _Health(registry)
-        self._queue: deque[_Body] = deque()
+        self._health = _SendHealth(registry)
+        self._queue: deque[_CompressedBody] = deque()
         self._bytes = 0
         self._due = -math.inf
         self._wait = 0.0
@@ -109,14 +109,14 @@ class LongTerm:
         if now >= self._due:
             self._due = (math.floor(now / every) + 1) * every
             for body, samples in self._gather(now):
-                self._keep(_Body(bytes(cramjam.snappy.compress_raw(body)), samples))
+                self._keep(_CompressedBody(bytes(cramjam.snappy.compress_raw(body)), samples))
         while self._queue and now >= self._not_before and not self._stopping.is_set():
             if not self._send(self._queue[0], now):
                 return
             self._bytes -= len(self._queue.popleft().data)
             self._health.queue.set(self._bytes)
 
-    def _keep(self, body: _Body) -> None:
+    def _keep(self, body: _CompressedBody) -> None:
         self._queue.append(body)
         self._bytes += len(body.data)
         while self._bytes > self._settings.queue_bytes and len(self._queue) > 1:
@@ -125,7 +125,7 @@ class LongTerm:
             self._health.samples.labels("dropped").inc(oldest.samples)
         self._health.queue.set(self._bytes)
 
-    def _send(self, body: _Body, now: float) -> bool:
+    def _send(self, body: _CompressedBody, now: float) -> bool:
         """Send a request; return whether the store is done with it, taken or not."""
         try:
             answer = self._client.post(self._settings.url, content=body.data)

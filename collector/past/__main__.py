@@ -19,10 +19,10 @@ def main() -> int:
     try:
         # After the bound, so that it holds for them too.
         from ..settings.evaluation import EvaluationSettings  # noqa: PLC0415
-        from .stretch import Stretch  # noqa: PLC0415
+        from .stretch import JournalStretch  # noqa: PLC0415
 
         evaluation = EvaluationSettings.model_validate(question["evaluation"])
-        stretch = Stretch(
+        stretch = JournalStretch(
             journal=Path(question["journal"]),
             job=question["job"],
             start=question["start"],
@@ -30,18 +30,18 @@ def main() -> int:
         )
         answer: Any
         if question.get("wanted"):
-            from ..figures.distribution import Wanted  # noqa: PLC0415
+            from ..figures.distribution import SpreadQuery  # noqa: PLC0415
             from . import pictures  # noqa: PLC0415
 
-            wanted = [Wanted(**one) for one in question["wanted"]]
+            wanted = [SpreadQuery(**one) for one in question["wanted"]]
             answer = pictures.distributions(stretch, wanted, capacity=evaluation.max_series)
         else:
-            from ..pipeline.pipeline import Pipeline  # noqa: PLC0415
+            from ..pipeline.pipeline import DetectionPipeline  # noqa: PLC0415
             from ..settings.detectors import DetectorSettings  # noqa: PLC0415
             from . import reading  # noqa: PLC0415
 
             detectors = DetectorSettings.model_validate(question["detectors"]).selection()
-            pipeline = Pipeline(detectors=detectors, settings=evaluation)
+            pipeline = DetectionPipeline(detectors=detectors, settings=evaluation)
             answer = reading.root_cause(stretch, pipeline)
     except (MemoryError, ImportError):  # a library that could not be loaded into the bound
         return 3

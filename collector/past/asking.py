@@ -13,9 +13,9 @@ from typing import Any
 
 import structlog
 
-from ..figures.distribution import Wanted
+from ..figures.distribution import SpreadQuery
 from ..settings.collector import CollectorSettings
-from .held import Held, HeldError
+from .held import JournalRangeError, JournalReader
 from .stretch import LEAD_SECONDS
 
 _LOG = structlog.get_logger(__name__)
@@ -36,14 +36,14 @@ class PastError(Exception):
         self.busy = busy
 
 
-class _Kept:
+class _AnswerCache:
     """The newest answers, as bytes: a thousand ranks are 40 kB so, and ten times that as lists."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._answers: OrderedDict[tuple[str, float, float, Wanted], bytes] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, float, float, SpreadQuery], bytes] = OrderedDict()
 
-    def get(self, asked: tuple[str, float, float, Wanted]) -> dict[str, Any] | None:
+    def get(self, asked: tuple[str, float, float, SpreadQuery]) -> dict[str, Any] | None:
         with self._lock:
             found = self._answers.get(asked)
         if found is None:
@@ -51,7 +51,7 @@ class _Kept:
         answer: dict[str, Any] = json.loads(zlib.decompress(found))
         return answer
 
-    def put(self, asked: tuple[str, float, float, Wanted], answer: dict[str, Any]) -> None:
+    def put(self, asked: tuple[str, float, float, SpreadQuery], answer: dict[str, Any]) -> None:
         packed = zlib.compress(json.dumps(answer).encode(), 1)
         with self._lock:
             self._answers[asked] = packed
@@ -59,14 +59,14 @@ class _Kept:
                 self._answers.popitem(last=False)
 
 
-class Past:
+class JournalHistory:
     """Answers questions about the journal. Safe to ask from any thread."""
 
-    def __init__(self, settings: CollectorSettings, held: Held) -> None:
+    def __init__(self, settings: CollectorSettings, held: JournalReader) -> None:
         self._settings = settings
         self._held = held
         self._one = threading.Lock()
-        self._kept = _Kept()
+        self._kept = _AnswerCache()
 
     def held_from(self, job: str) -> float | None:
         """Return the receive time of the oldest entry that is held (s), None without any.
@@ -75,7 +75,7 @@ class Past:
         """
         try:
             return self._held.since(job)
-        except HeldError as error:
+        except JournalRangeError as error:
             raise PastError(str(error), busy=True) from error
 
     def root_cause(self, job: str, start: float, end: float) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Past:
         return found
 
     def distribution(
-        self, job: str, start: float, end: float, wanted: Wanted, *also: Wanted
+        self, job: str, start: float, end: float, wanted: SpreadQuery, *also: SpreadQuery
     ) -> dict[str, Any]:
         """Return what `reading.distributions` found of the one. Raises PastError.
 
@@ -110,7 +110,7 @@ class Past:
             start, end = asked["start"] - LEAD_SECONDS, asked["end"]
             with self._held.between([asked["job"]], start, end) as folder:
                 return self._answered(asked, folder)
-        except HeldError as error:
+        except JournalRangeError as error:
             raise PastError(str(error), busy=True) from error
         finally:
             self._one.release()

@@ -8,11 +8,11 @@ from typing import Protocol
 from .stretch import held_from
 
 
-class HeldError(Exception):
+class JournalRangeError(Exception):
     """What is held cannot be read now; the text says why."""
 
 
-class Held(Protocol):
+class JournalReader(Protocol):
     """The entries that are kept, for whoever reads them again. From any thread."""
 
     def since(self, job: str) -> float | None:
@@ -32,7 +32,7 @@ class Held(Protocol):
         ...
 
 
-class HeldFiles:
+class FileJournalReader:
     """The journal of this collector."""
 
     def __init__(self, folder: Path) -> None:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from ...detectors.window import JobWindow
-from ..figures.distribution import Distribution, Wanted, results
-from ..figures.spread import FEWEST_BUCKETS, Spreading
-from ..windows import Windows
+from ..figures.distribution import MetricDistribution, SpreadQuery, results
+from ..figures.spread import FEWEST_BUCKETS, SpreadSummer
+from ..windows import TelemetryWindows
 from ..windows.matrices import matrices, newest_window
 from . import points
-from .stretch import Stretch
+from .stretch import JournalStretch
 
 PLACING_SECONDS = 30.0
 """So much before a stretch tells where ranks run: they report it every few seconds."""
@@ -27,7 +27,7 @@ SHORTEST_BUCKET_SECONDS = 2.0
 
 
 def distributions(
-    stretch: Stretch, wanted: Sequence[Wanted], *, capacity: int
+    stretch: JournalStretch, wanted: Sequence[SpreadQuery], *, capacity: int
 ) -> list[dict[str, Any]]:
     """Return metrics of the job summed up over its ranks, each as `Distribution.document` has it.
 
@@ -35,8 +35,8 @@ def distributions(
     emptied into buckets before they forget. capacity: most series.
     """
     table = points.table_of({one.metric.partition("|")[0] for one in wanted}, capacity=capacity)
-    windows = Windows(table)
-    sums = [_Summing(one, stretch) for one in wanted]
+    windows = TelemetryWindows(table)
+    sums = [_MetricSum(one, stretch) for one in wanted]
     taken = stretch.start
     span = stretch.start - PLACING_SECONDS, stretch.end
     for batch, at in points.batches(stretch.journal, stretch.job, *span, table):
@@ -53,15 +53,15 @@ def distributions(
     return [one.document() for one in sums]
 
 
-class _Summing:
+class _MetricSum:
     """Sums up one metric over a stretch, part by part."""
 
-    def __init__(self, wanted: Wanted, stretch: Stretch) -> None:
+    def __init__(self, wanted: SpreadQuery, stretch: JournalStretch) -> None:
         self._wanted = wanted
         self._start, self._end = stretch.start, stretch.end
         fine = int((self._end - self._start) / SHORTEST_BUCKET_SECONDS)
         self._buckets = max(FEWEST_BUCKETS, min(wanted.points, fine))
-        self._spreadings: dict[str, Spreading] = {}
+        self._spreadings: dict[str, SpreadSummer] = {}
 
     def take(self, window: JobWindow | None, since: float, until: float) -> None:
         """Add what a window holds of [since, until)."""
@@ -72,7 +72,7 @@ class _Summing:
             key = f"/{one.name}" if one.of_hosts else one.name
             if key not in held:
                 counter = self._wanted.counter
-                held[key] = Spreading(self._start, self._end, self._buckets, counter)
+                held[key] = SpreadSummer(self._start, self._end, self._buckets, counter)
             inside = (one.at >= since) & (one.at < until)
             if inside.any():
                 held[key].add(replace(one, value=np.where(inside, one.value, np.nan)))
@@ -82,4 +82,4 @@ class _Summing:
         named = {name.removeprefix("/"): one for name, one in self._spreadings.items()}
         seconds = (self._end - self._start) / self._buckets
         spreads = results(named, self._wanted)
-        return Distribution(self._start, seconds, self._start, spreads).document()
+        return MetricDistribution(self._start, seconds, self._start, spreads).document()

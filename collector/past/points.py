@@ -11,18 +11,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...formats.otlp.columns import SKIP, Columns, MetricsBatch, SeriesTable
+from ...formats.otlp.columns import SKIP, MetricsBatch, PointColumns, SeriesTable
 from ...formats.otlp.errors import UndecodableError
 from ...formats.otlp.general import seconds
-from ...formats.otlp.payload_layout import Layout
-from ...formats.otlp.series import Translation
+from ...formats.otlp.payload_layout import PayloadLayout
+from ...formats.otlp.series import IdTranslation
 from ...vocabulary import metrics
-from ..intake.decoding import Decoder
+from ..intake.decoding import PayloadDecoder
 from ..intake.payloads import Payload
 from ..journal import journal
-from ..journal.columns import ColumnsError, Template
-from ..journal.kinds import Kind
-from ..journal.stored import Chosen, Stored
+from ..journal.columns import BodyTemplate, ColumnsError
+from ..journal.kinds import PayloadKind
+from ..journal.stored import Chosen, StoredEntry
 
 TOGETHER_NS = 1_000_000_000
 """What was received within so much is taken as one batch: a batch costs more than its points."""
@@ -31,18 +31,18 @@ PLACING = ("training.rank.info", "training.step")
 """What windows need besides: where ranks run, and which steps values are of."""
 
 _JOB_ATTRIBUTE = b"rankscope.job.id"
-_REMOTE_WRITE = frozenset((Kind.REMOTE_WRITE, Kind.REMOTE_WRITE_2))
+_REMOTE_WRITE = frozenset((PayloadKind.REMOTE_WRITE, PayloadKind.REMOTE_WRITE_2))
 """Their jobs may stand in labels of many names: they are read whatever they hold."""
-_METRICS = frozenset((Kind.METRICS_PROTOBUF, Kind.METRICS_JSON)) | _REMOTE_WRITE
+_METRICS = frozenset((PayloadKind.METRICS_PROTOBUF, PayloadKind.METRICS_JSON)) | _REMOTE_WRITE
 
 Batches = Iterator[tuple[MetricsBatch, float]]
 
 
-def of_job(job: str, kinds: Collection[Kind]) -> Chosen:
+def of_job(job: str, kinds: Collection[PayloadKind]) -> Chosen:
     """Return what chooses entries of these kinds that say something of a job, or of nodes only."""
     names = {job.encode(), json.dumps(job)[1:-1].encode()}
 
-    def chosen(kind: Kind, body: bytes) -> bool:
+    def chosen(kind: PayloadKind, body: bytes) -> bool:
         if kind not in kinds:
             return False
         others = kind not in _REMOTE_WRITE and _JOB_ATTRIBUTE in body
@@ -64,8 +64,8 @@ def batches(folder: Path, job: str, start: float, end: float, table: SeriesTable
 
     start, end: receive times (s). Whatever cannot be decoded is left out, as it was when received.
     """
-    points = _Points(table)
-    held: list[Columns] = []
+    points = _StoredPoints(table)
+    held: list[PointColumns] = []
     first_ns, at_ns = 0, 0
     between = int(start * 1e9), int(end * 1e9)
     for entry in journal.stored_between(folder, *between, chosen=of_job(job, _METRICS)):
@@ -81,10 +81,12 @@ def batches(folder: Path, job: str, start: float, end: float, table: SeriesTable
         yield _joined(held), at_ns / 1e9
 
 
-class _Fields:
+class _TemplateFields:
     """Where the wanted points of a template's requests stand among its columns."""
 
-    def __init__(self, template: Template, layout: Layout, series: NDArray[np.int32]) -> None:
+    def __init__(
+        self, template: BodyTemplate, layout: PayloadLayout, series: NDArray[np.int32]
+    ) -> None:
         """Series: [points of the layout], negative for those that are not wanted."""
         self._template = template
         wanted = np.flatnonzero(series >= 0)
@@ -93,7 +95,7 @@ class _Fields:
         # The slots of a layout are all times, then all values.
         self._which = np.concatenate((wanted, wanted + len(series)))
 
-    def points(self, payload: bytes) -> Columns:
+    def points(self, payload: bytes) -> PointColumns:
         words = self._template.words(payload, self._which)
         count = len(self._series)
         at, bits = words[:count], words[count:]
@@ -102,11 +104,11 @@ class _Fields:
             value = np.where(self._integers, bits.view(np.int64).astype(np.float64), value)
         timed = at != 0
         if timed.all():
-            return Columns(self._series, seconds(at), value)
-        return Columns(self._series[timed], seconds(at[timed]), value[timed])
+            return PointColumns(self._series, seconds(at), value)
+        return PointColumns(self._series[timed], seconds(at[timed]), value[timed])
 
 
-class _Points:
+class _StoredPoints:
     """Reads stored entries into the series of one table.
 
     Templates are decoded into a table that keeps every series: a layout without some of the points
@@ -115,13 +117,13 @@ class _Points:
 
     def __init__(self, table: SeriesTable) -> None:
         self._table = table
-        self._decoder = Decoder(table)
-        self._everything = Decoder(SeriesTable(table.capacity))
-        self._translation = Translation(self._everything.table, table)
+        self._decoder = PayloadDecoder(table)
+        self._everything = PayloadDecoder(SeriesTable(table.capacity))
+        self._translation = IdTranslation(self._everything.table, table)
         # By identity, with the template itself: else that could be given to another.
-        self._fields: dict[int, tuple[Template, _Fields | None]] = {}
+        self._fields: dict[int, tuple[BodyTemplate, _TemplateFields | None]] = {}
 
-    def of(self, stored: Stored) -> Columns | None:
+    def of(self, stored: StoredEntry) -> PointColumns | None:
         """Return the points of an entry that the table keeps, None without any."""
         try:
             if stored.template is not None:
@@ -134,20 +136,22 @@ class _Points:
             return None  # counted when it was received
         return None if decoded.metrics is None else decoded.metrics.columns
 
-    def _of_template(self, template: Template) -> _Fields | None:
+    def _of_template(self, template: BodyTemplate) -> _TemplateFields | None:
         """Return where its points stand, None where its requests have to be decoded whole."""
         if id(template) not in self._fields:
             self._fields[id(template)] = template, self._learnt(template)
         return self._fields[id(template)][1]
 
-    def _learnt(self, template: Template) -> _Fields | None:
-        body = Payload(Kind.METRICS_PROTOBUF, template.body)
+    def _learnt(self, template: BodyTemplate) -> _TemplateFields | None:
+        body = Payload(PayloadKind.METRICS_PROTOBUF, template.body)
         self._everything.decode(body)
         again = self._everything.decode(body).metrics  # a layout is known the second time
         layout = None if again is None else again.layout
-        if not isinstance(layout, Layout) or not np.array_equal(layout.slots(), template.slots):
+        if not isinstance(layout, PayloadLayout) or not np.array_equal(
+            layout.slots(), template.slots
+        ):
             return None
-        return _Fields(template, layout, self._wanted(layout.series))
+        return _TemplateFields(template, layout, self._wanted(layout.series))
 
     def _wanted(self, series: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the table's ids of series of the other, SKIP where it does not keep them."""
@@ -159,9 +163,9 @@ class _Points:
         return found
 
 
-def _joined(parts: list[Columns]) -> MetricsBatch:
+def _joined(parts: list[PointColumns]) -> MetricsBatch:
     return MetricsBatch(
-        Columns(
+        PointColumns(
             np.concatenate([one.series for one in parts]),
             np.concatenate([one.at for one in parts]),
             np.concatenate([one.value for one in parts]),

@@ -10,22 +10,28 @@ from typing import Any
 from ...formats.otlp.errors import UndecodableError
 from ...vocabulary import faults
 from ...vocabulary.incidents import Incident
-from ..evaluation.schedule import Hooks, Schedule
-from ..intake.decoding import Decoder
+from ..evaluation.schedule import EvaluationSchedule, ScheduleHooks
+from ..intake.decoding import PayloadDecoder
 from ..intake.payloads import Payload
 from ..journal import journal
-from ..journal.entries import Entry
-from ..journal.kinds import Kind
-from ..pipeline.pipeline import Pipeline
+from ..journal.entries import JournalEntry
+from ..journal.kinds import PayloadKind
+from ..pipeline.pipeline import DetectionPipeline
 from ..windows import queries
 from . import points
-from .stretch import LEAD_SECONDS, Stretch
+from .stretch import LEAD_SECONDS, JournalStretch
 
 _SECOND_NS = 1_000_000_000
-_TELEMETRY = frozenset(Kind) - {Kind.STOP, Kind.ACTION, Kind.SKIPPED, Kind.TIME, Kind.SHARED}
+_TELEMETRY = frozenset(PayloadKind) - {
+    PayloadKind.STOP,
+    PayloadKind.ACTION,
+    PayloadKind.SKIPPED,
+    PayloadKind.TIME,
+    PayloadKind.SHARED,
+}
 
 
-def root_cause(stretch: Stretch, pipeline: Pipeline) -> dict[str, Any]:
+def root_cause(stretch: JournalStretch, pipeline: DetectionPipeline) -> dict[str, Any]:
     """Return what happened to the job: {"known", "root_cause", "incident", "others"}.
 
     `incident` is the document of the worst incident that overlaps the stretch (null: none does, and
@@ -39,9 +45,9 @@ def root_cause(stretch: Stretch, pipeline: Pipeline) -> dict[str, Any]:
         for change in changes:
             found[change.incident.id] = change.incident
 
-    hooks = Hooks(changed=changed, failed=lambda *_: None)
-    schedule = Schedule(pipeline, hooks)
-    decoder = Decoder(pipeline.table.alike())
+    hooks = ScheduleHooks(changed=changed, failed=lambda *_: None)
+    schedule = EvaluationSchedule(pipeline, hooks)
+    decoder = PayloadDecoder(pipeline.table.alike())
     for entry in _entries(stretch):
         try:
             decoded = decoder.decode(Payload(entry.kind, entry.body))
@@ -79,7 +85,7 @@ def brief(document: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _entries(stretch: Stretch) -> Iterator[Entry]:
+def _entries(stretch: JournalStretch) -> Iterator[JournalEntry]:
     """Yield telemetry of the job and of nodes, from some time before the stretch to its end."""
     start = int((stretch.start - LEAD_SECONDS) * _SECOND_NS)
     end = int(stretch.end * _SECOND_NS)
@@ -87,7 +93,7 @@ def _entries(stretch: Stretch) -> Iterator[Entry]:
     return journal.between(stretch.journal, start, end, chosen=chosen)
 
 
-def _overlaps(incident: Incident, stretch: Stretch) -> bool:
+def _overlaps(incident: Incident, stretch: JournalStretch) -> bool:
     end = stretch.end if incident.resolved_at is None else incident.resolved_at
     return incident.opened_at <= stretch.end and end >= stretch.start
 

@@ -12,7 +12,7 @@ _SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class JournalStretch:
     """What is asked: a job, and from when to when (receive times, seconds since the epoch)."""
 
     journal: Path

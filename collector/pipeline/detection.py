@@ -8,7 +8,7 @@ from typing import Any
 from zlib import crc32
 
 from ...detectors.contract import Detector
-from ...detectors.selection import Selection
+from ...detectors.selection import DetectorSelection
 from ...detectors.window import JobWindow
 from ...vocabulary.findings import Finding
 
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Asked:
+class DetectorAnswer:
     """When a detector was last asked, what it found, and when time alone changes that."""
 
     at: float
@@ -38,10 +38,10 @@ class Asked:
     """The state of what a detector of steps looks at; None where that is not known."""
 
 
-class Detection:
+class DetectorRunner:
     """The detectors in use. All of it can be pickled but the detectors: see `resume`."""
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(self, selection: DetectorSelection) -> None:
         self.selection = selection
         self.failures: dict[str, int] = {}
         """How often each detector failed."""
@@ -50,14 +50,18 @@ class Detection:
         """Return what a snapshot keeps: of the detectors only which they were."""
         return {**vars(self), "selection": self.selection.description}
 
-    def resume(self, started: "Detection") -> bool:
+    def resume(self, started: "DetectorRunner") -> bool:
         """Go on with the detectors that this process started with; True: they are the same."""
         same: bool = vars(self)["selection"] == started.selection.description
         self.selection = started.selection
         return same
 
     def found(
-        self, window: JobWindow, held: dict[str, Asked] | None = None, *, changed: bool = True
+        self,
+        window: JobWindow,
+        held: dict[str, DetectorAnswer] | None = None,
+        *,
+        changed: bool = True,
     ) -> tuple[Finding, ...]:
         """Return what detectors find; `held`: what was asked of them before, brought up to date.
 
@@ -93,12 +97,12 @@ class Detection:
                 again = window.now + detector.cadence_seconds
                 if asked is None:
                     again += _apart(window, detector)
-                held[detector.name] = Asked(
+                held[detector.name] = DetectorAnswer(
                     window.now, found, again, latest=again + _grace(detector), of=of
                 )
         return tuple(findings)
 
-    def next_due(self, window: JobWindow, held: Mapping[str, Asked]) -> float:
+    def next_due(self, window: JobWindow, held: Mapping[str, DetectorAnswer]) -> float:
         """Return when time alone could change what detectors find in a window just looked at."""
         now, due = window.now, math.inf
         for detector in self.selection.of(window.job, window.cluster):

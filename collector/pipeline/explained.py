@@ -6,33 +6,33 @@ An open incident is evaluated every second, though most seconds bring nothing ne
 from collections.abc import Sequence
 from typing import Any
 
-from ...alerts.causes.catalogue import Catalogue
-from ...alerts.causes.engine import Explanation, explanations
+from ...alerts.causes.catalogue import CauseCatalogue
+from ...alerts.causes.engine import RootExplanation, explanations
 from ...vocabulary.findings import Finding
-from ...vocabulary.topology import Topology
+from ...vocabulary.topology import JobTopology
 
 
-class Explained:
+class AttemptExplanations:
     """The newest explanations of one attempt, and what they are of. In no snapshot."""
 
     def __init__(self) -> None:
         self._of: tuple[Any, ...] = ()
         self._findings: tuple[Finding, ...] = ()
-        self._found: tuple[Explanation, ...] = ()
+        self._found: tuple[RootExplanation, ...] = ()
 
-    def __reduce__(self) -> tuple[type["Explained"], tuple[()]]:
+    def __reduce__(self) -> tuple[type["AttemptExplanations"], tuple[()]]:
         """Return what a snapshot keeps: nothing, it is made anew."""
-        return Explained, ()
+        return AttemptExplanations, ()
 
     def of(
         self,
         findings: Sequence[Finding],
-        topology: Topology,
+        topology: JobTopology,
         *,
         observed: frozenset[str],
         clock_skew: float,
-        knowledge: Catalogue | None,
-    ) -> tuple[Explanation, ...]:
+        knowledge: CauseCatalogue | None,
+    ) -> tuple[RootExplanation, ...]:
         """Return the root causes of what was found, as `explanations` does.
 
         Findings are compared by identity: a detector that was not asked again gives the very same.

@@ -7,10 +7,10 @@ from ...detectors import medians
 from ...detectors.liveness import parted
 from ...detectors.readings import NamedReadings
 from ...detectors.window import JobWindow
-from ..windows.attempt import Attempt
+from ..windows.attempt import JobAttempt
 
 
-def job_health(window: JobWindow, attempt: Attempt) -> JobHealth:
+def job_health(window: JobWindow, attempt: JobAttempt) -> JobHealth:
     """Return what incidents need of a job beside its findings."""
     return JobHealth(
         ranks=window.world_size,

@@ -11,20 +11,20 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ...alerts.actions import Action
-from ...alerts.causes.catalogue import Catalogue
-from ...alerts.causes.engine import Explanation, explain
-from ...alerts.closed import PastIncident
-from ...alerts.lifecycle import Change, is_symptom
-from ...alerts.outside import EVENT, Note, OutsideAlerts
+from ...alerts.actions import PersonAction
+from ...alerts.causes.catalogue import CauseCatalogue
+from ...alerts.causes.engine import RootExplanation, explain
+from ...alerts.closed import ClosedIncident
+from ...alerts.lifecycle import IncidentChange, is_symptom
+from ...alerts.outside import EVENT, OutsideAlerts, TimelineNote
 from ...alerts.repairs import Seen
 from ...alerts.shared.messages import Message
 from ...alerts.shared.scope import shared_root
-from ...alerts.shared.sharing import CORRELATOR, Root, Sharing
+from ...alerts.shared.sharing import CORRELATOR, PartitionClaims, Root
 from ...alerts.tracker import IncidentTracker
 from ...detectors import catalogue
 from ...detectors.contract import Detector
-from ...detectors.selection import Selection
+from ...detectors.selection import DetectorSelection
 from ...detectors.window import JobWindow
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary import metrics
@@ -33,11 +33,11 @@ from ...vocabulary.ids import IncidentId, Job
 from ...vocabulary.incidents import Incident
 from ...vocabulary.samples import Event
 from ..settings.evaluation import EvaluationSettings
-from ..windows import Windows
-from ..windows.attempt import Attempt
+from ..windows import TelemetryWindows
+from ..windows.attempt import JobAttempt
 from ..windows.devices import last_seen
-from .detection import Asked, Detection
-from .explained import Explained
+from .detection import DetectorAnswer, DetectorRunner
+from .explained import AttemptExplanations
 from .observations import job_health, observed, stacks_since
 
 IDLE_SECONDS = 900.0
@@ -58,39 +58,39 @@ Watch = Callable[[JobWindow, Sequence[Finding]], None]
 
 
 @dataclass(slots=True)
-class _Evaluated:
+class _AttemptEvaluation:
     """What was found when an attempt was last evaluated, and when time alone changes it."""
 
     at: float
     due: float
     changed: bool = False
     """Whether anything was received since."""
-    asked: dict[str, Asked] = field(default_factory=dict)
+    asked: dict[str, DetectorAnswer] = field(default_factory=dict)
     """By detector."""
-    explained: Explained = field(default_factory=Explained)
+    explained: AttemptExplanations = field(default_factory=AttemptExplanations)
 
 
-class Pipeline:
+class DetectionPipeline:
     """Windows, detectors, incidents. All of it can be pickled but the detectors: see `resume`."""
 
     def __init__(
         self,
         *,
-        detectors: Sequence[Detector] | Selection | None = None,
+        detectors: Sequence[Detector] | DetectorSelection | None = None,
         settings: EvaluationSettings | None = None,
     ) -> None:
         settings = settings or EvaluationSettings()
         self.table = SeriesTable(unkept=UNKEPT)
         self.table.capacity = settings.max_series
-        self.windows = Windows(self.table)
+        self.windows = TelemetryWindows(self.table)
         self.windows.collective_timeout_seconds = settings.collective_timeout_seconds
         self.tracker = IncidentTracker()
         self.outside = OutsideAlerts()
         self.watch: Watch | None = None
         """Gets every window that is evaluated, and what was found in it."""
-        self.priors: Callable[[], Catalogue] | None = None
+        self.priors: Callable[[], CauseCatalogue] | None = None
         """Gives the catalogue of causes with learnt priors; None: as it ships. Live only."""
-        self.sharing = Sharing(CORRELATOR, alone=True)
+        self.sharing = PartitionClaims(CORRELATOR, alone=True)
         """Makes one incident of what several jobs blame; over partitions where there are others."""
         self.send: Callable[[int, Message], None] | None = None
         """Sends a partition a message; None: in a replay, which finds it in the log, and alone."""
@@ -98,11 +98,13 @@ class Pipeline:
         """Where set, no other job is evaluated: a question about the past of one."""
         if detectors is None:
             detectors = catalogue.detectors()
-        self.detection = Detection(
-            detectors if isinstance(detectors, Selection) else Selection(tuple(detectors))
+        self.detection = DetectorRunner(
+            detectors
+            if isinstance(detectors, DetectorSelection)
+            else DetectorSelection(tuple(detectors))
         )
         self._findings: dict[str, tuple[Finding, ...]] = {}
-        self._evaluated: dict[tuple[Job, int], _Evaluated] = {}
+        self._evaluated: dict[tuple[Job, int], _AttemptEvaluation] = {}
         self._due_at = math.inf
         self._forgot_at = 0.0
         self._repaired_at = 0.0
@@ -111,7 +113,7 @@ class Pipeline:
         """Return what a snapshot keeps."""
         return {**vars(self), "watch": None, "priors": None, "send": None}
 
-    def resume(self, started: "Pipeline") -> None:
+    def resume(self, started: "DetectionPipeline") -> None:
         """Go on after a snapshot with the settings of the pipeline that this process started with.
 
         What detectors found last is kept if they are the same with the same parameters.
@@ -149,27 +151,27 @@ class Pipeline:
             events = [event for event in events if event.name != EVENT]
         self.windows.events(events, now)
 
-    def act(self, action: Action, now: float) -> list[Change]:
+    def act(self, action: PersonAction, now: float) -> list[IncidentChange]:
         """Take what a person did; return what changed."""
         return self._shown(self.tracker.act(action, now), now)
 
     def share(self, partition: int) -> None:
         """Begin as one partition of several."""
-        self.sharing = Sharing(partition)
+        self.sharing = PartitionClaims(partition)
 
-    def shared(self, message: Message, now: float) -> list[Change]:
+    def shared(self, message: Message, now: float) -> list[IncidentChange]:
         """Take what another partition has sent; return what changed."""
         return [*self.sharing.take(message, self.tracker, now), *self._exchanged(now)]
 
-    def remember(self, incidents: Iterable[PastIncident]) -> None:
+    def remember(self, incidents: Iterable[ClosedIncident]) -> None:
         """Take in incidents of an earlier process, so that none is announced again."""
         self.tracker.remember(incidents)
 
-    def evaluate(self, now: float) -> list[Change]:
+    def evaluate(self, now: float) -> list[IncidentChange]:
         """Evaluate a whole second; return what changed."""
         return [change for changes in self.evaluate_jobs(now) for change in changes]
 
-    def evaluate_jobs(self, now: float) -> Iterator[list[Change]]:
+    def evaluate_jobs(self, now: float) -> Iterator[list[IncidentChange]]:
         """Evaluate each job of which something changed or is due; yield what changed in each."""
         due = math.inf
         defects: list[Exception] = []
@@ -178,7 +180,9 @@ class Pipeline:
                 continue
             last = self._evaluated.get((attempt.job, attempt.number))
             if last is None:
-                last = self._evaluated[attempt.job, attempt.number] = _Evaluated(-math.inf, now)
+                last = self._evaluated[attempt.job, attempt.number] = _AttemptEvaluation(
+                    -math.inf, now
+                )
             last.changed = self.windows.last_received(attempt) >= last.at
             if now >= last.due or last.changed:
                 try:
@@ -235,7 +239,9 @@ class Pipeline:
             if finding.entity.type == "rank"
         ]
 
-    def _evaluate(self, attempt: Attempt, last: _Evaluated, now: float) -> list[Change]:
+    def _evaluate(
+        self, attempt: JobAttempt, last: _AttemptEvaluation, now: float
+    ) -> list[IncidentChange]:
         last.at, last.due = now, math.inf
         idle = now - attempt.last_received > IDLE_SECONDS
         if idle and not self.tracker.has_open(attempt.job):
@@ -262,8 +268,12 @@ class Pipeline:
         return self._shown(changes, now, attempt.job, root_of)
 
     def _shown(
-        self, changes: list[Change], now: float, job: Job | None = None, root_of: Root | None = None
-    ) -> list[Change]:
+        self,
+        changes: list[IncidentChange],
+        now: float,
+        job: Job | None = None,
+        root_of: Root | None = None,
+    ) -> list[IncidentChange]:
         """Return what may be shown of changes (of an evaluated `job`), and send the others."""
         if job is None or root_of is None:
             changes = list(self.sharing.passed(self.tracker, changes, now))
@@ -271,9 +281,9 @@ class Pipeline:
             changes = self.sharing.evaluated(self.tracker, job, changes, root_of, now)
         return [*changes, *self._exchanged(now)]
 
-    def _exchanged(self, now: float) -> list[Change]:
+    def _exchanged(self, now: float) -> list[IncidentChange]:
         """Send what is to be sent; return what changed by messages to itself, which it takes."""
-        changes: list[Change] = []
+        changes: list[IncidentChange] = []
         while self.sharing.outgoing:
             partition, message = self.sharing.outgoing.pop(0)
             if self.sharing.alone:
@@ -283,8 +293,8 @@ class Pipeline:
         return changes
 
     def _explanations(
-        self, window: JobWindow, explained: Explained, findings: Sequence[Finding]
-    ) -> Sequence[Explanation]:
+        self, window: JobWindow, explained: AttemptExplanations, findings: Sequence[Finding]
+    ) -> Sequence[RootExplanation]:
         """Return the root causes of what was found; the same as last time where it is the same."""
         return explained.of(
             findings,
@@ -294,7 +304,7 @@ class Pipeline:
             knowledge=self._knowledge(),
         )
 
-    def _outside_notes(self, window: JobWindow, opened_at: float) -> Iterable[Note]:
+    def _outside_notes(self, window: JobWindow, opened_at: float) -> Iterable[TimelineNote]:
         """Return what others reported about a job or its hosts around a time of onset."""
         if not self.outside.held:
             return ()  # as nearly always: nobody asks for the hosts then
@@ -305,7 +315,7 @@ class Pipeline:
         return lambda device: last_seen(self.windows, device, now)
 
     def _due_after(
-        self, window: JobWindow, attempt: Attempt, last: _Evaluated, now: float
+        self, window: JobWindow, attempt: JobAttempt, last: _AttemptEvaluation, now: float
     ) -> float:
         """Return when time alone could change what is found about an attempt."""
         if now - attempt.last_received > IDLE_SECONDS:
@@ -313,7 +323,7 @@ class Pipeline:
         due = self.tracker.next_due(attempt.job, now)
         return max(now + 1.0, min(due, self.detection.next_due(window, last.asked)))
 
-    def _knowledge(self) -> Catalogue | None:
+    def _knowledge(self) -> CauseCatalogue | None:
         return None if self.priors is None else self.priors()
 
     def _forget(self, now: float) -> None:

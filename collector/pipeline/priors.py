@@ -6,12 +6,12 @@ Only the live collector has one. A replay never does: what was learnt since woul
 from collections.abc import Iterator, Mapping
 
 from ...alerts.causes import shares
-from ...alerts.causes.catalogue import Catalogue, catalogue
+from ...alerts.causes.catalogue import CauseCatalogue, catalogue
 from ...vocabulary.answers.causes import PriorDocument
 from ...vocabulary.ids import Fault
 
 
-class Priors:
+class CatalogueInUse:
     """Holds the catalogue in use. Any thread may replace it or ask for it."""
 
     def __init__(self, confirmed: Mapping[Fault, int] | None = None) -> None:
@@ -22,7 +22,7 @@ class Priors:
         """Take the number of confirmed incidents by fault in the place of those before."""
         self._catalogue = catalogue().with_shares(shares.learnt(published(), confirmed))
 
-    def __call__(self) -> Catalogue:
+    def __call__(self) -> CauseCatalogue:
         """Return the catalogue as it is now."""
         return self._catalogue
 

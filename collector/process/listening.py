@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class BoundSocket:
     """A bound socket, and what to say about it. `restricted`: another address was asked for."""
 
     socket: socket.socket
@@ -21,7 +21,7 @@ class Listening:
         return f"http://{host}:{port}"
 
 
-def listen(host: str, port: int, *, protected: bool) -> Listening:
+def listen(host: str, port: int, *, protected: bool) -> BoundSocket:
     """Bind the address; without protection the loopback of the same family instead.
 
     Raises OSError when it is taken or not of this machine.
@@ -39,4 +39,4 @@ def listen(host: str, port: int, *, protected: bool) -> Listening:
     except OSError:
         bound.close()
         raise
-    return Listening(bound, restricted)
+    return BoundSocket(bound, restricted)

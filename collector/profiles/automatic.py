@@ -12,19 +12,19 @@ from urllib.parse import quote
 
 import structlog
 
-from ...alerts.actions import Action
+from ...alerts.actions import PersonAction
 from ...vocabulary.clock import Clock
 from ...vocabulary.ids import IncidentId
-from ...vocabulary.inspection import Amount, Profiled, ProfileRow
+from ...vocabulary.inspection import IncidentProfile, ProfileAmount, ProfileRow
 from ..intake.waiting import UnavailableError
-from ..journal.actions import Entered
+from ..journal.actions import RecordedAction
 from ..settings.profiles import ProfilesSettings
-from ..store.incidents import Recorded
+from ..store.incidents import RecordedChange
 from ..windows import queries
 from . import choosing
 from .comparison import compared
-from .profile import Profile
-from .shelf import Shelf, Wanted
+from .profile import JobProfile
+from .shelf import ProfileShelf, ProfileTarget
 
 BY = "rankscope"
 """Who asks for a profile that nobody asked for."""
@@ -43,16 +43,16 @@ class JobFlow(Protocol):
         """Return the answer of a question to the pipeline."""
         ...
 
-    def act(self, action: Entered, *, timeout_seconds: float) -> bool:
+    def act(self, action: RecordedAction, *, timeout_seconds: float) -> bool:
         """Enter an action; False where the store does not have it when time is up."""
         ...
 
 
-class Automatic:
+class AutomaticProfiles:
     """Asks for profiles of suspects, where the settings say so, and enters results in incidents."""
 
     def __init__(
-        self, shelf: Shelf, *, stages: JobFlow, settings: ProfilesSettings, clock: Clock
+        self, shelf: ProfileShelf, *, stages: JobFlow, settings: ProfilesSettings, clock: Clock
     ) -> None:
         self._shelf = shelf
         self._stages = stages
@@ -76,7 +76,7 @@ class Automatic:
         if self._thread.ident is not None:
             self._thread.join(timeout)
 
-    def changed(self, news: Sequence[Recorded]) -> None:
+    def changed(self, news: Sequence[RecordedChange]) -> None:
         """Take changes of incidents, in the thread that wrote them."""
         if not self._settings.automatic:
             return
@@ -85,7 +85,7 @@ class Automatic:
             if choosing.suspects(document):
                 self._put(lambda document=document: self._suspect(document))  # type: ignore[misc]
 
-    def _ended(self, profile: Profile) -> None:
+    def _ended(self, profile: JobProfile) -> None:
         if profile.incident is not None:
             self._put(lambda: self._enter(profile))
 
@@ -126,19 +126,19 @@ class Automatic:
         self._last[job] = now
         self._shelf.request(
             job,
-            [Wanted(suspect, "suspect", host), Wanted(other, "peer", hosts[other])],
+            [ProfileTarget(suspect, "suspect", host), ProfileTarget(other, "peer", hosts[other])],
             steps=self._settings.steps,
             by=BY,
             incident=document["id"],
             now=now,
         )
 
-    def _enter(self, profile: Profile) -> None:
+    def _enter(self, profile: JobProfile) -> None:
         """Enter what came of a profile in its incident, by the journal: a replay shows it too."""
         assert profile.incident is not None  # noqa: S101  looked at by the caller
         now = self._clock.now()
-        entered = Entered.new(
-            Action(
+        entered = RecordedAction.new(
+            PersonAction(
                 kind="profile",
                 incident=IncidentId(profile.incident),
                 at=now,
@@ -152,7 +152,7 @@ class Automatic:
             _LOG.warning("a profile is not in its incident", profile=profile.id, error=str(error))
 
 
-def result(profile: Profile, at: float) -> Profiled:
+def result(profile: JobProfile, at: float) -> IncidentProfile:
     """Return what an incident's document shows of a profile."""
     found = compared(profile)
     traces = tuple(
@@ -163,17 +163,17 @@ def result(profile: Profile, at: float) -> Profiled:
     if found is None:
         why = "; ".join(f"rank {row.rank}: {row.text}" for row in profile.ranks if row.text)
         text = f"no profile to compare ({why})"[:400]
-        return Profiled(at=at, id=profile.id, text=text, traces=traces)
+        return IncidentProfile(at=at, id=profile.id, text=text, traces=traces)
     rows = tuple(
         ProfileRow(
             row.kind,
             row.name,
-            Amount(row.suspect_count, row.suspect_seconds),
-            Amount(row.peer_count, row.peer_seconds),
+            ProfileAmount(row.suspect_count, row.suspect_seconds),
+            ProfileAmount(row.peer_count, row.peer_seconds),
         )
         for row in found.rows
     )
-    return Profiled(
+    return IncidentProfile(
         at=at,
         id=profile.id,
         text=found.text,

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...vocabulary import findings as kinds
 from ...vocabulary.faults import UNKNOWN
-from ...vocabulary.ranks import Ranks
+from ...vocabulary.ranks import RankSet
 from ..windows.queries import RankSummary
 
 _MOST_SUSPECTS = 8
@@ -65,4 +65,4 @@ def peer(
 
 def _numbers(ranks: Sequence[int | str]) -> set[int]:
     """Return the ranks of a document, which writes many as ranges."""
-    return set(Ranks.parse(",".join(map(str, ranks)))) if ranks else set()
+    return set(RankSet.parse(",".join(map(str, ranks)))) if ranks else set()

@@ -7,8 +7,8 @@ late works, launches or has gaps for longer; who waits for it spends that time i
 from dataclasses import dataclass
 from typing import Literal
 
-from ...formats.chrome_trace import KINDS, Amount
-from .profile import Profile, RankProfile
+from ...formats.chrome_trace import KINDS, TraceAmount
+from .profile import JobProfile, RankProfile
 
 MOST_NAMES = 8
 _WORTH_SECONDS = 50e-6
@@ -23,7 +23,7 @@ Per = Literal["step", "second"]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparisonRow:
     """One line, per step (or second): how often, how many seconds; no `name`: all of a kind."""
 
     kind: str
@@ -40,7 +40,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ProfileComparison:
     """The table, and its most important lines as text.
 
     `per`: what its figures are of: a step, or a second where a trace does not count steps.
@@ -48,17 +48,17 @@ class Comparison:
 
     suspect: int
     peer: int
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     text: str
     per: Per = "step"
 
 
-def compared(profile: Profile) -> Comparison | None:
+def compared(profile: JobProfile) -> ProfileComparison | None:
     """Return what differs between the suspect and its peer; None without a trace of each."""
     suspect, peer = _part(profile, "suspect"), _part(profile, "peer")
     if suspect is None or peer is None or suspect.summary is None or peer.summary is None:
         return None
-    nothing = Amount()
+    nothing = TraceAmount()
     per: Per = "step" if suspect.steps and peer.steps else "second"
     units = (_units(suspect, per), _units(peer, per))
     kinds = [
@@ -82,10 +82,10 @@ def compared(profile: Profile) -> Comparison | None:
     names.sort(key=lambda row: (-abs(row.difference), row.kind, row.name))
     rows = (*kinds, *names[:MOST_NAMES])
     text = _text(f"a {per} of rank {suspect.rank} against rank {peer.rank}", kinds, names)
-    return Comparison(suspect.rank, peer.rank, rows, text, per)
+    return ProfileComparison(suspect.rank, peer.rank, rows, text, per)
 
 
-def _part(profile: Profile, role: str) -> RankProfile | None:
+def _part(profile: JobProfile, role: str) -> RankProfile | None:
     """Return the first part of a role that has a trace of at least one step, or of Python."""
     return next(
         (
@@ -99,8 +99,10 @@ def _part(profile: Profile, role: str) -> RankProfile | None:
     )
 
 
-def _row(units: tuple[float, float], kind: str, name: str, one: Amount, other: Amount) -> Row:
-    return Row(
+def _row(
+    units: tuple[float, float], kind: str, name: str, one: TraceAmount, other: TraceAmount
+) -> ComparisonRow:
+    return ComparisonRow(
         kind=kind,
         name=name,
         suspect_count=one.count / units[0],
@@ -118,7 +120,7 @@ def _units(part: RankProfile, per: Per) -> float:
     return seconds or 1.0
 
 
-def _text(head: str, kinds: list[Row], names: list[Row]) -> str:
+def _text(head: str, kinds: list[ComparisonRow], names: list[ComparisonRow]) -> str:
     more = sorted(
         (row for row in kinds if row.difference >= _WORTH_SECONDS),
         key=lambda row: -row.difference,

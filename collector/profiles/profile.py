@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from ...formats.chrome_trace import KINDS, Amount, Summary
+from ...formats.chrome_trace import KINDS, TraceAmount, TraceSummary
 from ...vocabulary.profiling import ProfileRequest
 
 Role = Literal["suspect", "peer"]
@@ -23,7 +23,7 @@ class RankProfile:
     bytes: int = 0
     steps: int = 0
     seconds: float = 0.0
-    summary: Summary | None = None
+    summary: TraceSummary | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it ready for JSON, with what it holds per step."""
@@ -42,7 +42,7 @@ class RankProfile:
 
 
 @dataclass(slots=True)
-class Profile:
+class JobProfile:
     """One profile of a job; times in seconds since the epoch, `until` is when it must begin."""
 
     id: str
@@ -86,14 +86,14 @@ class Profile:
         return {**{name: getattr(self, name) for name in names}, "ranks": rows}
 
     @classmethod
-    def parse(cls, document: Mapping[str, Any]) -> "Profile":
+    def parse(cls, document: Mapping[str, Any]) -> "JobProfile":
         """Return what `document` wrote. Raises KeyError, TypeError or ValueError."""
         made = cls(**{name: value for name, value in document.items() if name != "ranks"})
         made.ranks = [RankProfile.parse(row) for row in document["ranks"]]
         return made
 
 
-def _written(summary: Summary) -> dict[str, Any]:
+def _written(summary: TraceSummary) -> dict[str, Any]:
     return {
         "seconds": summary.seconds,
         "kinds": {kind: [row.count, row.seconds] for kind, row in summary.kinds.items()},
@@ -103,16 +103,16 @@ def _written(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _read(row: Mapping[str, Any]) -> Summary:
-    return Summary(
+def _read(row: Mapping[str, Any]) -> TraceSummary:
+    return TraceSummary(
         seconds=float(row["seconds"]),
         kinds={
-            kind: Amount(int(count), float(seconds))
+            kind: TraceAmount(int(count), float(seconds))
             for kind, (count, seconds) in row["kinds"].items()
             if kind in KINDS
         },
         names={
-            (str(kind), str(name)): Amount(int(count), float(seconds))
+            (str(kind), str(name)): TraceAmount(int(count), float(seconds))
             for kind, name, count, seconds in row["names"]
         },
     )

@@ -19,7 +19,7 @@ import structlog
 from ...formats import chrome_trace, segments
 from ...vocabulary.profiling import ProfileRequest
 from ..settings.profiles import ProfilesSettings
-from .profile import Profile, RankProfile, Role
+from .profile import JobProfile, RankProfile, Role
 
 _FILE = "profile.json"
 _LATE_SECONDS = 180.0
@@ -38,7 +38,7 @@ class UnknownProfileError(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ProfileTarget:
     """A rank to profile: `host` is the one it runs on, None where it is not known."""
 
     rank: int
@@ -46,7 +46,7 @@ class Wanted:
     host: str | None
 
 
-class Shelf:
+class ProfileShelf:
     """Profiles by id, the oldest first. `ended` is called with each that nobody is waited for."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Shelf:
         folder: Path,
         settings: ProfilesSettings,
         *,
-        ended: Callable[[Profile], None] = lambda _profile: None,
+        ended: Callable[[JobProfile], None] = lambda _profile: None,
     ) -> None:
         self._folder = folder
         self._settings = settings
@@ -62,23 +62,23 @@ class Shelf:
         self._lock = threading.RLock()
         self._reading = threading.Lock()
         self._asked: dict[str, float] = {}
-        self._profiles: dict[str, Profile] = {}
+        self._profiles: dict[str, JobProfile] = {}
         for profile in sorted(_kept(folder), key=lambda one: one.created_at):
             self._profiles[profile.id] = profile
 
     def request(
         self,
         job: str,
-        wanted: Iterable[Wanted],
+        wanted: Iterable[ProfileTarget],
         *,
         steps: int,
         by: str,
         incident: str | None,
         now: float,
-    ) -> Profile:
+    ) -> JobProfile:
         """Ask for a profile. Ranks whose agent does not take part have failed at once."""
         settings = self._settings
-        profile = Profile(
+        profile = JobProfile(
             id=secrets.token_hex(8),
             job=job,
             incident=incident,
@@ -119,7 +119,7 @@ class Shelf:
                 if row.host == host and row.status == "waiting"
             ]
 
-    def find(self, identity: str, now: float) -> Profile:
+    def find(self, identity: str, now: float) -> JobProfile:
         """Return a profile. Raises UnknownProfileError."""
         with self._lock:
             profile = self._profiles.get(identity)
@@ -130,7 +130,7 @@ class Shelf:
 
     def every(
         self, *, now: float, job: str | None = None, incident: str | None = None
-    ) -> list[Profile]:
+    ) -> list[JobProfile]:
         """Return the profiles of a job or an incident, or all, the newest first."""
         with self._lock:
             found = [
@@ -153,7 +153,7 @@ class Shelf:
 
     def take(
         self, identity: str, rank: int, file: Path, *, steps: int, seconds: float, now: float
-    ) -> Profile:
+    ) -> JobProfile:
         """Take the trace of a rank from a file, which is moved. Raises UnknownProfileError."""
         profile = self._waiting(identity, rank, now)
         summary, text = None, ""
@@ -178,7 +178,7 @@ class Shelf:
             self._end(profile)
         return profile
 
-    def fail(self, identity: str, rank: int, text: str, now: float) -> Profile:
+    def fail(self, identity: str, rank: int, text: str, now: float) -> JobProfile:
         """Note why a rank sends no trace. Raises UnknownProfileError."""
         with self._lock:
             profile = self._waiting(identity, rank, now)
@@ -208,14 +208,14 @@ class Shelf:
                 shutil.rmtree(self._folder / profile.id, ignore_errors=True)
                 self._let_go(profile)
 
-    def _waiting(self, identity: str, rank: int, now: float) -> Profile:
+    def _waiting(self, identity: str, rank: int, now: float) -> JobProfile:
         profile = self.find(identity, now)
         row = profile.of(rank)
         if row is None or row.status != "waiting":
             raise UnknownProfileError(f"profile {identity!r} waits for no trace of rank {rank}")
         return profile
 
-    def _overdue(self, profile: Profile, now: float) -> None:
+    def _overdue(self, profile: JobProfile, now: float) -> None:
         """Wait no longer for a profile whose time is over."""
         if profile.status != "waiting" or now <= profile.until + profile.seconds + _LATE_SECONDS:
             return
@@ -227,17 +227,17 @@ class Shelf:
 
     # What several collectors do otherwise
 
-    def _end(self, profile: Profile) -> None:
+    def _end(self, profile: JobProfile) -> None:
         """Note that nobody is waited for any more."""
         self.ended(profile)
 
     def _keep_trace(self, identity: str, rank: int, file: Path) -> None:
         """Keep a trace for others, before it is moved to its place here."""
 
-    def _let_go(self, profile: Profile) -> None:
+    def _let_go(self, profile: JobProfile) -> None:
         """Let go of what else there is of a profile."""
 
-    def _keep(self, profile: Profile) -> None:
+    def _keep(self, profile: JobProfile) -> None:
         place = self._folder / profile.id
         place.mkdir(parents=True, exist_ok=True)
         text = json.dumps(profile.document(), ensure_ascii=False, allow_nan=False)
@@ -248,10 +248,10 @@ def _name(rank: int) -> str:
     return f"rank-{rank}.trace.json.gz"
 
 
-def _kept(folder: Path) -> Iterable[Profile]:
+def _kept(folder: Path) -> Iterable[JobProfile]:
     for file in folder.glob(f"*/{_FILE}"):
         try:
-            profile = Profile.parse(json.loads(file.read_bytes()))
+            profile = JobProfile.parse(json.loads(file.read_bytes()))
         except (OSError, ValueError, KeyError, TypeError) as error:
             _LOG.error("a profile cannot be read", file=str(file), error=str(error))
             continue

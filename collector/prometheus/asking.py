@@ -22,7 +22,7 @@ _LONGEST_WAIT_SECONDS = 300.0
 _QUOTED = 200
 
 
-class AskingError(Exception):
+class StoreQueryError(Exception):
     """A question that was not answered; `wait_seconds`: not to be asked again before."""
 
     def __init__(self, reason: Reason, text: str, *, wait_seconds: float = 0.0) -> None:
@@ -32,14 +32,14 @@ class AskingError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryResult:
     """The series of an answer, as the store wrote them, and what it warned of."""
 
     result: list[dict[str, Any]]
     warnings: tuple[str, ...] = ()
 
 
-class Asking:
+class PrometheusClient:
     """Asks one store, over one connection that is kept."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Asking:
         """Close the connection."""
         self._client.close()
 
-    def query(self, expression: str, at: float) -> Answer:
+    def query(self, expression: str, at: float) -> QueryResult:
         """Return the answer to an instant query. Raises AskingError."""
         until = self._monotonic() + self._settings.timeout_seconds
         form = {"query": expression, "time": f"{at:.3f}"}
@@ -65,16 +65,18 @@ class Asking:
         except httpx.TimeoutException:
             raise self._slow() from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise AskingError("connection", f"cannot be reached: {error}") from None
+            raise StoreQueryError("connection", f"cannot be reached: {error}") from None
         if response.status_code in (429, 503) or response.status_code >= 500:
             reason: Reason = "rate_limited" if response.status_code == 429 else "unavailable"
-            raise AskingError(
+            raise StoreQueryError(
                 reason,
                 f"HTTP {response.status_code}{_error(body)}",
                 wait_seconds=_retry_after(response),
             )
         if response.status_code in (401, 403):
-            raise AskingError("forbidden", f"HTTP {response.status_code}: check token and tenant")
+            raise StoreQueryError(
+                "forbidden", f"HTTP {response.status_code}: check token and tenant"
+            )
         return self._answer(response, body)
 
     def _body(self, response: httpx.Response, until: float) -> bytes:
@@ -84,7 +86,7 @@ class Asking:
         for part in response.iter_bytes():
             size += len(part)
             if size > self._settings.max_bytes:
-                raise AskingError(
+                raise StoreQueryError(
                     "too_large",
                     f"an answer is larger than {self._settings.max_bytes} bytes: lower "
                     "page_series, add matchers, or raise max_bytes",
@@ -94,32 +96,32 @@ class Asking:
             parts.append(part)
         return b"".join(parts)
 
-    def _slow(self) -> AskingError:
-        return AskingError("timeout", f"no answer within {self._settings.timeout_seconds:g} s")
+    def _slow(self) -> StoreQueryError:
+        return StoreQueryError("timeout", f"no answer within {self._settings.timeout_seconds:g} s")
 
-    def _answer(self, response: httpx.Response, body: bytes) -> Answer:
+    def _answer(self, response: httpx.Response, body: bytes) -> QueryResult:
         try:
             found = json.loads(body)
         except ValueError:
             kind = response.headers.get("content-type", "").partition(";")[0] or "no content type"
-            raise AskingError(
+            raise StoreQueryError(
                 "not_json",
                 f"HTTP {response.status_code} with {kind}, not JSON: is this the address of the "
                 "Prometheus API, without a login before it?",
             ) from None
         if response.status_code in (400, 422):
-            raise AskingError("refused", f"the query was refused{_error(body)}")
+            raise StoreQueryError("refused", f"the query was refused{_error(body)}")
         if response.status_code != 200:
-            raise AskingError("status", f"HTTP {response.status_code}{_error(body)}")
+            raise StoreQueryError("status", f"HTTP {response.status_code}{_error(body)}")
         data = found.get("data") if isinstance(found, dict) else None
         result = data.get("result") if isinstance(data, dict) else None
         if not isinstance(result, list):
-            raise AskingError("not_json", "the JSON is no answer of the Prometheus API")
+            raise StoreQueryError("not_json", "the JSON is no answer of the Prometheus API")
         noted = found.get("warnings")
         warnings = [str(one)[:_QUOTED] for one in noted] if isinstance(noted, list) else []
         if found.get("isPartial"):  # VictoriaMetrics
             warnings.append("the answer is partial")
-        return Answer(result, tuple(warnings))
+        return QueryResult(result, tuple(warnings))
 
 
 def _error(body: bytes) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 from ..recordings.otlp_lines import RecordingError
 from ..settings.prometheus import PrometheusSettings
-from .asking import Asking, AskingError
-from .reading import Reading
+from .asking import PrometheusClient, StoreQueryError
+from .reading import StoreReading
 
 PAGE_SECONDS = 300.0
 """One query asks for so much time at most."""
@@ -20,14 +20,14 @@ def ticks(
     end: float,
     *,
     warn: Callable[[str], None],
-    asking: Asking | None = None,
+    asking: PrometheusClient | None = None,
 ) -> Iterator[tuple[float, bytes]]:
     """Yield (time, WriteRequest) of what was scraped in (start, end], in order.
 
     Raises RecordingError for a store that does not answer. `warn` gets what it warns of, once.
     """
-    asking = asking or Asking(settings)
-    reading = Reading(settings, asking)
+    asking = asking or PrometheusClient(settings)
+    reading = StoreReading(settings, asking)
     said: set[str] = set()
     found = False
     at = start
@@ -36,7 +36,7 @@ def ticks(
             until = min(at + PAGE_SECONDS, end)
             try:
                 stretch = reading.read(at, until)
-            except AskingError as error:
+            except StoreQueryError as error:
                 raise RecordingError(f"{settings.label}: {error}") from None
             reading.taken(stretch)
             notes = [*stretch.warnings]

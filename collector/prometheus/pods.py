@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...formats.remote_write import labels as naming
-from .asking import Asking, parted
+from .asking import PrometheusClient, parted
 
 METRICS = ("kube_pod_labels", "kube_pod_owner")
 AGAIN_SECONDS = 600.0
@@ -26,10 +26,10 @@ Pod = tuple[str, str]
 """Namespace and name."""
 
 
-class Pods:
+class PodRegister:
     """What is known of pods that hold devices."""
 
-    def __init__(self, asking: Asking, matchers: Sequence[str]) -> None:
+    def __init__(self, asking: PrometheusClient, matchers: Sequence[str]) -> None:
         self._asking = asking
         self._matchers = matchers
         self._found: dict[Pod, tuple[float, Mapping[str, str]]] = {}

@@ -12,22 +12,22 @@ from concurrent.futures import Future
 import structlog
 
 from ...vocabulary.clock import Clock
-from ..health.health import Health
-from ..intake.payloads import Outcome, Payload
+from ..health.health import CollectorHealth
+from ..intake.payloads import Payload, PayloadOutcome
 from ..intake.waiting import UnavailableError
-from ..journal.kinds import Kind
+from ..journal.kinds import PayloadKind
 from ..settings.prometheus import PrometheusSettings
-from .asking import Asking, AskingError
-from .reading import Reading
+from .asking import PrometheusClient, StoreQueryError
+from .reading import StoreReading
 
 _LOG = structlog.get_logger(__name__)
 _JOURNAL_SECONDS = 30.0
 _SAID_NAMES = 5
 
-Submit = Callable[[Payload], "Future[Outcome]"]
+Submit = Callable[[Payload], "Future[PayloadOutcome]"]
 
 
-class Poller:
+class StorePoller:
     """Polls one store. `step` does one poll; `start` runs it in a thread of its own."""
 
     def __init__(
@@ -36,8 +36,8 @@ class Poller:
         *,
         submit: Submit,
         clock: Clock,
-        health: Health,
-        asking: Asking | None = None,
+        health: CollectorHealth,
+        asking: PrometheusClient | None = None,
         polls: Callable[[], bool] = lambda: True,
     ) -> None:
         """Take settings; `polls` returns whether this one of several collectors polls."""
@@ -45,9 +45,9 @@ class Poller:
         self._submit = submit
         self._clock = clock
         self._health = health.polling
-        self._asking = asking or Asking(settings)
+        self._asking = asking or PrometheusClient(settings)
         self._polls = polls
-        self._reading = Reading(settings, self._asking)
+        self._reading = StoreReading(settings, self._asking)
         self._until = -math.inf
         self._not_before = -math.inf
         self._failing_since: float | None = None
@@ -97,7 +97,7 @@ class Poller:
             self._until = start
         try:
             self._poll(start, end, now)
-        except AskingError as error:
+        except StoreQueryError as error:
             self._failed(error.reason, str(error), now, error.wait_seconds)
         except UnavailableError as error:
             self._failed("journal", str(error), now, error.retry_after_seconds)
@@ -112,7 +112,9 @@ class Poller:
         # A scrape is stored after it began: what came late to the last poll comes with this one.
         stretch = self._reading.read(start - self._settings.interval_seconds, end)
         label = self._settings.label
-        waiting = [self._submit(Payload(Kind.REMOTE_WRITE, body)) for body in stretch.bodies()]
+        waiting = [
+            self._submit(Payload(PayloadKind.REMOTE_WRITE, body)) for body in stretch.bodies()
+        ]
         for future in waiting:
             try:
                 future.result(_JOURNAL_SECONDS)
@@ -167,8 +169,10 @@ def pollers(
     *,
     submit: Submit,
     clock: Clock,
-    health: Health,
+    health: CollectorHealth,
     polls: Callable[[], bool] = lambda: True,
-) -> list[Poller]:
+) -> list[StorePoller]:
     """Return a poller for each store."""
-    return [Poller(one, submit=submit, clock=clock, health=health, polls=polls) for one in settings]
+    return [
+        StorePoller(one, submit=submit, clock=clock, health=health, polls=polls) for one in settings
+    ]

@@ -9,8 +9,8 @@ from ...formats.remote_write import WriteRequest
 from ...formats.remote_write.encode import encoded_labels
 from ..settings.prometheus import PrometheusSettings
 from . import selection
-from .asking import Asking
-from .pods import AGAIN_SECONDS, METRICS, Pods, pod_of
+from .asking import PrometheusClient
+from .pods import AGAIN_SECONDS, METRICS, PodRegister, pod_of
 
 DISCOVER_SECONDS = 300.0
 """How often at least it is asked anew which metrics there are."""
@@ -23,7 +23,7 @@ _Key = tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True)
-class _Known:
+class _PolledSeries:
     """A series that was seen: its labels as remote write has them, and its newest sample (ms)."""
 
     labels: bytes
@@ -31,10 +31,10 @@ class _Known:
 
 
 @dataclass(slots=True)
-class Stretch:
+class PolledStretch:
     """What was read of a stretch: samples by series, and what is to be said of it."""
 
-    found: list[tuple["_Known", list[tuple[int, float]]]] = field(default_factory=list)
+    found: list[tuple["_PolledSeries", list[tuple[int, float]]]] = field(default_factory=list)
     warnings: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     malformed: int = 0
@@ -57,7 +57,7 @@ class Stretch:
 
     def ticks(self, seconds: float) -> Iterator[tuple[float, bytes]]:
         """Yield (time, WriteRequest) of all that was scraped up to each of some times."""
-        by_tick: dict[int, list[tuple[_Known, tuple[int, float]]]] = {}
+        by_tick: dict[int, list[tuple[_PolledSeries, tuple[int, float]]]] = {}
         for known, values in self.found:
             for value in values:
                 tick = math.ceil(value[0] / 1000 / seconds)
@@ -69,20 +69,20 @@ class Stretch:
             yield tick * seconds, request.body()
 
 
-class Reading:
+class StoreReading:
     """Reads one store. What was read counts as read once `taken` was called."""
 
-    def __init__(self, settings: PrometheusSettings, asking: Asking) -> None:
+    def __init__(self, settings: PrometheusSettings, asking: PrometheusClient) -> None:
         self._settings = settings
         self._asking = asking
-        self._known: dict[_Key, _Known] = {}
+        self._known: dict[_Key, _PolledSeries] = {}
         self._metrics: frozenset[str] = frozenset()
-        self._pages: list[selection.Page] = []
+        self._pages: list[selection.QueryPage] = []
         self._left_out: tuple[str, ...] = ()
         self._warnings: tuple[str, ...] = ()
         self._discovered_at = -math.inf
         self._discover_again = 0.0
-        self._pods = Pods(asking, settings.matchers)
+        self._pods = PodRegister(asking, settings.matchers)
         self._learnt_at = -math.inf
 
     @property
@@ -113,11 +113,11 @@ class Reading:
         self._warnings = warnings
         self._discovered_at = at
 
-    def read(self, start: float, end: float) -> Stretch:
+    def read(self, start: float, end: float) -> PolledStretch:
         """Return the samples in (start, end] that were not taken yet. Raises AskingError."""
         if not self._pages or end - self._discovered_at >= self._discover_again:
             self.discover(end)
-        stretch = Stretch(warnings=self._warnings, left_out=self._left_out)
+        stretch = PolledStretch(warnings=self._warnings, left_out=self._left_out)
         for page in self._pages:
             query = selection.samples(page.names, self._settings.matchers, end - start)
             answer = self._asking.query(query, end)
@@ -128,7 +128,7 @@ class Reading:
                 self._take(key, row, stretch, start)
         return stretch
 
-    def taken(self, stretch: Stretch) -> None:
+    def taken(self, stretch: PolledStretch) -> None:
         """Note that the samples of a stretch are safe: they are not to come again."""
         newest = 0
         for known, values in stretch.found:
@@ -152,11 +152,13 @@ class Reading:
                 if pod_of(dict(key)) in changed:
                     one.labels = encoded_labels(self._pods.joined(dict(key)))
 
-    def _take(self, key: _Key, row: Any, stretch: Stretch, start: float) -> None:
+    def _take(self, key: _Key, row: Any, stretch: PolledStretch, start: float) -> None:
         try:
             known = self._known.get(key)
             if known is None:
-                known = self._known[key] = _Known(encoded_labels(self._pods.joined(dict(key))))
+                known = self._known[key] = _PolledSeries(
+                    encoded_labels(self._pods.joined(dict(key)))
+                )
             after = max(known.newest_ms, int(start * 1000))
             values = [
                 (at_ms, float(value))
@@ -170,7 +172,7 @@ class Reading:
             stretch.found.append((known, values))
 
 
-def _keyed(row: Any, stretch: Stretch) -> tuple[_Key, Any] | None:
+def _keyed(row: Any, stretch: PolledStretch) -> tuple[_Key, Any] | None:
     """Return a row with the labels of its series; None, and counted, for what is no series."""
     try:
         key = tuple(row["metric"].items())

@@ -16,7 +16,7 @@ _QUERY_BYTES = 8_000
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class QueryPage:
     """Metrics that one query asks for, and how many series they have about."""
 
     names: tuple[str, ...]
@@ -43,12 +43,12 @@ def samples(names: Sequence[str], matchers: Sequence[str], seconds: float) -> st
 
 def pages(
     found: Mapping[str, int], *, page_series: int, max_series: int
-) -> tuple[list[Page], tuple[str, ...]]:
+) -> tuple[list[QueryPage], tuple[str, ...]]:
     """Return what to ask for, in queries of about `page_series`, and which metrics are left out.
 
     The most telling metrics come first: those of the tables in their order.
     """
-    made: list[Page] = []
+    made: list[QueryPage] = []
     left: list[str] = []
     names: list[str] = []
     size = total = length = 0
@@ -57,14 +57,14 @@ def pages(
             left.append(name)
             continue
         if names and (size + found[name] > page_series or length + len(name) > _QUERY_BYTES):
-            made.append(Page(tuple(names), size))
+            made.append(QueryPage(tuple(names), size))
             names, size, length = [], 0, 0
         names.append(name)
         length += len(name) + 1
         size += found[name]
         total += found[name]
     if names:
-        made.append(Page(tuple(names), size))
+        made.append(QueryPage(tuple(names), size))
     return made, tuple(left)
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from ...vocabulary.samples import Resource, Scalar, attributes
+from ...vocabulary.samples import Scalar, TelemetryResource, attributes
 
 _KEPT = """
 action class code communicator communicator.rank communicator.size completed container.pid cpu
@@ -45,7 +45,7 @@ _ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b|\b[0-9A-Fa-f]{0,4}(?::[0-9A-
 _SOURCES = ("detectors", "formats", "vocabulary", "alerts/causes")
 
 
-class Names:
+class StandInNames:
     """The stand-ins of one recording. The same text always gets the same one."""
 
     def __init__(self, *, hosts: Collection[str], jobs: Collection[str]) -> None:
@@ -59,7 +59,7 @@ class Names:
         for job in sorted(jobs):
             self._new(job, "job")
 
-    def resource(self, found: Resource) -> Resource:
+    def resource(self, found: TelemetryResource) -> TelemetryResource:
         """Return a resource under other names."""
         return replace(
             found,

@@ -17,12 +17,12 @@ from ...formats.otlp import encode
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...formats.otlp.errors import UndecodableError
 from ...vocabulary import times
-from ...vocabulary.samples import Event, Resource, Sample
-from ..intake.decoding import Decoder
-from ..intake.payloads import Decoded, Payload
+from ...vocabulary.samples import Event, Sample, TelemetryResource
+from ..intake.decoding import PayloadDecoder
+from ..intake.payloads import DecodedPayload, Payload
 from ..journal import journal
-from ..journal.kinds import Kind
-from .anonymising import Names
+from ..journal.kinds import PayloadKind
+from .anonymising import StandInNames
 
 BEFORE_SECONDS = 900.0
 """How long before the onset: detectors compare with what was normal."""
@@ -30,7 +30,13 @@ BEFORE_SECONDS = 900.0
 AFTER_SECONDS = 60.0
 """How long after the end: what was received last may be about the seconds before."""
 
-_TELEMETRY = frozenset(Kind) - {Kind.STOP, Kind.ACTION, Kind.SKIPPED, Kind.TIME, Kind.SHARED}
+_TELEMETRY = frozenset(PayloadKind) - {
+    PayloadKind.STOP,
+    PayloadKind.ACTION,
+    PayloadKind.SKIPPED,
+    PayloadKind.TIME,
+    PayloadKind.SHARED,
+}
 
 
 class CutError(Exception):
@@ -38,7 +44,7 @@ class CutError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class JournalRange:
     """What is cut: the telemetry of these jobs received from `start` to `end` (epoch seconds)."""
 
     jobs: frozenset[str]
@@ -52,7 +58,7 @@ class Range:
         *,
         before_seconds: float = BEFORE_SECONDS,
         after_seconds: float = AFTER_SECONDS,
-    ) -> "Range":
+    ) -> "JournalRange":
         """Return the range of an incident document; one that is open ends with its last change."""
         end = document["resolved_at"] or document["updated_at"]
         last = max(times.parse(end), times.parse(document["detected_at"]))
@@ -63,10 +69,10 @@ class Range:
         )
 
 
-class Cut:
+class JournalCut:
     """A range of a journal. Making it reads the journal once; `lines` reads it again."""
 
-    def __init__(self, folder: Path, wanted: Range, *, anonymise: bool = False) -> None:
+    def __init__(self, folder: Path, wanted: JournalRange, *, anonymise: bool = False) -> None:
         """Find the hosts of the jobs. Raises CutError where the journal has nothing of them."""
         self._folder, self._wanted = folder, wanted
         self.hosts = frozenset(
@@ -79,9 +85,9 @@ class Cut:
                 f"the journal has no telemetry of {', '.join(sorted(wanted.jobs))} between "
                 f"{times.rfc3339(wanted.start)} and {times.rfc3339(wanted.end)}"
             )
-        self.names: Names | None = None
+        self.names: StandInNames | None = None
         if anonymise:
-            self.names = Names(hosts=self.hosts, jobs=wanted.jobs)
+            self.names = StandInNames(hosts=self.hosts, jobs=wanted.jobs)
             for samples, events in self._rows():
                 for resource, rows in samples.items():
                     self.names.resource(resource)
@@ -106,7 +112,7 @@ class Cut:
                     [(self._resource(event.resource), [self._event(event)]) for event in events]
                 )
 
-    def _resource(self, resource: Resource) -> Resource:
+    def _resource(self, resource: TelemetryResource) -> TelemetryResource:
         return resource if self.names is None else self.names.resource(resource)
 
     def _sample(self, sample: Sample) -> Sample:
@@ -120,7 +126,7 @@ class Cut:
             return event
         return replace(event, attributes=self.names.pairs(event.attributes))
 
-    def _resources(self) -> Iterator[Resource]:
+    def _resources(self) -> Iterator[TelemetryResource]:
         for decoded in self._decoded():
             if decoded.metrics is not None and decoded.table is not None:
                 for number in _numbers(decoded.metrics, decoded.table):
@@ -128,18 +134,20 @@ class Cut:
             for event in decoded.events:
                 yield event.resource
 
-    def _rows(self) -> Iterator[tuple[dict[Resource, list[Sample]], list[Event]]]:
+    def _rows(self) -> Iterator[tuple[dict[TelemetryResource, list[Sample]], list[Event]]]:
         """Yield what is wanted of each entry."""
         for decoded in self._decoded():
-            samples: dict[Resource, list[Sample]] = {}
+            samples: dict[TelemetryResource, list[Sample]] = {}
             if decoded.metrics is not None and decoded.table is not None:
                 samples = self._samples(decoded.metrics, decoded.table)
             events = [event for event in decoded.events if self._wants(event.resource)]
             if samples or events:
                 yield samples, events
 
-    def _samples(self, batch: MetricsBatch, table: SeriesTable) -> dict[Resource, list[Sample]]:
-        found: dict[Resource, list[Sample]] = {}
+    def _samples(
+        self, batch: MetricsBatch, table: SeriesTable
+    ) -> dict[TelemetryResource, list[Sample]]:
+        found: dict[TelemetryResource, list[Sample]] = {}
         wanted = {
             number: resource
             for number in _numbers(batch, table)
@@ -157,13 +165,13 @@ class Cut:
                 found.setdefault(sender, []).append(Sample(row.metric, value, at, row.attributes))
         return found
 
-    def _wants(self, resource: Resource) -> bool:
+    def _wants(self, resource: TelemetryResource) -> bool:
         if resource.job is None:
             return resource.host in self.hosts
         return resource.job in self._wanted.jobs
 
-    def _decoded(self) -> Iterator[Decoded]:
-        decoder = Decoder(SeriesTable())
+    def _decoded(self) -> Iterator[DecodedPayload]:
+        decoder = PayloadDecoder(SeriesTable())
         start_ns, end_ns = int(self._wanted.start * 1e9), int(self._wanted.end * 1e9)
         try:
             for file in segments.segments(self._folder):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from ..journal.kinds import Kind
+from ..journal.kinds import PayloadKind
 
 RUN_ON_SECONDS = 30
 """How long time runs on at the end of a recording.
@@ -42,10 +42,10 @@ class RecordingError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RecordingLine:
     """One line of a recording. `last`: nothing follows it in its file, not even a line end."""
 
-    kind: Kind
+    kind: PayloadKind
     body: bytes
     file: Path
     number: int
@@ -71,7 +71,7 @@ def lines(
     *,
     warn: Callable[[str], None],
     cut_off: Callable[[str], None] | None = None,
-) -> Iterator[Line]:
+) -> Iterator[RecordingLine]:
     """Return the lines of the files in their order. Reading them raises RecordingError.
 
     `warn` is called for a last line that was cut off, as in a file that is still written;
@@ -117,7 +117,7 @@ def not_json(text: bytes) -> str | None:
 
 def _in_order(
     path: Path, warn: Callable[[str], None], cut_off: Callable[[str], None]
-) -> Iterator[Line]:
+) -> Iterator[RecordingLine]:
     with _opened(path) as stream:
         for number, text in enumerate(_readable(stream, path, cut_off), start=1):
             if (line := _line(text, path, number, warn)) is not None:
@@ -126,7 +126,7 @@ def _in_order(
 
 def _merged(
     paths: Sequence[Path], warn: Callable[[str], None], cut_off: Callable[[str], None]
-) -> Iterator[Line]:
+) -> Iterator[RecordingLine]:
     """Sort what the order needs, not the lines themselves: recordings can be large."""
     with ExitStack() as stack:
         streams = [stack.enter_context(_seekable(path, cut_off)) for path in paths]
@@ -146,12 +146,14 @@ def _merged(
                 yield line
 
 
-def _line(text: bytes, path: Path, number: int, warn: Callable[[str], None]) -> Line | None:
+def _line(
+    text: bytes, path: Path, number: int, warn: Callable[[str], None]
+) -> RecordingLine | None:
     whole = text.endswith(b"\n")
     if _METRICS.match(text):
-        return Line(Kind.METRICS_JSON, text, path, number, last=not whole)
+        return RecordingLine(PayloadKind.METRICS_JSON, text, path, number, last=not whole)
     if _LOGS.match(text):
-        return Line(Kind.LOGS_JSON, text, path, number, last=not whole)
+        return RecordingLine(PayloadKind.LOGS_JSON, text, path, number, last=not whole)
     if text.strip() and not _OTHER.match(text):
         broken = not_json(text)
         if whole or broken is None:

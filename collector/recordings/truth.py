@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .anonymising import Names
+from .anonymising import StandInNames
 
 SCHEMA = "rankscope-truth-1"
 
 
-def truth(document: Mapping[str, Any], names: Names | None = None) -> dict[str, Any]:
+def truth(document: Mapping[str, Any], names: StandInNames | None = None) -> dict[str, Any]:
     """Return the truth about an incident, ready for JSON.
 
     `fault` is null where no feedback names one, `entity` where people named none. `first_cause` is

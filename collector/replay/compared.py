@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from .replayed import Notice
+from .replayed import ReplayNotice
 
 Document = Mapping[str, Any]
 
@@ -46,7 +46,10 @@ FIELDS = (
 
 
 def changed(
-    old: Document, new: Document, *, notices: tuple[Sequence[Notice], Sequence[Notice]] = ((), ())
+    old: Document,
+    new: Document,
+    *,
+    notices: tuple[Sequence[ReplayNotice], Sequence[ReplayNotice]] = ((), ()),
 ) -> dict[str, tuple[Any, Any]]:
     """Return what counts and is not the same, by name: (old, new).
 
@@ -60,7 +63,7 @@ def changed(
     }
 
 
-def _compared(document: Document, notices: Sequence[Notice]) -> dict[str, Any]:
+def _compared(document: Document, notices: Sequence[ReplayNotice]) -> dict[str, Any]:
     first, *others = document["root_cause"]["hypotheses"]
     history = [(_cause(row), row["at"]) for row in document["cause_history"]]
     # A cause that became stable is the same cause still.

@@ -10,19 +10,19 @@ from typing import Any
 
 from . import compared
 from .compared import Document
-from .replayed import Notice
+from .replayed import ReplayNotice
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReplayOutcome:
     """What one replay gave: the incidents, and by their ids the notices of each."""
 
     incidents: Sequence[dict[str, Any]]
-    notices: Mapping[str, Sequence[Notice]] = field(default_factory=dict)
+    notices: Mapping[str, Sequence[ReplayNotice]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class IncidentDifference:
     """One incident that is not the same: only in the first (`new` None), the second, or changed.
 
     changed: by name of what differs, its value in (old, new).
@@ -46,7 +46,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ReplayComparison:
     """What differs between two replays, in order of time.
 
     alike: incidents that only differ in what does not count (see compared.py).
@@ -54,7 +54,7 @@ class Comparison:
 
     before: int
     after: int
-    differences: tuple[Difference, ...]
+    differences: tuple[IncidentDifference, ...]
     alike: int
 
     def document(self) -> dict[str, Any]:
@@ -69,21 +69,21 @@ class Comparison:
         }
 
 
-def compare(old: Outcome, new: Outcome) -> Comparison:
+def compare(old: ReplayOutcome, new: ReplayOutcome) -> ReplayComparison:
     """Return what differs between two replays of one recording."""
-    found: list[Difference] = []
+    found: list[IncidentDifference] = []
     alike = 0
     for one, other in _pairs(old.incidents, new.incidents):
         if one is None or other is None:
-            found.append(Difference(one, other, {}))
+            found.append(IncidentDifference(one, other, {}))
             continue
         notices = old.notices.get(one["id"], ()), new.notices.get(other["id"], ())
         if changed := compared.changed(one, other, notices=notices):
-            found.append(Difference(one, other, changed))
+            found.append(IncidentDifference(one, other, changed))
         elif one != other:
             alike += 1
     found.sort(key=lambda row: str((row.old or row.new or {})["opened_at"]))
-    return Comparison(len(old.incidents), len(new.incidents), tuple(found), alike)
+    return ReplayComparison(len(old.incidents), len(new.incidents), tuple(found), alike)
 
 
 def _pairs(

@@ -24,7 +24,7 @@ COLUMNS = (
 """`row` is "finding" or "step"; the columns of the other one are empty."""
 
 
-class Frames:
+class ReplayFrames:
     """Gathers rows while a replay runs; times in seconds since the epoch, durations in seconds."""
 
     def __init__(self) -> None:

@@ -17,25 +17,25 @@ from ...formats import segments
 from ...formats.otlp.columns import SeriesTable
 from ...formats.otlp.errors import UndecodableError
 from ...formats.segments import writing
-from ..evaluation.overload import Recorded
-from ..evaluation.schedule import Evaluator, Hooks, Schedule
-from ..intake.decoding import Decoder
-from ..intake.payloads import Decoded, Payload
+from ..evaluation.overload import RecordedSkips
+from ..evaluation.schedule import EvaluationSchedule, PipelineEvaluator, ScheduleHooks
+from ..intake.decoding import PayloadDecoder
+from ..intake.payloads import DecodedPayload, Payload
 from ..journal import interface, journal
-from ..journal.actions import Entered
-from ..journal.entries import Entry
-from ..journal.kinds import Kind
+from ..journal.actions import RecordedAction
+from ..journal.entries import JournalEntry
+from ..journal.kinds import PayloadKind
 from ..recordings import otlp_lines
 from ..recordings.event_clock import AHEAD_SECONDS, EventClock
 from ..recordings.otlp_lines import RecordingError
-from .replayed import Replayed
+from .replayed import ReplayResult
 
 _MOST_LEADING = 10_000
 """Lines of events that are held until the first samples; a recording may have none at all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReplayProgress:
     """How far a replay has come: records or lines so far, and the time it is in the recording."""
 
     records: int
@@ -43,7 +43,7 @@ class Progress:
 
 
 @dataclass(slots=True)
-class Replay:
+class ReplayRun:
     """One replay: the pipeline, what is reported on the way, and what came out.
 
     `warn` gets what was left out, `failed` defects that were passed over, as live, `progress` every
@@ -51,12 +51,12 @@ class Replay:
     what it went through.
     """
 
-    pipeline: Evaluator
+    pipeline: PipelineEvaluator
     warn: Callable[[str], None]
     failed: Callable[[str, Exception], None]
-    progress: Callable[[Progress], None] = lambda _: None
+    progress: Callable[[ReplayProgress], None] = lambda _: None
     ignore_actions: bool = False
-    replayed: Replayed = field(default_factory=Replayed)
+    replayed: ReplayResult = field(default_factory=ReplayResult)
     _last: dict[str, Any] = field(default_factory=dict)
 
     def run(self, path: Path) -> list[dict[str, Any]]:
@@ -80,28 +80,28 @@ class Replay:
 
         `until` is when the last of it may have been scraped. Raises RecordingError.
         """
-        decoder = Decoder(self.pipeline.table.alike())
-        schedule = self._schedule(Recorded())
+        decoder = PayloadDecoder(self.pipeline.table.alike())
+        schedule = self._schedule(RecordedSkips())
         last = None
         for count, (now, body) in enumerate(ticks, start=1):
-            decoded = decoder.decode(Payload(Kind.REMOTE_WRITE, body))
+            decoded = decoder.decode(Payload(PayloadKind.REMOTE_WRITE, body))
             schedule.apply(decoded, now)
             self.replayed.count(decoded)
-            self.progress(Progress(count, now))
+            self.progress(ReplayProgress(count, now))
             last = now
         if last is not None:
             schedule.until(max(last, min(until, last + otlp_lines.RUN_ON_SECONDS)))
         return self._documents()
 
     def run_entries(
-        self, entries: Iterable[Entry], decisions: Iterable[Entry] = ()
+        self, entries: Iterable[JournalEntry], decisions: Iterable[JournalEntry] = ()
     ) -> list[dict[str, Any]]:
         """Return the same of entries of a log and what evaluation decided under load.
 
         An entry that cannot be decoded is left out, as live. Raises RecordingError.
         """
         try:
-            self._entries(entries, Recorded.of(decisions), lenient=True)
+            self._entries(entries, RecordedSkips.of(decisions), lenient=True)
         except (segments.SegmentError, OSError) as error:
             raise RecordingError(str(error)) from error
         return self._documents()
@@ -115,26 +115,28 @@ class Replay:
         for change in changes:
             self._last[change.incident.id] = change.incident
 
-    def _acted(self, _action: Entered, changes: Sequence[Any], now: float) -> None:
+    def _acted(self, _action: RecordedAction, changes: Sequence[Any], now: float) -> None:
         self._changed(changes, now)
 
-    def _schedule(self, skips: Recorded) -> Schedule:
-        hooks = Hooks(changed=self._changed, failed=self.failed, acted=self._acted)
-        return Schedule(self.pipeline, hooks, skips=skips)
+    def _schedule(self, skips: RecordedSkips) -> EvaluationSchedule:
+        hooks = ScheduleHooks(changed=self._changed, failed=self.failed, acted=self._acted)
+        return EvaluationSchedule(self.pipeline, hooks, skips=skips)
 
     def _journal(self, folder: Path) -> None:
         try:
-            self._entries(journal.read(folder), Recorded.of(_skips(folder)))
+            self._entries(journal.read(folder), RecordedSkips.of(_skips(folder)))
         except (segments.SegmentError, UndecodableError, OSError) as error:
             raise RecordingError(f"{folder}: {error}") from error
 
-    def _entries(self, entries: Iterable[Entry], skips: Recorded, *, lenient: bool = False) -> None:
-        decoder = Decoder(self.pipeline.table.alike())
+    def _entries(
+        self, entries: Iterable[JournalEntry], skips: RecordedSkips, *, lenient: bool = False
+    ) -> None:
+        decoder = PayloadDecoder(self.pipeline.table.alike())
         schedule = self._schedule(skips)
         for count, entry in enumerate(entries, start=1):
-            if entry.kind in (Kind.STOP, Kind.TIME):
+            if entry.kind in (PayloadKind.STOP, PayloadKind.TIME):
                 schedule.until(entry.at)
-            elif entry.kind is not Kind.ACTION or not self.ignore_actions:
+            elif entry.kind is not PayloadKind.ACTION or not self.ignore_actions:
                 try:
                     decoded = decoder.decode(Payload(entry.kind, entry.body))
                 except UndecodableError as error:
@@ -145,7 +147,7 @@ class Replay:
                 else:
                     schedule.apply(decoded, entry.at)
                     self.replayed.count(decoded)
-            self.progress(Progress(count, entry.at))
+            self.progress(ReplayProgress(count, entry.at))
 
     def _lines(self, path: Path) -> None:
         files = otlp_lines.files(path)
@@ -153,10 +155,10 @@ class Replay:
             raise RecordingError(
                 f"{path}: neither journal segments nor *.jsonl or *.jsonl.gz files are in it"
             )
-        schedule = self._schedule(Recorded())
-        decoder = Decoder(self.pipeline.table.alike())
+        schedule = self._schedule(RecordedSkips())
+        decoder = PayloadDecoder(self.pipeline.table.alike())
         clock = EventClock()
-        hosts = _Hosts(decoder.table)
+        hosts = _SeriesHosts(decoder.table)
         entries = _started(self._decoded(files, decoder), hosts)
         for count, (entry, timed) in enumerate(entries, start=1):
             if timed:
@@ -165,11 +167,11 @@ class Replay:
                 continue
             schedule.apply(entry, clock.now)
             self.replayed.count(entry)
-            self.progress(Progress(count, clock.now))
+            self.progress(ReplayProgress(count, clock.now))
         if clock.now is not None:
             schedule.until(clock.now + otlp_lines.RUN_ON_SECONDS)
 
-    def _decoded(self, files: Sequence[Path], decoder: Decoder) -> Iterator[Decoded]:
+    def _decoded(self, files: Sequence[Path], decoder: PayloadDecoder) -> Iterator[DecodedPayload]:
         for line in otlp_lines.lines(files, warn=self.warn, cut_off=self._cut_off):
             try:
                 yield decoder.decode(Payload(line.kind, line.body))
@@ -184,27 +186,29 @@ class Replay:
         self.warn(text)
 
 
-def _skips(folder: Path) -> Iterator[Entry]:
+def _skips(folder: Path) -> Iterator[JournalEntry]:
     """Return the entries of the partition that says which seconds were skipped, where it is."""
     decisions = folder / interface.EVALUATION
     return journal.read(decisions) if decisions.is_dir() else iter(())
 
 
-def _started(entries: Iterator[Decoded], hosts: "_Hosts") -> Iterator[tuple[Decoded, bool]]:
+def _started(
+    entries: Iterator[DecodedPayload], hosts: "_SeriesHosts"
+) -> Iterator[tuple[DecodedPayload, bool]]:
     """Yield entries in order, and whether each says what time it is; history does not.
 
     What comes before the first samples may be history: a kernel log that is read from its beginning
     has lines of an hour ago. Those much older than the first samples come right after them, as they
     would have been received, and the clock begins with the samples.
     """
-    leading: list[Decoded] = []
+    leading: list[DecodedPayload] = []
     for entry in entries:
         first = min((at for _, at in hosts.newest(entry)), default=math.inf)
         timeless = entry.metrics is None or not math.isfinite(first)
         if timeless and len(leading) < _MOST_LEADING:
             leading.append(entry)
             continue
-        history: list[Decoded] = []
+        history: list[DecodedPayload] = []
         for event in leading:
             newest = max((at for _, at in hosts.newest(event)), default=-math.inf)
             if newest < first - AHEAD_SECONDS:
@@ -222,7 +226,7 @@ def _started(entries: Iterator[Decoded], hosts: "_Hosts") -> Iterator[tuple[Deco
         yield entry, True
 
 
-class _Hosts:
+class _SeriesHosts:
     """Which host each series belongs to, so that the newest time of each is found by columns."""
 
     def __init__(self, table: SeriesTable) -> None:
@@ -231,7 +235,7 @@ class _Hosts:
         self._numbers: dict[str, int] = {}
         self._of_series = np.zeros(0, np.int32)
 
-    def newest(self, entry: Decoded) -> Iterator[tuple[str, float]]:
+    def newest(self, entry: DecodedPayload) -> Iterator[tuple[str, float]]:
         """Yield the newest plausible event time of each host in an entry."""
         if entry.metrics is None:
             for event in entry.events:

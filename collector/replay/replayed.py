@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...vocabulary.times import rfc3339
-from ..intake.payloads import Decoded
+from ..intake.payloads import DecodedPayload
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class ReplayNotice:
     """One moment at which people are notified of an incident, before silences and routes."""
 
     at: float
@@ -26,7 +26,7 @@ class Notice:
 
 
 @dataclass(slots=True)
-class Replayed:
+class ReplayResult:
     """`accepted`: samples and events that were applied. `cut_off`: what was said of cut files.
 
     notices: by id of the incident.
@@ -34,9 +34,9 @@ class Replayed:
 
     accepted: int = 0
     cut_off: list[str] = field(default_factory=list)
-    notices: dict[str, list[Notice]] = field(default_factory=dict)
+    notices: dict[str, list[ReplayNotice]] = field(default_factory=dict)
 
-    def count(self, decoded: Decoded) -> None:
+    def count(self, decoded: DecodedPayload) -> None:
         """Count what was applied; what people did is no telemetry."""
         if decoded.action is None:
             self.accepted += decoded.accepted
@@ -45,5 +45,5 @@ class Replayed:
         """Note which changes of incidents people are notified of."""
         for change in changes:
             if change.notify:
-                notice = Notice(now, change.kind, change.incident.severity)
+                notice = ReplayNotice(now, change.kind, change.incident.severity)
                 self.notices.setdefault(change.incident.id, []).append(notice)

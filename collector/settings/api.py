@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field, SecretStr, field_validator
 
-from ...settings import Section
+from ...settings import SettingsSection
 
 Role = Literal["ingest", "read", "admin"]
 
@@ -15,7 +15,7 @@ DIGEST_PREFIX = "sha256:"
 _DIGEST = re.compile(r"sha256:[0-9a-fA-F]{64}")
 
 
-class TokenSettings(Section):
+class TokenSettings(SettingsSection):
     """One bearer token."""
 
     token: SecretStr = Field(
@@ -59,7 +59,7 @@ class TokenSettings(Section):
         return token
 
 
-class ApiSettings(Section):
+class ApiSettings(SettingsSection):
     """Who may ask, and what is reported."""
 
     tokens: tuple[TokenSettings, ...] = Field(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from ...settings import Section
+from ...settings import SettingsSection
 from .api import ApiSettings
 from .detectors import DetectorSettings
 from .evaluation import EvaluationSettings
@@ -19,7 +19,7 @@ from .prometheus import PrometheusSettings
 from .store import StoreSettings, WebhookSettings, check_url
 
 
-class HttpSettings(Section):
+class HttpSettings(SettingsSection):
     """Where the collector listens."""
 
     listen: str = Field(
@@ -58,14 +58,14 @@ class HttpSettings(Section):
         return int(self.listen.rpartition(":")[2])
 
 
-class UserSettings(Section):
+class UserSettings(SettingsSection):
     """The user label of jobs whose telemetry carries none."""
 
     jobs: str = Field(description="Pattern of job ids (* ? [..])")
     user: str = Field(min_length=1, max_length=200, description="A person or a team")
 
 
-class CollectorSettings(Section):
+class CollectorSettings(SettingsSection):
     """Everything that `rankscope collector` and `rankscope replay` can be set to."""
 
     data_dir: Path = Field(

@@ -7,12 +7,12 @@ from pydantic import Field, model_validator
 
 from ...detectors import catalogue
 from ...detectors.rule_mistakes import Path, mistakes
-from ...detectors.selection import Rule, Selection, SelectionError, plugins
-from ...settings import Section
+from ...detectors.selection import DetectorSelection, SelectionError, SelectionRule, plugins
+from ...settings import SettingsSection
 from ...settings.errors import InnerError, InnerProblem
 
 
-class RuleSettings(Section):
+class RuleSettings(SettingsSection):
     """What is different for some jobs."""
 
     jobs: str = Field(default="*", description="Pattern of job names, such as llama-*")
@@ -22,12 +22,12 @@ class RuleSettings(Section):
         default_factory=dict, description="Parameters by detector: {stragglers: {least: 0.15}}"
     )
 
-    def rule(self) -> Rule:
+    def rule(self) -> SelectionRule:
         """Return it as the selection takes it."""
-        return Rule(self.jobs, self.clusters, self.disabled, self.parameters)
+        return SelectionRule(self.jobs, self.clusters, self.disabled, self.parameters)
 
 
-class DetectorSettings(Section):
+class DetectorSettings(SettingsSection):
     """Which detectors evaluate which jobs; `rankscope replay --against` tries a change first."""
 
     plugins: tuple[str, ...] = Field(
@@ -42,14 +42,14 @@ class DetectorSettings(Section):
         default=(), description="What is different for some jobs or clusters; later ones win"
     )
 
-    def selection(self) -> Selection:
+    def selection(self) -> DetectorSelection:
         """Return the detectors by job. Raises SelectionError."""
         detectors = (*catalogue.detectors(), *plugins(self.plugins))
-        everywhere = Rule(disabled=self.disabled, parameters=self.parameters)
+        everywhere = SelectionRule(disabled=self.disabled, parameters=self.parameters)
         rules = [rule.rule() for rule in self.rules]
         if self.disabled or self.parameters:
             rules.insert(0, everywhere)
-        return Selection(detectors, rules)
+        return DetectorSelection(detectors, rules)
 
     @model_validator(mode="after")
     def _selects(self) -> "DetectorSettings":

@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from ...settings import Section
+from ...settings import SettingsSection
 
 
-class EvaluationSettings(Section):
+class EvaluationSettings(SettingsSection):
     """How telemetry is evaluated."""
 
     collective_timeout_seconds: float = Field(

@@ -2,13 +2,13 @@
 
 from pydantic import Field
 
-from ...settings import Section
+from ...settings import SettingsSection
 
 LIMIT_BYTES = 64 << 20
 """Largest body after decompression by default, as the OTLP specification recommends."""
 
 
-class IntakeSettings(Section):
+class IntakeSettings(SettingsSection):
     """How much is taken at once, and where else."""
 
     grpc_listen: str = Field(

@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from ...settings import Section
+from ...settings import SettingsSection
 
 
-class JournalSettings(Section):
+class JournalSettings(SettingsSection):
     """Retention and restart."""
 
     keep_days: float = Field(default=7.0, gt=0, description="Days for which payloads are held")

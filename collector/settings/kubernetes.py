@@ -5,14 +5,14 @@ from pathlib import Path
 
 from pydantic import Field, field_validator, model_validator
 
-from ...settings import Section
+from ...settings import SettingsSection
 from ...vocabulary.incidents import Confidence
 from .store import check_faults, check_url
 
 _MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
-class KubernetesSettings(Section):
+class KubernetesSettings(SettingsSection):
     """A node condition and events for hosts that a first cause names. Changes nothing else."""
 
     write_back: bool = Field(

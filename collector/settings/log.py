@@ -5,10 +5,10 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from ...settings import Section
+from ...settings import SettingsSection
 
 
-class LogSettings(Section):
+class LogSettings(SettingsSection):
     """Where payloads are kept: files of one collector, or NATS JetStream for several as one."""
 
     url: str = Field(

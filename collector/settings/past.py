@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from ...settings import Section
+from ...settings import SettingsSection
 
 
-class PastSettings(Section):
+class PastSettings(SettingsSection):
     """Bounds of GET /api/v1/root-cause where the journal is read again."""
 
     hours: float = Field(

@@ -2,11 +2,11 @@
 
 from pydantic import Field
 
-from ...settings import Section
+from ...settings import SettingsSection
 from ...vocabulary.profiling import MOST_STEPS
 
 
-class ProfilesSettings(Section):
+class ProfilesSettings(SettingsSection):
     """Profiles of ranks; an agent takes part only where its own profiling.allowed is set."""
 
     automatic: bool = Field(

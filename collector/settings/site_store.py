@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import httpx
 from pydantic import Field, SecretStr
 
-from ...settings import Section
+from ...settings import SettingsSection
 
 
-class SiteStore(Section):
+class SiteStore(SettingsSection):
     """Address and rights of a Prometheus-compatible store."""
 
     url: str = ""

@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from ...alerts import notify
 from ...alerts.ports import HAPPENINGS
-from ...settings import Section
+from ...settings import SettingsSection
 from ...vocabulary import faults
 from ...vocabulary.faults import Severity
 from ...vocabulary.incidents import Confidence, Happening
@@ -55,7 +55,7 @@ def check_faults(patterns: Iterable[str]) -> None:
             raise ValueError(f"{pattern!r} fits no fault id, such as gpu.lost or network.*")
 
 
-class StoreSettings(Section):
+class StoreSettings(SettingsSection):
     """Where incidents are kept."""
 
     url: str = Field(
@@ -80,7 +80,7 @@ class StoreSettings(Section):
     )
 
 
-class WebhookSettings(Section):
+class WebhookSettings(SettingsSection):
     """One endpoint that is notified about incidents."""
 
     url: SecretStr = Field(description="Address; a secret where a part of it is one")

@@ -5,6 +5,6 @@ pages and deliveries. SQLite beside the journal by default, PostgreSQL by URL; `
 door. It may import `journal` (for people's actions), `health` and `settings`.
 """
 
-from .store import Store
+from .store import IncidentDatabaseStore
 
-__all__ = ["Store"]
+__all__ = ["IncidentDatabaseStore"]

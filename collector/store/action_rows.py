@@ -6,11 +6,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from .documents import Action
+from .documents import HandlingAction
 from .tables import actions
 
 
-def of(db: Connection, incident: str) -> list[Action]:
+def of(db: Connection, incident: str) -> list[HandlingAction]:
     """Return what people did about an incident, in order."""
     found = db.execute(
         select(actions).where(actions.c.incident == incident).order_by(actions.c.number)
@@ -18,20 +18,20 @@ def of(db: Connection, incident: str) -> list[Action]:
     return [_action(row) for row in found]
 
 
-def of_each(db: Connection, ids: Sequence[str]) -> dict[str, list[Action]]:
+def of_each(db: Connection, ids: Sequence[str]) -> dict[str, list[HandlingAction]]:
     """Return what people did about some incidents, by incident."""
     if not ids:
         return {}
     found = db.execute(
         select(actions).where(actions.c.incident.in_(ids)).order_by(actions.c.number)
     )
-    done: dict[str, list[Action]] = {}
+    done: dict[str, list[HandlingAction]] = {}
     for row in found:
         done.setdefault(row.incident, []).append(_action(row))
     return done
 
 
-def _action(row: Row[Any]) -> Action:
+def _action(row: Row[Any]) -> HandlingAction:
     details = json.loads(row.details)
     settled = bool(details.pop("settled", False))
-    return Action(row.kind, row.at, row.author, row.note, details, settled)
+    return HandlingAction(row.kind, row.at, row.author, row.note, details, settled)

@@ -2,11 +2,11 @@
 
 from typing import Protocol
 
-from ..health.health import Health
+from ..health.health import CollectorHealth
 from .errors import StoreError
 
 
-class Answering(Protocol):
+class StoreHealth(Protocol):
     """What is needed of the store."""
 
     def check(self) -> None:
@@ -14,7 +14,7 @@ class Answering(Protocol):
         ...
 
 
-def check(store: Answering, health: Health) -> None:
+def check(store: StoreHealth, health: CollectorHealth) -> None:
     """Ask whether the store answers; may take as long as the database lets one wait."""
     try:
         store.check()

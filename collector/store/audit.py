@@ -12,7 +12,7 @@ from .tables_history import audit
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class AuditRow:
     """One human action. `at` is in seconds since the epoch; `subject` an id, "" where none.
 
     `token` is the name of the token in the settings, `author` who said to have done it.
@@ -40,7 +40,7 @@ class AuditFilter:
     until: float | None = None
 
 
-def add(db: Connection, done: Done) -> None:
+def add(db: Connection, done: AuditRow) -> None:
     """Write an action, unless it is written already."""
     if db.execute(select(audit.c.number).where(audit.c.id == done.id)).first() is not None:
         return
@@ -59,7 +59,7 @@ def add(db: Connection, done: Done) -> None:
 
 def page(
     db: Connection, wanted: AuditFilter, *, limit: int, before: int | None = None
-) -> list[Done]:
+) -> list[AuditRow]:
     """Return actions, the newest first, those numbered below `before`."""
     query = select(audit).order_by(audit.c.number.desc()).limit(limit)
     for column, value in (
@@ -84,8 +84,8 @@ def trim(db: Connection, *, before: float) -> int:
     return db.execute(delete(audit).where(audit.c.at < before)).rowcount
 
 
-def _done(row: Row[Any]) -> Done:
-    return Done(
+def _done(row: Row[Any]) -> AuditRow:
+    return AuditRow(
         id=row.id,
         at=row.at,
         token=row.token,

@@ -16,7 +16,7 @@ COMPARE_SECONDS = 5.0
 """How often to compare: a clock that somebody sets is wrong for no longer."""
 
 
-class Timed(Protocol):
+class DatabaseTime(Protocol):
     """What tells the time of a database."""
 
     def time(self) -> float | None:
@@ -31,7 +31,7 @@ class StoreClock:
     answer it goes on from what was known last; without one for several it is the clock given.
     """
 
-    def __init__(self, clock: Clock, store: Timed) -> None:
+    def __init__(self, clock: Clock, store: DatabaseTime) -> None:
         self._clock = clock
         self._store = store
         self._ahead_seconds = 0.0

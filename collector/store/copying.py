@@ -8,7 +8,7 @@ import sys
 
 from sqlalchemy import Integer, func, insert, select, text
 
-from .database import Database
+from .database import IncidentDatabase
 from .dialects import POSTGRESQL
 from .errors import UnusableError
 from .tables import incidents, metadata
@@ -21,9 +21,9 @@ def copy(source: str, target: str) -> dict[str, int]:
 
     Raises UnusableError where one cannot be used, or the target has incidents already.
     """
-    first = Database(source)
+    first = IncidentDatabase(source)
     try:
-        second = Database(target)
+        second = IncidentDatabase(target)
         try:
             return _copied(first, second)
         finally:
@@ -32,7 +32,7 @@ def copy(source: str, target: str) -> dict[str, int]:
         first.close()
 
 
-def _copied(first: Database, second: Database) -> dict[str, int]:
+def _copied(first: IncidentDatabase, second: IncidentDatabase) -> dict[str, int]:
     counts: dict[str, int] = {}
     with first.read() as reading, second.write() as writing:
         if writing.execute(select(func.count()).select_from(incidents)).scalar_one():

@@ -15,7 +15,7 @@ from .tables_history import roots
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class CauseRoot:
     """The entity that an incident's first cause names."""
 
     type: str
@@ -28,7 +28,7 @@ _AT_A_TIME = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class WeeklyCost:
     """GPU-seconds that an incident took of one job in the week that began on a Monday 00:00 UTC."""
 
     job: str | None
@@ -37,7 +37,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
+class IncidentCosts:
     """One incident's times (seconds since the epoch) and the GPU time it took (s).
 
     `jobs` begins with the incident's own job. `taken` is `gpu_seconds_lost` by job and week.
@@ -55,23 +55,23 @@ class Costs:
     resolved_at: float | None
     gpu_seconds_lost: float
     id: str = ""
-    root: Root | None = None
+    root: CauseRoot | None = None
     verdict: str | None = None
     """What was last said of the first cause: correct, wrong or unsure; None: nothing."""
-    named: Root | None = None
+    named: CauseRoot | None = None
     """The entity that a person named in its place, with that feedback."""
     really: str | None = None
     """The fault that a person named in its place."""
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[WeeklyCost, ...] = ()
 
 
-def every(db: Connection) -> list[Costs]:
+def every(db: Connection) -> list[IncidentCosts]:
     """Return a row for each incident, the oldest onset first."""
     jobs: dict[str, list[str]] = {}
     for incident, job in db.execute(select(incident_jobs.c.incident, incident_jobs.c.job)):
         jobs.setdefault(incident, []).append(job)
     named = {
-        row.incident: Root(row.entity_type, row.entity, row.host)
+        row.incident: CauseRoot(row.entity_type, row.entity, row.host)
         for row in db.execute(select(roots))
     }
     verdicts = _verdicts(db)
@@ -99,7 +99,7 @@ def every(db: Connection) -> list[Costs]:
     ]
     impacts = dict(_impacts(db, several))
     return [
-        Costs(
+        IncidentCosts(
             row.job,
             _ordered(row.job, jobs.get(row.id, ())),
             *row[2:],
@@ -116,16 +116,17 @@ def every(db: Connection) -> list[Costs]:
 
 def taken(
     impact: Mapping[str, Any], job: str | None, opened_at: float, gpu_seconds: float
-) -> tuple[Taken, ...]:
+) -> tuple[WeeklyCost, ...]:
     """Return what an incident took by job and week, of its document's `impact`.
 
     One that does not say counts for its first job, in the week of its onset.
     """
     rows = impact.get("lost") or ()
     if not rows:
-        return (Taken(job, week_of(opened_at), gpu_seconds),)
+        return (WeeklyCost(job, week_of(opened_at), gpu_seconds),)
     return tuple(
-        Taken(row["job"], week_named(row["week"]), row["gpu_seconds_lost"] or 0.0) for row in rows
+        WeeklyCost(row["job"], week_named(row["week"]), row["gpu_seconds_lost"] or 0.0)
+        for row in rows
     )
 
 
@@ -138,7 +139,7 @@ def _impacts(db: Connection, ids: Sequence[str]) -> Iterator[tuple[str, dict[str
             yield row.id, json.loads(row.document)["impact"]
 
 
-def really(entity: str | None, fault: str | None, root: Root | None) -> Root | None:
+def really(entity: str | None, fault: str | None, root: CauseRoot | None) -> CauseRoot | None:
     """Return the entity that a person named by its id; None where they named none.
 
     People write an id, and no type. That of the named first cause goes with it where the id is the
@@ -151,7 +152,7 @@ def really(entity: str | None, fault: str | None, root: Root | None) -> Root | N
         return root
     host, slash, port = entity.partition("/")
     if slash and host and ":" in port:
-        return Root("nic", entity, host)
+        return CauseRoot("nic", entity, host)
     known = faults.catalogue().get(Fault(fault or ""))
     kind = known.entities[0] if known is not None else "host"
     if kind == "gpu" and root is not None and root.type == "host" and root.id == entity:
@@ -159,7 +160,7 @@ def really(entity: str | None, fault: str | None, root: Root | None) -> Root | N
     beside = root.host if root is not None and root.type in ("gpu", "rank", "process") else None
     if kind == "gpu" and entity == beside:
         kind = "host"  # the whole host, of a fault that is usually a device's
-    return Root(kind, entity, entity if kind == "host" else None)
+    return CauseRoot(kind, entity, entity if kind == "host" else None)
 
 
 def _verdicts(db: Connection) -> dict[str, dict[str, str | None]]:

@@ -21,7 +21,7 @@ from .errors import UnusableError
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-class Database:
+class IncidentDatabase:
     """An open, migrated database.
 
     Raises UnusableError where it cannot be used, and whenever it does not answer: with the words

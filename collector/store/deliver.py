@@ -15,7 +15,13 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter
 
 from ...alerts import notify
-from ...alerts.ports import Delivery, Endpoint, Outbox, Outcome, Request
+from ...alerts.ports import (
+    DeliveryOutcome,
+    HttpPost,
+    NoticeOutbox,
+    NotifiedEndpoint,
+    OutboxDelivery,
+)
 from ...vocabulary.clock import Clock
 from . import endpoints, schedule, sending
 
@@ -25,25 +31,25 @@ _LOOK_SECONDS = 1.0
 _HOLD_SECONDS = 30.0
 
 
-class Send(Protocol):
+class SendAttempt(Protocol):
     """One attempt, as `sending.send` makes it."""
 
     def __call__(
-        self, request: Request, *, outcome: sending.Read, now: Callable[[], float]
-    ) -> Outcome:
+        self, request: HttpPost, *, outcome: sending.Read, now: Callable[[], float]
+    ) -> DeliveryOutcome:
         """POST a request and return how it ended."""
         ...
 
 
-class Deliverer:
+class OutboxDeliverer:
     """Delivers what is due. `run_once` does not wait for receivers; `settle` does."""
 
     def __init__(
         self,
         *,
-        outbox: Outbox,
+        outbox: NoticeOutbox,
         clock: Clock,
-        send: Send = sending.send,
+        send: SendAttempt = sending.send,
         chance: random.Random | None = None,
         registry: CollectorRegistry | None = None,
     ) -> None:
@@ -137,7 +143,7 @@ class Deliverer:
             self._failures.inc()
             _LOG.error("a delivery was cut short", endpoint=endpoint, error=type(error).__name__)
 
-    def _attempt(self, endpoint: Endpoint, delivery: Delivery) -> None:
+    def _attempt(self, endpoint: NotifiedEndpoint, delivery: OutboxDelivery) -> None:
         format_ = notify.FORMATS[endpoint.format]
         try:
             request = format_.request(endpoint, delivery.notice, self._clock.now())
@@ -145,7 +151,7 @@ class Deliverer:
             self._failures.inc()
             _LOG.error("a message cannot be written", id=delivery.webhook_id, error=repr(error))
             text = f"the message cannot be written: {type(error).__name__}"
-            outcome = Outcome(None, text, unwritten=True)
+            outcome = DeliveryOutcome(None, text, unwritten=True)
         else:
             outcome = self._send(request, outcome=format_.outcome, now=self._clock.now)
         now = self._clock.now()

@@ -15,7 +15,7 @@ from ...vocabulary.times import parse, rfc3339
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class HandlingAction:
     """One thing a person did: kind is ack, assign, resolve, feedback or withdraw.
 
     `settled`: the state machine took it, so the document says what it did.
@@ -39,7 +39,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def status(machine: str, actions: Sequence[Action]) -> str:
+def status(machine: str, actions: Sequence[HandlingAction]) -> str:
     """Return the status that people see: the machine's, unless it did not take what they did."""
     kinds = {action.kind for action in actions if not action.settled}
     if machine == "resolved" or "resolve" in kinds:
@@ -47,7 +47,7 @@ def status(machine: str, actions: Sequence[Action]) -> str:
     return "acknowledged" if "ack" in kinds or machine == "acknowledged" else "open"
 
 
-def shown(document: Mapping[str, Any], actions: Sequence[Action]) -> dict[str, Any]:
+def shown(document: Mapping[str, Any], actions: Sequence[HandlingAction]) -> dict[str, Any]:
     """Return the machine's document; what people did that it did not take is laid over it."""
     over = [action for action in actions if not action.settled]
     held = document.get("handling") or {}
@@ -82,7 +82,9 @@ def shown(document: Mapping[str, Any], actions: Sequence[Action]) -> dict[str, A
     return laid
 
 
-def _rated(held: Sequence[Mapping[str, Any]], over: Sequence[Action]) -> list[Mapping[str, Any]]:
+def _rated(
+    held: Sequence[Mapping[str, Any]], over: Sequence[HandlingAction]
+) -> list[Mapping[str, Any]]:
     """Return all feedback in order of time, whoever took it, once, without what was withdrawn."""
     rows: list[tuple[float, Mapping[str, Any] | None]] = [(parse(row["at"]), row) for row in held]
     given_later = (_feedback(row) for row in over if row.kind == "feedback")
@@ -101,13 +103,13 @@ _ONCE = ("ack", "resolve")
 _WORDS = {"ack": "acknowledged", "assign": "assigned", "resolve": "resolved"}
 
 
-def _brief(action: Action | None) -> dict[str, Any] | None:
+def _brief(action: HandlingAction | None) -> dict[str, Any] | None:
     if action is None:
         return None
     return {"at": rfc3339(action.at), "by": action.author, "note": action.note}
 
 
-def _feedback(action: Action) -> dict[str, Any]:
+def _feedback(action: HandlingAction) -> dict[str, Any]:
     return {
         "at": rfc3339(action.at),
         "by": action.author,
@@ -118,7 +120,7 @@ def _feedback(action: Action) -> dict[str, Any]:
     }
 
 
-def _moment(action: Action) -> dict[str, Any]:
+def _moment(action: HandlingAction) -> dict[str, Any]:
     kind = _WORDS.get(action.kind, action.kind)
     text = f"{kind} by {action.author}"
     if action.kind == "assign":

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 from sqlalchemy import Connection, Row, and_, func, insert, select, update
 
 from ...alerts import notify
-from ...alerts.ports import HAPPENINGS, Endpoint
+from ...alerts.ports import HAPPENINGS, NotifiedEndpoint
 from ...vocabulary.faults import Severity
 from ..settings.store import SECRET_PREFIX, WebhookSettings
 from . import pacing
@@ -24,10 +24,10 @@ MOST = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class RegisteredEndpoint:
     """An endpoint with what the API reports about it. Its `repr` must not reach a log: secrets."""
 
-    endpoint: Endpoint
+    endpoint: NotifiedEndpoint
     origin: str
     disabled_reason: str | None
     created_at: float
@@ -107,7 +107,7 @@ def _identity(row: WebhookSettings) -> str:
     return "wh_" + hashlib.sha256(row.url.get_secret_value().encode()).hexdigest()[:16]
 
 
-def add(db: Connection, endpoint: Endpoint, now: float) -> None:
+def add(db: Connection, endpoint: NotifiedEndpoint, now: float) -> None:
     """Write an endpoint made through the API. Raises RefusedError when there are too many."""
     alive = select(func.count()).select_from(webhooks).where(webhooks.c.deleted_at.is_(None))
     if db.execute(alive).scalar_one() >= MOST:
@@ -131,7 +131,7 @@ def add(db: Connection, endpoint: Endpoint, now: float) -> None:
     )
 
 
-def every(db: Connection) -> list[Registered]:
+def every(db: Connection) -> list[RegisteredEndpoint]:
     """Return all endpoints, the oldest first."""
     rows = db.execute(
         select(webhooks)
@@ -141,7 +141,7 @@ def every(db: Connection) -> list[Registered]:
     return [_registered(row) for row in rows]
 
 
-def find(db: Connection, identity: str) -> Registered:
+def find(db: Connection, identity: str) -> RegisteredEndpoint:
     """Return an endpoint. Raises UnknownIdError."""
     row = db.execute(
         select(webhooks).where(and_(webhooks.c.id == identity, webhooks.c.deleted_at.is_(None)))
@@ -151,7 +151,7 @@ def find(db: Connection, identity: str) -> Registered:
     return _registered(row)
 
 
-def find_any(db: Connection, identity: str) -> Endpoint:
+def find_any(db: Connection, identity: str) -> NotifiedEndpoint:
     """Return an endpoint, a deleted one too. Raises UnknownIdError."""
     row = db.execute(select(webhooks).where(webhooks.c.id == identity)).one_or_none()
     if row is None:
@@ -189,7 +189,7 @@ def hold(db: Connection, identity: str, until: float) -> None:
     )
 
 
-def accepted(db: Connection, endpoint: Endpoint, now: float) -> None:
+def accepted(db: Connection, endpoint: NotifiedEndpoint, now: float) -> None:
     """Note that a message to people was taken, and send no more than their rate allows."""
     traits = notify.FORMATS[endpoint.format].TRAITS
     per_minute = endpoint.per_minute or traits.per_minute
@@ -207,7 +207,7 @@ def repeat(db: Connection, identity: str, at: float | None) -> None:
     db.execute(update(webhooks).where(webhooks.c.id == identity).values(repeat_at=at))
 
 
-def _subscription(row: WebhookSettings | Endpoint) -> dict[str, Any]:
+def _subscription(row: WebhookSettings | NotifiedEndpoint) -> dict[str, Any]:
     return {
         "faults": json.dumps(row.faults),
         "min_probability": row.min_probability,
@@ -215,10 +215,10 @@ def _subscription(row: WebhookSettings | Endpoint) -> dict[str, Any]:
     }
 
 
-def _registered(row: Row[Any]) -> Registered:
+def _registered(row: Row[Any]) -> RegisteredEndpoint:
     events = tuple(event for event in HAPPENINGS if event in json.loads(row.events))
-    return Registered(
-        endpoint=Endpoint(
+    return RegisteredEndpoint(
+        endpoint=NotifiedEndpoint(
             id=row.id,
             url=row.url,
             secret=row.secret,

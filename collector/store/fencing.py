@@ -17,7 +17,7 @@ class FencedError(StoreError):
 
 
 @dataclass(frozen=True, slots=True)
-class Fence:
+class PartitionFence:
     """A partition as one collector owns it."""
 
     partition: int
@@ -25,7 +25,7 @@ class Fence:
     owner: str
 
 
-def hold(db: Connection, fence: Fence) -> None:
+def hold(db: Connection, fence: PartitionFence) -> None:
     """Note the epoch of an owner. Raises FencedError where there was a later one."""
     mine = partitions.c.number == fence.partition
     row = db.execute(select(partitions).where(mine)).one_or_none()

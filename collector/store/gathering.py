@@ -25,7 +25,7 @@ from sqlalchemy import (
 from ...alerts import notify
 from ...alerts.notify import webhook
 from ...alerts.notify.traits import MOST_LISTED, MOST_OF_STATE
-from ...alerts.ports import Delivery, Endpoint, Notice
+from ...alerts.ports import NotifiedEndpoint, OutboxDelivery, OutboxNotice
 from . import action_rows, bodies, documents
 from .tables import incidents, outbox, webhooks
 
@@ -35,7 +35,9 @@ MOST_REPEATED = 1000
 Waiting = Row[int, str, str, str, float, float, int, str | None]
 
 
-def next_message(db: Connection, endpoint: Endpoint, now: float, console: str) -> Delivery | None:
+def next_message(
+    db: Connection, endpoint: NotifiedEndpoint, now: float, console: str
+) -> OutboxDelivery | None:
     """Return what to send now to an endpoint whose format folds; None when nothing is due."""
     traits = notify.FORMATS[endpoint.format].TRAITS
     rows = _pending(db, endpoint.id)
@@ -63,7 +65,7 @@ def next_message(db: Connection, endpoint: Endpoint, now: float, console: str) -
     notice = _notice(db, members, chosen, carrier, now, console)
     about = {row.incident for row in chosen}
     incident = chosen[0].incident if len(about) == 1 else ""
-    return Delivery(chosen[-1].number, notice, incident, attempts, carrier)
+    return OutboxDelivery(chosen[-1].number, notice, incident, attempts, carrier)
 
 
 def anything_open(db: Connection, endpoint: str) -> bool:
@@ -84,7 +86,7 @@ def present(db: Connection, incident: str) -> dict[str, Any] | None:
     return next(iter(_shown(db, rows)), None)
 
 
-def cohort(endpoint: str, delivery: Delivery, *, everything: bool) -> ColumnElement[bool]:
+def cohort(endpoint: str, delivery: OutboxDelivery, *, everything: bool) -> ColumnElement[bool]:
     """Return the condition for pending rows that an attempt was about.
 
     `everything`: the receiver was unavailable, so the attempt stands for all that waits there.
@@ -160,7 +162,7 @@ def _notice(
     carrier: str,
     now: float,
     console: str,
-) -> Notice:
+) -> OutboxNotice:
     """Return the notice: of one incident its document, of several a digest."""
     counts: dict[str, dict[str, int]] = {}
     state = select(incidents.c.status, incidents.c.severity, func.count())
@@ -183,7 +185,7 @@ def _notice(
     types = list(dict.fromkeys(row.type for row in rows))
     digest = {"counts": counts, "happenings": types, "incidents": shown}
     alone = shown[0] if len(shown) == 1 else None
-    return Notice(
+    return OutboxNotice(
         "digest" if alone is None else _type(alone, types),
         now,
         digest if alone is None else alone,
@@ -227,13 +229,13 @@ def _open_there(endpoint: str) -> Select[Any]:
 
 def _state(
     db: Connection,
-    endpoint: Endpoint,
+    endpoint: NotifiedEndpoint,
     rows: Sequence[Waiting],
     repeats: Sequence[str],
     now: float,
     console: str,
     attempts: int,
-) -> Delivery:
+) -> OutboxDelivery:
     about = list(dict.fromkeys([*(row.incident for row in rows), *repeats]))
     found = db.execute(
         select(incidents.c.id, incidents.c.document)
@@ -243,7 +245,7 @@ def _state(
     carrier = (rows[0].carrier or rows[0].webhook_id) if rows else None
     if carrier is not None:
         _carry(db, rows, carrier)
-    notice = Notice(
+    notice = OutboxNotice(
         "state",
         now,
         {"incidents": _shown(db, found), "before": _before(db, endpoint.id, about)},
@@ -252,7 +254,7 @@ def _state(
         stands_for=max(len(rows), 1),
         since=min((row.created_at for row in rows), default=now),
     )
-    return Delivery(rows[-1].number if rows else 0, notice, "", attempts, carrier)
+    return OutboxDelivery(rows[-1].number if rows else 0, notice, "", attempts, carrier)
 
 
 def _before(db: Connection, endpoint: str, about: Sequence[str]) -> list[dict[str, Any]]:

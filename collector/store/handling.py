@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, insert, select, update
 
-from ...alerts.ports import IncidentChange
-from ..journal.actions import Entered
+from ...alerts.ports import StorableChange
+from ..journal.actions import RecordedAction
 from . import action_rows, documents, incidents
-from .documents import Action
-from .incidents import Recorded
+from .documents import HandlingAction
+from .incidents import RecordedChange
 from .tables import actions
 from .tables import incidents as rows
 
@@ -23,12 +23,14 @@ _WORDS = {"acknowledge": "ack"}
 """Kinds of actions as the API and older rows call them."""
 
 
-def enter(db: Connection, entered: Entered, changes: Sequence[IncidentChange]) -> list[Recorded]:
+def enter(
+    db: Connection, entered: RecordedAction, changes: Sequence[StorableChange]
+) -> list[RecordedChange]:
     """Write an action and its changes; return what is new, nothing where it is known."""
     done = entered.action
     incident = str(done.incident)
     row = db.execute(select(rows).where(rows.c.id == incident)).one_or_none()
-    action = Action(
+    action = HandlingAction(
         kind=_WORDS.get(done.kind, done.kind),
         at=done.at,
         author=done.by,
@@ -64,7 +66,7 @@ def enter(db: Connection, entered: Entered, changes: Sequence[IncidentChange]) -
     db.execute(update(rows).where(rows.c.id == incident).values(**values))
     kinds = {"ack": "incident.acknowledged", "resolve": "incident.resolved"}
     return [
-        Recorded(
+        RecordedChange(
             kind=kinds.get(action.kind, "incident.updated"),
             at=action.at,
             document=documents.shown(json.loads(row.document), [*before, action]),
@@ -74,7 +76,7 @@ def enter(db: Connection, entered: Entered, changes: Sequence[IncidentChange]) -
     ]
 
 
-def _known(db: Connection, incident: str, action: Action) -> bool:
+def _known(db: Connection, incident: str, action: HandlingAction) -> bool:
     """Tell whether this very action was written before; no two have the same receive time."""
     mine = and_(
         actions.c.incident == incident,
@@ -84,7 +86,7 @@ def _known(db: Connection, incident: str, action: Action) -> bool:
     return db.execute(select(actions.c.number).where(mine)).first() is not None
 
 
-def _changes_nothing(action: Action, status: str) -> bool:
+def _changes_nothing(action: HandlingAction, status: str) -> bool:
     """Tell whether an action says again what is so already."""
     if action.kind == "ack":
         return status != "open"

@@ -6,19 +6,19 @@ from dataclasses import replace
 from sqlalchemy import Connection, delete, insert, select, update
 
 from . import incidents
-from .incidents import Recorded
+from .incidents import RecordedChange
 from .tables_history import changes, roots
 
 MOST_CHANGES = 1000
 """Changes whose order is kept: a stream resumes after any of them."""
 
 
-def numbered(db: Connection, news: Sequence[Recorded], now: float) -> list[Recorded]:
+def numbered(db: Connection, news: Sequence[RecordedChange], now: float) -> list[RecordedChange]:
     """Write down the order of new changes and their roots; return them with their numbers."""
     if not news:
         return []
     last = newest(db)
-    found: list[Recorded] = []
+    found: list[RecordedChange] = []
     for row in news:
         last = max(last + 1, int(now * 1000))
         found.append(replace(row, number=last))
@@ -41,7 +41,7 @@ def newest(db: Connection) -> int:
     return int(db.execute(query).scalar() or 0)
 
 
-def after(db: Connection, number: int) -> list[Recorded] | None:
+def after(db: Connection, number: int) -> list[RecordedChange] | None:
     """Return the changes after one, in order; None where that one is not kept any more.
 
     Each has its incident's document as it is now. Of several changes of one kind of an incident
@@ -53,19 +53,19 @@ def after(db: Connection, number: int) -> list[Recorded] | None:
     if not rows or rows[0].number != number:
         return None
     last = {(row.incident, row.kind): row.number for row in rows[1:]}
-    found: list[Recorded] = []
+    found: list[RecordedChange] = []
     for row in rows[1:]:
         if last[row.incident, row.kind] != row.number:
             continue
         document = incidents.find(db, row.incident)
         if document is not None:
             found.append(
-                Recorded(row.kind, row.at, document, notify=False, key="", number=row.number)
+                RecordedChange(row.kind, row.at, document, notify=False, key="", number=row.number)
             )
     return found
 
 
-def _keep_root(db: Connection, row: Recorded) -> None:
+def _keep_root(db: Connection, row: RecordedChange) -> None:
     causes = row.document["root_cause"]["hypotheses"]
     mine = roots.c.incident == row.document["id"]
     if not causes:

@@ -20,7 +20,7 @@ from sqlalchemy import (
     update,
 )
 
-from ...alerts.ports import IncidentChange
+from ...alerts.ports import StorableChange
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.incidents import Incident
 from . import action_rows, documents
@@ -28,7 +28,7 @@ from .tables import actions, incident_jobs, incidents
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedChange:
     """A change that was new: the document with what people did, and whether receivers hear of it.
 
     `key` tells this change from every other of the incident, the same in every repetition.
@@ -44,7 +44,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class IncidentFilter:
     """Which incidents: None takes all. `since`: those with any change at or after it (epoch s)."""
 
     status: str | None = None
@@ -55,14 +55,14 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class IncidentPage:
     """Some documents, and the cursor of those after them (None: there are no more)."""
 
     items: list[dict[str, Any]]
     next_cursor: str | None
 
 
-def record(db: Connection, change: IncidentChange) -> Recorded | None:
+def record(db: Connection, change: StorableChange) -> RecordedChange | None:
     """Write a change; return None when the store has it, or something later.
 
     After a restart the last time range is evaluated again, from other windows: the same incident
@@ -99,7 +99,7 @@ def record(db: Connection, change: IncidentChange) -> Recorded | None:
             .values(revision=row.revision + 1, **values)
         )
     _keep_jobs(db, incident)
-    return Recorded(kind, incident.updated_at, documents.shown(document, done), notify, key)
+    return RecordedChange(kind, incident.updated_at, documents.shown(document, done), notify, key)
 
 
 def trim(db: Connection, *, before: float) -> int:
@@ -160,12 +160,12 @@ def find(db: Connection, incident: str) -> dict[str, Any] | None:
 
 def page(
     db: Connection,
-    wanted: Filter,
+    wanted: IncidentFilter,
     *,
     limit: int,
     cursor: str | None = None,
     permits: Callable[[Sequence[str]], bool] = lambda _jobs: True,
-) -> Page:
+) -> IncidentPage:
     """Return documents, the newest onset first, leaving out those whose jobs are not permitted.
 
     Raises ValueError for a cursor that is not ours.
@@ -182,10 +182,10 @@ def page(
     more, rows = len(rows) > limit, rows[:limit]
     done = action_rows.of_each(db, [row.id for row, _ in rows])
     items = [documents.shown(document, done.get(row.id, [])) for row, document in rows]
-    return Page(items, _cursor(rows[-1][0].opened_at, rows[-1][0].id) if more else None)
+    return IncidentPage(items, _cursor(rows[-1][0].opened_at, rows[-1][0].id) if more else None)
 
 
-def _query(wanted: Filter, place: tuple[float, str] | None) -> Select[Any, Any, Any]:
+def _query(wanted: IncidentFilter, place: tuple[float, str] | None) -> Select[Any, Any, Any]:
     query = select(incidents.c.id, incidents.c.opened_at, incidents.c.document)
     for column, value in (
         (incidents.c.status, wanted.status),

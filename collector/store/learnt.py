@@ -8,14 +8,14 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from ...alerts.actions import Action
+from ...alerts.actions import PersonAction
 from ...vocabulary import faults
 from ...vocabulary.ids import Fault
 from . import incidents
 from .tables import learnt
 
 
-def follow(db: Connection, action: Action) -> None:
+def follow(db: Connection, action: PersonAction) -> None:
     """Take an action into account, after it was written: feedback, its withdrawal, a reset."""
     if action.kind == "forget":
         db.execute(delete(learnt).where(learnt.c.at <= action.at))

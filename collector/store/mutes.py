@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, and_, delete, insert, select
 
-from ...alerts.actions import Action
+from ...alerts.actions import PersonAction
 from ...alerts.notify import routing
-from ...alerts.notify.routing import Matcher
+from ...alerts.notify.routing import RouteMatcher
 from .errors import UnknownIdError
 from .tables import mutes
 
@@ -17,12 +17,12 @@ MuteKind = Literal["silence", "maintenance"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mute:
+class DeliveryMute:
     """A silence, or a maintenance window, from `starts_at` up to `ends_at` (epoch seconds)."""
 
     id: str
     kind: MuteKind
-    matchers: tuple[Matcher, ...]
+    matchers: tuple[RouteMatcher, ...]
     starts_at: float
     ends_at: float
     author: str
@@ -36,14 +36,14 @@ class Mute:
         return "active" if now < self.ends_at else "expired"
 
 
-def entered(identity: str, action: Action, now: float) -> Mute:
+def entered(identity: str, action: PersonAction, now: float) -> DeliveryMute:
     """Return the mute that an action asks for; its id is the action's."""
     detail = action.detail
-    return Mute(
+    return DeliveryMute(
         id=identity,
         kind="maintenance" if action.kind == "maintenance" else "silence",
         matchers=tuple(
-            Matcher(str(name), tuple(patterns), bool(negate))
+            RouteMatcher(str(name), tuple(patterns), bool(negate))
             for name, patterns, negate in detail["matchers"]
         ),
         starts_at=float(detail["starts_at"]),
@@ -54,7 +54,7 @@ def entered(identity: str, action: Action, now: float) -> Mute:
     )
 
 
-def detail(mute: Mute) -> dict[str, Any]:
+def detail(mute: DeliveryMute) -> dict[str, Any]:
     """Return what `entered` needs in an action's detail."""
     return {
         "matchers": [[row.name, list(row.patterns), row.negate] for row in mute.matchers],
@@ -64,7 +64,7 @@ def detail(mute: Mute) -> dict[str, Any]:
     }
 
 
-def add(db: Connection, mute: Mute) -> None:
+def add(db: Connection, mute: DeliveryMute) -> None:
     """Write a mute, unless there is one of its id."""
     if db.execute(select(mutes.c.id).where(mutes.c.id == mute.id)).one_or_none() is not None:
         return
@@ -83,7 +83,7 @@ def add(db: Connection, mute: Mute) -> None:
     )
 
 
-def find(db: Connection, kind: MuteKind, identity: str) -> Mute:
+def find(db: Connection, kind: MuteKind, identity: str) -> DeliveryMute:
     """Return one. Raises UnknownIdError."""
     query = select(mutes).where(and_(mutes.c.id == identity, mutes.c.kind == kind))
     row = db.execute(query).one_or_none()
@@ -92,7 +92,7 @@ def find(db: Connection, kind: MuteKind, identity: str) -> Mute:
     return _mute(row)
 
 
-def every(db: Connection, kind: MuteKind) -> list[Mute]:
+def every(db: Connection, kind: MuteKind) -> list[DeliveryMute]:
     """Return all of a kind, the newest first."""
     newest_first = (mutes.c.created_at.desc(), mutes.c.id)
     rows = db.execute(select(mutes).where(mutes.c.kind == kind).order_by(*newest_first))
@@ -104,7 +104,7 @@ def discard(db: Connection, identity: str) -> None:
     db.execute(delete(mutes).where(mutes.c.id == identity))
 
 
-def active(db: Connection, now: float) -> list[Mute]:
+def active(db: Connection, now: float) -> list[DeliveryMute]:
     """Return all that hold at `now`."""
     rows = db.execute(
         select(mutes)
@@ -114,17 +114,17 @@ def active(db: Connection, now: float) -> list[Mute]:
     return [_mute(row) for row in rows]
 
 
-def holding(found: Sequence[Mute], document: Mapping[str, Any]) -> Mute | None:
+def holding(found: Sequence[DeliveryMute], document: Mapping[str, Any]) -> DeliveryMute | None:
     """Return the first mute that fits an incident, None when nothing holds it back."""
     return next((row for row in found if routing.muted(row.matchers, document)), None)
 
 
-def _mute(row: Row[Any]) -> Mute:
-    return Mute(
+def _mute(row: Row[Any]) -> DeliveryMute:
+    return DeliveryMute(
         id=row.id,
         kind=row.kind,
         matchers=tuple(
-            Matcher(name, tuple(patterns), negate)
+            RouteMatcher(name, tuple(patterns), negate)
             for name, patterns, negate in json.loads(row.matchers)
         ),
         starts_at=row.starts_at,

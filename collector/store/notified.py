@@ -3,36 +3,36 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...alerts.ports import Delivery, Endpoint, Outcome
+from ...alerts.ports import DeliveryOutcome, NotifiedEndpoint, OutboxDelivery
 from . import claims, endpoints, outbox, schedule
-from .endpoints import Registered
-from .outbox import Entry, State
-from .parts import Part
+from .endpoints import RegisteredEndpoint
+from .outbox import OutboxEntry, State
+from .parts import StorePart
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class OutboxState:
     """How the outbox stands: messages by state, and when the oldest pending one was written."""
 
     messages: Mapping[State, int]
     oldest_pending_at: float | None
 
 
-class Endpoints(Part):
+class EndpointStore(StorePart):
     """Endpoints and their outbox, a transaction each."""
 
-    def add_webhook(self, endpoint: Endpoint, now: float) -> Registered:
+    def add_webhook(self, endpoint: NotifiedEndpoint, now: float) -> RegisteredEndpoint:
         """Keep an endpoint. Raises RefusedError when there are too many."""
         with self._database.write() as db:
             endpoints.add(db, endpoint, now)
             return endpoints.find(db, endpoint.id)
 
-    def webhooks(self) -> list[Registered]:
+    def webhooks(self) -> list[RegisteredEndpoint]:
         """Return all endpoints, the oldest first."""
         with self._database.read() as db:
             return endpoints.every(db)
 
-    def webhook(self, identity: str) -> Registered:
+    def webhook(self, identity: str) -> RegisteredEndpoint:
         """Return an endpoint. Raises UnknownIdError."""
         with self._database.read() as db:
             return endpoints.find(db, identity)
@@ -50,7 +50,7 @@ class Endpoints(Part):
         state: State | None = None,
         limit: int = 50,
         before: int | None = None,
-    ) -> list[Entry]:
+    ) -> list[OutboxEntry]:
         """Return an endpoint's messages, the newest first. Raises UnknownIdError."""
         with self._database.read() as db:
             endpoints.find(db, webhook)
@@ -69,7 +69,9 @@ class Endpoints(Part):
         with self._database.read() as db:
             return outbox.waiting(db, now)
 
-    def next_delivery(self, endpoint: str, now: float) -> tuple[Endpoint, Delivery] | None:
+    def next_delivery(
+        self, endpoint: str, now: float
+    ) -> tuple[NotifiedEndpoint, OutboxDelivery] | None:
         """Return the next message, None when nothing is due there.
 
         None too while another collector delivers to this endpoint (see `claims`).
@@ -84,7 +86,9 @@ class Endpoints(Part):
                 claims.give_back(db, endpoint, owner=self._owner)
             return found
 
-    def delivered(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:
+    def delivered(
+        self, endpoint: str, delivery: OutboxDelivery, outcome: DeliveryOutcome, now: float
+    ) -> None:
         """Mark a message as taken."""
         with self._database.write() as db:
             outbox.delivered(db, endpoint, delivery, outcome, now)
@@ -92,8 +96,8 @@ class Endpoints(Part):
     def failed(
         self,
         endpoint: str,
-        delivery: Delivery,
-        outcome: Outcome,
+        delivery: OutboxDelivery,
+        outcome: DeliveryOutcome,
         *,
         due_at: float | None,
         now: float,
@@ -102,7 +106,9 @@ class Endpoints(Part):
         with self._database.write() as db:
             outbox.failed(db, endpoint, delivery, outcome, due_at=due_at, now=now)
 
-    def gone(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:
+    def gone(
+        self, endpoint: str, delivery: OutboxDelivery, outcome: DeliveryOutcome, now: float
+    ) -> None:
         """Disable an endpoint that said it is gone, and give up what waits for it."""
         with self._database.write() as db:
             outbox.failed(db, endpoint, delivery, outcome, due_at=None, now=now)
@@ -122,7 +128,7 @@ class Endpoints(Part):
         with self._database.write() as db:
             return outbox.trim(db, before=before)
 
-    def queue(self) -> Queue:
+    def queue(self) -> OutboxState:
         """Return how the outbox stands."""
         with self._database.read() as db:
-            return Queue(*outbox.standing(db))
+            return OutboxState(*outbox.standing(db))

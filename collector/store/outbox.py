@@ -10,11 +10,17 @@ from sqlalchemy import Connection, Row, and_, case, delete, func, insert, or_, s
 
 from ...alerts import notify
 from ...alerts.notify import routing, webhook
-from ...alerts.notify.traits import Traits
-from ...alerts.ports import UNAVAILABLE, Delivery, Endpoint, Notice, Outcome
+from ...alerts.notify.traits import FormatTraits
+from ...alerts.ports import (
+    UNAVAILABLE,
+    DeliveryOutcome,
+    NotifiedEndpoint,
+    OutboxDelivery,
+    OutboxNotice,
+)
 from . import bodies, endpoints, gathering, mutes
-from .incidents import Recorded
-from .mutes import Mute
+from .incidents import RecordedChange
+from .mutes import DeliveryMute
 from .tables import outbox, webhooks
 
 State = Literal["pending", "delivered", "dead", "suppressed"]
@@ -26,7 +32,7 @@ _REPEAT_AGAIN_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OutboxEntry:
     """One message as the API reports about it."""
 
     number: int
@@ -44,10 +50,10 @@ class Entry:
 
 def enqueue(
     db: Connection,
-    news: Recorded,
+    news: RecordedChange,
     *,
-    to: Sequence[Endpoint],
-    held_by: Sequence[Mute],
+    to: Sequence[NotifiedEndpoint],
+    held_by: Sequence[DeliveryMute],
     now: float,
     due_at: float,
 ) -> None:
@@ -80,7 +86,7 @@ def enqueue(
                 endpoint=endpoint.id,
                 incident=document["id"],
                 type=type_,
-                body=_body(endpoint, Notice(type_, news.at, document), written),
+                body=_body(endpoint, OutboxNotice(type_, news.at, document), written),
                 created_at=now,
                 due_at=due_at,
                 attempts=0,
@@ -91,7 +97,7 @@ def enqueue(
         )
 
 
-def _body(endpoint: Endpoint, notice: Notice, written: dict[str, bytes]) -> bytes:
+def _body(endpoint: NotifiedEndpoint, notice: OutboxNotice, written: dict[str, bytes]) -> bytes:
     """Return the notice as it is kept: nothing for people, who get the present state anyway."""
     if _traits(endpoint).delivery == "digest":
         return b""
@@ -100,7 +106,7 @@ def _body(endpoint: Endpoint, notice: Notice, written: dict[str, bytes]) -> byte
     return written[notice.type]
 
 
-def _traits(endpoint: Endpoint) -> Traits:
+def _traits(endpoint: NotifiedEndpoint) -> FormatTraits:
     return notify.FORMATS[endpoint.format].TRAITS
 
 
@@ -115,7 +121,7 @@ def _states(db: Connection, endpoint: str, incident: str, identity: str) -> tupl
     return {state for state, _ in rows}, any(found for _, found in rows)
 
 
-def _identity(endpoint: str, incident: str, news: Recorded) -> str:
+def _identity(endpoint: str, incident: str, news: RecordedChange) -> str:
     """Return a webhook-id: the same whenever the same change is reported to the same endpoint."""
     words = f"{endpoint}\n{incident}\n{news.kind}\n{news.key}"
     digest = hashlib.sha256(words.encode()).digest()[:20]
@@ -139,7 +145,7 @@ def waiting(db: Connection, now: float) -> list[str]:
 
 def next_delivery(
     db: Connection, endpoint: str, now: float, *, console: str = ""
-) -> tuple[Endpoint, Delivery] | None:
+) -> tuple[NotifiedEndpoint, OutboxDelivery] | None:
     """Return the next message, None when nothing is due: what was tried least goes first.
 
     An incident's messages keep their order: when a newer one is due, the oldest of them goes.
@@ -165,19 +171,19 @@ def next_delivery(
         .order_by(outbox.c.number)
         .limit(1)
     ).one()
-    return found, Delivery(row.number, _notice(db, row, console), row.incident, due.attempts)
+    return found, OutboxDelivery(row.number, _notice(db, row, console), row.incident, due.attempts)
 
 
-def _notice(db: Connection, row: Row[Any], console: str) -> Notice:
+def _notice(db: Connection, row: Row[Any], console: str) -> OutboxNotice:
     """Return what a row holds; the present state where it was written for people, and moved."""
     if row.body:
         return webhook.notice(bodies.unpacked(row.body), identity=row.webhook_id, console=console)
     document = gathering.present(db, row.incident) or {"id": row.incident}
-    return Notice(row.type, row.created_at, document, id=row.webhook_id, console=console)
+    return OutboxNotice(row.type, row.created_at, document, id=row.webhook_id, console=console)
 
 
 def delivered(
-    db: Connection, endpoint: str, delivery: Delivery, outcome: Outcome, now: float
+    db: Connection, endpoint: str, delivery: OutboxDelivery, outcome: DeliveryOutcome, now: float
 ) -> None:
     """Mark a message as taken, and make due at once what waits for an endpoint that is back.
 
@@ -206,8 +212,8 @@ def delivered(
 def failed(
     db: Connection,
     endpoint: str,
-    delivery: Delivery,
-    outcome: Outcome,
+    delivery: OutboxDelivery,
+    outcome: DeliveryOutcome,
     *,
     due_at: float | None,
     now: float,
@@ -260,7 +266,9 @@ def gone(db: Connection, endpoint: str, reason: str, now: float) -> None:
     )
 
 
-def _finish(db: Connection, delivery: Delivery, state: State, outcome: Outcome, now: float) -> None:
+def _finish(
+    db: Connection, delivery: OutboxDelivery, state: State, outcome: DeliveryOutcome, now: float
+) -> None:
     rows = outbox.c.number == delivery.number
     if delivery.carrier is not None:
         rows = and_(outbox.c.carrier == delivery.carrier, outbox.c.number <= delivery.number)
@@ -280,7 +288,7 @@ def _finish(db: Connection, delivery: Delivery, state: State, outcome: Outcome, 
 
 def history(
     db: Connection, endpoint: str, *, state: State | None, limit: int, before: int | None
-) -> list[Entry]:
+) -> list[OutboxEntry]:
     """Return messages for an endpoint, the newest first; `before`: only with smaller numbers."""
     query = select(outbox).where(outbox.c.endpoint == endpoint)
     if state is not None:
@@ -325,8 +333,8 @@ def trim(db: Connection, *, before: float) -> int:
     return db.execute(delete(outbox).where(finished)).rowcount
 
 
-def _entry(row: Row[Any]) -> Entry:
-    return Entry(
+def _entry(row: Row[Any]) -> OutboxEntry:
+    return OutboxEntry(
         row.number,
         row.webhook_id,
         row.incident,

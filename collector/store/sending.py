@@ -16,7 +16,7 @@ from functools import cache
 import certifi
 import httpx
 
-from ...alerts.ports import Outcome, Request
+from ...alerts.ports import DeliveryOutcome, HttpPost
 from . import addresses
 from .addresses import ForbiddenAddressError, Resolve
 
@@ -26,7 +26,7 @@ LONGEST_RETRY_AFTER = 24 * 3600.0
 MOST_READ_BYTES = 4096
 """Of the answer's body: some receivers put their error codes there."""
 
-Read = Callable[[int, bytes], Outcome]
+Read = Callable[[int, bytes], DeliveryOutcome]
 """What a format makes of a status and the beginning of a body."""
 
 _USER_AGENT = "rankscope-webhook/1"
@@ -37,13 +37,13 @@ for _name in ("httpx", "httpcore"):
 
 
 def send(
-    request: Request,
+    request: HttpPost,
     *,
     outcome: Read,
     resolve: Resolve = addresses.resolve,
     now: Callable[[], float],
     timeout_seconds: float = TIMEOUT_SECONDS,
-) -> Outcome:
+) -> DeliveryOutcome:
     """POST a request and return how it ended; it never raises for anything the receiver does.
 
     `outcome` says what the answer means, Retry-After aside.
@@ -53,11 +53,11 @@ def send(
         port = target.port or (443 if target.scheme == "https" else 80)
         hosts = addresses.checked(target.host, port, resolve=resolve)
     except ForbiddenAddressError as error:
-        return Outcome(None, str(error))
+        return DeliveryOutcome(None, str(error))
     except (OSError, UnicodeError) as error:
-        return Outcome(None, f"the receiver's name is not known: {_reason(error)}")
+        return DeliveryOutcome(None, f"the receiver's name is not known: {_reason(error)}")
     except httpx.InvalidURL:
-        return Outcome(None, "the address cannot be used")
+        return DeliveryOutcome(None, "the address cannot be used")
     try:
         return asyncio.run(
             _post(
@@ -70,20 +70,20 @@ def send(
             )
         )
     except TimeoutError:
-        return Outcome(None, f"no answer within {timeout_seconds:g} s")
+        return DeliveryOutcome(None, f"no answer within {timeout_seconds:g} s")
     except (httpx.HTTPError, OSError, ValueError) as error:
-        return Outcome(None, f"{type(error).__name__}: {_reason(error)}")
+        return DeliveryOutcome(None, f"{type(error).__name__}: {_reason(error)}")
 
 
 async def _post(
     target: httpx.URL,
     hosts: list[str],
     *,
-    request: Request,
+    request: HttpPost,
     outcome: Read,
     now: Callable[[], float],
     timeout_seconds: float,
-) -> Outcome:
+) -> DeliveryOutcome:
     client = httpx.AsyncClient(
         verify=_trust(), trust_env=False, follow_redirects=False, timeout=timeout_seconds
     )
@@ -115,7 +115,7 @@ async def _post(
                 return replace(found, retry_after=max(asked, found.retry_after or 0.0))
             finally:
                 await response.aclose()
-    return Outcome(None, "the receiver's name has no address")
+    return DeliveryOutcome(None, "the receiver's name has no address")
 
 
 async def _beginning(response: httpx.Response) -> bytes:

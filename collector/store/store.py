@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from ...alerts.ports import IncidentChange
+from ...alerts.ports import StorableChange
 from ...vocabulary.ids import Fault
-from ..journal.actions import Entered
+from ..journal.actions import RecordedAction
 from ..settings.store import WebhookSettings
 from . import (
     audit,
@@ -23,21 +23,21 @@ from . import (
     mutes,
     outbox,
 )
-from .audit import Done
-from .database import Database
-from .fencing import Fence, hold
-from .incidents import Filter, Page, Recorded
-from .mutes import Mute, MuteKind
-from .notified import Endpoints
-from .records import Records
+from .audit import AuditRow
+from .database import IncidentDatabase
+from .fencing import PartitionFence, hold
+from .incidents import IncidentFilter, IncidentPage, RecordedChange
+from .mutes import DeliveryMute, MuteKind
+from .notified import EndpointStore
+from .records import RecordStore
 
-Listener = Callable[[Sequence[Recorded]], None]
+Listener = Callable[[Sequence[RecordedChange]], None]
 
 _LEARNING = ("feedback", "withdraw", "forget")
 """Actions that change what was learnt."""
 
 
-class Store(Endpoints, Records):
+class IncidentDatabaseStore(EndpointStore, RecordStore):
     """Incidents, what people did about them, who is notified, and what is still to be sent.
 
     Opening it brings the database up to date. Raises UnusableError when that cannot be done, and
@@ -59,7 +59,7 @@ class Store(Endpoints, Records):
         Without `webhooks` the configured endpoints stay as they are: who opens it to read changes
         nothing for the collector that it belongs to.
         """
-        super().__init__(Database(url), console=console, owner=owner)
+        super().__init__(IncidentDatabase(url), console=console, owner=owner)
         self._listeners: tuple[Listener, ...] = ()
         self._everywhere: tuple[Listener, ...] = ()
         self._learners: tuple[Callable[[Mapping[Fault, int]], None], ...] = ()
@@ -105,7 +105,7 @@ class Store(Endpoints, Records):
     # What evaluation decided
 
     def commit(
-        self, changes: Sequence[IncidentChange], now: float, *, fence: Fence | None = None
+        self, changes: Sequence[StorableChange], now: float, *, fence: PartitionFence | None = None
     ) -> None:
         """Keep changes and what is to be sent about them in one transaction, each only once.
 
@@ -124,16 +124,16 @@ class Store(Endpoints, Records):
 
     def incidents(
         self,
-        wanted: Filter | None = None,
+        wanted: IncidentFilter | None = None,
         *,
         limit: int = 50,
         cursor: str | None = None,
         permits: Callable[[Sequence[str]], bool] = lambda _jobs: True,
-    ) -> Page:
+    ) -> IncidentPage:
         """Return documents, the newest onset first. Raises ValueError for a foreign cursor."""
         with self._database.read() as db:
             return incidents.page(
-                db, wanted or Filter(), limit=limit, cursor=cursor, permits=permits
+                db, wanted or IncidentFilter(), limit=limit, cursor=cursor, permits=permits
             )
 
     def incident(self, identity: str) -> dict[str, Any] | None:
@@ -150,11 +150,11 @@ class Store(Endpoints, Records):
 
     def enter(
         self,
-        entered: Entered,
-        changes: Sequence[IncidentChange],
+        entered: RecordedAction,
+        changes: Sequence[StorableChange],
         now: float,
         *,
-        fence: Fence | None = None,
+        fence: PartitionFence | None = None,
     ) -> None:
         """Keep what a person did, received at `now`, and the changes it made, each only once.
 
@@ -164,7 +164,7 @@ class Store(Endpoints, Records):
         with self._database.write() as db:
             if fence is not None:
                 hold(db, fence)
-            news: list[Recorded] = []
+            news: list[RecordedChange] = []
             if action.kind in ("silence", "maintenance"):
                 mutes.add(db, mutes.entered(entered.id, action, now))
             elif action.kind == "unsilence":
@@ -192,12 +192,12 @@ class Store(Endpoints, Records):
             self._learners = (*self._learners, learn)
         learn(self.confirmed())
 
-    def mutes(self, kind: MuteKind) -> list[Mute]:
+    def mutes(self, kind: MuteKind) -> list[DeliveryMute]:
         """Return all silences or maintenance windows, the newest first."""
         with self._database.read() as db:
             return mutes.every(db, kind)
 
-    def find_mute(self, kind: MuteKind, identity: str) -> Mute:
+    def find_mute(self, kind: MuteKind, identity: str) -> DeliveryMute:
         """Return a silence or maintenance window. Raises UnknownIdError."""
         with self._database.read() as db:
             return mutes.find(db, kind, identity)
@@ -207,7 +207,7 @@ class Store(Endpoints, Records):
         with self._database.write() as db:
             return incidents.trim(db, before=before)
 
-    def _enqueue(self, db: Connection, news: Sequence[Recorded], now: float) -> None:
+    def _enqueue(self, db: Connection, news: Sequence[RecordedChange], now: float) -> None:
         if not news:
             return
         everybody = [row.endpoint for row in endpoints.every(db) if row.endpoint.enabled]
@@ -224,26 +224,26 @@ class Store(Endpoints, Records):
             if to:
                 outbox.enqueue(db, row, to=to, held_by=held_by, now=now, due_at=due_at)
 
-    def written_elsewhere(self, news: Sequence[Recorded]) -> None:
+    def written_elsewhere(self, news: Sequence[RecordedChange]) -> None:
         """Pass on what another collector wrote to those that subscribed to everything."""
         for listener in self._everywhere:
             listener(news)
 
-    def claim_partition(self, fence: Fence) -> None:
+    def claim_partition(self, fence: PartitionFence) -> None:
         """Shut out earlier owners of a partition. Raises FencedError where there is a later one."""
         with self._database.write() as db:
             hold(db, fence)
 
-    def _publish(self, news: Sequence[Recorded]) -> None:
+    def _publish(self, news: Sequence[RecordedChange]) -> None:
         if news:
             for listener in self._listeners:
                 listener(news)
 
 
-def _audited(entered: Entered) -> Done:
+def _audited(entered: RecordedAction) -> AuditRow:
     """Return an action of the journal as a row of the audit trail."""
     action = entered.action
-    return Done(
+    return AuditRow(
         id=entered.id,
         at=action.at,
         token=entered.token,

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import structlog
 
-from ..health.health import Health
-from ..journal.actions import Entered
+from ..health.health import CollectorHealth
+from ..journal.actions import RecordedAction
 
 _LOG = structlog.get_logger(__name__)
 _RETRY_SECONDS = 1.0
@@ -22,37 +22,41 @@ MOST_ITEMS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class StoredChange:
     """The changes of one second, or of one action and that action."""
 
     changes: Sequence[Any]
     at: float
-    action: Entered | None = None
+    action: RecordedAction | None = None
 
 
-class Sink(Protocol):
+class ChangeSink(Protocol):
     """Where changes of incidents go. Both may be called again with what they already have."""
 
     def commit(self, changes: Sequence[Any], now: float) -> None:
         """Keep the changes of one second, all or none."""
         ...
 
-    def enter(self, entered: Entered, changes: Sequence[Any], now: float) -> None:
+    def enter(self, entered: RecordedAction, changes: Sequence[Any], now: float) -> None:
         """Keep what a person did and the changes it made, all or none."""
         ...
 
 
-class Storing:
+class StoreThread:
     """Hands on what it is given, in order, up to the first that fails: that is tried again."""
 
     def __init__(
-        self, sink: Sink, *, health: Health, kept: Callable[[str], None] = lambda _: None
+        self,
+        sink: ChangeSink,
+        *,
+        health: CollectorHealth,
+        kept: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`kept` gets the id of every action that was committed."""
         self._sink = sink
         self._health = health
         self._kept = kept
-        self._items: deque[Item] = deque()
+        self._items: deque[StoredChange] = deque()
         self._changed = threading.Condition()
         self._stopping = False
         self._failing = False
@@ -71,16 +75,16 @@ class Storing:
         else:
             self.flush()
 
-    def add(self, changes: Sequence[Any], at: float, action: Entered | None = None) -> None:
+    def add(self, changes: Sequence[Any], at: float, action: RecordedAction | None = None) -> None:
         """Hold the changes of one second, or an action with its changes, until committed."""
         with self._changed:
-            self._items.append(Item(tuple(changes), at, action))
+            self._items.append(StoredChange(tuple(changes), at, action))
             if len(self._items) > MOST_ITEMS:
                 self._thin()
             self._changed.notify_all()
         self._show()
 
-    def held(self) -> list[Item]:
+    def held(self) -> list[StoredChange]:
         """Return what the sink does not have yet, or not for certain."""
         with self._changed:
             return list(self._items)
@@ -137,7 +141,7 @@ class Storing:
         """Drop updates that nobody is notified of and a later change replaces; keep the first."""
         first, *rest = self._items
         later: set[str] = set()
-        thinned: list[Item] = []
+        thinned: list[StoredChange] = []
         for item in reversed(rest):
             kept = [
                 change

@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-from .texts import String, Text
+from .texts import BoundedText, UnboundedText
 
 metadata = MetaData(
     naming_convention={
@@ -32,20 +32,22 @@ metadata = MetaData(
 incidents = Table(
     "incidents",
     metadata,
-    Column("id", String(64), primary_key=True),
-    Column("job", Text),
-    Column("status", String(16), nullable=False),  # with what people did, unlike the document's
-    Column("severity", String(16), nullable=False),
-    Column("fault", String(64), nullable=False),
+    Column("id", BoundedText(64), primary_key=True),
+    Column("job", UnboundedText),
+    Column(
+        "status", BoundedText(16), nullable=False
+    ),  # with what people did, unlike the document's
+    Column("severity", BoundedText(16), nullable=False),
+    Column("fault", BoundedText(64), nullable=False),
     Column("opened_at", Double, nullable=False),
     Column("detected_at", Double, nullable=False),
     Column("updated_at", Double, nullable=False),
     Column("acknowledged_at", Double),
     Column("resolved_at", Double),
     Column("gpu_seconds_lost", Double, nullable=False),
-    Column("machine_status", String(16), nullable=False),
+    Column("machine_status", BoundedText(16), nullable=False),
     Column("machine_updated_at", Double, nullable=False),
-    Column("document", Text, nullable=False),  # the machine's; people never edit it
+    Column("document", UnboundedText, nullable=False),  # the machine's; people never edit it
     Column("revision", Integer, nullable=False),
     Index(None, "opened_at", "id"),
     Index(None, "status", "updated_at"),
@@ -57,7 +59,7 @@ incident_jobs = Table(
     "incident_jobs",
     metadata,
     Column("incident", ForeignKey("incidents.id", ondelete="CASCADE"), primary_key=True),
-    Column("job", Text, primary_key=True),
+    Column("job", UnboundedText, primary_key=True),
     Index(None, "job"),
 )
 """Every job of an incident: more than one when a shared part broke."""
@@ -67,11 +69,11 @@ actions = Table(
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
     Column("incident", ForeignKey("incidents.id", ondelete="CASCADE"), nullable=False),
-    Column("kind", String(16), nullable=False),  # ack, assign, resolve, feedback, withdraw
+    Column("kind", BoundedText(16), nullable=False),  # ack, assign, resolve, feedback, withdraw
     Column("at", Double, nullable=False),
-    Column("author", Text, nullable=False),
-    Column("note", Text, nullable=False),
-    Column("details", Text, nullable=False),  # JSON object
+    Column("author", UnboundedText, nullable=False),
+    Column("note", UnboundedText, nullable=False),
+    Column("details", UnboundedText, nullable=False),  # JSON object
     Index(None, "incident", "number"),
 )
 """What people did: an overlay over the machine's documents, in order."""
@@ -79,8 +81,10 @@ actions = Table(
 learnt = Table(
     "learnt",
     metadata,
-    Column("incident", String(64), primary_key=True),  # no foreign key: it outlives the incident
-    Column("fault", String(64), nullable=False),
+    Column(
+        "incident", BoundedText(64), primary_key=True
+    ),  # no foreign key: it outlives the incident
+    Column("fault", BoundedText(64), nullable=False),
     Column("at", Double, nullable=False),
 )
 """The fault that people confirmed of an incident: what moves the priors."""
@@ -88,13 +92,13 @@ learnt = Table(
 mutes = Table(
     "mutes",
     metadata,
-    Column("id", String(64), primary_key=True),
-    Column("kind", String(16), nullable=False),  # silence, maintenance
-    Column("matchers", Text, nullable=False),  # JSON list
+    Column("id", BoundedText(64), primary_key=True),
+    Column("kind", BoundedText(16), nullable=False),  # silence, maintenance
+    Column("matchers", UnboundedText, nullable=False),  # JSON list
     Column("starts_at", Double, nullable=False),
     Column("ends_at", Double, nullable=False),
-    Column("author", Text, nullable=False),
-    Column("comment", Text, nullable=False),
+    Column("author", UnboundedText, nullable=False),
+    Column("comment", UnboundedText, nullable=False),
     Column("created_at", Double, nullable=False),
     Index(None, "kind", "ends_at"),
 )
@@ -103,25 +107,29 @@ mutes = Table(
 webhooks = Table(
     "webhooks",
     metadata,
-    Column("id", String(64), primary_key=True),
-    Column("url", Text, nullable=False),
-    Column("secret", Text, nullable=False),
-    Column("format", String(32), nullable=False),
-    Column("events", Text, nullable=False),  # JSON list
-    Column("jobs", Text, nullable=False),  # JSON list of patterns
-    Column("severities", Text, nullable=False),  # JSON list
-    Column("origin", String(16), nullable=False),  # settings, api
+    Column("id", BoundedText(64), primary_key=True),
+    Column("url", UnboundedText, nullable=False),
+    Column("secret", UnboundedText, nullable=False),
+    Column("format", BoundedText(32), nullable=False),
+    Column("events", UnboundedText, nullable=False),  # JSON list
+    Column("jobs", UnboundedText, nullable=False),  # JSON list of patterns
+    Column("severities", UnboundedText, nullable=False),  # JSON list
+    Column("origin", BoundedText(16), nullable=False),  # settings, api
     Column("enabled", Boolean, nullable=False),
-    Column("disabled_reason", Text),
+    Column("disabled_reason", UnboundedText),
     Column("not_before", Double, nullable=False),
     Column("per_minute", Integer),
-    Column("sent", Text, nullable=False, server_default="[]"),  # JSON list: times, the newest last
+    Column(
+        "sent", UnboundedText, nullable=False, server_default="[]"
+    ),  # JSON list: times, the newest last
     Column("repeat_at", Double),
     Column("created_at", Double, nullable=False),
     Column("deleted_at", Double),
-    Column("faults", Text, nullable=False, server_default=text("'[]'")),  # JSON list of patterns
+    Column(
+        "faults", UnboundedText, nullable=False, server_default=text("'[]'")
+    ),  # JSON list of patterns
     Column("min_probability", Double),
-    Column("min_confidence", String(8)),
+    Column("min_confidence", BoundedText(8)),
 )
 """Endpoints that are notified. A deleted one stays as a row, for the history of its deliveries."""
 
@@ -129,19 +137,19 @@ outbox = Table(
     "outbox",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
-    Column("webhook_id", String(64), nullable=False, unique=True),
+    Column("webhook_id", BoundedText(64), nullable=False, unique=True),
     Column("endpoint", ForeignKey("webhooks.id"), nullable=False),
-    Column("incident", String(64), nullable=False),
-    Column("type", String(32), nullable=False),
+    Column("incident", BoundedText(64), nullable=False),
+    Column("type", BoundedText(32), nullable=False),
     Column("body", LargeBinary, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("due_at", Double, nullable=False),
     Column("attempts", Integer, nullable=False),
-    Column("state", String(16), nullable=False),  # pending, delivered, dead, suppressed
+    Column("state", BoundedText(16), nullable=False),  # pending, delivered, dead, suppressed
     Column("finished_at", Double),
     Column("last_status", Integer),
-    Column("last_error", Text),
-    Column("carrier", String(64)),  # the message that carries it, where one carries several
+    Column("last_error", UnboundedText),
+    Column("carrier", BoundedText(64)),  # the message that carries it, where one carries several
     Index(None, "state", "endpoint", "due_at"),
     Index(None, "endpoint", "carrier"),
     Index(None, "endpoint", "incident", "number"),
@@ -153,7 +161,7 @@ claims = Table(
     "claims",
     metadata,
     Column("endpoint", ForeignKey("webhooks.id"), primary_key=True),
-    Column("owner", String(64), nullable=False),
+    Column("owner", BoundedText(64), nullable=False),
     Column("until", Double, nullable=False),
 )
 """Which collector delivers to an endpoint, until when, where several share a database."""
@@ -163,6 +171,6 @@ partitions = Table(
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("epoch", BigInteger, nullable=False),
-    Column("owner", String(64), nullable=False),
+    Column("owner", BoundedText(64), nullable=False),
 )
 """The newest epoch in which each partition of the shared log was owned, and by which collector."""

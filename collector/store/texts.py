@@ -11,7 +11,7 @@ from sqlalchemy import Dialect
 from sqlalchemy.types import TypeDecorator
 
 
-class Text(TypeDecorator[str]):
+class UnboundedText(TypeDecorator[str]):
     """Text of any length."""
 
     impl = sqlalchemy.Text
@@ -23,7 +23,7 @@ class Text(TypeDecorator[str]):
         return _storable(value)
 
 
-class String(TypeDecorator[str]):
+class BoundedText(TypeDecorator[str]):
     """Text of bounded length."""
 
     impl = sqlalchemy.String

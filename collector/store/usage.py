@@ -17,7 +17,7 @@ RESTART_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class AttemptUsage:
     """One attempt of a job in one week; times in seconds since the epoch, `user` "" if unknown."""
 
     job: str
@@ -34,7 +34,7 @@ class Usage:
         return max(self.last_at - self.first_at, 0.0) * self.ranks
 
 
-def by_week(row: Usage) -> Iterator[Usage]:
+def by_week(row: AttemptUsage) -> Iterator[AttemptUsage]:
     """Yield a time range cut at the borders of weeks."""
     week = week_of(row.first_at)
     while week <= row.last_at:
@@ -43,15 +43,15 @@ def by_week(row: Usage) -> Iterator[Usage]:
         week += WEEK_SECONDS
 
 
-def through_restarts(rows: Iterable[Usage]) -> list[Usage]:
+def through_restarts(rows: Iterable[AttemptUsage]) -> list[AttemptUsage]:
     """Return rows in which an attempt holds the GPUs of its job until the next one begins.
 
     Where that is soon enough; and no longer, so that no time of a job counts twice.
     """
-    by_job: dict[str, dict[int, list[Usage]]] = {}
+    by_job: dict[str, dict[int, list[AttemptUsage]]] = {}
     for row in rows:
         by_job.setdefault(row.job, {}).setdefault(row.attempt, []).append(row)
-    found: list[Usage] = []
+    found: list[AttemptUsage] = []
     for attempts in by_job.values():
         begun = {number: min(row.first_at for row in each) for number, each in attempts.items()}
         order = sorted(attempts, key=lambda number: (begun[number], number))
@@ -63,7 +63,7 @@ def through_restarts(rows: Iterable[Usage]) -> list[Usage]:
     return found
 
 
-def _up_to(rows: Sequence[Usage], next_at: float) -> list[Usage]:
+def _up_to(rows: Sequence[AttemptUsage], next_at: float) -> list[AttemptUsage]:
     """Return the rows of one attempt, the oldest first, as the next one begins then."""
     kept = [replace(row, last_at=min(row.last_at, next_at)) for row in rows]
     kept = [row for row in kept if row.first_at <= row.last_at]
@@ -72,7 +72,7 @@ def _up_to(rows: Sequence[Usage], next_at: float) -> list[Usage]:
     return kept
 
 
-def keep(db: Connection, rows: Iterable[Usage]) -> None:
+def keep(db: Connection, rows: Iterable[AttemptUsage]) -> None:
     """Write rows, each one week; a row that is there grows to hold both."""
     for row in rows:
         mine = and_(
@@ -97,11 +97,11 @@ def keep(db: Connection, rows: Iterable[Usage]) -> None:
         )
 
 
-def every(db: Connection) -> list[Usage]:
+def every(db: Connection) -> list[AttemptUsage]:
     """Return every row, the oldest week first."""
     rows = db.execute(select(usage).order_by(usage.c.week, usage.c.job, usage.c.attempt))
     return [
-        Usage(
+        AttemptUsage(
             job=row.job,
             attempt=row.attempt,
             week=row.week,

@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 from prometheus_client import CollectorRegistry
 
-from .spans import Tracing
+from .spans import SpanMaker
 
 _SCOPE = "rankscope.collector"
 _SAME_SECONDS = 0.5
@@ -27,7 +27,7 @@ _SAME_SECONDS = 0.5
 
 def start(
     registry: CollectorRegistry, *, version: str, traces: bool, metrics: bool
-) -> Tracing | None:
+) -> SpanMaker | None:
     """Begin to export; return what makes spans, None where only metrics are asked for."""
     own = {"service.version": version}
     if "OTEL_SERVICE_NAME" not in os.environ:
@@ -37,7 +37,7 @@ def start(
     if metrics:
         reader = PeriodicExportingMetricReader(_metric_exporter())
         meters = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
-        _Bridge(registry).instrument(meters, version)
+        _HealthBridge(registry).instrument(meters, version)
     tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
     if traces:
         tracers.add_span_processor(BatchSpanProcessor(_span_exporter()))
@@ -47,7 +47,7 @@ def start(
         if meters is not None:
             meters.shutdown()
 
-    return Tracing(tracers.get_tracer(_SCOPE, version), stop=stop, records=traces)
+    return SpanMaker(tracers.get_tracer(_SCOPE, version), stop=stop, records=traces)
 
 
 def _span_exporter() -> SpanExporter:
@@ -60,7 +60,7 @@ def _metric_exporter() -> MetricExporter:
     return ConsoleMetricExporter() if console else OTLPMetricExporter()
 
 
-class _Bridge:
+class _HealthBridge:
     """Shows the collector's own health, as /metrics has it, to OpenTelemetry's instruments."""
 
     def __init__(self, registry: CollectorRegistry) -> None:

@@ -16,18 +16,18 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
-from ...alerts.ports import Delivery, Endpoint, Outbox
-from ...alerts.ports import Outcome as Delivered
-from ..intake.payloads import Outcome, Payload
-from ..journal.actions import Entered
-from ..store.storing import Sink
+from ...alerts.ports import DeliveryOutcome as Delivered
+from ...alerts.ports import NoticeOutbox, NotifiedEndpoint, OutboxDelivery
+from ..intake.payloads import Payload, PayloadOutcome
+from ..journal.actions import RecordedAction
+from ..store.storing import ChangeSink
 
 MOST_INCIDENTS = 10_000
 
-Submit = Callable[[Payload], "Future[Outcome]"]
+Submit = Callable[[Payload], "Future[PayloadOutcome]"]
 
 
-class Tracing:
+class SpanMaker:
     """Makes spans. Safe to use from any thread."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Tracing:
         self._lock = threading.Lock()
         self._cause: Context | None = None
 
-    def submit(self, payload: Payload, submit: Submit) -> "Future[Outcome]":
+    def submit(self, payload: Payload, submit: Submit) -> "Future[PayloadOutcome]":
         """Submit a payload; its span lasts until it is in the journal, or refused."""
         kind, size = payload.kind.name.lower(), len(payload.body)
         pairs: dict[str, Any] = {"rankscope.kind": kind, "rankscope.bytes": size}
@@ -82,17 +82,17 @@ class Tracing:
         pairs = {"rankscope.incident": incident, **pairs}
         return self._tracer.start_span(name, context, attributes=pairs, start_time=began_ns)
 
-    def sink(self, sink: Sink) -> Sink:
+    def sink(self, sink: ChangeSink) -> ChangeSink:
         """Return a sink that makes a span of what each incident's change takes to store."""
         return _TracedSink(self, sink)
 
-    def outbox(self, outbox: Outbox) -> Outbox:
+    def outbox(self, outbox: NoticeOutbox) -> NoticeOutbox:
         """Return an outbox that makes a span of every attempt to deliver."""
         return _TracedOutbox(self, outbox)
 
 
 class _TracedSink:
-    def __init__(self, tracing: Tracing, sink: Sink) -> None:
+    def __init__(self, tracing: SpanMaker, sink: ChangeSink) -> None:
         self._tracing = tracing
         self._sink = sink
 
@@ -104,12 +104,12 @@ class _TracedSink:
             if span is not None:
                 span.end()
 
-    def enter(self, entered: Entered, changes: Sequence[Any], now: float) -> None:
+    def enter(self, entered: RecordedAction, changes: Sequence[Any], now: float) -> None:
         self._sink.enter(entered, changes, now)
 
 
 class _TracedOutbox:
-    def __init__(self, tracing: Tracing, outbox: Outbox) -> None:
+    def __init__(self, tracing: SpanMaker, outbox: NoticeOutbox) -> None:
         self._tracing = tracing
         self._outbox = outbox
         self._began: dict[str, int] = {}
@@ -117,20 +117,24 @@ class _TracedOutbox:
     def waiting(self, now: float) -> Sequence[str]:
         return self._outbox.waiting(now)
 
-    def next_delivery(self, endpoint: str, now: float) -> tuple[Endpoint, Delivery] | None:
+    def next_delivery(
+        self, endpoint: str, now: float
+    ) -> tuple[NotifiedEndpoint, OutboxDelivery] | None:
         found = self._outbox.next_delivery(endpoint, now)
         if found is not None:
             self._began[endpoint] = time.time_ns()  # one message is under way for an endpoint
         return found
 
-    def delivered(self, endpoint: str, delivery: Delivery, outcome: Delivered, now: float) -> None:
+    def delivered(
+        self, endpoint: str, delivery: OutboxDelivery, outcome: Delivered, now: float
+    ) -> None:
         self._outbox.delivered(endpoint, delivery, outcome, now)
         self._span(endpoint, delivery, outcome)
 
     def failed(
         self,
         endpoint: str,
-        delivery: Delivery,
+        delivery: OutboxDelivery,
         outcome: Delivered,
         *,
         due_at: float | None,
@@ -139,11 +143,11 @@ class _TracedOutbox:
         self._outbox.failed(endpoint, delivery, outcome, due_at=due_at, now=now)
         self._span(endpoint, delivery, outcome)
 
-    def gone(self, endpoint: str, delivery: Delivery, outcome: Delivered, now: float) -> None:
+    def gone(self, endpoint: str, delivery: OutboxDelivery, outcome: Delivered, now: float) -> None:
         self._outbox.gone(endpoint, delivery, outcome, now)
         self._span(endpoint, delivery, outcome)
 
-    def _span(self, endpoint: str, delivery: Delivery, outcome: Delivered) -> None:
+    def _span(self, endpoint: str, delivery: OutboxDelivery, outcome: Delivered) -> None:
         began_ns = self._began.pop(endpoint, time.time_ns())
         pairs = {
             "rankscope.endpoint": endpoint,
@@ -158,7 +162,7 @@ class _TracedOutbox:
         span.end()
 
 
-def _answered(span: Span, done: "Future[Outcome]") -> None:
+def _answered(span: Span, done: "Future[PayloadOutcome]") -> None:
     error = None if done.cancelled() else done.exception()
     if error is not None:
         _failed(span, error)

@@ -8,7 +8,7 @@ import structlog
 from prometheus_client import CollectorRegistry
 
 if TYPE_CHECKING:
-    from .spans import Tracing
+    from .spans import SpanMaker
 
 _LOG = structlog.get_logger(__name__)
 
@@ -34,7 +34,7 @@ def asked(environ: Mapping[str, str], *, signal: str = "") -> bool:
     return any(environ.get(name) for name in _ENDPOINTS if f"_{other}_" not in name)
 
 
-def tracing(registry: CollectorRegistry, *, version: str) -> "Tracing | None":
+def tracing(registry: CollectorRegistry, *, version: str) -> "SpanMaker | None":
     """Return what makes spans, and begin to export metrics; None where nothing asks for it."""
     if not asked(os.environ):
         return None

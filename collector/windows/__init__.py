@@ -4,6 +4,6 @@ In flow decoded batches and events with their receive times, out what detectors 
 missing is NaN. It imports no other folder.
 """
 
-from .windows import Windows
+from .windows import TelemetryWindows
 
-__all__ = ["Windows"]
+__all__ = ["TelemetryWindows"]

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Ints
-from ...vocabulary.samples import JOB_SOURCE, Resource
-from .attempt import Attempt
-from .attempts import Attempts
+from ...vocabulary.samples import JOB_SOURCE, TelemetryResource
+from .attempt import JobAttempt
+from .attempts import AttemptRegister
 
 UNASSIGNED = "unassigned"
 
@@ -25,20 +25,20 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
 """An id that no other device in the world has; an index is none."""
 
 
-def by_labels(resource: Resource) -> bool:
+def by_labels(resource: TelemetryResource) -> bool:
     """Tell whether a resource's job comes from labels of scraped series."""
     return any(name == JOB_SOURCE for name, _ in resource.extra)
 
 
-def unassigned(attempt: Attempt) -> bool:
+def unassigned(attempt: JobAttempt) -> bool:
     """Tell whether an attempt is that of devices which no label gives to a job."""
     return attempt.job.partition("/")[0] == UNASSIGNED
 
 
-class Adoption:
+class DeviceAdoption:
     """Which attempts hold which devices, by labels."""
 
-    def __init__(self, attempts: Attempts) -> None:
+    def __init__(self, attempts: AttemptRegister) -> None:
         self._attempts = attempts
         self._holders: dict[Device, list[int]] = {}
         """Numbers of the attempts that a device was given to, the newest last."""
@@ -48,7 +48,7 @@ class Adoption:
         one of them names the job. They stay in it."""
 
     def ranks(
-        self, attempt: Attempt, hosts: Sequence[int], devices: Sequence[str]
+        self, attempt: JobAttempt, hosts: Sequence[int], devices: Sequence[str]
     ) -> tuple[Ints, list[tuple[int, Device]]]:
         """Return the ranks that devices stand in for, and what was taken from other attempts.
 
@@ -81,7 +81,7 @@ class Adoption:
             taken += self._take(attempt, device)
         return ranks, taken
 
-    def release(self, attempt: Attempt) -> bool:
+    def release(self, attempt: JobAttempt) -> bool:
         """Let an agent's `training.rank.info` speak; return whether devices stood in so far."""
         attempt.informed = True
         stood_in = bool(attempt.adopted)
@@ -99,7 +99,7 @@ class Adoption:
                 self._shared.discard(device)
                 self._returned.discard(device)
 
-    def _take(self, attempt: Attempt, device: Device) -> list[tuple[int, Device]]:
+    def _take(self, attempt: JobAttempt, device: Device) -> list[tuple[int, Device]]:
         """Take a device from the job that had it before; several jobs may share one."""
         mine = attempt.number_in_windows
         holders = self._holders.setdefault(device, [])

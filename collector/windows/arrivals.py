@@ -19,7 +19,7 @@ SEVERAL, KEPT = 3, 3
 
 
 @dataclass(slots=True)
-class _Block:
+class _ArrivalBlock:
     """Steps that arrived together: when the first and the last did.
 
     waited: how long none had before, s; None: since the attempt began.
@@ -31,11 +31,11 @@ class _Block:
     steps: int
 
 
-class Arrivals:
+class StepArrivals:
     """The newest blocks in which the steps of one attempt arrived; times as they were received."""
 
     def __init__(self) -> None:
-        self._blocks: deque[_Block] = deque(maxlen=KEPT)
+        self._blocks: deque[_ArrivalBlock] = deque(maxlen=KEPT)
 
     def take(self, steps: int, now: float) -> None:
         """Note that so many steps arrived that nobody had reported before."""
@@ -44,12 +44,12 @@ class Arrivals:
         newest = self._blocks[-1] if self._blocks else None
         if newest is None or now - newest.ended > TOGETHER_SECONDS:
             waited = now - newest.ended if newest is not None else None
-            self._blocks.append(_Block(now, now, waited, steps))
+            self._blocks.append(_ArrivalBlock(now, now, waited, steps))
             return
         newest.ended, newest.steps = now, newest.steps + steps
         if now - newest.began > STREAM_SECONDS:
             self._blocks.clear()
-            self._blocks.append(_Block(newest.began, now, 0.0, newest.steps))
+            self._blocks.append(_ArrivalBlock(newest.began, now, 0.0, newest.steps))
 
     def interval(self, since: float) -> float:
         """Return how long steps are held back, s; 0 where each arrives soon after it ended.

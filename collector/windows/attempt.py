@@ -7,26 +7,26 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...detectors.baselines import Baselines
+from ...detectors.baselines import JobBaselines
 from ...detectors.window import Ints
 from ...vocabulary.ids import Job
-from ...vocabulary.ranks import Ranks
+from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
-from ...vocabulary.topology import Nic
-from .communicators import Communicators
+from ...vocabulary.topology import NicPort
+from .communicators import CommunicatorRegister
 from .held_events import HeldEvents
 from .kept import KeptFeatures
-from .layout import Layout
-from .operations import Operations
-from .placements import Placements
+from .layout import TopologyLayout
+from .operations import OperationWindow
+from .placements import PlacementColumns
 from .plane_sets import PlaneSet
-from .readings import Joined
+from .readings import JoinedPlanes
 from .steps import StepGrid
 
 MOST_EVENTS = 5_000
 
 
-class Members:
+class GroupMembers:
     """Ranks as members of communication groups: a row each, in planes of the group's counters."""
 
     def __init__(self) -> None:
@@ -51,9 +51,9 @@ class Members:
             held = self._in_order[group] = np.array(sorted(pairs), np.int64)
         return held
 
-    def ranks(self, group: str) -> Ranks:
+    def ranks(self, group: str) -> RankSet:
         """Return the ranks that report a group's counters."""
-        return Ranks(rank for rank, _ in self.of_group.get(group, ()))
+        return RankSet(rank for rank, _ in self.of_group.get(group, ()))
 
 
 @dataclass(slots=True)
@@ -62,10 +62,10 @@ class GroupInfo:
 
     kind: str
     description: str = ""
-    ranks: Ranks = field(default_factory=Ranks)
+    ranks: RankSet = field(default_factory=RankSet)
 
 
-class NodeRows:
+class NodePlanes:
     """Planes of node telemetry: a row for each host, and each device and process on it."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class NodeRows:
 
 
 @dataclass(slots=True)
-class Attempt:
+class JobAttempt:
     """One job attempt. `version` moves whenever the mapping of series to ranks may have changed.
 
     `derived`: nobody names the attempt; its number counts the starts of the job's processes.
@@ -121,16 +121,16 @@ class Attempt:
     number_in_windows: int = 0
     derived: bool = False
     grid: StepGrid = field(default_factory=StepGrid)
-    placements: Placements = field(default_factory=Placements)
+    placements: PlacementColumns = field(default_factory=PlacementColumns)
     readings: PlaneSet = field(default_factory=PlaneSet)
-    members: Members = field(default_factory=Members)
-    nodes: NodeRows = field(default_factory=NodeRows)
+    members: GroupMembers = field(default_factory=GroupMembers)
+    nodes: NodePlanes = field(default_factory=NodePlanes)
     groups: dict[str, GroupInfo] = field(default_factory=dict)
-    nics: dict[str, Nic] = field(default_factory=dict)
+    nics: dict[str, NicPort] = field(default_factory=dict)
     events: deque[tuple[Event, float]] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
     event_count: int = 0
-    operations: Operations = field(default_factory=Operations)
-    communicators: Communicators = field(default_factory=Communicators)
+    operations: OperationWindow = field(default_factory=OperationWindow)
+    communicators: CommunicatorRegister = field(default_factory=CommunicatorRegister)
     world_size: int = 0
     newest_world_size: int = 0
     first_at: float = float("inf")
@@ -142,10 +142,10 @@ class Attempt:
     new_pids: dict[int, float] = field(default_factory=dict)
     """Rows whose process was replaced, and since when: an attempt may begin with it."""
     features: KeptFeatures = field(default_factory=KeptFeatures)
-    baselines: Baselines = field(default_factory=Baselines)
-    layout: Layout | None = None
+    baselines: JobBaselines = field(default_factory=JobBaselines)
+    layout: TopologyLayout | None = None
     held_events: HeldEvents | None = None
-    joined: Joined | None = None
+    joined: JoinedPlanes | None = None
     adopted: dict[tuple[int, str], int] = field(default_factory=dict)
     """Ranks that devices stand in for, by host and `hw.id`; see `adoption`."""
     adopted_ids: set[str] = field(default_factory=set)

@@ -1,23 +1,23 @@
 """The attempts of every job: named by their telemetry, else derived from when processes started."""
 
 from ...vocabulary.ids import Job
-from .attempt import Attempt
+from .attempt import JobAttempt
 
 SAME_START_SECONDS = 5.0
 """Processes whose reported starts differ by less are one start at different precision."""
 
 
-class Attempts:
+class AttemptRegister:
     """Attempts by job and number. `numbered` is by their number in the windows, None when gone."""
 
     def __init__(self) -> None:
-        self.by_key: dict[tuple[Job, int], Attempt] = {}
-        self.numbered: list[Attempt | None] = []
+        self.by_key: dict[tuple[Job, int], JobAttempt] = {}
+        self.numbered: list[JobAttempt | None] = []
         self._newest: dict[Job, int] = {}
         self._clusters: dict[Job, str] = {}
         """The cluster that first reported a job."""
 
-    def of(self, job: Job, number: int | None, cluster: str | None) -> Attempt:
+    def of(self, job: Job, number: int | None, cluster: str | None) -> JobAttempt:
         """Return an attempt, a new one if needed; without a number the newest of the job.
 
         A job of another cluster that has the same id is another job: it goes by `id@cluster`.
@@ -32,20 +32,20 @@ class Attempts:
         found = self.by_key.get((job, number))
         return self._add(job, number, cluster, derived=False) if found is None else found
 
-    def next(self, attempt: Attempt) -> Attempt:
+    def next(self, attempt: JobAttempt) -> JobAttempt:
         """Return the attempt that follows a derived one."""
         return self._add(attempt.job, self._newest[attempt.job] + 1, attempt.cluster, derived=True)
 
-    def newest(self, job: Job) -> Attempt | None:
+    def newest(self, job: Job) -> JobAttempt | None:
         """Return the newest attempt of a job, None where it has none."""
         number = self._newest.get(job)
         return None if number is None else self.by_key[job, number]
 
-    def current(self) -> list[Attempt]:
+    def current(self) -> list[JobAttempt]:
         """Return the newest attempt of every job, in the order of their ids."""
         return [self.by_key[job, number] for job, number in sorted(self._newest.items())]
 
-    def remove(self, attempt: Attempt) -> None:
+    def remove(self, attempt: JobAttempt) -> None:
         """Forget an attempt; its number in the windows is used again."""
         del self.by_key[attempt.job, attempt.number]
         self.numbered[attempt.number_in_windows] = None
@@ -56,12 +56,12 @@ class Attempts:
             del self._newest[attempt.job]
             self._clusters.pop(attempt.job, None)
 
-    def _add(self, job: Job, number: int, cluster: str | None, *, derived: bool) -> Attempt:
+    def _add(self, job: Job, number: int, cluster: str | None, *, derived: bool) -> JobAttempt:
         place = next((n for n, held in enumerate(self.numbered) if held is None), None)
         if place is None:
             place = len(self.numbered)
             self.numbered.append(None)
-        found = Attempt(job, number, cluster, number_in_windows=place, derived=derived)
+        found = JobAttempt(job, number, cluster, number_in_windows=place, derived=derived)
         before = max(
             (held for name, held in self.by_key if name == job and held < number), default=-1
         )

@@ -49,7 +49,7 @@ def whole(value: Scalar | None) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def plane_name(name: str, metric: vocabulary.Metric, pairs: Mapping[str, Scalar]) -> str:
+def plane_name(name: str, metric: vocabulary.ContractMetric, pairs: Mapping[str, Scalar]) -> str:
     """Return the plane of a per-step series: the metric, and its closed attribute if it has one."""
     for key in metric.values:
         if key not in _FLAG and (value := pairs.get(key)) is not None:
@@ -66,7 +66,7 @@ def variant(name: str, rest: Attributes) -> str:
     return "|".join([name, *(str(value) for _, value in rest)])
 
 
-def counts(metric: vocabulary.Metric) -> bool:
+def counts(metric: vocabulary.ContractMetric) -> bool:
     """Return whether a metric's values are differences to what its row began with."""
     return metric.kind == "counter" or metric.name in COUNTERS
 

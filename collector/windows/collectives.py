@@ -7,21 +7,21 @@ description, NCCL (RAS, Inspector, its log) by its own hash. Both are joined her
 
 import numpy as np
 
-from ...detectors.window import Group, Ints
-from ...vocabulary.ranks import Ranks
-from .attempt import Attempt
+from ...detectors.window import GroupProgress, Ints
+from ...vocabulary.ranks import RankSet
+from .attempt import JobAttempt
 
 LAUNCHES = "collective.launches|"
 SAME_TIME_SECONDS = 15.0
 """A source that reported so lately still reports."""
 
 
-def groups(attempt: Attempt) -> list[Group]:
+def groups(attempt: JobAttempt) -> list[GroupProgress]:
     """Return the groups of an attempt as their members last reported, each communicator once."""
     return _without_doubles(attempt, reported(attempt))
 
 
-def reported(attempt: Attempt) -> list[Group]:
+def reported(attempt: JobAttempt) -> list[GroupProgress]:
     """Return every group that is reported, also where several sources report the same one."""
     members, planes = attempt.members, attempt.members.planes
     counters = [
@@ -64,7 +64,7 @@ def reported(attempt: Attempt) -> list[Group]:
             if plane.changed_at is not None:
                 changed = np.maximum(changed, plane.changed_at[rows])
         found.append(
-            Group(
+            GroupProgress(
                 name=name,
                 kind=attempt.groups[name].kind,
                 rows=attempt.placements.rows(ranks),
@@ -79,18 +79,18 @@ def reported(attempt: Attempt) -> list[Group]:
     return found
 
 
-def members_of(attempt: Attempt, group: str) -> Ranks:
+def members_of(attempt: JobAttempt, group: str) -> RankSet:
     """Return the ranks of a group: as it was described, else those that report it."""
     return attempt.groups[group].ranks or attempt.members.ranks(group)
 
 
-def _without_doubles(attempt: Attempt, every: list[Group]) -> list[Group]:
+def _without_doubles(attempt: JobAttempt, every: list[GroupProgress]) -> list[GroupProgress]:
     """Leave out communicators whose launches are counted where torch reports the same group.
 
     NCCL numbers a group's collectives by another count than torch, and says nothing of their ends:
     ranks that wait for one device launched unequally many, and none of them is behind.
     """
-    better: dict[Ranks, float] = {}
+    better: dict[RankSet, float] = {}
     for group in every:
         if np.isfinite(group.completed).any():
             ranks = members_of(attempt, group.name)
@@ -104,7 +104,7 @@ def _without_doubles(attempt: Attempt, every: list[Group]) -> list[Group]:
     ]
 
 
-def _absent(attempt: Attempt, group: str, reported: Ints) -> Ints:
+def _absent(attempt: JobAttempt, group: str, reported: Ints) -> Ints:
     """Return the rows of the group's members that are placed and never reported a number."""
     members = attempt.groups[group].ranks
     if len(reported) >= len(members):

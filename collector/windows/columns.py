@@ -29,7 +29,7 @@ _RULERS = ("index", "ended", "dirty", "duration", "most_tokens", "version")
 """One number a step."""
 
 
-class Columns:
+class StepMatrices:
     """Matrices over (step, rank): `at` float64, planes float32, NaN where nobody reported."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ MOST_MEMBERS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class LoggedRank:
     """One rank's line: its pid in its own namespace, its device's PCI address, its rank there."""
 
     pid: int | None
@@ -28,19 +28,19 @@ class Logged:
 
 
 @dataclass(slots=True)
-class _Communicator:
+class _LoggedCommunicator:
     size: int
-    members: dict[int, Logged] = field(default_factory=dict)
+    members: dict[int, LoggedRank] = field(default_factory=dict)
     """By rank of the job."""
     described: bool = False
 
 
-class Communicators:
+class CommunicatorRegister:
     """The communicators of one attempt, bounded. `malformed` counts events that name none."""
 
     def __init__(self) -> None:
         self.malformed = 0
-        self._held: dict[str, _Communicator] = {}
+        self._held: dict[str, _LoggedCommunicator] = {}
         self._members = 0
 
     def take(self, event: Event, *, world_size: int) -> Sample | None:
@@ -59,13 +59,15 @@ class Communicators:
             self._drop(key)
             while len(self._held) >= MOST:
                 self._drop(next(iter(self._held)))
-            one = self._held[key] = _Communicator(size)
+            one = self._held[key] = _LoggedCommunicator(size)
         if rank not in one.members:
             if self._members >= MOST_MEMBERS:
                 return None
             self._members += 1
         bus = pairs.get("pci.bus_id")
-        one.members[rank] = Logged(whole(pairs.get("pid")), str(bus)[:32] if bus else None, place)
+        one.members[rank] = LoggedRank(
+            whole(pairs.get("pid")), str(bus)[:32] if bus else None, place
+        )
         # Without NCCL's hash each process names it by an address of its own: nobody shares it.
         whole_job = size == world_size and (len(one.members) > 1 or size == 1)
         if one.described or not (whole_job or _all_there(one)):
@@ -76,7 +78,7 @@ class Communicators:
             communicator_group(name, whole=size == world_size), name, ranks, event.at
         )
 
-    def members(self, group: str) -> Mapping[int, Logged]:
+    def members(self, group: str) -> Mapping[int, LoggedRank]:
         """Return by rank what the members of a group logged, as far as they did."""
         one = self._held.get(_key(group))
         return {} if one is None else one.members
@@ -92,5 +94,5 @@ def _key(group: str) -> str:
     return group.partition(":")[2]
 
 
-def _all_there(one: _Communicator) -> bool:
+def _all_there(one: _LoggedCommunicator) -> bool:
     return len({member.communicator_rank for member in one.members.values()}) == one.size

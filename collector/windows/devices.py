@@ -7,13 +7,13 @@ import numpy as np
 from ...detectors.hardware.lost_devices import FAILED, VITAL
 from ...vocabulary.entities import Entity
 from .nodes import everything
-from .windows import Windows
+from .windows import TelemetryWindows
 
 _STATE_SECONDS = 30.0
 """A device that counted as failed so shortly before its newest reading still does."""
 
 
-def last_seen(windows: Windows, device: Entity, now: float) -> float | None:
+def last_seen(windows: TelemetryWindows, device: Entity, now: float) -> float | None:
     """Return when a device last gave a vital reading (s since the epoch).
 
     -inf while it counts as failed, None where no such reading of it is held.
@@ -32,7 +32,7 @@ def last_seen(windows: Windows, device: Entity, now: float) -> float | None:
 
 
 def _newest(
-    windows: Windows, host: str, hw_id: str, now: float
+    windows: TelemetryWindows, host: str, hw_id: str, now: float
 ) -> Iterator[tuple[str, float, float]]:
     """Yield (plane's name, at, value) of the newest readings of a device."""
     wanted = (*VITAL, FAILED)

@@ -17,7 +17,7 @@ from ...formats.exporters import fault_reports
 from ...formats.otlp.columns import SeriesTable
 from ...formats.remote_write.exported import FAULT
 from ...vocabulary import device_faults
-from ...vocabulary.samples import Event, Resource
+from ...vocabulary.samples import Event, TelemetryResource
 from .attributes import AttributeColumns
 
 _AWAY_SECONDS = 600.0
@@ -27,10 +27,10 @@ _MOST_REPORTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Register:
+class _FaultRegister:
     """A series of fault codes: whose, and how its values are spelled."""
 
-    resource: Resource
+    resource: TelemetryResource
     hw_id: str
     gpu: int | None
     vendor: str
@@ -49,13 +49,13 @@ class ExporterFaults:
 
     def __init__(self, table: SeriesTable) -> None:
         self._table = table
-        self._registers: dict[int, _Register] = {}
+        self._registers: dict[int, _FaultRegister] = {}
         self._is_fault = np.zeros(0, np.bool_)
         self._last: Floats = np.zeros(0)
         self._last_at: Floats = np.zeros(0)
         self._first: dict[tuple[int, int], float] = {}
         """When a device was first read, by host and by the pair that names it."""
-        self._reports = fault_reports.Reports(_MOST_REPORTED)
+        self._reports = fault_reports.FaultReports(_MOST_REPORTED)
         self._any = False
 
     def learn(self, placed: Ints) -> None:
@@ -167,13 +167,13 @@ class ExporterFaults:
             resource=found.resource,
         )
 
-    def _register(self, one: int) -> _Register:
+    def _register(self, one: int) -> _FaultRegister:
         series = self._table[one]
         pairs = dict(series.attributes)
         gpu = pairs.get("gpu")
         sender = series.resource
-        return _Register(
-            resource=Resource(sender.host, None, 0, sender.cluster),
+        return _FaultRegister(
+            resource=TelemetryResource(sender.host, None, 0, sender.cluster),
             hw_id=str(pairs.get("hw.id", "")),
             gpu=gpu if isinstance(gpu, int) else None,
             vendor=str(pairs.get("hw.vendor", "")),

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...detectors.window import Flags, Floats, Ints
 from ...vocabulary.samples import Event, Scalar
-from ...vocabulary.topology import Nic
+from ...vocabulary.topology import NicPort
 from .skew import HostClock
 
 LONGEST_INTERVAL_SECONDS = 60.0
@@ -25,7 +25,7 @@ MOST_EVENTS = 1_000
 """Events of one host that are kept."""
 
 
-class Hosts:
+class HostNumbers:
     """Hosts by number, in order of appearance; arrays are [hosts]."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Hosts:
         self.offset: Floats = np.zeros(0)
         self.clocks: list[HostClock] = []
         self.labels: dict[str, dict[str, Scalar]] = {}
-        self.nics: dict[str, dict[str, Nic]] = {}
+        self.nics: dict[str, dict[str, NicPort]] = {}
         self.events: dict[str, deque[tuple[Event, float]]] = {}
         self.models: dict[str, str] = {}
         """Models of devices, by `hw.id`, as `hw.gpu.info` describes them."""

@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ...formats.otlp.series import Series
-from ...vocabulary.ranks import Ranks
+from ...formats.otlp.series import SeriesKey
+from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Attributes, Scalar
-from ...vocabulary.topology import UNKNOWN, Nic
-from .attempt import Attempt, GroupInfo
+from ...vocabulary.topology import UNKNOWN, NicPort
+from .attempt import GroupInfo, JobAttempt
 from .attempts import SAME_START_SECONDS
 from .attributes import whole
-from .hosts import Hosts
+from .hosts import HostNumbers
 
 _COORDINATES = ("dp", "tp", "pp", "ep")
 
 
-def take_info(attempt: Attempt, row: int, pairs: Mapping[str, Scalar]) -> None:
+def take_info(attempt: JobAttempt, row: int, pairs: Mapping[str, Scalar]) -> None:
     """Take where the rank of a row runs, from the attributes of `training.rank.info`."""
     placements = attempt.placements
     pid, hw_id = whole(pairs.get("pid")), pairs.get("hw.id")
@@ -46,7 +46,7 @@ def _number(value: Scalar | None) -> int:
     return UNKNOWN if number is None else number
 
 
-def take_group(attempt: Attempt, pairs: Mapping[str, Scalar]) -> None:
+def take_group(attempt: JobAttempt, pairs: Mapping[str, Scalar]) -> None:
     """Take a communication group, from the attributes of `collective.group.info`."""
     name = pairs.get("group")
     if not isinstance(name, str):
@@ -57,11 +57,11 @@ def take_group(attempt: Attempt, pairs: Mapping[str, Scalar]) -> None:
     ranks: Any = pairs.get("ranks")
     if ranks is not None:
         with contextlib.suppress(ValueError):  # unreadable: who is in it stays as it was known
-            held.ranks = Ranks.parse(str(ranks))
+            held.ranks = RankSet.parse(str(ranks))
     attempt.version += 1
 
 
-def take_devices(hosts: Hosts, described: Iterable[Series]) -> None:
+def take_devices(hosts: HostNumbers, described: Iterable[SeriesKey]) -> None:
     """Take models and indices of devices, from the attributes of `hw.gpu.info`."""
     for one in described:
         pairs = dict(one.attributes)
@@ -72,13 +72,13 @@ def take_devices(hosts: Hosts, described: Iterable[Series]) -> None:
             hosts.indices[device] = index
 
 
-def take_nic(held: dict[str, Nic], host: str, attributes: Attributes) -> None:
+def take_nic(held: dict[str, NicPort], host: str, attributes: Attributes) -> None:
     """Take a port of a host, from the attributes of `hw.network.info`."""
     pairs = dict(attributes)
 
     def text(name: str) -> str | None:
         return str(pairs[name]) if pairs.get(name) not in (None, "") else None
 
-    nic = Nic(host, str(pairs.get("device", "")), str(pairs.get("port", "")),
+    nic = NicPort(host, str(pairs.get("device", "")), str(pairs.get("port", "")),
               text("rail"), text("switch"), text("gpu"))  # fmt: skip
     held[nic.id] = nic

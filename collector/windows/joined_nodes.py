@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from .nodes import Device, Node, NodeSummary
+from .nodes import DeviceDetail, NodeState, NodeSummary
 from .queries import SeriesRow
 
 
@@ -15,7 +15,7 @@ def summaries(rows: Iterable[NodeSummary]) -> list[NodeSummary]:
     return [found[host] for host in sorted(found)]
 
 
-def node(rows: Sequence[Node]) -> Node | None:
+def node(rows: Sequence[NodeState]) -> NodeState | None:
     """Return a host from what each has of it, None where nobody has it."""
     if len(rows) < 2:
         return rows[0] if rows else None
@@ -26,11 +26,13 @@ def node(rows: Sequence[Node]) -> Node | None:
         for row in newest
         for reading in row.readings
     }
-    devices: dict[str, Device] = {}
+    devices: dict[str, DeviceDetail] = {}
     for row in newest:
         for name, held in row.devices.items():
             devices[name] = _device(held, devices.get(name))
-    return Node(summary, list(readings.values()), {name: devices[name] for name in sorted(devices)})
+    return NodeState(
+        summary, list(readings.values()), {name: devices[name] for name in sorted(devices)}
+    )
 
 
 def series(rows: Iterable[SeriesRow]) -> list[SeriesRow]:
@@ -43,12 +45,12 @@ def series(rows: Iterable[SeriesRow]) -> list[SeriesRow]:
     return list(found.values())
 
 
-def _device(newer: Device, older: Device | None) -> Device:
+def _device(newer: DeviceDetail, older: DeviceDetail | None) -> DeviceDetail:
     """Return the newer one, described by either: a pipeline may have readings alone."""
     if older is None:
         return newer
     index = older.index if newer.index is None else newer.index
-    return Device(newer.readings, index, newer.model or older.model)
+    return DeviceDetail(newer.readings, index, newer.model or older.model)
 
 
 def _summary(one: NodeSummary, other: NodeSummary) -> NodeSummary:

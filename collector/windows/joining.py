@@ -7,17 +7,17 @@ Processes that are no rank, and contexts on devices, have rows of their own.
 import numpy as np
 
 from ...detectors.window import Ints
-from .attempt import Attempt, NodeRows
+from .attempt import JobAttempt, NodePlanes
 from .attributes import NO
-from .layout import Layout
-from .parts import Part
-from .placing import Placing
+from .layout import TopologyLayout
+from .parts import PlanePart
+from .placing import SeriesPlacer
 from .plane_data import NOBODY
-from .planes import Plane
-from .readings import Joined, JoinedProcesses, PartsByName
+from .planes import MetricPlane
+from .readings import JoinedPlanes, JoinedProcesses, PartsByName
 
 
-def joined(attempt: Attempt, layout: Layout, placing: Placing) -> Joined:
+def joined(attempt: JobAttempt, layout: TopologyLayout, placing: SeriesPlacer) -> JoinedPlanes:
     """Return the planes of an attempt, those of last time where no series or rank was added."""
     nodes = placing.nodes.version_of_host
     versions = (
@@ -27,13 +27,13 @@ def joined(attempt: Attempt, layout: Layout, placing: Placing) -> Joined:
     )
     if attempt.joined is not None and attempt.joined.versions == versions:
         return attempt.joined
-    ranks: dict[str, list[Part]] = {}
-    hosts: dict[str, list[Part]] = {}
-    processes = _Processes(attempt, layout, placing)
+    ranks: dict[str, list[PlanePart]] = {}
+    hosts: dict[str, list[PlanePart]] = {}
+    processes = _ProcessRows(attempt, layout, placing)
     everyone = np.arange(len(layout.ranks))
     for plane in attempt.readings.planes:
         plane.fit(len(everyone))
-        ranks.setdefault(plane.name, []).append(Part(plane, everyone))
+        ranks.setdefault(plane.name, []).append(PlanePart(plane, everyone))
     for rows in (attempt.nodes, placing.nodes):
         if not rows.rows:
             continue
@@ -45,8 +45,8 @@ def joined(attempt: Attempt, layout: Layout, placing: Placing) -> Joined:
             ):  # fmt: skip
                 used = _claimed(plane, index)
                 if used is not None:
-                    found.setdefault(plane.name, []).append(Part(plane, used))
-    made = Joined(
+                    found.setdefault(plane.name, []).append(PlanePart(plane, used))
+    made = JoinedPlanes(
         versions,
         PartsByName({name: tuple(parts) for name, parts in ranks.items()}),
         PartsByName({name: tuple(parts) for name, parts in hosts.items()}),
@@ -56,10 +56,10 @@ def joined(attempt: Attempt, layout: Layout, placing: Placing) -> Joined:
     return made
 
 
-class _Processes:
+class _ProcessRows:
     """Gathers the rows of processes on a job's hosts: workers of its ranks, contexts on devices."""
 
-    def __init__(self, attempt: Attempt, layout: Layout, placing: Placing) -> None:
+    def __init__(self, attempt: JobAttempt, layout: TopologyLayout, placing: SeriesPlacer) -> None:
         self._attempt, self._pairs = attempt, placing.attributes.pairs
         self._host_ids = layout.host_ids.tolist()
         pids, hosts = layout.pids.tolist(), layout.host_of.tolist()
@@ -68,9 +68,9 @@ class _Processes:
         }
         self._numbers: dict[tuple[int, int, str | None], int] = {}
         self._ranks: list[int] = []
-        self._found: list[tuple[NodeRows, list[tuple[int, int]]]] = []
+        self._found: list[tuple[NodePlanes, list[tuple[int, int]]]] = []
 
-    def add(self, nodes: NodeRows) -> None:
+    def add(self, nodes: NodePlanes) -> None:
         """Take the processes that some node telemetry reports."""
         held: list[tuple[int, int]] = []
         for index, host in enumerate(self._host_ids):
@@ -89,7 +89,7 @@ class _Processes:
         self._found.append((nodes, held))
 
     def joined(self) -> JoinedProcesses:
-        parts: dict[str, list[Part]] = {}
+        parts: dict[str, list[PlanePart]] = {}
         for nodes, held in self._found:
             rows = np.full(len(self._numbers), -1)
             for number, row in held:
@@ -97,7 +97,7 @@ class _Processes:
             for plane in nodes.planes.planes:
                 used = _claimed(plane, rows)
                 if used is not None:
-                    parts.setdefault(plane.name, []).append(Part(plane, used))
+                    parts.setdefault(plane.name, []).append(PlanePart(plane, used))
         return JoinedProcesses(
             host=np.array([host for host, _, _ in self._numbers], np.int64),
             pid=np.array([pid for _, pid, _ in self._numbers], np.int64),
@@ -108,7 +108,7 @@ class _Processes:
 
 
 def _rows(
-    nodes: NodeRows, attempt: Attempt, layout: Layout, placing: Placing
+    nodes: NodePlanes, attempt: JobAttempt, layout: TopologyLayout, placing: SeriesPlacer
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Return the node rows of [ranks] by device, by process and by worker, and of [hosts]."""
     by_device = np.full(len(layout.ranks), -1)
@@ -146,7 +146,7 @@ def _rows(
     return by_device, by_pid, worker_of, by_host
 
 
-def _claimed(plane: Plane, rows: Ints) -> Ints | None:
+def _claimed(plane: MetricPlane, rows: Ints) -> Ints | None:
     """Return the rows that a series writes to, -1 for the others; None where there is none."""
     inside = (rows >= 0) & (rows < len(plane.source))
     inside[inside] = plane.source[rows[inside]] != NOBODY

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...detectors import own_time
 from ...detectors.features import newest_kept
-from ...detectors.steps import Kept
-from ...detectors.window import Floats, Ints, Steps
+from ...detectors.steps import ColumnFeatures
+from ...detectors.window import Floats, Ints, StepValues
 from .steps import StepGrid
 
 OWN, RATIO = "~own", "~ratio"
@@ -37,7 +37,7 @@ class KeptFeatures:
         """Return what a snapshot keeps: what can be made of the steps again is not."""
         return {**vars(self), "_made_of": (), "_made": {}}
 
-    def refresh(self, grid: StepGrid, role_of: Ints) -> Steps:
+    def refresh(self, grid: StepGrid, role_of: Ints) -> StepValues:
         """Return the grid's steps with their features, brought up to date."""
         steps = grid.view()
         columns, here = grid.columns, grid.columns.here
@@ -56,12 +56,12 @@ class KeptFeatures:
             self._made_of, self._made = made_of, {}
         kept = [columns.values(name, len(role_of)) for name in (OWN, RATIO)]
         own, ratio = kept if self._plane is not None else (None, None)
-        return Steps(
+        return StepValues(
             steps.index,
             steps.at,
             steps.planes,
             np.where(np.isfinite(columns.ended[here]), columns.ended[here], np.nan),
-            Kept(
+            ColumnFeatures(
                 own,
                 ratio,
                 columns.duration[here],
@@ -72,10 +72,10 @@ class KeptFeatures:
             ),
         )
 
-    def _compute(self, grid: StepGrid, steps: Steps, changed: Ints, role_of: Ints) -> None:
+    def _compute(self, grid: StepGrid, steps: StepValues, changed: Ints, role_of: Ints) -> None:
         columns = grid.columns
         names = (own_time.COMPUTE, own_time.COMM, own_time.STEP, own_time.TOKENS)
-        some = Steps(
+        some = StepValues(
             steps.index[changed],
             steps.at[:, changed],
             {name: steps.planes[name][:, changed] for name in names if name in steps.planes},
@@ -89,7 +89,7 @@ class KeptFeatures:
                 with np.errstate(over="ignore"):
                     columns.planes[number][where, : len(values)] = values.T
 
-    def _token_fit(self, steps: Steps) -> own_time.TokenFit | None:
+    def _token_fit(self, steps: StepValues) -> own_time.TokenFit | None:
         count = len(steps.index)
         if not steps.has(own_time.TOKENS) or REFIT_GROWTH * self._fitted > count >= self._fitted:
             return self._fit
@@ -97,6 +97,6 @@ class KeptFeatures:
         # As many ranks as are looked at in the end.
         stride = max(1, steps.at.size // (2 * own_time.FIT_POINTS))
         planes = {name: plane[::stride] for name, plane in steps.planes.items()}
-        some = Steps(steps.index, steps.at[::stride], planes)
+        some = StepValues(steps.index, steps.at[::stride], planes)
         own: Floats | None = own_time.own_time(some)
         return None if own is None else own_time.token_fit(own, some.plane(own_time.TOKENS))

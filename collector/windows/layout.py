@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 
 from ...detectors.window import Ints
-from ...vocabulary.topology import Topology
+from ...vocabulary.topology import JobTopology
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TopologyLayout:
     """A topology, and what windows take of it as arrays.
 
     ranks, host_of, role_of, pids: [rows]; host_ids: [hosts], numbers of Hosts.
     """
 
     versions: tuple[int, ...]
-    topology: Topology
+    topology: JobTopology
     ranks: Ints
     host_of: Ints
     role_of: Ints

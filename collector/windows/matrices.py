@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...detectors.window import Floats, JobWindow
-from .windows import Windows
+from .windows import TelemetryWindows
 
 STEP = "training.step"
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class MetricMatrix:
     """One variant of a metric (`training.loss|local`): at, value [rows, readings].
 
     names: [rows] rank numbers, or host names where `of_hosts`. NaN: nobody reported. Readings of a
@@ -27,7 +27,7 @@ class Matrix:
     of_hosts: bool = False
 
 
-def matrices(window: JobWindow, metric: str) -> Iterator[Matrix]:
+def matrices(window: JobWindow, metric: str) -> Iterator[MetricMatrix]:
     """Yield every variant of a metric: per step, then of ranks, then of hosts."""
     steps = window.steps
     planes: Mapping[str, Floats] = steps.planes
@@ -35,13 +35,13 @@ def matrices(window: JobWindow, metric: str) -> Iterator[Matrix]:
         planes = {STEP: np.broadcast_to(steps.index.astype(np.float64), steps.at.shape)}
     ranks = window.ranks.tolist()
     for name in variants(planes, metric):
-        yield Matrix(name, ranks, steps.at, planes[name], per_step=True)
+        yield MetricMatrix(name, ranks, steps.at, planes[name], per_step=True)
     for name in variants(window.rank_readings, metric):
         held = window.rank_readings[name]
-        yield Matrix(name, ranks, held.at, held.value)
+        yield MetricMatrix(name, ranks, held.at, held.value)
     for name in variants(window.host_readings, metric):
         held = window.host_readings[name]
-        yield Matrix(name, window.hosts, held.at, held.value, of_hosts=True)
+        yield MetricMatrix(name, window.hosts, held.at, held.value, of_hosts=True)
 
 
 def variants(held: Collection[str], metric: str) -> list[str]:
@@ -49,7 +49,7 @@ def variants(held: Collection[str], metric: str) -> list[str]:
     return sorted(name for name in held if name == metric or name.startswith(f"{metric}|"))
 
 
-def newest_window(windows: Windows, job: str) -> JobWindow | None:
+def newest_window(windows: TelemetryWindows, job: str) -> JobWindow | None:
     """Return the window of a job's newest attempt, None for an unknown job."""
     attempt = windows.attempt(job)
     return None if attempt is None else windows.window(attempt, attempt.last_received)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...detectors.window import Floats
 from .queries import SeriesRow, topology, variant
-from .windows import Windows
+from .windows import TelemetryWindows
 
 _OF_NODES = ("hw.", "system.")
 """Metrics of a device or a host; what a process or a rank reports of itself is shown by its job."""
@@ -23,11 +23,11 @@ Permits = Callable[[str], bool]
 class HasWindows(Protocol):
     """Who holds the windows: the pipeline."""
 
-    windows: Windows
+    windows: TelemetryWindows
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class NewestReading:
     """The newest value of one series, and when it was read."""
 
     metric: str
@@ -47,24 +47,24 @@ class NodeSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class DeviceDetail:
     """A device of a host; index: its number there, None where nothing describes it."""
 
-    readings: list[Reading]
+    readings: list[NewestReading]
     index: int | None = None
     model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NodeState:
     """A host in full: readings of itself, and its devices by id."""
 
     summary: NodeSummary
-    readings: list[Reading]
-    devices: dict[str, Device]
+    readings: list[NewestReading]
+    devices: dict[str, DeviceDetail]
 
 
-def nodes(windows: Windows) -> list[NodeSummary]:
+def nodes(windows: TelemetryWindows) -> list[NodeSummary]:
     """Return every host that reported and is not forgotten, by name."""
     placed: dict[str, dict[str, tuple[int, ...]]] = {}
     for attempt in windows.current():
@@ -91,7 +91,7 @@ def everything(_job: str) -> bool:
     return True
 
 
-def node(windows: Windows, host: str, permits: Permits = everything) -> Node | None:
+def node(windows: TelemetryWindows, host: str, permits: Permits = everything) -> NodeState | None:
     """Return a host in full, None for one that never reported.
 
     Readings that came with jobs are left out where these are not permitted.
@@ -99,7 +99,7 @@ def node(windows: Windows, host: str, permits: Permits = everything) -> Node | N
     summary = next((row for row in nodes(windows) if row.host == host), None)
     if summary is None:
         return None
-    newest: dict[tuple[str | None, str], Reading] = {}
+    newest: dict[tuple[str | None, str], NewestReading] = {}
     for name, device, at, value in _held(windows, summary, None, permits):
         if not len(at):
             continue
@@ -107,8 +107,8 @@ def node(windows: Windows, host: str, permits: Permits = everything) -> Node | N
         key = (device, name)
         if key not in newest or newest[key].at < at[last]:
             metric = name.partition("|")[0]
-            newest[key] = Reading(metric, variant(name), float(value[last]), float(at[last]))
-    found = Node(summary, [], {})
+            newest[key] = NewestReading(metric, variant(name), float(value[last]), float(at[last]))
+    found = NodeState(summary, [], {})
     known = windows.known_hosts
     for (device, _), reading in sorted(
         newest.items(), key=lambda row: (row[0][0] or "", row[0][1])
@@ -118,12 +118,12 @@ def node(windows: Windows, host: str, permits: Permits = everything) -> Node | N
             continue
         if device not in found.devices:
             index, model = known.indices.get(device), known.models.get(device)
-            found.devices[device] = Device([], index, model)
+            found.devices[device] = DeviceDetail([], index, model)
         found.devices[device].readings.append(reading)
     return found
 
 
-def device_ranks(windows: Windows, job: str, host: str) -> dict[str, int]:
+def device_ranks(windows: TelemetryWindows, job: str, host: str) -> dict[str, int]:
     """Return the rank of a job that uses each device of a host."""
     found = topology(windows, job)
     if found is None:
@@ -136,7 +136,7 @@ def device_ranks(windows: Windows, job: str, host: str) -> dict[str, int]:
 
 
 def series(
-    windows: Windows,
+    windows: TelemetryWindows,
     host: str,
     metric: str,
     start: float,
@@ -166,7 +166,7 @@ def series(
 
 
 def _held(
-    windows: Windows, summary: NodeSummary, metric: str | None, permits: Permits
+    windows: TelemetryWindows, summary: NodeSummary, metric: str | None, permits: Permits
 ) -> Iterator[tuple[str, str | None, Floats, Floats]]:
     """Yield (plane's name, device, at, value) of every series, all of it or the newest reading."""
 

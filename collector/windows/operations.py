@@ -37,7 +37,7 @@ def synchronises(op: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ObservedOperation:
     """What one member saw of one collective; times as its host's clock shows them."""
 
     host: str
@@ -48,11 +48,11 @@ class Entry:
     seconds: float | None
 
 
-Number = dict[int, Entry]
+Number = dict[int, ObservedOperation]
 """One collective: by rank."""
 
 
-class Operations:
+class OperationWindow:
     """The newest collectives of one attempt, bounded. `malformed` counts events without any."""
 
     def __init__(self) -> None:
@@ -72,13 +72,13 @@ class Operations:
             self.malformed += 1
             return
         for one in found:
-            entry = Entry(
+            entry = ObservedOperation(
                 event.resource.host, source, one.size, one.enqueued_at, one.completed_at,
                 one.seconds,
             )  # fmt: skip
             self._add(group[:_MOST_NAME], one.op, one.sequence, rank, entry)
 
-    def _add(self, group: str, op: str, sequence: int, rank: int, entry: Entry) -> None:
+    def _add(self, group: str, op: str, sequence: int, rank: int, entry: ObservedOperation) -> None:
         kind = (group, op)
         held = self._kinds.get(kind)
         if held is None:

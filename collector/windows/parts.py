@@ -6,18 +6,18 @@ import numpy as np
 
 from ...detectors.arrays import Flags, Ints
 from .plane_data import NOBODY
-from .planes import Plane
+from .planes import MetricPlane
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlanePart:
     """One plane and its row for each row of the window, -1 where it has none.
 
     held: the rows as they are read, a slice where they follow one another, 0 where there is none.
     missing: [rows], where there is none; None where that is nowhere.
     """
 
-    plane: Plane
+    plane: MetricPlane
     rows: Ints
     held: Ints | slice = field(init=False)
     missing: Flags | None = field(init=False)
@@ -36,22 +36,22 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RowChoice:
     """Each row left to one part: that of the better source, then that of the newest reading.
 
     watched: planes of which rows were not chosen. While nothing is written to these, and no row
     gets another source, no choice changes: those that were chosen only become newer.
     """
 
-    parts: tuple[Part, ...]
-    claims: tuple[tuple[Plane, int], ...]
-    watched: tuple[tuple[Plane, int], ...]
+    parts: tuple[PlanePart, ...]
+    claims: tuple[tuple[MetricPlane, int], ...]
+    watched: tuple[tuple[MetricPlane, int], ...]
 
     @classmethod
-    def of(cls, parts: tuple[Part, ...]) -> "Choice":
+    def of(cls, parts: tuple[PlanePart, ...]) -> "RowChoice":
         """Choose among parts over the same rows."""
         if len(parts) == 1:
-            return Choice(parts, (), ())
+            return RowChoice(parts, (), ())
         count = len(parts[0].rows)
         best = np.full(count, -1)
         source, at = np.full(count, NOBODY + 1), np.full(count, -np.inf)
@@ -65,7 +65,7 @@ class Choice:
             won = here[better]
             best[won], source[won], at[won] = number, mine[better], newest[better]
         chosen = tuple(
-            Part(part.plane, np.where(best == number, part.rows, -1))
+            PlanePart(part.plane, np.where(best == number, part.rows, -1))
             for number, part in enumerate(parts)
             if (best == number).any()
         )

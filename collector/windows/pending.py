@@ -17,7 +17,7 @@ Part = tuple[NDArray[np.int32], Floats, Floats, float]
 """Series, times and values, all [points], and when they were received."""
 
 
-class Pending:
+class PendingPoints:
     """Points that are yet to be written, in the order in which they were received."""
 
     def __init__(self) -> None:

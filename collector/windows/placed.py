@@ -11,7 +11,7 @@ NODE = -1
 """The attempt of a series that belongs to no job."""
 
 
-class Placed:
+class SeriesPlacement:
     """Where every series goes; `placing` finds it out. Arrays are [series]."""
 
     def __init__(self) -> None:

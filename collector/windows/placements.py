@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Ints
-from ...vocabulary.topology import UNKNOWN, Placement
+from ...vocabulary.topology import UNKNOWN, RankPlacement
 
 _COLUMNS = ("hosts", "local_ranks", "pids", "dp", "tp", "pp", "ep", "started")
 
 
-class Placements:
+class PlacementColumns:
     """Columns [rows], UNKNOWN where nobody reports it; `hosts` are numbers of Hosts.
 
     started: when the rank's process started, seconds since the epoch. `version` moves with every
@@ -81,10 +81,10 @@ class Placements:
             self.hosts[rows[changed]] = hosts[changed]
             self.version += 1
 
-    def placement(self, row: int, host_names: list[str]) -> Placement:
+    def placement(self, row: int, host_names: list[str]) -> RankPlacement:
         """Return where the rank of a row runs."""
         number = int(self.hosts[row])
-        return Placement(
+        return RankPlacement(
             rank=self.ranks[row],
             host=host_names[number] if number >= 0 else "",
             local_rank=_known(self.local_ranks[row]),

@@ -16,12 +16,12 @@ from ...vocabulary import metrics as vocabulary
 from ...vocabulary.ids import Job
 from ...vocabulary.samples import JOB_USER, Attributes
 from . import infos
-from .adoption import Adoption, by_labels, of_devices
-from .attempt import Attempt, GroupInfo, NodeRows
-from .attempts import Attempts
+from .adoption import DeviceAdoption, by_labels, of_devices
+from .attempt import GroupInfo, JobAttempt, NodePlanes
+from .attempts import AttemptRegister
 from .attributes import COUNTERS, AttributeColumns, counts, plane_name, variant
-from .hosts import Hosts
-from .placed import IGNORED, NODE, PLACED, Placed
+from .hosts import HostNumbers
+from .placed import IGNORED, NODE, PLACED, SeriesPlacement
 from .plane_sets import PlaneSet
 from .steps import StepGrid
 
@@ -38,18 +38,18 @@ _LABELS = frozenset({"network.switch"})
 """Resource attributes that say something of the host itself."""
 
 
-class Placing(Placed):
+class SeriesPlacer(SeriesPlacement):
     """Finds out where every series of a table goes."""
 
-    def __init__(self, table: SeriesTable, hosts: Hosts, attempts: Attempts) -> None:
+    def __init__(self, table: SeriesTable, hosts: HostNumbers, attempts: AttemptRegister) -> None:
         super().__init__()
         self._table = table
         self._hosts = hosts
         self._attempts = attempts
         self.attributes = AttributeColumns(table.attributes)
-        self.nodes = NodeRows()
+        self.nodes = NodePlanes()
         self.targets: list[StepGrid | PlaneSet | None] = []
-        self._adoption = Adoption(attempts)
+        self._adoption = DeviceAdoption(attempts)
 
     @property
     def nbytes(self) -> int:
@@ -129,7 +129,7 @@ class Placing(Placed):
 
     def _block(
         self,
-        attempt: Attempt | None,
+        attempt: JobAttempt | None,
         name: str,
         rest: Attributes,
         series: Ints,
@@ -196,9 +196,9 @@ class Placing(Placed):
 
     def _nodes(
         self,
-        nodes: NodeRows,
+        nodes: NodePlanes,
         attempt: int,
-        metric: vocabulary.Metric,
+        metric: vocabulary.ContractMetric,
         rest: Attributes,
         series: Ints,
         sets: NDArray[np.int32],
@@ -227,8 +227,8 @@ class Placing(Placed):
 
     def _members(
         self,
-        attempt: Attempt,
-        metric: vocabulary.Metric,
+        attempt: JobAttempt,
+        metric: vocabulary.ContractMetric,
         rest: Attributes,
         ranks: Ints,
         series: Ints,
@@ -290,7 +290,7 @@ class Placing(Placed):
         return number
 
     def _adopted(
-        self, attempt: Attempt, ranks: Ints, series: Ints, sets: NDArray[np.int32]
+        self, attempt: JobAttempt, ranks: Ints, series: Ints, sets: NDArray[np.int32]
     ) -> Ints:
         """Return the ranks of series, those included that devices stand in for.
 
@@ -317,7 +317,7 @@ class Placing(Placed):
             self.attempt[series[alone]] = NODE
         return ranks
 
-    def _infos(self, attempt: Attempt, rows: Ints, sets: NDArray[np.int32]) -> None:
+    def _infos(self, attempt: JobAttempt, rows: Ints, sets: NDArray[np.int32]) -> None:
         if not attempt.informed and self._adoption.release(attempt):
             number = attempt.number_in_windows
             mine = (self.attempt[: self.count] == number) & self.by_labels[: self.count]

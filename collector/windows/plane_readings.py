@@ -3,19 +3,19 @@
 import numpy as np
 
 from ...detectors.arrays import Floats, Ints
-from ...detectors.readings import PERIOD_ROWS, Readings
-from .parts import Part
+from ...detectors.readings import PERIOD_ROWS, PeriodicReadings
+from .parts import PlanePart
 
 _NONE: Floats = np.zeros((0, 0))
 
 
-class PlaneReadings(Readings):
+class PlaneReadings(PeriodicReadings):
     """Readings over one plane, or over several of which each row has its own.
 
     What is asked of them is computed once: several detectors ask for the same.
     """
 
-    def __init__(self, parts: tuple[Part, ...], until: float) -> None:
+    def __init__(self, parts: tuple[PlanePart, ...], until: float) -> None:
         super().__init__(_NONE, _NONE)
         self._parts = parts
         self._until = until
@@ -35,13 +35,13 @@ class PlaneReadings(Readings):
         """Return [rows, readings], the values of all readings."""
         return self._whole()[1]
 
-    def between(self, start: float, end: float) -> Readings:
+    def between(self, start: float, end: float) -> PeriodicReadings:
         """Return the readings in [start, end]."""
-        return Readings(*self._read(start, min(end, self._until)))
+        return PeriodicReadings(*self._read(start, min(end, self._until)))
 
-    def of(self, rows: Ints) -> Readings:
+    def of(self, rows: Ints) -> PeriodicReadings:
         """Return the readings of some rows."""
-        parts = tuple(Part(part.plane, part.rows[rows]) for part in self._parts)
+        parts = tuple(PlanePart(part.plane, part.rows[rows]) for part in self._parts)
         if len(parts) > 1:
             parts = tuple(part for part in parts if (part.rows >= 0).any()) or parts[:1]
         return PlaneReadings(parts, self._until)
@@ -49,7 +49,11 @@ class PlaneReadings(Readings):
     def latest(self) -> tuple[Floats, Floats]:
         """Return (value, at), each [rows], of the newest reading of each row; not to be changed."""
         if self._latest is None:
-            found = self._newest() if self._until == np.inf else Readings(*self._whole()).latest()
+            found = (
+                self._newest()
+                if self._until == np.inf
+                else PeriodicReadings(*self._whole()).latest()
+            )
             for array in found:
                 array.flags.writeable = False
             self._latest = found
@@ -58,7 +62,7 @@ class PlaneReadings(Readings):
     def newest_at(self) -> float:
         """Return the time of the newest reading of all, -inf where there is none."""
         if self._until < np.inf:
-            return Readings(*self._whole()).newest_at()
+            return PeriodicReadings(*self._whole()).newest_at()
         if self._newest_at is None:
             newest = -np.inf
             for part in self._parts:
@@ -77,7 +81,7 @@ class PlaneReadings(Readings):
     def highest(self) -> Floats:
         """Return [rows], the highest value of all readings; -inf where there is none."""
         if self._until < np.inf:
-            return Readings(*self._whole()).highest()
+            return PeriodicReadings(*self._whole()).highest()
         high = np.full(len(self._parts[0].rows), -np.inf)
         for part in self._parts:
             here = np.flatnonzero(part.rows >= 0)
@@ -102,7 +106,7 @@ class PlaneReadings(Readings):
             count, one = len(self._parts[0].rows), self._parts[0]
             if len(self._parts) > 1 or one.missing is not None or self._until < np.inf:
                 # Of the rows alone that are looked at: at a hundred thousand ranks all are many.
-                some: Readings = self
+                some: PeriodicReadings = self
                 if count > PERIOD_ROWS:
                     some = self.of(np.linspace(0, count - 1, PERIOD_ROWS).astype(np.int64))
                 self._period = some.between(start, np.inf).period()
@@ -114,17 +118,17 @@ class PlaneReadings(Readings):
                 self._period = one.plane.period(held, start)
         return self._period
 
-    def history(self) -> Readings:
+    def history(self) -> PeriodicReadings:
         """Return the thinned tier: means over a quarter of an hour, the newest twelve hours."""
         parts = []
         for part in self._parts:
             at, value = part.plane.history(np.maximum(part.rows, 0))
             value = np.where(part.rows[:, None] >= 0, value, np.nan)
-            parts.append(Readings(np.where(np.isnan(value), np.nan, at), value))
+            parts.append(PeriodicReadings(np.where(np.isnan(value), np.nan, at), value))
         if len(parts) == 1:
             return parts[0]
         at = np.concatenate([part.at for part in parts], axis=1)
-        return Readings(at, np.concatenate([part.value for part in parts], axis=1))
+        return PeriodicReadings(at, np.concatenate([part.value for part in parts], axis=1))
 
     def _newest(self) -> tuple[Floats, Floats]:
         if len(self._parts) == 1 and self._parts[0].missing is None:

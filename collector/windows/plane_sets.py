@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints
-from .planes import Plane
+from .planes import MetricPlane
 
 FEW_PARTS = 4
 """Fewer batches than these cost less one after the other than together."""
@@ -16,7 +16,7 @@ class PlaneSet:
     """Planes over the same rows. `version` moves when a plane gets a row."""
 
     def __init__(self) -> None:
-        self.planes: list[Plane] = []
+        self.planes: list[MetricPlane] = []
         self.numbers: dict[str, int] = {}
         self.rows = 0
         self.version = 0
@@ -31,7 +31,7 @@ class PlaneSet:
         found = self.numbers.get(name)
         if found is None:
             found = self.numbers[name] = len(self.planes)
-            self.planes.append(Plane(name, counter=counter, tracked=tracked))
+            self.planes.append(MetricPlane(name, counter=counter, tracked=tracked))
         return found
 
     def claim(

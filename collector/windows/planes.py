@@ -25,7 +25,7 @@ MOST_STRETCHED = 10.0
 REBASE_SECONDS = 86_400.0
 
 
-class Plane(PlaneData):
+class MetricPlane(PlaneData):
     """One metric of many rows. Row numbers are those of the plane set."""
 
     def __init__(self, name: str, *, counter: bool, tracked: bool = False) -> None:

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...detectors.window import Floats, JobWindow, Steps
+from ...detectors.window import Floats, JobWindow, StepValues
 from ...vocabulary import metrics
 from ...vocabulary.ids import Job
-from ...vocabulary.topology import Topology
-from .attempt import Attempt
+from ...vocabulary.topology import JobTopology
+from .attempt import JobAttempt
 from .matrices import matrices, newest_window, variants
 from .steps import REPORTED_NAN
-from .windows import Windows
+from .windows import TelemetryWindows
 
 RECENT_STEPS = 20
 
@@ -81,12 +81,12 @@ class SeriesRow:
     attributes: Mapping[str, str] = field(default_factory=dict)
 
 
-def jobs(windows: Windows) -> list[JobSummary]:
+def jobs(windows: TelemetryWindows) -> list[JobSummary]:
     """Return every job that is remembered, by id."""
     return [summary(attempt, windows.topology(attempt).hosts) for attempt in windows.current()]
 
 
-def summary(attempt: Attempt, hosts: tuple[str, ...]) -> JobSummary:
+def summary(attempt: JobAttempt, hosts: tuple[str, ...]) -> JobSummary:
     """Return what is known of one attempt, whose ranks run on `hosts`, as a whole."""
     steps = attempt.grid.view()
     return JobSummary(
@@ -105,7 +105,7 @@ def summary(attempt: Attempt, hosts: tuple[str, ...]) -> JobSummary:
     )
 
 
-def _step_seconds(steps: Steps) -> float:
+def _step_seconds(steps: StepValues) -> float:
     """Return the median time of a step: as reported, else between the ends of two.
 
     Reported steps may be one in ten, and those of a log may be written out many at once.
@@ -120,17 +120,17 @@ def _step_seconds(steps: Steps) -> float:
     return float(np.median(np.diff(np.nanmax(steps.at, axis=0))))
 
 
-def names(windows: Windows) -> set[str]:
+def names(windows: TelemetryWindows) -> set[str]:
     """Return the ids of every job that is remembered."""
     return {attempt.job for attempt in windows.current()}
 
 
-def hosts(windows: Windows) -> list[str]:
+def hosts(windows: TelemetryWindows) -> list[str]:
     """Return every host that ever reported, sorted."""
     return sorted(host for host in windows.host_names if host)
 
 
-def ranks(windows: Windows, job: str) -> list[RankSummary]:
+def ranks(windows: TelemetryWindows, job: str) -> list[RankSummary]:
     """Return the ranks of a job's newest attempt, by number; empty for an unknown job."""
     window = newest_window(windows, job)
     if window is None:
@@ -159,7 +159,7 @@ def ranks(windows: Windows, job: str) -> list[RankSummary]:
 
 
 def series(
-    windows: Windows,
+    windows: TelemetryWindows,
     job: str,
     metric: str,
     ranks: Collection[int] | None,
@@ -193,7 +193,7 @@ def series(
 
 
 def _of_groups(
-    attempt: Attempt, metric: str, ranks: Collection[int] | None, start: float, end: float
+    attempt: JobAttempt, metric: str, ranks: Collection[int] | None, start: float, end: float
 ) -> list[SeriesRow]:
     """Return the series that ranks report of the communication groups they are members of."""
     members, found = attempt.members, list[SeriesRow]()
@@ -224,7 +224,7 @@ def variant(name: str) -> dict[str, str]:
     return {"variant": "|".join(values)} if found is None else found
 
 
-def topology(windows: Windows, job: str) -> Topology | None:
+def topology(windows: TelemetryWindows, job: str) -> JobTopology | None:
     """Return the topology of a job's newest attempt, None for an unknown job."""
     attempt = windows.attempt(job)
     return None if attempt is None else windows.topology(attempt)

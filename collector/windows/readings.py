@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...detectors.arrays import Ints
-from ...detectors.readings import NamedReadings, Readings
-from ...detectors.window import Processes
-from .parts import Choice, Part
+from ...detectors.readings import NamedReadings, PeriodicReadings
+from ...detectors.window import ProcessReadings
+from .parts import PlanePart, RowChoice
 from .plane_readings import PlaneReadings
 
 KEPT_ROWS = 512
@@ -23,7 +23,7 @@ class PartsByName:
     planes: most seconds bring reports of some hosts only. What is kept is in no snapshot.
     """
 
-    def __init__(self, parts: Mapping[str, tuple[Part, ...]]) -> None:
+    def __init__(self, parts: Mapping[str, tuple[PlanePart, ...]]) -> None:
         self.parts = parts
         self.names: dict[str, tuple[str, ...]] = {}
         """By metric: the names of its planes, one for each variant."""
@@ -32,7 +32,7 @@ class PartsByName:
             self.names[metric] = (*self.names.get(metric, ()), name)
         self.metrics = frozenset(self.names)
         self._made: dict[str, tuple[int, PlaneReadings]] = {}
-        self._chosen: dict[str, Choice] = {}
+        self._chosen: dict[str, RowChoice] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a snapshot keeps."""
@@ -50,7 +50,7 @@ class PartsByName:
         if len(parts) > 1:
             choice = self._chosen.get(name)
             if choice is None or not choice.holds():
-                choice = self._chosen[name] = Choice.of(parts)
+                choice = self._chosen[name] = RowChoice.of(parts)
             parts = choice.parts
         found = PlaneReadings(parts, np.inf)
         if len(self.parts[name][0].rows) <= KEPT_ROWS:
@@ -68,14 +68,14 @@ class JoinedProcesses:
     hw_ids: tuple[str | None, ...]
     parts: PartsByName
 
-    def view(self, until: float | None) -> Processes:
+    def view(self, until: float | None) -> ProcessReadings:
         """Return them as detectors see them."""
         readings = LazyReadings(self.parts, until)
-        return Processes(self.host, self.pid, self.row, self.hw_ids, readings)
+        return ProcessReadings(self.host, self.pid, self.row, self.hw_ids, readings)
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedPlanes:
     """The planes of a job by metric, [ranks] and [hosts], and the versions it holds for."""
 
     versions: tuple[int, ...]
@@ -90,15 +90,15 @@ class LazyReadings(NamedReadings):
     def __init__(self, parts: PartsByName, until: float | None) -> None:
         self._parts = parts
         self._until = until
-        self._made: dict[str, Readings] = {}
+        self._made: dict[str, PeriodicReadings] = {}
 
-    def __getitem__(self, name: str) -> Readings:
+    def __getitem__(self, name: str) -> PeriodicReadings:
         found = self._made.get(name)
         if found is None:
             found = self._made[name] = (
                 self._parts.newest(name)
                 if self._until is None
-                else PlaneReadings(Choice.of(self._parts.parts[name]).parts, self._until)
+                else PlaneReadings(RowChoice.of(self._parts.parts[name]).parts, self._until)
             )
         return found
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Floats
-from .hosts import Hosts
+from .hosts import HostNumbers
 
 
-def reported(known: Hosts, hosts: NDArray[np.int32], at: Floats, now: float) -> Floats:
+def reported(known: HostNumbers, hosts: NDArray[np.int32], at: Floats, now: float) -> Floats:
     """Note which hosts reported; return `at` freed of their clocks' offsets. All [points]."""
     if at[0] == at[-1] and hosts[0] == hosts[-1] and _one_of(at) and _one_of(hosts):
         return at - _offset(known, int(hosts[0]), float(at[0]), now)
@@ -23,7 +23,7 @@ def reported(known: Hosts, hosts: NDArray[np.int32], at: Floats, now: float) -> 
     return at - known.offset[hosts] if off else at
 
 
-def scraped(known: Hosts, hosts: NDArray[np.int32], at: Floats, now: float) -> Floats:
+def scraped(known: HostNumbers, hosts: NDArray[np.int32], at: Floats, now: float) -> Floats:
     """Note which hosts were read, and when; return `at`. All [points].
 
     The times are those of who read them: a host's own clock is not in them, and what was read long
@@ -39,7 +39,7 @@ def scraped(known: Hosts, hosts: NDArray[np.int32], at: Floats, now: float) -> F
     return at
 
 
-def _offset(known: Hosts, number: int, middle: float, now: float) -> float:
+def _offset(known: HostNumbers, number: int, middle: float, now: float) -> float:
     """Note that a host reported, points of about `middle`; return how far its clock is off."""
     offset = known.clocks[number].update(middle, now)
     known.offset[number] = offset

@@ -8,19 +8,19 @@ import numpy as np
 
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary.ids import Job
-from .attempt import Attempt
-from .attempts import SAME_START_SECONDS, Attempts
+from .attempt import JobAttempt
+from .attempts import SAME_START_SECONDS, AttemptRegister
 from .attributes import rank_of, whole
-from .placing import INFO, Placing
+from .placing import INFO, SeriesPlacer
 
 
-def possible(attempts: Attempts, number: int) -> bool:
+def possible(attempts: AttemptRegister, number: int) -> bool:
     """Tell whether processes of an attempt (-1: of none) were replaced, and it may begin anew."""
     attempt = attempts.numbered[number] if number >= 0 else None
     return attempt is not None and bool(attempt.new_pids)
 
 
-def by_start_time(attempts: Attempts, placing: Placing, table: SeriesTable) -> None:
+def by_start_time(attempts: AttemptRegister, placing: SeriesPlacer, table: SeriesTable) -> None:
     """Begin attempts for the processes that new series of a table name."""
     new = np.arange(placing.count, len(table))
     new = new[table.metric_of[new] == table.metric(INFO)]
@@ -41,7 +41,9 @@ def by_start_time(attempts: Attempts, placing: Placing, table: SeriesTable) -> N
             begin(attempts, placing, table, attempt, float(started))
 
 
-def by_steps(attempts: Attempts, placing: Placing, table: SeriesTable, attempt: Attempt) -> None:
+def by_steps(
+    attempts: AttemptRegister, placing: SeriesPlacer, table: SeriesTable, attempt: JobAttempt
+) -> None:
     """Begin an attempt where the steps of a rank with a new process began again."""
     for row, since in list(attempt.new_pids.items()):
         if attempt.grid.began_again[row] > since:
@@ -50,7 +52,11 @@ def by_steps(attempts: Attempts, placing: Placing, table: SeriesTable, attempt: 
 
 
 def begin(
-    attempts: Attempts, placing: Placing, table: SeriesTable, attempt: Attempt, at: float
+    attempts: AttemptRegister,
+    placing: SeriesPlacer,
+    table: SeriesTable,
+    attempt: JobAttempt,
+    at: float,
 ) -> None:
     """Let the attempt after a derived one begin; its job's unnamed series go to it from now on."""
     following = attempts.next(attempt)

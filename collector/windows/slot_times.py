@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.arrays import Flags, Floats, Ints
-from ...detectors.readings import Readings
+from ...detectors.readings import PeriodicReadings
 
 PARTS = 250
 """Parts that a slot's time is resolved to: 20 ms of 5 s."""
@@ -41,7 +41,7 @@ def period(ticks: Ints, part: NDArray[np.uint8], interval: float, start: float) 
     """Return the usual time between readings of [slots, rows], from `start` on."""
     if part.size > MOST_SHARED:
         at = _times(ticks, part, interval, start, np.inf)[0].T
-        return Readings(at, at).period()
+        return PeriodicReadings(at, at).period()
     return _shared_period(ticks.tobytes(), part.tobytes(), part.shape, interval, start)
 
 
@@ -50,7 +50,7 @@ def _shared_period(
     ticks: bytes, part: bytes, shape: tuple[int, ...], interval: float, start: float
 ) -> float:
     at = _shared(ticks, part, shape, interval, start, np.inf)[0].T
-    return Readings(at, at).period()
+    return PeriodicReadings(at, at).period()
 
 
 @lru_cache(maxsize=256)

@@ -11,9 +11,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...detectors.window import Floats, Ints, Steps
-from .arrivals import Arrivals
-from .columns import Columns
+from ...detectors.window import Floats, Ints, StepValues
+from .arrivals import StepArrivals
+from .columns import StepMatrices
 
 MOST_AHEAD = 1e6
 """Steps that a rank may be ahead of all others at once; a step index beyond it is a mistake."""
@@ -51,8 +51,8 @@ class StepGrid:
     STEP = "training.step"
 
     def __init__(self) -> None:
-        self.columns = Columns()
-        self.arrivals = Arrivals()
+        self.columns = StepMatrices()
+        self.arrivals = StepArrivals()
         self.late = 0
         self.last_received: Floats = np.zeros(0)
         self.last_at: Floats = np.zeros(0)
@@ -154,7 +154,7 @@ class StepGrid:
         if not self._reports_steps and self._waiting:
             self._count_instead(float(now[-1]))
 
-    def view(self) -> Steps:
+    def view(self) -> StepValues:
         """Return the grid as detectors see it (views, no copies; values are float32)."""
         columns = self.columns
         here, height = columns.here, columns.height
@@ -164,7 +164,7 @@ class StepGrid:
             for name, plane in zip(columns.names, columns.planes, strict=True)
             if name != self.STEP and not name.startswith("~")
         }
-        return Steps(columns.index[here], columns.at[here, :height].T, planes)
+        return StepValues(columns.index[here], columns.at[here, :height].T, planes)
 
     def _end_steps(self, rows: Ints, at: Floats, steps: Floats, now: float) -> _Ended | None:
         sane = np.isfinite(steps) & (np.abs(steps) < 2**53)

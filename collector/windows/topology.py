@@ -3,15 +3,15 @@
 import numpy as np
 
 from ...detectors.window import Ints
-from ...vocabulary.topology import UNKNOWN, Columns, CommunicationGroup, Topology
-from .attempt import Attempt
-from .hosts import Hosts
-from .layout import Layout
+from ...vocabulary.topology import UNKNOWN, CommunicationGroup, JobTopology, PlacementTable
+from .attempt import JobAttempt
+from .hosts import HostNumbers
+from .layout import TopologyLayout
 
 _FIELDS = ("local_ranks", "pids", "dp", "tp", "pp", "ep")
 
 
-def layout(attempt: Attempt, hosts: Hosts) -> Layout:
+def layout(attempt: JobAttempt, hosts: HostNumbers) -> TopologyLayout:
     """Return the layout of an attempt, that of last time where nothing changed."""
     versions = (attempt.placements.version, attempt.version, hosts.version)
     held = attempt.layout
@@ -22,7 +22,9 @@ def layout(attempt: Attempt, hosts: Hosts) -> Layout:
     return made
 
 
-def _made(attempt: Attempt, hosts: Hosts, versions: tuple[int, ...], held: Layout | None) -> Layout:
+def _made(
+    attempt: JobAttempt, hosts: HostNumbers, versions: tuple[int, ...], held: TopologyLayout | None
+) -> TopologyLayout:
     placements = attempt.placements
     count = len(placements)
     numbers = attempt.host_numbers()
@@ -40,7 +42,7 @@ def _made(attempt: Attempt, hosts: Hosts, versions: tuple[int, ...], held: Layou
     nics = [nic for name in sorted_names for nic in hosts.nics.get(name, {}).values()]
     columns = {name: placements.column(name) for name in _FIELDS}
     ranks = np.array(placements.ranks, np.int64)
-    topology = Topology(
+    topology = JobTopology(
         attempt.job,
         attempt=attempt.number,
         cluster=attempt.cluster,
@@ -56,14 +58,14 @@ def _made(attempt: Attempt, hosts: Hosts, versions: tuple[int, ...], held: Layou
             for name, info in sorted(attempt.groups.items())
         ],
     ).place(
-        Columns(
+        PlacementTable(
             ranks=placements.column_of(ranks),
             host_of=placements.column_of(host_of),
             hw_ids=tuple(placements.hw_ids),
             **columns,
         )
     )
-    return Layout(
+    return TopologyLayout(
         versions=versions,
         topology=topology,
         ranks=ranks,

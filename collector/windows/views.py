@@ -4,17 +4,17 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ...detectors.window import JobWindow, Steps
+from ...detectors.window import JobWindow, StepValues
 from ...vocabulary.samples import Event
-from ...vocabulary.topology import Topology
+from ...vocabulary.topology import JobTopology
 from . import collectives
-from .attempt import Attempt
+from .attempt import JobAttempt
 from .attributes import rank_of
 from .held_events import HeldEvents
-from .hosts import Hosts
+from .hosts import HostNumbers
 from .joining import joined
-from .layout import Layout
-from .placing import Placing
+from .layout import TopologyLayout
+from .placing import SeriesPlacer
 from .readings import LazyReadings
 from .topology import layout
 
@@ -22,9 +22,9 @@ EVENT_MEMORY_SECONDS = 1800.0
 
 
 def job_window(
-    attempt: Attempt,
-    hosts: Hosts,
-    placing: Placing,
+    attempt: JobAttempt,
+    hosts: HostNumbers,
+    placing: SeriesPlacer,
     now: float,
     until: float | None,
     *,
@@ -79,18 +79,18 @@ def job_window(
     return window
 
 
-def _until(steps: Steps, until: float) -> Steps:
+def _until(steps: StepValues, until: float) -> StepValues:
     hidden = steps.at > until
     planes = {name: np.where(hidden, np.nan, plane) for name, plane in steps.planes.items()}
     at = np.where(hidden, np.nan, steps.at)
     kept = np.isfinite(at).any(axis=0)
-    return Steps(
+    return StepValues(
         steps.index[kept], at[:, kept], {name: plane[:, kept] for name, plane in planes.items()}
     )
 
 
 def _events(
-    attempt: Attempt, where: Layout, hosts: Hosts, now: float, until: float | None
+    attempt: JobAttempt, where: TopologyLayout, hosts: HostNumbers, now: float, until: float | None
 ) -> tuple[Event, ...]:
     """Return the attempt's events and those of its hosts, oldest first, ranks filled in by pid."""
     versions = (
@@ -110,7 +110,9 @@ def _events(
     return events
 
 
-def _held(attempt: Attempt, where: Layout, hosts: Hosts, versions: tuple[int, ...]) -> HeldEvents:
+def _held(
+    attempt: JobAttempt, where: TopologyLayout, hosts: HostNumbers, versions: tuple[int, ...]
+) -> HeldEvents:
     found: list[tuple[Event, float]] = []
     sources: list[Iterable[tuple[Event, float]]] = [attempt.events]
     sources += [held for host in where.topology.hosts if (held := hosts.events.get(host))]
@@ -130,7 +132,7 @@ def _held(attempt: Attempt, where: Layout, hosts: Hosts, versions: tuple[int, ..
     )
 
 
-def _rank_of(event: Event, topology: Topology) -> int | None:
+def _rank_of(event: Event, topology: JobTopology) -> int | None:
     pairs, host = event.attributes, event.resource.host
     rank = rank_of(pairs)
     if event.resource.job is not None and rank is not None:

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints
-from ...vocabulary.topology import Topology
-from .windows import Windows
+from ...vocabulary.topology import JobTopology
+from .windows import TelemetryWindows
 
 RECENT_STEPS = 20
 COMM = "training.comm.duration"
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class GroupWait:
     """The rank that a group waits for, and how long its other members wait: s a step, summed."""
 
     job: str
@@ -30,25 +30,25 @@ class Awaited:
 
 
 @dataclass(frozen=True, slots=True)
-class _Members:
+class _MemberRows:
     """Every group's members as rows, one group after the other: `starts` is where each begins."""
 
-    topology: Topology
+    topology: JobTopology
     groups: tuple[int, ...]
     rows: Ints
     starts: Ints
 
 
-class Waits:
+class WaitReader:
     """Reads waits; keeps where the members of a job's groups are from one reading to the next."""
 
     def __init__(self) -> None:
-        self._held: dict[str, _Members] = {}
+        self._held: dict[str, _MemberRows] = {}
 
-    def read(self, windows: Windows, *, since: float, most: int) -> list[Awaited]:
+    def read(self, windows: TelemetryWindows, *, since: float, most: int) -> list[GroupWait]:
         """Return of each job that reported since then the `most` longest waits, longest first."""
-        found: list[Awaited] = []
-        held: dict[str, _Members] = {}
+        found: list[GroupWait] = []
+        held: dict[str, _MemberRows] = {}
         for attempt in windows.current():
             if attempt.last_received < since:
                 continue
@@ -62,7 +62,7 @@ class Waits:
         return found
 
 
-def _members(topology: Topology) -> _Members:
+def _members(topology: JobTopology) -> _MemberRows:
     row_of = {rank: row for row, rank in enumerate(topology.ranks)}
     groups: list[int] = []
     rows: list[int] = []
@@ -73,10 +73,12 @@ def _members(topology: Topology) -> _Members:
             groups.append(number)
             starts.append(len(rows))
             rows += mine
-    return _Members(topology, tuple(groups), np.array(rows, np.int64), np.array(starts, np.int64))
+    return _MemberRows(
+        topology, tuple(groups), np.array(rows, np.int64), np.array(starts, np.int64)
+    )
 
 
-def _awaited(members: _Members, comm: Floats, most: int) -> list[Awaited]:
+def _awaited(members: _MemberRows, comm: Floats, most: int) -> list[GroupWait]:
     topology, rows, starts = members.topology, members.rows, members.starts
     if not len(starts) or not comm.size or len(comm) <= int(rows.max(initial=0)):
         return []
@@ -94,7 +96,7 @@ def _awaited(members: _Members, comm: Floats, most: int) -> list[Awaited]:
         group = topology.groups[members.groups[one]]
         rank = topology.ranks[row]
         found.append(
-            Awaited(
+            GroupWait(
                 topology.job, group.kind, group.name, rank, topology.host(rank), float(seconds[one])
             )
         )

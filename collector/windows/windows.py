@@ -13,19 +13,19 @@ from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import Event
-from ...vocabulary.topology import Topology
+from ...vocabulary.topology import JobTopology
 from . import infos, reporting, restarts, views
-from .attempt import Attempt
-from .attempts import Attempts
+from .attempt import JobAttempt
+from .attempts import AttemptRegister
 from .attributes import rank_of
 from .communicators import EVENT as COMMUNICATOR
 from .exporter_faults import ExporterFaults
-from .hosts import Hosts
+from .hosts import HostNumbers
 from .placed import FORGOTTEN, PLACED
-from .placing import Placing
-from .planes import Plane
+from .placing import SeriesPlacer
+from .planes import MetricPlane
 from .topology import layout
-from .writing import Writing, distinct
+from .writing import PointWriter, distinct
 
 FUTURE_SECONDS = 60.0
 """A point further ahead of `now`, its host's clock offset taken off, has no usable time."""
@@ -34,18 +34,18 @@ MOST_ATTEMPTS_A_JOB = 3
 FORGET_SECONDS = 12 * 3600.0
 
 
-class Windows:
+class TelemetryWindows:
     """What the collector holds. All methods belong to the thread that owns the pipeline."""
 
     def __init__(self, table: SeriesTable) -> None:
         self.table = table
         self.collective_timeout_seconds = 600.0
         """What collectives of the jobs may take."""
-        self.known_hosts = Hosts()
-        self._attempts = Attempts()
-        self._placing = Placing(table, self.known_hosts, self._attempts)
+        self.known_hosts = HostNumbers()
+        self._attempts = AttemptRegister()
+        self._placing = SeriesPlacer(table, self.known_hosts, self._attempts)
         self._faults = ExporterFaults(table)
-        self._writing = Writing(self._placing, self._attempts, table)
+        self._writing = PointWriter(self._placing, self._attempts, table)
         self.ignored = 0
         self.future = 0
         self.expired = 0
@@ -150,7 +150,7 @@ class Windows:
         attempt.last_at = max(attempt.last_at, float(at.max()))
         attempt.last_received = max(attempt.last_received, now)
 
-    def _communicator(self, attempt: Attempt, event: Event) -> None:
+    def _communicator(self, attempt: JobAttempt, event: Event) -> None:
         """Take who is in a communicator, once all of it is known."""
         info = attempt.communicators.take(event, world_size=attempt.world_size)
         if info is not None:
@@ -184,7 +184,7 @@ class Windows:
     # -- reading ---------------------------------------------------------------------------
 
     @property
-    def attempts(self) -> dict[tuple[Job, int], Attempt]:
+    def attempts(self) -> dict[tuple[Job, int], JobAttempt]:
         self._writing.flush()
         return self._attempts.by_key
 
@@ -199,28 +199,28 @@ class Windows:
         held = sum(attempt.nbytes for attempt in self.attempts.values())
         return held + self._placing.nbytes + self._placing.nodes.planes.nbytes + self.table.nbytes
 
-    def current(self) -> list[Attempt]:
+    def current(self) -> list[JobAttempt]:
         """Return the newest attempt of every job, in the order of their ids."""
         self._writing.flush()
         return self._attempts.current()
 
-    def attempt(self, job: str) -> Attempt | None:
+    def attempt(self, job: str) -> JobAttempt | None:
         """Return the newest attempt of a job, None when it is not known."""
         self._writing.flush()
         return self._attempts.newest(Job(job))
 
-    def topology(self, attempt: Attempt) -> Topology:
+    def topology(self, attempt: JobAttempt) -> JobTopology:
         """Return what runs where in an attempt; the same value until something moves."""
         return layout(attempt, self.known_hosts).topology
 
-    def last_received(self, attempt: Attempt) -> float:
+    def last_received(self, attempt: JobAttempt) -> float:
         """Return when anything that an attempt's window shows was last received."""
         hosts = self.known_hosts.arrived[layout(attempt, self.known_hosts).host_ids]
         return max(attempt.last_received, float(hosts.max(initial=-np.inf)))
 
     def window(
         self,
-        attempt: Attempt,
+        attempt: JobAttempt,
         now: float,
         *,
         until: float | None = None,
@@ -243,7 +243,7 @@ class Windows:
 
     def of_node(
         self, host: str, permits: Callable[[str], bool]
-    ) -> list[tuple[Plane, int, str | None]]:
+    ) -> list[tuple[MetricPlane, int, str | None]]:
         """Return what node telemetry of a host is held: plane, row, and the device it is of.
 
         What came with a job is left out where that is not permitted.

@@ -6,23 +6,25 @@ from numpy.typing import NDArray
 from ...detectors.window import Floats, Ints
 from ...formats.otlp.columns import SeriesTable
 from . import pending, restarts
-from .attempts import Attempts
-from .pending import Pending
-from .placing import Placing
+from .attempts import AttemptRegister
+from .pending import PendingPoints
+from .placing import SeriesPlacer
 from .steps import StepGrid
 
 LIVE = ("training.progress.age", "training.rank.info")
 """Reported by a process that lives, steps or not."""
 
 
-class Writing:
+class PointWriter:
     """Holds points of placed series until `flush`; what that shows of restarts it acts on."""
 
-    def __init__(self, placing: Placing, attempts: Attempts, table: SeriesTable) -> None:
+    def __init__(
+        self, placing: SeriesPlacer, attempts: AttemptRegister, table: SeriesTable
+    ) -> None:
         self._placing = placing
         self._attempts = attempts
         self._table = table
-        self._pending = Pending()
+        self._pending = PendingPoints()
 
     def add(self, series: NDArray[np.int32], at: Floats, value: Floats, now: float) -> None:
         """Hold points, all [points], received at `now`; what would mix with them is written."""

@@ -19,7 +19,7 @@ from importlib.resources.abc import Traversable
 
 from ...vocabulary import faults, metrics
 
-__all__ = ["FILES", "HEADERS", "Packed", "packed", "page"]
+__all__ = ["FILES", "HEADERS", "PackedPage", "packed", "page"]
 
 _ON_DEMAND = ("texts/zh",)
 """Scripts that only some readers need."""
@@ -77,7 +77,7 @@ def page(path: str) -> tuple[bytes, str] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedPage:
     """A page as it is sent: compressed once, with the tag by which browsers ask again."""
 
     body: bytes
@@ -86,14 +86,14 @@ class Packed:
 
 
 @cache
-def packed(path: str) -> Packed | None:
+def packed(path: str) -> PackedPage | None:
     """Return the page for a request path, compressed by gzip; None when there is no such page."""
     found = page(path)
     if found is None:
         return None
     body, media_type = found
     tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
-    return Packed(gzip.compress(body, 9, mtime=0), media_type, tag)
+    return PackedPage(gzip.compress(body, 9, mtime=0), media_type, tag)
 
 
 def _with_preloads(index: bytes) -> bytes:

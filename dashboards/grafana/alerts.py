@@ -7,7 +7,7 @@ hardware and jobs fire without the collector too. The rest is about Rankscope it
 from . import links
 from .itself.alerts import ITSELF
 from .queries import HELD_DOWN
-from .rules import PERCENT, SECONDS, VALUE, Alert, Group
+from .rules import PERCENT, SECONDS, VALUE, AlertRule, RuleGroup
 
 _AT = "{{ $labels.host_name }}"
 _GPU = "GPU {{ $labels.gpu }} of {{ $labels.host_name }}"
@@ -18,10 +18,10 @@ _ENTITY = "{{ $labels.entity_type }} {{ $labels.entity }}"
 _INCIDENT = f"{{{{ $labels.fault }}}}: {_ENTITY}, job {_JOB}"
 _EXPLAINED = "Causes, evidence and actions: rankscope explain {{ $labels.incident }}."
 
-INCIDENTS = Group(
+INCIDENTS = RuleGroup(
     "rankscope-incidents",
     (
-        Alert(
+        AlertRule(
             "RankscopeIncidentCritical",
             'rankscope_incident_active{severity="critical", status="open"} == 1',
             "",
@@ -30,7 +30,7 @@ INCIDENTS = Group(
             f"Training is stopped, corrupted or about to be; not acknowledged. {_EXPLAINED}",
             links.INCIDENT,
         ),
-        Alert(
+        AlertRule(
             "RankscopeIncidentWarning",
             'rankscope_incident_active{severity="warning", status="open"} == 1',
             "2m",
@@ -39,7 +39,7 @@ INCIDENTS = Group(
             f"Training loses time or will fail; not acknowledged. {_EXPLAINED}",
             links.INCIDENT,
         ),
-        Alert(
+        AlertRule(
             "RankscopeGoodputLow",
             "rankscope_job_goodput_ratio < 0.9",
             "15m",
@@ -48,7 +48,7 @@ INCIDENTS = Group(
             f"Incidents left {PERCENT} of its GPU time, less than 90 %.",
             links.CLUSTER,
         ),
-        Alert(
+        AlertRule(
             "RankscopeNodeCostsMuch",
             "sum by (host_name) (increase(rankscope_host_gpu_seconds_lost_total[24h])) > 86400",
             "",
@@ -60,10 +60,10 @@ INCIDENTS = Group(
     ),
 )
 
-JOBS = Group(
+JOBS = RuleGroup(
     "rankscope-training",
     (
-        Alert(
+        AlertRule(
             "RankscopeJobSilent",
             "rankscope_job_last_received_age_seconds > 60",
             "1m",
@@ -72,7 +72,7 @@ JOBS = Group(
             f"Nothing arrived from job {_JOB} for {SECONDS}: it ended, or its agents cannot push.",
             links.JOB,
         ),
-        Alert(
+        AlertRule(
             "RankscopeTrainingStalled",
             "min by (cluster, job_id) (training_progress_age_seconds) > 600",
             "1m",
@@ -81,7 +81,7 @@ JOBS = Group(
             f"The newest step of job {_JOB} ended {SECONDS} ago on every rank.",
             links.JOB,
         ),
-        Alert(
+        AlertRule(
             "RankscopeTrainingNonFinite",
             'sum by (cluster, job_id) (training_nonfinite{of!="grad_reduced"}) > 0',
             "1m",
@@ -90,7 +90,7 @@ JOBS = Group(
             f"Ranks of job {_JOB} meet {VALUE} non-finite values a step.",
             links.JOB,
         ),
-        Alert(
+        AlertRule(
             "RankscopeRanksMissing",
             "rankscope_job_ranks - on (job_id) count by (job_id)"
             " (count by (job_id, rank) (training_rank_info)) > 0",
@@ -100,7 +100,7 @@ JOBS = Group(
             f"Job {_JOB} has fewer ranks on the agents' pages than its world size.",
             links.JOB,
         ),
-        Alert(
+        AlertRule(
             "RankscopeStepSlower",
             "job_id:training_step_duration_seconds:median"
             " > 1.2 * quantile_over_time(0.5, job_id:training_step_duration_seconds:median[6h])",
@@ -113,10 +113,10 @@ JOBS = Group(
     ),
 )
 
-HARDWARE = Group(
+HARDWARE = RuleGroup(
     "rankscope-hardware",
     (
-        Alert(
+        AlertRule(
             "RankscopeGpuFailed",
             'hw_gpu_count{state="failed"} > 0',
             "1m",
@@ -125,7 +125,7 @@ HARDWARE = Group(
             "On the bus, and the driver has lost them or does not answer for them.",
             links.NODE,
         ),
-        Alert(
+        AlertRule(
             "RankscopeGpuMemoryUncorrectable",
             'increase(hw_errors_total{error_type="uncorrected"}[10m]) > 0',
             "",
@@ -134,7 +134,7 @@ HARDWARE = Group(
             f"{VALUE} uncorrectable errors of {{{{ $labels.hw_part }}}} in 10 minutes.",
             links.NODE,
         ),
-        Alert(
+        AlertRule(
             "RankscopeGpuRowRemapFailed",
             'hw_gpu_row_remap{state="failed"} == 1',
             "",
@@ -143,7 +143,7 @@ HARDWARE = Group(
             "No spare rows are left for a faulty one: the device has to be replaced.",
             links.NODE,
         ),
-        Alert(
+        AlertRule(
             "RankscopeGpuThrottled",
             f"max by (cluster, host_name, gpu, hw_id) (hw_gpu_throttle{{{HELD_DOWN}}}) == 1",
             "5m",
@@ -153,7 +153,7 @@ HARDWARE = Group(
             "as this device.",
             links.NODE,
         ),
-        Alert(
+        AlertRule(
             "RankscopeGpuLinkDown",
             "count by (cluster, host_name, gpu) (hw_gpu_nvlink_up == 0) > 0",
             "5m",
@@ -162,7 +162,7 @@ HARDWARE = Group(
             "NVLink or its like: collectives take the slower way.",
             links.NODE,
         ),
-        Alert(
+        AlertRule(
             "RankscopeGpuPcieDegraded",
             f"max by ({_DEVICE}) (hw_gpu_pcie_width) < max by ({_DEVICE}) (hw_gpu_pcie_width_max)",
             "15m",
@@ -171,7 +171,7 @@ HARDWARE = Group(
             "Fewer lanes than device and slot have.",
             links.NODE,
         ),
-        Alert(
+        AlertRule(
             "RankscopePortDown",
             "hw_network_up == 0 and on (cluster, host_name, device, port)"
             " max_over_time(hw_network_up[1d]) == 1",
@@ -181,7 +181,7 @@ HARDWARE = Group(
             "It was up within the last day; a job that uses it hangs or fails.",
             links.NETWORK,
         ),
-        Alert(
+        AlertRule(
             "RankscopePortErrors",
             'rate(hw_network_errors_total{error_type=~"symbol_error|link_error_recovery'
             '|link_downed|port_rcv_errors"}[10m]) * 60 > 1',
@@ -191,7 +191,7 @@ HARDWARE = Group(
             f"{VALUE} {{{{ $labels.error_type }}}} a minute: a cable or transceiver goes bad.",
             links.NETWORK,
         ),
-        Alert(
+        AlertRule(
             "RankscopeFileSystemFull",
             "system_filesystem_utilization > 0.95",
             "10m",
@@ -200,7 +200,7 @@ HARDWARE = Group(
             "A checkpoint that does not fit ends the job.",
             links.NODE,
         ),
-        Alert(
+        AlertRule(
             "RankscopeClockOff",
             "abs(system_clock_offset_seconds) > 0.1",
             "10m",

@@ -10,11 +10,11 @@ from grafana_foundation_sdk.models import dashboard as models
 
 from . import cluster, incident, itself, job, network, node
 from .alerts import ALERTS
-from .frame import Given
+from .frame import BuildOptions
 from .recordings import RECORDINGS
 from .rules import as_yaml, file
 
-BUILDERS: tuple[Callable[[Given], models.Dashboard], ...] = (
+BUILDERS: tuple[Callable[[BuildOptions], models.Dashboard], ...] = (
     cluster.build,
     job.build,
     node.build,
@@ -25,7 +25,7 @@ BUILDERS: tuple[Callable[[Given], models.Dashboard], ...] = (
 SCHEMA_VERSION = 42
 
 
-def documents(given: Given) -> Mapping[str, dict[str, Any]]:
+def documents(given: BuildOptions) -> Mapping[str, dict[str, Any]]:
     """Return every dashboard's document by its uid."""
     found = [document(build(given)) for build in BUILDERS]
     return {one["uid"]: one for one in found}
@@ -58,7 +58,7 @@ _INSIDE = "/var/lib/grafana/dashboards"
 """Where docker-compose.yml mounts the dashboards."""
 
 
-def files(given: Given) -> Mapping[str, str]:
+def files(given: BuildOptions) -> Mapping[str, str]:
     dashboards = {f"{uid}.json": text(one) for uid, one in documents(given).items()}
     rules = {
         "recording.yml": as_yaml(file(RECORDINGS)),
@@ -84,7 +84,7 @@ def files(given: Given) -> Mapping[str, str]:
     return found
 
 
-def write(given: Given, folder: Path) -> list[Path]:
+def write(given: BuildOptions, folder: Path) -> list[Path]:
     """Write every file below a folder; return their paths. Files of other names stay."""
     written = []
     for name, text in files(given).items():
@@ -95,7 +95,7 @@ def write(given: Given, folder: Path) -> list[Path]:
     return written
 
 
-def _source(given: Given) -> dict[str, Any]:
+def _source(given: BuildOptions) -> dict[str, Any]:
     """Return the data source that Grafana is to have, at the address of docker-compose.yml."""
     return {
         "apiVersion": 1,

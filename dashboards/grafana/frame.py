@@ -16,7 +16,7 @@ _ALL = models.VariableOption(text="All", value="$__all")
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class PlacedPanel:
     """A panel and its size on Grafana's grid: 24 columns, a row of it is 30 pixels."""
 
     panel: AnyPanel
@@ -25,15 +25,15 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DashboardSection:
     """A row of Grafana's: a heading that folds, and panels from left to right."""
 
     title: str
-    panels: Sequence[Put]
+    panels: Sequence[PlacedPanel]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class BuildOptions:
     """What whoever builds may choose: the data source that is preset, and the console's address."""
 
     datasource: str | None = None
@@ -95,9 +95,9 @@ def assemble(
     title: str,
     description: str,
     *,
-    given: Given,
+    given: BuildOptions,
     variables: Sequence[Builder[models.VariableModel]],
-    sections: Sequence[Section],
+    sections: Sequence[DashboardSection],
     incidents: str,
     since: str = "now-1h",
 ) -> models.Dashboard:
@@ -126,14 +126,14 @@ def assemble(
     return made
 
 
-def _datasource(given: Given) -> dashboard.DatasourceVariable:
+def _datasource(given: BuildOptions) -> dashboard.DatasourceVariable:
     built = dashboard.DatasourceVariable("datasource").label("Data source").type("prometheus")
     if given.datasource is not None:
         built.current(models.VariableOption(text=given.datasource, value=given.datasource))
     return built
 
 
-def _console(given: Given) -> dashboard.TextBoxVariable:
+def _console(given: BuildOptions) -> dashboard.TextBoxVariable:
     option = models.VariableOption(text=given.console, value=given.console)
     return (
         dashboard.TextBoxVariable("console")
@@ -164,7 +164,7 @@ def _annotation(incidents: str) -> dashboard.AnnotationQuery:
     )
 
 
-def _placed(sections: Sequence[Section]) -> list[models.Panel | models.RowPanel]:
+def _placed(sections: Sequence[DashboardSection]) -> list[models.Panel | models.RowPanel]:
     """Return the panels with their places and ids, left to right, row below row."""
     found: list[models.Panel | models.RowPanel] = []
     top = 0

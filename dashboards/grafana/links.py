@@ -14,7 +14,7 @@ _KEPT = "${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}"
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class PanelLink:
     """A link of a field or panel. `url` may hold what Grafana replaces: `${__data.fields.job}`."""
 
     title: str
@@ -26,10 +26,10 @@ class Link:
         return {"title": self.title, "url": self.url, "targetBlank": self.new_tab}
 
 
-def to(uid: str, title: str, **variables: str) -> Link:
+def to(uid: str, title: str, **variables: str) -> PanelLink:
     """Return a link to a dashboard: time range, data source and cluster go along."""
     more = "".join(f"&var-{name}={value}" for name, value in variables.items())
-    return Link(title, f"/d/{uid}?{_KEPT}{more}")
+    return PanelLink(title, f"/d/{uid}?{_KEPT}{more}")
 
 
 TO_JOB = to(JOB, "The job", job="${__data.fields.Job}")
@@ -38,9 +38,11 @@ TO_INCIDENT = to(INCIDENT, "The incident", incident="${__data.fields.Incident}")
 """From a row of a table to what its column names."""
 
 
-def console_incident(identity: str) -> Link:
+def console_incident(identity: str) -> PanelLink:
     """Return a link to an incident's page in the console."""
-    return Link("Causes and evidence in the console", f"${{console}}/#/incidents/{identity}", True)
+    return PanelLink(
+        "Causes and evidence in the console", f"${{console}}/#/incidents/{identity}", True
+    )
 
 
 def every_dashboard() -> dashboard.DashboardLink:

@@ -19,7 +19,7 @@ from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models import heatmap as heatmap_models
 from grafana_foundation_sdk.models import prometheus as prometheus_models
 
-from .queries import Query
+from .queries import PanelQuery
 
 SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
 
@@ -74,7 +74,7 @@ def number(
     title: str,
     description: str,
     unit: str,
-    query: Query,
+    query: PanelQuery,
     *,
     steps: Steps,
     decimals: float | None = None,
@@ -106,7 +106,7 @@ def lines(
     title: str,
     description: str,
     unit: str,
-    *queries: Query,
+    *queries: PanelQuery,
     steps: Steps,
     stacked: bool = False,
     least: float | None = 0.0,
@@ -188,7 +188,7 @@ def lines(
 
 
 def heat(
-    title: str, description: str, unit: str, query: Query, *, steps: Steps, rows: str
+    title: str, description: str, unit: str, query: PanelQuery, *, steps: Steps, rows: str
 ) -> heatmap.Panel:
     """Return a heatmap with a row for each series; `rows` says what a row is."""
     built = (
@@ -215,7 +215,7 @@ def heat(
 
 
 def states(
-    title: str, description: str, query: Query, *, steps: Steps, none: str
+    title: str, description: str, query: PanelQuery, *, steps: Steps, none: str
 ) -> statushistory.Panel:
     """Return a row of coloured cells for each series, by thresholds."""
     built = (
@@ -241,7 +241,7 @@ def bars(
     title: str,
     description: str,
     unit: str,
-    query: Query,
+    query: PanelQuery,
     *,
     steps: Steps,
 ) -> bargauge.Panel:
@@ -265,7 +265,7 @@ def finished(
     title: str,
     description: str,
     unit: str,
-    queries: Sequence[Query],
+    queries: Sequence[PanelQuery],
     steps: Steps,
 ) -> P:
     panel.title(title).description(description).unit(unit).datasource(SOURCE)

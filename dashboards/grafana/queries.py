@@ -21,7 +21,7 @@ HELD_DOWN = 'reason=~"thermal_hw|thermal_sw|slowdown_hw|power_brake"'
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class PanelQuery:
     """One target. `legend` names labels as Grafana writes them: `{{host_name}} GPU {{gpu}}`.
 
     `instant` asks for the value at the end of the time range only, `table` for rows of labels.
@@ -41,14 +41,14 @@ def by_gpu(expr: str, *more: str) -> str:
     return f"max by ({', '.join(('host_name', 'gpu', *more))}) ({expr})"
 
 
-def rows(expr: str) -> Query:
+def rows(expr: str) -> PanelQuery:
     """Return a query for a table: the labels and the value of each series now."""
-    return Query(expr, instant=True, table=True)
+    return PanelQuery(expr, instant=True, table=True)
 
 
-def now(expr: str, legend: str = "") -> Query:
+def now(expr: str, legend: str = "") -> PanelQuery:
     """Return a query for one number."""
-    return Query(expr, legend, instant=True)
+    return PanelQuery(expr, legend, instant=True)
 
 
 def chosen(expr: str, by: str, ranking: str, count: int = MOST_LINES) -> str:

@@ -4,7 +4,7 @@ Our own dashboards do not need them: they work with a Prometheus that loads no r
 """
 
 from .queries import HELD_DOWN
-from .rules import Group, Recording
+from .rules import RecordingRule, RuleGroup
 
 _BY = "by (cluster, job_id)"
 _RANK = "by (cluster, job_id, host_name, rank)"
@@ -12,65 +12,65 @@ _STEP = "training_step_duration_seconds"
 _COMM = "training_comm_duration_seconds"
 
 RECORDINGS = (
-    Group(
+    RuleGroup(
         "rankscope-jobs",
         (
-            Recording(
+            RecordingRule(
                 "job_id:training_step_duration_seconds:median",
                 f"quantile {_BY} (0.5, {_STEP})",
             ),
-            Recording("job_id:training_comm_duration_seconds:mean", f"avg {_BY} ({_COMM})"),
-            Recording(
+            RecordingRule("job_id:training_comm_duration_seconds:mean", f"avg {_BY} ({_COMM})"),
+            RecordingRule(
                 "job_id:training_own_duration_seconds:max",
                 f"max {_BY} (max {_RANK} ({_STEP}) - max {_RANK} ({_COMM}))",
             ),
-            Recording("job_id:training_loss:median", f"quantile {_BY} (0.5, training_loss)"),
-            Recording("job_id:training_loss:max", f"max {_BY} (training_loss)"),
-            Recording("job_id:training_grad_norm:max", f"max {_BY} (training_grad_norm)"),
-            Recording(
+            RecordingRule("job_id:training_loss:median", f"quantile {_BY} (0.5, training_loss)"),
+            RecordingRule("job_id:training_loss:max", f"max {_BY} (training_loss)"),
+            RecordingRule("job_id:training_grad_norm:max", f"max {_BY} (training_grad_norm)"),
+            RecordingRule(
                 "job_id:training_tokens:rate",
                 f"sum {_BY} (training_tokens) / quantile {_BY} (0.5, {_STEP})",
             ),
-            Recording("job_id:training_ranks:count", f"count {_BY} (training_rank_info)"),
+            RecordingRule("job_id:training_ranks:count", f"count {_BY} (training_rank_info)"),
         ),
     ),
-    Group(
+    RuleGroup(
         "rankscope-nodes",
         (
-            Recording(
+            RecordingRule(
                 "host_name:hw_gpu_utilization:mean",
                 "avg by (cluster, host_name) (hw_gpu_utilization)",
             ),
-            Recording(
+            RecordingRule(
                 "host_name:hw_power_watts:sum", "sum by (cluster, host_name) (hw_power_watts)"
             ),
-            Recording(
+            RecordingRule(
                 "host_name:hw_temperature_celsius:max",
                 "max by (cluster, host_name, hw_sensor) (hw_temperature_celsius)",
             ),
-            Recording(
+            RecordingRule(
                 "host_name:hw_gpu_throttled:count",
                 "sum by (cluster, host_name)"
                 f" (max by (cluster, host_name, gpu) (hw_gpu_throttle{{{HELD_DOWN}}}))",
             ),
-            Recording(
+            RecordingRule(
                 "host_name:hw_network_io_bytes:rate5m",
                 "sum by (cluster, host_name, direction) (rate(hw_network_io_bytes_total[5m]))",
             ),
-            Recording(
+            RecordingRule(
                 "host_name:hw_network_errors:rate5m",
                 "sum by (cluster, host_name, error_type) (rate(hw_network_errors_total[5m]))",
             ),
         ),
     ),
-    Group(
+    RuleGroup(
         "rankscope-losses",
         (
-            Recording(
+            RecordingRule(
                 "fault:rankscope_gpus_lost:sum",
                 "sum by (fault) (rankscope_gpus_lost)",
             ),
-            Recording(
+            RecordingRule(
                 "rankscope_goodput:ratio",
                 "sum(rankscope_job_goodput_ratio * on (job_id) rankscope_job_ranks)"
                 " / sum(rankscope_job_ranks and on (job_id) rankscope_job_goodput_ratio)",

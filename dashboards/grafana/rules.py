@@ -16,7 +16,7 @@ PERCENT = "{{ $value | humanizePercentage }}"
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class RecordingRule:
     """A series computed once for all who ask: level:metric:operation."""
 
     record: str
@@ -28,7 +28,7 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Alert:
+class AlertRule:
     """An alert. `summary` and `description` are templates; `lasts` is how long it must be so."""
 
     name: str
@@ -54,18 +54,18 @@ class Alert:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RuleGroup:
     """Rules that are evaluated together, in order."""
 
     name: str
-    rules: Sequence[Recording | Alert]
+    rules: Sequence[RecordingRule | AlertRule]
 
     def document(self) -> dict[str, Any]:
         """Return it as Prometheus reads it."""
         return {"name": self.name, "rules": [rule.document() for rule in self.rules]}
 
 
-class _Plain(yaml.SafeDumper):
+class _PlainDumper(yaml.SafeDumper):
     """Writes texts of several lines as such."""
 
 
@@ -74,13 +74,15 @@ def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Plain.add_representer(str, _written)
+_PlainDumper.add_representer(str, _written)
 
 
 def as_yaml(document: Mapping[str, Any] | Sequence[Any]) -> str:
     """Return a document as YAML, keys in their order, long texts on one line."""
-    return yaml.dump(document, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=10_000)
+    return yaml.dump(
+        document, Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=10_000
+    )
 
 
-def file(groups: Sequence[Group]) -> dict[str, Any]:
+def file(groups: Sequence[RuleGroup]) -> dict[str, Any]:
     return {"groups": [group.document() for group in groups]}

@@ -6,28 +6,28 @@ from dataclasses import dataclass, field
 from grafana_foundation_sdk.builders import common, table
 from grafana_foundation_sdk.models import dashboard as models
 
-from .links import Link
+from .links import PanelLink
 from .panels import SEVERITY_HUES, Steps, finished
-from .queries import Query
+from .queries import PanelQuery
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column of a table: the label it shows (or `Value #A`), its heading, unit and link."""
 
     source: str
     title: str
     unit: str = ""
     width: int | None = None
-    link: Link | None = None
+    link: PanelLink | None = None
     steps: Steps = field(default=())
 
 
 def listing(
     title: str,
     description: str,
-    *queries: Query,
-    columns: Sequence[Column],
+    *queries: PanelQuery,
+    columns: Sequence[TableColumn],
     steps: Steps,
     sort: str = "",
     none: str = "none",
@@ -64,7 +64,7 @@ _SEVERITIES = {
 }
 
 
-def _column(column: Column) -> list[models.DynamicConfigValue]:
+def _column(column: TableColumn) -> list[models.DynamicConfigValue]:
     found = []
     if column.unit:
         found.append(models.DynamicConfigValue("unit", column.unit))

@@ -4,21 +4,21 @@ In: windows of a job. Out: findings of this family. Imports: vocabulary; what st
 """
 
 from ..contract import Detector
-from .contexts import Contexts
-from .experts import Experts
-from .extra_work import ExtraWork
-from .memory_balance import MemoryBalance
-from .periodic_work import PeriodicWork
-from .sequence_length import SequenceLength
-from .stages import Stages
+from .contexts import ContextsDetector
+from .experts import ExpertsDetector
+from .extra_work import ExtraWorkDetector
+from .memory_balance import MemoryBalanceDetector
+from .periodic_work import PeriodicWorkDetector
+from .sequence_length import SequenceLengthDetector
+from .stages import StagesDetector
 
 DETECTORS: tuple[Detector, ...] = (
-    ExtraWork(),
-    PeriodicWork(),
-    MemoryBalance(),
-    Contexts(),
-    Stages(),
-    SequenceLength(),
-    Experts(),
+    ExtraWorkDetector(),
+    PeriodicWorkDetector(),
+    MemoryBalanceDetector(),
+    ContextsDetector(),
+    StagesDetector(),
+    SequenceLengthDetector(),
+    ExpertsDetector(),
 )
 """Every detector of this family, with its default parameters: one line each."""

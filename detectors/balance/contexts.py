@@ -6,7 +6,7 @@ import numpy as np
 
 from ...vocabulary.entities import gpu as gpu_entity
 from ...vocabulary.findings import Finding
-from ...vocabulary.ranks import Ranks
+from ...vocabulary.ranks import RankSet
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
@@ -18,7 +18,7 @@ MOST = 8
 """So many devices are named, those with most foreign memory first."""
 
 
-class Contexts(Detector):
+class ContextsDetector(Detector):
     """Name the devices on which processes of other ranks of the job hold memory.
 
     A process that does not choose its device before its first call, or loads a checkpoint without
@@ -111,5 +111,5 @@ class Contexts(Detector):
             observed=total,
             expected=0.0,
             text=f"processes of {len(foreign)} other rank{'s' * (len(foreign) > 1)} "
-            f"({Ranks(foreign)}) hold {total / 2**30:.2g} GiB on {entity}",
+            f"({RankSet(foreign)}) hold {total / 2**30:.2g} GiB on {entity}",
         )

@@ -9,7 +9,7 @@ from ...vocabulary.topology import CommunicationGroup
 from .. import medians, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, Ints, JobWindow, Steps
+from ..window import Floats, Ints, JobWindow, StepValues
 
 _NEWEST, _FEWEST = 120.0, 20
 _BLOCKS = 6
@@ -17,7 +17,7 @@ MOST = 4
 """So many groups are named, the most uneven first."""
 
 
-class Experts(Detector):
+class ExpertsDetector(Detector):
     """Name the expert-parallel groups whose ranks' own times drift apart.
 
     Own time of each member over the median of its group, by tokens where these explain it. The
@@ -107,7 +107,7 @@ class Experts(Detector):
     def _finding(
         self,
         window: JobWindow,
-        steps: Steps,
+        steps: StepValues,
         count: int,
         own: Floats,
         excess: float,
@@ -132,7 +132,7 @@ class Experts(Detector):
         )
 
 
-def _began(steps: Steps, own: Floats, count: int) -> tuple[float, float]:
+def _began(steps: StepValues, own: Floats, count: int) -> tuple[float, float]:
     """Return when the slowest member of a group left the level of the first steps."""
     ends = own_time.step_ends(steps)
     highest = medians.highest(_ratio(own), axis=0)

@@ -12,7 +12,7 @@ from ..activity import CPU
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
-from ..window import Floats, Ints, JobWindow, Steps
+from ..window import Floats, Ints, JobWindow, StepValues
 
 _PARTS = (
     DATA,
@@ -45,7 +45,7 @@ _SPINS = 0.85
 """CPU of peers from which on a waiting process cannot be told from a working one."""
 
 
-class ExtraWork(Detector):
+class ExtraWorkDetector(Detector):
     """Name the ranks, usually rank 0, that do more in a step than training.
 
     Two signs. What is left of a rank's step when every timed part is taken out (logging, metrics,
@@ -130,8 +130,8 @@ class ExtraWork(Detector):
         return [slow, *(self._rank(window, found, int(row), signal) for row in found.rows)]
 
     def _measured(
-        self, window: JobWindow, steps: Steps, least: float, from_start: float
-    ) -> tuple[parts.Excess | None, str]:
+        self, window: JobWindow, steps: StepValues, least: float, from_start: float
+    ) -> tuple[parts.PartExcess | None, str]:
         """Return the ranks with more work by what is timed, and the signal that shows it."""
         found = self._left_over(window, steps, least, from_start)
         if found is not None:
@@ -139,7 +139,7 @@ class ExtraWork(Detector):
         from_start = min(from_start, self.least_data)
         return self._prepares(window, steps, least, from_start), DATA
 
-    def _rank(self, window: JobWindow, found: parts.Excess, row: int, signal: str) -> Finding:
+    def _rank(self, window: JobWindow, found: parts.PartExcess, row: int, signal: str) -> Finding:
         extra = float(found.effect[row])
         return report(
             window,
@@ -158,8 +158,8 @@ class ExtraWork(Detector):
         )
 
     def _left_over(
-        self, window: JobWindow, steps: Steps, least: float, from_start: float
-    ) -> parts.Excess | None:
+        self, window: JobWindow, steps: StepValues, least: float, from_start: float
+    ) -> parts.PartExcess | None:
         if not all(steps.has(name) for name in (own_time.STEP, own_time.COMPUTE, own_time.COMM)):
             return None
         # In a healthy job the newest steps are all that is looked at.
@@ -179,12 +179,12 @@ class ExtraWork(Detector):
     def _prepares(
         self,
         window: JobWindow,
-        steps: Steps,
+        steps: StepValues,
         least: float,
         from_start: float,
         *,
         all_along: bool = False,
-    ) -> parts.Excess | None:
+    ) -> parts.PartExcess | None:
         """Return the ranks that work on their data, and do not wait for it.
 
         all_along: in most steps for long, however long they have done so.
@@ -234,7 +234,7 @@ class ExtraWork(Detector):
             return None
         return replace(found, rows=rows)
 
-    def _alike(self, window: JobWindow, steps: Steps) -> bool:
+    def _alike(self, window: JobWindow, steps: StepValues) -> bool:
         """Tell whether the newest own times are too much alike for anybody to stand out.
 
         An excess over peers is a smaller share of the step than of the peers' own time.
@@ -246,7 +246,7 @@ class ExtraWork(Detector):
         most = float(np.max(newest, initial=0.0, where=np.isfinite(newest)))
         return most - 1 < MARGIN * min(self.least, self.least_from_start)
 
-    def _by_cpu(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
+    def _by_cpu(self, window: JobWindow, steps: StepValues) -> parts.PartExcess | None:
         used = window.rank_readings.get(CPU)
         if used is None or self._alike(window, steps):
             return None
@@ -273,7 +273,7 @@ class ExtraWork(Detector):
         return replace(found, rows=rows)
 
 
-def _moved(own: Floats, found: parts.Excess, others: Ints) -> bool:
+def _moved(own: Floats, found: parts.PartExcess, others: Ints) -> bool:
     """Tell whether the others' own time fell as that of these ranks rose: it is their work.
 
     own: [ranks, steps], seconds. The router of experts moves tokens so.
@@ -291,12 +291,12 @@ def _lone(window: JobWindow) -> bool:
     return row is not None and int((window.role_of == window.role_of[row]).sum()) == 1
 
 
-def _rank_0_alone(window: JobWindow, found: parts.Excess, fewest: int) -> bool:
+def _rank_0_alone(window: JobWindow, found: parts.PartExcess, fewest: int) -> bool:
     """Tell whether it is rank 0 alone of many; that just this one has a slow loader is unlikely."""
     return window.ranks[found.rows].tolist() == [0] and len(window.ranks) >= fewest
 
 
-def _left(steps: Steps) -> Floats:
+def _left(steps: StepValues) -> Floats:
     """Return [ranks, steps], what is left of steps without their timed parts, in seconds."""
     left = _sane(steps.plane(own_time.STEP))
     for name in _PARTS:

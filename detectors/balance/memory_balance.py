@@ -29,7 +29,7 @@ MOST = 8
 SIGMAS = 6.0
 
 
-class MemoryBalance(Detector):
+class MemoryBalanceDetector(Detector):
     """Name the few ranks that hold more memory than their peers of the same parallel role.
 
     Mean over the newest steps of allocated device memory, over the newest minute of device memory

@@ -9,13 +9,13 @@ from .. import durations, medians, own_time, parts
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
-from ..window import Flags, Floats, Ints, JobWindow, Steps
+from ..window import Flags, Floats, Ints, JobWindow, StepValues
 
 _OUTSIDE = (DATA, "training.checkpoint.duration", "training.gc.duration")
 """Parts of a step that have detectors of their own."""
 
 
-class PeriodicWork(Detector):
+class PeriodicWorkDetector(Detector):
     """Name a rank, usually rank 0, that does something of its own at regular steps.
 
     What a rank does in a step (the step less the waits; compute time where waits are not reported)
@@ -196,7 +196,7 @@ def _every(index: np.ndarray) -> float:
     return float(np.median(gaps[gaps > 1]))
 
 
-def _work(steps: Steps) -> Floats | None:
+def _work(steps: StepValues) -> Floats | None:
     """Return [ranks, steps], what each rank did in a step; None where nobody reports it.
 
     A pause between two steps comes with one of them and is no part of its time: what is left of the

@@ -10,7 +10,7 @@ from ...vocabulary.findings import Finding
 from .. import medians, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, JobWindow, Steps
+from ..window import Floats, JobWindow, StepValues
 
 _NEWEST, _FEWEST, _MOST = 120.0, 30, 60
 """The newest range that is looked at: seconds, and steps at least and at most."""
@@ -28,14 +28,14 @@ FOLLOWS = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class _Spread:
+class _TokenSpread:
     """What uneven tokens cost: share of a step, tokens of the longest rank over the mean."""
 
     lost: float
     longest: float
 
 
-class SequenceLength(Detector):
+class SequenceLengthDetector(Detector):
     """Say how much of each step is lost because the ranks' tokens are uneven.
 
     A parabola in tokens must predict a rank's own time, and the slowest rank of a step must be one
@@ -134,7 +134,7 @@ class SequenceLength(Detector):
         ]
 
 
-def _newly_uneven(early: Steps, recent: Steps) -> float:
+def _newly_uneven(early: StepValues, recent: StepValues) -> float:
     """Return the share of what the longest rank has beyond the mean that it had not before.
 
     0 where tokens are as uneven as ever, or nobody knows how uneven they were: a token that costs
@@ -153,7 +153,7 @@ def _newly_uneven(early: Steps, recent: Steps) -> float:
     return max(newest - usual, 0.0) / (newest - 1)
 
 
-def _since(steps: Steps, recent: Steps) -> Steps:
+def _since(steps: StepValues, recent: StepValues) -> StepValues:
     """Return the steps since tokens are as uneven as in the recent ones, and not as before."""
     most = _uneven(steps)
     before, now = (
@@ -166,7 +166,7 @@ def _since(steps: Steps, recent: Steps) -> Steps:
     return steps.last(len(odd) - first)
 
 
-def _fewest(steps: Steps) -> int:
+def _fewest(steps: StepValues) -> int:
     """Return how many steps say what tokens cost: fewer where steps are long and ranks many."""
     enough = max(_LONG, math.ceil(_VALUES / max(len(steps.plane(own_time.TOKENS)), 1)))
     step = parts.step_seconds(steps)
@@ -174,7 +174,7 @@ def _fewest(steps: Steps) -> int:
     return int(min(max(held, enough), _FEWEST))
 
 
-def _differ(steps: Steps, least: float) -> bool:
+def _differ(steps: StepValues, least: float) -> bool:
     """Tell whether the longest rank's tokens exceed the usual by a share; a look at a few ranks."""
     tokens = _tokens(steps)
     few = tokens[np.linspace(0, len(tokens) - 1, min(len(tokens), 1024)).astype(np.int64)]
@@ -183,7 +183,7 @@ def _differ(steps: Steps, least: float) -> bool:
         return bool(np.mean(most >= (1 + least) * usual) >= 0.25)
 
 
-def _spread(steps: Steps, own: Floats) -> _Spread | None:
+def _spread(steps: StepValues, own: Floats) -> _TokenSpread | None:
     """Return what uneven tokens cost in the median step; None where they do not explain time."""
     tokens = _tokens(steps)
     fit = own_time.token_fit(own, tokens)
@@ -199,10 +199,10 @@ def _spread(steps: Steps, own: Floats) -> _Spread | None:
     longest = medians.highest(np.where(known, predicted, np.nan), axis=0)[columns]
     beyond = (longest - mean) / step
     longest_rank = float(np.median(_uneven(steps)[columns]))
-    return _Spread(float(np.median(beyond)), longest_rank)
+    return _TokenSpread(float(np.median(beyond)), longest_rank)
 
 
-def _by_steps(steps: Steps, own: Floats) -> _Spread | None:
+def _by_steps(steps: StepValues, own: Floats) -> _TokenSpread | None:
     """Return the same by the durations of steps; None where the longest rank does not explain them.
 
     All ranks end a step together, so each step is one point: its duration, its longest rank.
@@ -222,10 +222,10 @@ def _by_steps(steps: Steps, own: Floats) -> _Spread | None:
         return None
     step = float(np.median(duration))
     beyond = float(x @ y) / width * (longest - mean) / step
-    return _Spread(float(np.median(beyond)), float(np.median(longest / mean)))
+    return _TokenSpread(float(np.median(beyond)), float(np.median(longest / mean)))
 
 
-def _apart(steps: Steps) -> Floats:
+def _apart(steps: StepValues) -> Floats:
     """Return [steps], the standard deviation of the ranks' tokens over their mean."""
     tokens = _tokens(steps)
     known = np.isfinite(tokens)
@@ -235,7 +235,7 @@ def _apart(steps: Steps) -> Floats:
     return apart[known.any(axis=0) & (mean > 0)]
 
 
-def _uneven(steps: Steps) -> Floats:
+def _uneven(steps: StepValues) -> Floats:
     """Return [steps], the tokens of the longest rank over the mean of all."""
     tokens = _tokens(steps)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -243,7 +243,7 @@ def _uneven(steps: Steps) -> Floats:
     return uneven
 
 
-def _tokens(steps: Steps) -> Floats:
+def _tokens(steps: StepValues) -> Floats:
     tokens = steps.plane(own_time.TOKENS)
     return np.where(np.abs(tokens) < own_time.MOST, tokens, np.nan)
 
@@ -253,7 +253,7 @@ def _mean(values: Floats, known: np.ndarray) -> Floats:
     return total
 
 
-def _follows(steps: Steps, own: Floats) -> bool:
+def _follows(steps: StepValues, own: Floats) -> bool:
     """Tell whether the slowest rank of a step has about the most tokens, and changes."""
     tokens = _tokens(steps)
     both = np.isfinite(own) & np.isfinite(tokens)

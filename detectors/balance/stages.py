@@ -6,12 +6,12 @@ import numpy as np
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
-from ...vocabulary.ranks import Ranks
+from ...vocabulary.ranks import RankSet
 from .. import durations, medians, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
-from ..hardware.clocks import LowClock
-from ..hardware.throttling import Throttling
+from ..hardware.clocks import LowClockDetector
+from ..hardware.throttling import ThrottlingDetector
 from ..window import Floats, Ints, JobWindow
 
 SAMPLE = 128
@@ -27,10 +27,10 @@ MOST, TOGETHER_SECONDS = 0.75, 90.0
 """Share of a stage's devices, and how close to its beginning their clocks must have sunk: heat
 builds up, and a stage is slow from the next step on."""
 
-_CLOCKS: tuple[Detector, ...] = (Throttling(), LowClock())
+_CLOCKS: tuple[Detector, ...] = (ThrottlingDetector(), LowClockDetector())
 
 
-class Stages(Detector):
+class StagesDetector(Detector):
     """Name the pipeline stage that all others wait for because it was given more work.
 
     Own time of each stage (median over its ranks, by tokens) over the median of the other stages.
@@ -209,7 +209,7 @@ def _waits_least(comm: Floats, stage_of: Ints, rows: Ints) -> bool:
 def _entity(window: JobWindow, rows: Ints, stage: int) -> Entity:
     """Return the communication group that is this stage best, else the stage by its number."""
     ranks = frozenset(window.ranks[rows].tolist())
-    best, name, members = 0.0, f"pp stage {stage}", Ranks(ranks)
+    best, name, members = 0.0, f"pp stage {stage}", RankSet(ranks)
     for group in sorted(window.topology.groups, key=lambda group: group.name):
         if group.kind in ("pp", "world") or len(group.ranks) > len(ranks):
             continue

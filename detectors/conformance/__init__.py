@@ -20,7 +20,7 @@ EXAMPLE = "its docstring's example"
 
 
 @dataclass(slots=True)
-class Trial:
+class DetectorTrial:
     """What came of trying a detector.
 
     problems: what is wrong, by the windows where it was, none where it is so anyway. windows: how
@@ -40,16 +40,16 @@ def problems(detector: Detector) -> list[str]:
     return problems_of(trial(detector))
 
 
-def problems_of(tried: Trial) -> list[str]:
+def problems_of(tried: DetectorTrial) -> list[str]:
     """Return what came out wrong, a sentence each, with the windows where it did."""
     return [
         text + (f" ({listed(where)})" if where else "") for text, where in tried.problems.items()
     ]
 
 
-def trial(detector: Detector) -> Trial:
+def trial(detector: Detector) -> DetectorTrial:
     """Try a detector, its own kinds of findings being known from then on."""
-    made = Trial()
+    made = DetectorTrial()
     wrong = [*missing(detector), *add_kinds(detector)]
     if wrong:
         made.problems = {text: [] for text in wrong}

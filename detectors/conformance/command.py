@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ...vocabulary import metrics
 from .. import selection
 from ..contract import Detector
-from . import Trial, listed, problems_of, trial
+from . import DetectorTrial, listed, problems_of, trial
 
 
 def main(words: Sequence[str]) -> int:
@@ -46,7 +46,7 @@ def _loaded(name: str) -> Detector:
         raise selection.SelectionError(f"{name}: {type(error).__name__}: {error}") from error
 
 
-def _summary(name: str, tried: Trial) -> Iterator[str]:
+def _summary(name: str, tried: DetectorTrial) -> Iterator[str]:
     """Yield what it was tried on, and what is not known after it."""
     for metric in tried.unknown:
         near = difflib.get_close_matches(metric, metrics.catalogue(), n=1)

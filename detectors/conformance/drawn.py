@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..sketch import START, readings, sketch
-from ..window import JobWindow, Readings, Steps, no_processes
+from ..window import JobWindow, PeriodicReadings, StepValues, no_processes
 
 T = TypeVar("T")
 
@@ -25,14 +25,16 @@ def windows(asked: set[str] | None = None) -> dict[str, JobWindow]:
     slow = own.copy()
     slow[3, 50:] *= 1.4
     nothing = np.full((8, 80), np.nan)
-    empty = Readings(np.full((8, 3), np.nan), np.full((8, 3), np.nan))
+    empty = PeriodicReadings(np.full((8, 3), np.nan), np.full((8, 3), np.nan))
     made = {
         HEALTHY: healthy,
         "a job with a slow rank": _reported(slow),
         "a job that stopped": replace(healthy, now=healthy.now + 60),
         "a job whose values are all NaN": replace(
             healthy,
-            steps=Steps(healthy.steps.index, nothing, dict.fromkeys(healthy.steps.planes, nothing)),
+            steps=StepValues(
+                healthy.steps.index, nothing, dict.fromkeys(healthy.steps.planes, nothing)
+            ),
             rank_readings=dict.fromkeys(healthy.rank_readings, empty),
             processes=no_processes(),
         ),
@@ -77,7 +79,7 @@ def _reported(own: np.ndarray) -> JobWindow:
     )
 
 
-class _Asked(dict[str, T]):
+class _NotingMapping(dict[str, T]):
     """A mapping of metrics that notes which ones are looked for."""
 
     def __init__(self, held: Mapping[str, T], asked: set[str]) -> None:
@@ -102,7 +104,7 @@ def _noted(window: JobWindow, asked: set[str]) -> JobWindow:
     """Return the same job, in whose window it is noted which metrics are looked for."""
     return replace(
         window,
-        steps=replace(window.steps, planes=_Asked(window.steps.planes, asked)),
-        rank_readings=_Asked(window.rank_readings, asked),
-        host_readings=_Asked(window.host_readings, asked),
+        steps=replace(window.steps, planes=_NotingMapping(window.steps.planes, asked)),
+        rank_readings=_NotingMapping(window.rank_readings, asked),
+        host_readings=_NotingMapping(window.host_readings, asked),
     )

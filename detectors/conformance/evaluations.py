@@ -21,7 +21,7 @@ from .turned import turned
 
 
 @dataclass(slots=True)
-class Evaluation:
+class WindowEvaluation:
     """What one window gave. spoilt: the window was written into, and is of no more use."""
 
     findings: list[Finding] = field(default_factory=list[Finding])
@@ -29,10 +29,10 @@ class Evaluation:
     spoilt: bool = False
 
 
-def evaluated(detector: Detector, window: JobWindow) -> Evaluation:
+def evaluated(detector: Detector, window: JobWindow) -> WindowEvaluation:
     """Evaluate a window, again, and with its ranks in another order; return what is wrong."""
     before = dict(writes.contents(window))
-    made = Evaluation()
+    made = WindowEvaluation()
     result, made.problems = _quietly("evaluate", lambda: detector.evaluate(window))
     if written := writes.written(window, before):
         made.spoilt = True

@@ -16,7 +16,7 @@ from ..window import JobWindow
 _Raised = tuple[type[BaseException], BaseException, TracebackType]
 
 
-class _Runner(doctest.DocTestRunner):
+class _ExampleRunner(doctest.DocTestRunner):
     """Runs an example and keeps what is wrong with it instead of printing it."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ def run(kind: type[Detector]) -> tuple[list[str], list[JobWindow]]:
         return [f"its docstring's example cannot be read: {_line(str(error))}"], []
     if not test.examples:
         return ["its docstring shows no example: no line of it begins with >>>"], []
-    runner = _Runner()
+    runner = _ExampleRunner()
     with mock.patch.object(kind, "evaluate", kept), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of evaluate are looked for by themselves
         runner.run(test)

@@ -4,8 +4,8 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from ...vocabulary.topology import Columns, Topology
-from ..window import JobWindow, Steps
+from ...vocabulary.topology import JobTopology, PlacementTable
+from ..window import JobWindow, StepValues
 
 
 def turned(window: JobWindow) -> JobWindow:
@@ -21,7 +21,7 @@ def turned(window: JobWindow) -> JobWindow:
         hw_ids=tuple(window.hw_ids[row] for row in order.tolist()),
         pids=window.pids[order],
         last_received=window.last_received[order],
-        steps=Steps(steps.index, steps.at[order], planes, steps.ends),
+        steps=StepValues(steps.index, steps.at[order], planes, steps.ends),
         rank_readings={name: held.of(order) for name, held in window.rank_readings.items()},
         groups=tuple(
             replace(group, rows=order[group.rows], absent=order[group.absent])
@@ -34,9 +34,9 @@ def turned(window: JobWindow) -> JobWindow:
     )
 
 
-def _opposite(placed: Topology) -> Topology:
+def _opposite(placed: JobTopology) -> JobTopology:
     """Return the same layout with its ranks' rows in the opposite order."""
-    made = Topology(
+    made = JobTopology(
         placed.job,
         attempt=placed.attempt,
         cluster=placed.cluster,
@@ -49,5 +49,7 @@ def _opposite(placed: Topology) -> Topology:
         mounts=placed.mounts,
     )
     return made.place(
-        Columns(**{column.name: getattr(placed, column.name)[::-1] for column in fields(Columns)})
+        PlacementTable(
+            **{column.name: getattr(placed, column.name)[::-1] for column in fields(PlacementTable)}
+        )
     )

@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 
-from ..readings import Readings
+from ..readings import PeriodicReadings
 from ..window import JobWindow
 
 _CACHES = {"kept", "placed", "held_baselines"}
@@ -16,7 +16,7 @@ def contents(value: object, path: str = "") -> Iterator[tuple[str, object]]:
     """Yield what a window holds, a path and a value that compares with itself, NaN included."""
     if isinstance(value, np.ndarray):
         yield path, (value.shape, value.tobytes())
-    elif isinstance(value, Readings):
+    elif isinstance(value, PeriodicReadings):
         yield from contents({"at": value.at, "value": value.value}, path)
     elif isinstance(value, Mapping):
         for name, held in value.items():

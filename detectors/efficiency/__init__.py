@@ -4,11 +4,11 @@ In: windows of a job. Out: findings of this family. Imports: vocabulary; what st
 """
 
 from ..contract import Detector
-from .idle_gpus import IdleGpus
-from .low_utilization import LowUtilization
+from .idle_gpus import IdleGpusDetector
+from .low_utilization import LowUtilizationDetector
 
 DETECTORS: tuple[Detector, ...] = (
-    IdleGpus(),
-    LowUtilization(),
+    IdleGpusDetector(),
+    LowUtilizationDetector(),
 )
 """Every detector of this family, with its default parameters: one line each."""

@@ -18,7 +18,7 @@ _REPORTED = 0.9
 """Share of the ranks whose device and process must be reported to say that everything rests."""
 
 
-class IdleGpus(Detector):
+class IdleGpusDetector(Detector):
     """Report the devices of a job that have done nothing for long, with what that costs.
 
     SM activity, or utilization where that is not reported, stays below `least` over `seconds`. Only

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..window import Flags, Floats, Readings
+from ..window import Flags, Floats, PeriodicReadings
 
 FINE_SECONDS = 900.0
 """So much of the newest past is held reading by reading."""
@@ -13,7 +13,7 @@ COVERED = 0.9
 """Share of the time that must be covered by readings."""
 
 
-def over(readings: Readings, now: float, seconds: float) -> tuple[Floats, Floats, Flags]:
+def over(readings: PeriodicReadings, now: float, seconds: float) -> tuple[Floats, Floats, Flags]:
     """Return [rows] mean and highest level of the newest `seconds`, and whether they are covered.
 
     The highest of means over five minutes, or over a quarter of an hour further back.

@@ -19,7 +19,7 @@ _SLOWER = 1.2
 """Factor on its former steps from which on a job has a fault: that is why its devices wait."""
 
 
-class LowUtilization(Detector):
+class LowUtilizationDetector(Detector):
     """Say that a job uses its devices little over a long time, and what that costs.
 
     The median device's SM activity, or utilization where that is not reported, over `seconds` in

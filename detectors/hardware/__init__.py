@@ -4,61 +4,61 @@ In: windows of a job. Out: findings of this family. Imports: vocabulary; what st
 """
 
 from ..contract import Detector
-from .behind_peers import BehindPeers
-from .bootstraps import Bootstraps
-from .clock_offsets import ClockOffsets
-from .clocks import LowClock
-from .config_drift import ConfigDrift
-from .congestion import Congestion
-from .cpu_time import CpuTime
-from .down_ports import DownPorts
-from .evictions import Evictions
-from .fault_codes import FaultCodes
-from .foreign_processes import ForeignProcesses
-from .full_disks import FullDisks
-from .link_flaps import LinkFlaps
-from .lost_devices import LostDevices
-from .memory_errors import MemoryErrors
-from .nvlinks import NvLinks
-from .pcie import PcieLinks
-from .port_errors import PortErrors
-from .power_limits import PowerLimits
-from .row_remaps import RowRemaps
-from .slow_collectives import SlowCollectives
-from .slow_storage import SlowStorage
-from .step_clocks import StepClocks
-from .stuck_drivers import StuckDrivers
-from .switches import Switches
-from .throttling import Throttling
-from .transports import Transports
+from .behind_peers import BehindPeersDetector
+from .bootstraps import BootstrapsDetector
+from .clock_offsets import ClockOffsetsDetector
+from .clocks import LowClockDetector
+from .config_drift import ConfigDriftDetector
+from .congestion import CongestionDetector
+from .cpu_time import CpuTimeDetector
+from .down_ports import DownPortsDetector
+from .evictions import EvictionsDetector
+from .fault_codes import FaultCodesDetector
+from .foreign_processes import ForeignProcessesDetector
+from .full_disks import FullDisksDetector
+from .link_flaps import LinkFlapsDetector
+from .lost_devices import LostDevicesDetector
+from .memory_errors import MemoryErrorsDetector
+from .nvlinks import NvLinksDetector
+from .pcie import PcieLinksDetector
+from .port_errors import PortErrorsDetector
+from .power_limits import PowerLimitsDetector
+from .row_remaps import RowRemapsDetector
+from .slow_collectives import SlowCollectivesDetector
+from .slow_storage import SlowStorageDetector
+from .step_clocks import StepClocksDetector
+from .stuck_drivers import StuckDriversDetector
+from .switches import SwitchesDetector
+from .throttling import ThrottlingDetector
+from .transports import TransportsDetector
 
 DETECTORS: tuple[Detector, ...] = (
-    CpuTime(),
-    FaultCodes(),
-    LostDevices(),
-    Throttling(),
-    LowClock(),
-    BehindPeers(),
-    PowerLimits(),
-    MemoryErrors(),
-    RowRemaps(),
-    NvLinks(),
-    PcieLinks(),
-    ForeignProcesses(),
-    DownPorts(),
-    LinkFlaps(),
-    PortErrors(),
-    Switches(),
-    SlowCollectives(),
-    Congestion(),
-    Transports(),
-    Bootstraps(),
-    ClockOffsets(),
-    StepClocks(),
-    FullDisks(),
-    SlowStorage(),
-    StuckDrivers(),
-    Evictions(),
-    ConfigDrift(),
+    CpuTimeDetector(),
+    FaultCodesDetector(),
+    LostDevicesDetector(),
+    ThrottlingDetector(),
+    LowClockDetector(),
+    BehindPeersDetector(),
+    PowerLimitsDetector(),
+    MemoryErrorsDetector(),
+    RowRemapsDetector(),
+    NvLinksDetector(),
+    PcieLinksDetector(),
+    ForeignProcessesDetector(),
+    DownPortsDetector(),
+    LinkFlapsDetector(),
+    PortErrorsDetector(),
+    SwitchesDetector(),
+    SlowCollectivesDetector(),
+    CongestionDetector(),
+    TransportsDetector(),
+    BootstrapsDetector(),
+    ClockOffsetsDetector(),
+    StepClocksDetector(),
+    FullDisksDetector(),
+    SlowStorageDetector(),
+    StuckDriversDetector(),
+    EvictionsDetector(),
+    ConfigDriftDetector(),
 )
 """Every detector of this family, with its default parameters: one line each."""

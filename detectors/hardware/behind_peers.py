@@ -8,10 +8,10 @@ from ...vocabulary.findings import Finding
 from .. import medians
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, JobWindow, Readings
+from ..window import Flags, Floats, JobWindow, PeriodicReadings
 from . import devices, held_back
-from .clocks import LowClock
-from .throttling import CLOCK, LOWER, Throttling
+from .clocks import LowClockDetector
+from .throttling import CLOCK, LOWER, ThrottlingDetector
 
 ACTIVITY = ("hw.gpu.sm.activity", "hw.gpu.tensor.activity", "hw.gpu.memory.activity", "hw.power")
 """What a device does more of that works while its peers wait for it, the most telling first."""
@@ -42,10 +42,10 @@ PAUSED = 0.3
 OLDER = 0.5
 """A device's own past is the older half of so many seconds."""
 
-_CLOCKS: tuple[Detector, ...] = (Throttling(), LowClock())
+_CLOCKS: tuple[Detector, ...] = (ThrottlingDetector(), LowClockDetector())
 
 
-class BehindPeers(Detector):
+class BehindPeersDetector(Detector):
     """Name the devices that a job must wait for, whether or not its steps show it already.
 
     A synchronous job waits for its slowest device. A busy one whose clock is held down
@@ -110,7 +110,10 @@ class BehindPeers(Detector):
                 continue
             if found.kind in BY_MEAN and fast[row]:
                 continue  # it is read at rest now and then, as a scraper does, and is not slow
-            if found.detector == LowClock.name and window.now - found.onset[1] < SETTLED_SECONDS:
+            if (
+                found.detector == LowClockDetector.name
+                and window.now - found.onset[1] < SETTLED_SECONDS
+            ):
                 continue  # the reason that the device reports may be a reading behind its clock
             peers = float(np.nanmedian(clock)) if np.isfinite(clock).any() else np.nan
             ratio = peers / float(clock[row]) if clock[row] > 0 else np.nan
@@ -177,7 +180,7 @@ class BehindPeers(Detector):
             lowest = np.minimum(lowest, self._over_peers(window, value))
         return lowest, newest
 
-    def _range(self, held: Readings) -> float:
+    def _range(self, held: PeriodicReadings) -> float:
         """Return the length of a time range: of slow reporters it is longer."""
         return max(self.seconds, 3.2 * held.period())
 
@@ -223,7 +226,7 @@ class BehindPeers(Detector):
         return float(after.min()) if len(after) else float(np.nanmax(at))
 
 
-def _paused_until(held: Readings) -> float:
+def _paused_until(held: PeriodicReadings) -> float:
     """Return when all devices last began to work again after they had paused; -inf: never.
 
     A restart is not reported where nothing but devices is; its ranks may have moved.

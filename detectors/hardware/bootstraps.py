@@ -30,7 +30,7 @@ OTHERS = re.compile(r"clients_missing|key_missing")
 """Signatures of who waited at the store for somebody else: they accuse nobody."""
 
 
-class Bootstraps(Detector):
+class BootstrapsDetector(Detector):
     """Name the host that others cannot reach, or that cannot reach them, before the first step.
 
     By signatures and texts of logs, while no rank has finished a step. A line that finds no way out

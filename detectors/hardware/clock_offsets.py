@@ -17,7 +17,7 @@ FIRST = 8
 """So many of the oldest readings tell where a clock was."""
 
 
-class ClockOffsets(Detector):
+class ClockOffsetsDetector(Detector):
     """Name hosts whose clock is further from the median of the job's hosts than logs bear.
 
     The newest reading and the one `seconds` before must both be beyond `least`, on the same side. A

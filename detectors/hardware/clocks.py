@@ -34,7 +34,7 @@ MANY = 8
 """Peers from which on their spread is known well enough for small differences."""
 
 
-class LowClock(Detector):
+class LowClockDetector(Detector):
     """Compare the SM clocks of busy devices of one model and power limit.
 
     A clock counts that is below the median of the peers by `least` (half of it where there are
@@ -81,7 +81,7 @@ class LowClock(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device whose clock is low."""
-        key = (LowClock, *vars(self).values())
+        key = (LowClockDetector, *vars(self).values())
         return window.features.once(key, lambda: self._evaluated(window))
 
     def _evaluated(self, window: JobWindow) -> Sequence[Finding]:

@@ -25,7 +25,7 @@ REFUSED = re.compile(
 """NCCL's line: each rank names the first one that is unlike itself."""
 
 
-class ConfigDrift(Detector):
+class ConfigDriftDetector(Detector):
     """Compare versions and settings over the job's hosts, and report changes of single hosts.
 
     For each name (driver, kernel, firmware of a board, library, setting) the version that most

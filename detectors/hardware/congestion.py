@@ -20,7 +20,7 @@ MOST_HOSTS = 0.5
 """Share of the hosts on which a sign must have risen."""
 
 
-class Congestion(Detector):
+class CongestionDetector(Detector):
     """Compare the rate of congestion signs over the job's hosts with their own past.
 
     Signs (ECN marks, notifications, priority pauses, ticks of waiting to send) are counted on any

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..readings import variants as names_of
-from ..window import Floats, Ints, Readings
+from ..window import Floats, Ints, PeriodicReadings
 from . import devices
 
 MOST = 1e15
@@ -20,7 +20,7 @@ PEERS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class CounterGrowth:
     """Counters that grew within the newest seconds.
 
     rows: those that did. total: [rows], by how much. seconds: [rows], time between their first and
@@ -39,13 +39,15 @@ class Growth:
         return rate
 
 
-def variants(held: Mapping[str, Readings], metric: str) -> Iterator[tuple[tuple[str, ...], str]]:
+def variants(
+    held: Mapping[str, PeriodicReadings], metric: str
+) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield (attribute values, name) of every plane of a metric, in the order of the names."""
     for name in names_of(held, metric):
         yield tuple(name.split("|")[1:]), name
 
 
-def growth(readings: Readings, seconds: float) -> Growth:
+def growth(readings: PeriodicReadings, seconds: float) -> CounterGrowth:
     """Return what grew within the newest `seconds`, counted from the newest reading of all.
 
     A counter that went backwards began again: what it shows then is growth only as far as it goes
@@ -76,7 +78,7 @@ def growth(readings: Readings, seconds: float) -> Growth:
     first = np.argmax(grown > 0, axis=1)
     last = grown.shape[1] - 1 - np.argmax(grown[:, ::-1] > 0, axis=1)
     ends = np.max(np.where(np.isfinite(at), at, -np.inf), axis=1)
-    return Growth(
+    return CounterGrowth(
         rows,
         total[some],
         ends - at[:, 0],
@@ -86,7 +88,7 @@ def growth(readings: Readings, seconds: float) -> Growth:
 
 
 @dataclass(frozen=True, slots=True)
-class Fast:
+class FastCounter:
     """A counter that grows faster than it should, and than those of its peers.
 
     rate: by how much, in the unit of time that was asked for; usual: the median of all other rows.
@@ -99,7 +101,9 @@ class Fast:
     onset: tuple[float, float]
 
 
-def fast(found: Growth, rows: int, *, per: float, shortest: float, least: float) -> Iterator[Fast]:
+def fast(
+    found: CounterGrowth, rows: int, *, per: float, shortest: float, least: float
+) -> Iterator[FastCounter]:
     """Yield what grew by `least` in `per` seconds and ten times as fast as the other `rows` do.
 
     shortest: the time, in seconds, that growth is spread over at least: that of one reading is no
@@ -112,9 +116,9 @@ def fast(found: Growth, rows: int, *, per: float, shortest: float, least: float)
         usual = float(others[row])
         if rate[row] >= max(least, PEERS * usual):
             first, last = found.first[number].tolist()
-            yield Fast(row, float(rate[row]), usual, (first, last))
+            yield FastCounter(row, float(rate[row]), usual, (first, last))
 
 
-def _nothing() -> Growth:
+def _nothing() -> CounterGrowth:
     none = np.zeros(0)
-    return Growth(np.zeros(0, np.int64), none, none, np.zeros((0, 2)), np.zeros((0, 2)))
+    return CounterGrowth(np.zeros(0, np.int64), none, none, np.zeros((0, 2)), np.zeros((0, 2)))

@@ -7,14 +7,14 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ..contract import Detector
-from ..window import Floats, JobWindow, Readings
+from ..window import Floats, JobWindow, PeriodicReadings
 from . import devices, withheld_cpu
 
 _RISE = 1.4
 
 
 @dataclass(frozen=True, slots=True)
-class _Sign:
+class _CpuSign:
     """One sign of missing CPU time: where it is read, and from which value on it counts."""
 
     kind: str
@@ -27,20 +27,20 @@ class _Sign:
 
 
 _SIGNS = (
-    _Sign("host.cpu_wait", "process.cpu.wait", True, True, 0.08, 2.5,
+    _CpuSign("host.cpu_wait", "process.cpu.wait", True, True, 0.08, 2.5,
           "its ranks wait {seen:.0%} of the time for a CPU although they could run"),
-    _Sign("host.cpu_wait", "system.pressure|some|cpu", False, False, 0.10, 2.5,
+    _CpuSign("host.cpu_wait", "system.pressure|some|cpu", False, False, 0.10, 2.5,
           "some of its tasks wait {seen:.0%} of the time for a CPU"),
-    _Sign("host.cpu_throttled", "container.cpu.throttled", True, True, 0.05, 2.5,
+    _CpuSign("host.cpu_throttled", "container.cpu.throttled", True, True, 0.05, 2.5,
           "a CPU quota stops its containers {seen:.0%} of the time"),
-    _Sign("host.cpu_steal", "system.cpu.steal", True, False, 0.10, 2.5,
+    _CpuSign("host.cpu_steal", "system.cpu.steal", True, False, 0.10, 2.5,
           "the hypervisor takes {seen:.2g} CPUs from it"),
-    _Sign("host.cpu_busy", "system.cpu.utilization", False, False, 0.90, 1.25,
+    _CpuSign("host.cpu_busy", "system.cpu.utilization", False, False, 0.90, 1.25,
           "its CPUs are {seen:.0%} in use"),
 )  # fmt: skip
 
 
-class CpuTime(Detector):
+class CpuTimeDetector(Detector):
     """Compare each host's run-queue wait, quota, steal and load with its peers and its own past.
 
     How long the own processes wait is the better sign; where nobody reports it, or they hardly
@@ -91,7 +91,7 @@ class CpuTime(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host and sign."""
-        key = (CpuTime, *vars(self).values())
+        key = (CpuTimeDetector, *vars(self).values())
         return window.features.once(key, lambda: self._evaluated(window))
 
     def _evaluated(self, window: JobWindow) -> list[Finding]:
@@ -102,7 +102,7 @@ class CpuTime(Detector):
         evidence = list(found.values())
         return [*evidence, *withheld_cpu.for_long(window, self.name, evidence)]
 
-    def _sign(self, window: JobWindow, sign: _Sign) -> list[Finding]:
+    def _sign(self, window: JobWindow, sign: _CpuSign) -> list[Finding]:
         readings, owner = _readings(window, sign)
         newest = -np.inf if readings is None else readings.newest_at()
         if readings is None or newest == -np.inf:
@@ -161,10 +161,10 @@ class CpuTime(Detector):
 
     def _onset(
         self,
-        readings: Readings,
+        readings: PeriodicReadings,
         owner: np.ndarray,
         host: int,
-        sign: _Sign,
+        sign: _CpuSign,
         limit: float,
         newest: float,
     ) -> tuple[float, float]:
@@ -186,7 +186,7 @@ class CpuTime(Detector):
         return first - max(readings.period(), 1.0), first
 
 
-def _readings(window: JobWindow, sign: _Sign) -> tuple[Readings | None, np.ndarray]:
+def _readings(window: JobWindow, sign: _CpuSign) -> tuple[PeriodicReadings | None, np.ndarray]:
     """Return the readings and the host of each of their rows."""
     if sign.per_rank:
         found = window.rank_readings.get(sign.metric)
@@ -195,11 +195,11 @@ def _readings(window: JobWindow, sign: _Sign) -> tuple[Readings | None, np.ndarr
     return window.host_readings.get(sign.metric), np.arange(len(window.hosts))
 
 
-def _value(readings: Readings, sign: _Sign, start: float, end: float) -> Floats:
+def _value(readings: PeriodicReadings, sign: _CpuSign, start: float, end: float) -> Floats:
     return readings.rate(start, end) if sign.counter else readings.mean(start, end)
 
 
-def _by_host(window: JobWindow, sign: _Sign, values: Floats, owner: np.ndarray) -> Floats:
+def _by_host(window: JobWindow, sign: _CpuSign, values: Floats, owner: np.ndarray) -> Floats:
     """Return [hosts]: the median of a host's ranks, or the host's own value.
 
     One rank with a busy helper thread is no sign for the host; half of them is.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..window import Flags, Floats, Ints, JobWindow, Readings
+from ..window import Flags, Floats, Ints, JobWindow, PeriodicReadings
 
 BUSY = 0.5
 """Utilization below which a device's low clock or idle link says that it waits."""
@@ -16,7 +16,7 @@ OWN_MODEL = 0.2
 _GIB = float(1 << 30)
 
 
-def recent(readings: Readings, seconds: float) -> tuple[Floats, float]:
+def recent(readings: PeriodicReadings, seconds: float) -> tuple[Floats, float]:
     """Return [rows], the mean of the newest seconds, and the time of the newest reading."""
     newest = readings.newest_at()
     if newest == -np.inf:
@@ -27,7 +27,7 @@ def recent(readings: Readings, seconds: float) -> tuple[Floats, float]:
     return np.where(np.abs(value) < 1e18, value, np.nan), newest
 
 
-def highest(readings: Readings, seconds: float) -> Floats:
+def highest(readings: PeriodicReadings, seconds: float) -> Floats:
     """Return [rows], the highest value of the range that `recent` looks at; NaN without any."""
     newest = readings.newest_at()
     start = newest - max(seconds, 3.2 * readings.period())
@@ -129,7 +129,7 @@ def median_of_others(seen: Floats) -> Floats:
     return others
 
 
-def since(readings: Readings, row: int, odd_from: float, *, below: bool = False) -> float:
+def since(readings: PeriodicReadings, row: int, odd_from: float, *, below: bool = False) -> float:
     """Return when a row's values began to be odd (>= or, with `below`, <= `odd_from`) up to now.
 
     The time of the last other value, so that the onset lies between it and what it returns.

@@ -10,7 +10,7 @@ from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
 from . import devices, ports
-from .link_flaps import LinkFlaps
+from .link_flaps import LinkFlapsDetector
 
 UP = "hw.network.up"
 LINK = "network.link"
@@ -19,7 +19,7 @@ _Down = tuple[Entity, tuple[float, float], str]
 """A port that is down, between which moments it went down, and why."""
 
 
-class DownPorts(Detector):
+class DownPortsDetector(Detector):
     """Name ports that are down and were up, or that nearly all other hosts have up.
 
     By the newest reading, or the newest event of the port. A port that nobody ever saw up is not in
@@ -96,7 +96,7 @@ class DownPorts(Detector):
 
     def _down(self, window: JobWindow) -> Mapping[str, _Down]:
         """Return (port, onset, why) of each port that is down, by its id; once a window."""
-        key = (DownPorts, *vars(self).values())
+        key = (DownPortsDetector, *vars(self).values())
         return window.features.once(key, lambda: self._looked_up(window))
 
     def _looked_up(self, window: JobWindow) -> dict[str, _Down]:
@@ -137,4 +137,4 @@ class DownPorts(Detector):
 
 def _flaps(window: JobWindow) -> Sequence[Finding]:
     """Return the ports that flap, found once a window: several detectors ask what is down."""
-    return window.features.once(LinkFlaps, lambda: LinkFlaps().evaluate(window))
+    return window.features.once(LinkFlapsDetector, lambda: LinkFlapsDetector().evaluate(window))

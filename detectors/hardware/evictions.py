@@ -16,7 +16,7 @@ REASON = re.compile(
 """Reasons of schedulers that take a host, and not the whole job, away."""
 
 
-class Evictions(Detector):
+class EvictionsDetector(Detector):
     """Report scheduler events that take one of the job's hosts away.
 
     By the reason of `scheduler.event`, from the host itself or naming it. Evidence: the symptom is

@@ -43,7 +43,7 @@ _PREFIX = re.compile(r"^\s*xid[\s:#=]*(?=\d)", re.IGNORECASE)
 _SCORES = {"gpu.row_remap_pending": 1.0, "gpu.row_remap_failed": 2.0}
 
 
-class FaultCodes(Detector):
+class FaultCodesDetector(Detector):
     """Report `gpu.fault` events of the job's devices, each once a device and code.
 
     Events that the agent classed as an application's or as harmless are left out, and those of the

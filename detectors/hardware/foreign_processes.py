@@ -16,7 +16,7 @@ UTILIZATION = "hw.gpu.process.utilization"
 _GIB = float(1 << 30)
 
 
-class ForeignProcesses(Detector):
+class ForeignProcessesDetector(Detector):
     """Name devices on which a process that is no rank of the job computes or holds much memory.
 
     Of each process on a device of the job that is no rank and works for none: the share of the time

@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_logs
-from ..window import JobWindow, Readings
+from ..window import JobWindow, PeriodicReadings
 from . import counters, devices
 
 UTILIZATION = "system.filesystem.utilization"
@@ -25,7 +25,7 @@ MEMORY = re.compile(r"dev/shm\b|shared memory|shm_open|torch_\d+", re.IGNORECASE
 """What a write that finds no room logs; a tmpfs is memory, and another detector's."""
 
 
-class FullDisks(Detector):
+class FullDisksDetector(Detector):
     """Name hosts with a filesystem that ran full while somebody was looking, or turned read-only.
 
     Bytes or inodes in use at `full` or more, and more than the least of the past by `rise`: an
@@ -119,7 +119,7 @@ class FullDisks(Detector):
                 text=f"{entity}: {words}{used[host]:.0%} full",
             )
 
-    def _fast(self, held: Readings, host: int) -> float:
+    def _fast(self, held: PeriodicReadings, host: int) -> float:
         """Return the share in use from which on as much as came lately does not fit; inf: never."""
         one = held.of(np.array([host]))
         known = np.isfinite(one.value[0])
@@ -180,7 +180,7 @@ class FullDisks(Detector):
         return list(findings.values())
 
 
-def _least(held: Readings, host: int) -> float:
+def _least(held: PeriodicReadings, host: int) -> float:
     """Return the least of all that is held of a host's filesystem, thinned past included."""
     one = held.of(np.array([host]))
     values = np.concatenate((one.value[0], one.history().value[0]))

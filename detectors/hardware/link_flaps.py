@@ -17,7 +17,7 @@ DOWNED = ("link_downed", "carrier_changes")
 
 
 @dataclass(slots=True)
-class _Flaps:
+class _PortFlaps:
     """How often one port went down, by each of the sources that count it, and when."""
 
     entity: Entity
@@ -35,7 +35,7 @@ class _Flaps:
         return max(self.counts.values(), default=0.0)
 
 
-class LinkFlaps(Detector):
+class LinkFlapsDetector(Detector):
     """Count how often ports of the job went down within the newest `seconds`.
 
     Three sources are counted apart and the highest counts: the port's own counter of lost links,
@@ -76,7 +76,7 @@ class LinkFlaps(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a port that went down and is up again, or flaps."""
-        found: dict[str, _Flaps] = {}
+        found: dict[str, _PortFlaps] = {}
         self._counters(window, found)
         self._readings(window, found)
         self._events(window, found)
@@ -101,7 +101,7 @@ class LinkFlaps(Detector):
             )
         return findings
 
-    def _counters(self, window: JobWindow, found: dict[str, _Flaps]) -> None:
+    def _counters(self, window: JobWindow, found: dict[str, _PortFlaps]) -> None:
         for plane in ports.planes(window, ERRORS):
             if plane.middle not in DOWNED:
                 continue
@@ -114,10 +114,10 @@ class LinkFlaps(Detector):
                 count = float(grown.total[number])
                 count = np.ceil(count / 2) if plane.middle == "carrier_changes" else count
                 first, last = float(grown.first[number, 1]), float(grown.last[number, 1])
-                held = found.setdefault(entity.id, _Flaps(entity))
+                held = found.setdefault(entity.id, _PortFlaps(entity))
                 held.add(plane.middle, float(count), first, last)
 
-    def _readings(self, window: JobWindow, found: dict[str, _Flaps]) -> None:
+    def _readings(self, window: JobWindow, found: dict[str, _PortFlaps]) -> None:
         for plane in ports.planes(window, "hw.network.up"):
             newest = plane.readings.newest_at()
             if newest == -np.inf:
@@ -136,10 +136,10 @@ class LinkFlaps(Detector):
                 entity = plane.entity(window, row)
                 if len(down) and entity is not None:
                     first, last = float(at[down[0]]), float(at[down[-1]])
-                    held_port = found.setdefault(entity.id, _Flaps(entity))
+                    held_port = found.setdefault(entity.id, _PortFlaps(entity))
                     held_port.add("readings", float(len(down)), first, last)
 
-    def _events(self, window: JobWindow, found: dict[str, _Flaps]) -> None:
+    def _events(self, window: JobWindow, found: dict[str, _PortFlaps]) -> None:
         for event in ports.events(window, "network.link"):
             entity = ports.of_event(window, event)
             old = event.at < window.now - self.seconds
@@ -153,5 +153,5 @@ class LinkFlaps(Detector):
             elif event.attributes.get("state") == "up":
                 count = 1.0
             if count:
-                held = found.setdefault(entity.id, _Flaps(entity))
+                held = found.setdefault(entity.id, _PortFlaps(entity))
                 held.add("events", count, event.at, event.at)

@@ -19,7 +19,7 @@ VITAL = ("hw.gpu.utilization", "hw.temperature|gpu", "hw.power", "hw.gpu.memory.
 FAILED = "hw.status|failed"
 
 
-class LostDevices(Detector):
+class LostDevicesDetector(Detector):
     """Name devices that fell silent while others of their host report, or that count as failed.
 
     Silent: no vital reading for `periods` of the usual time between two and `seconds` at least,

@@ -15,7 +15,7 @@ LINKS = ("pcie", "nvlink", "c2c")
 """Parts whose errors are those of links, not of memory."""
 
 
-class MemoryErrors(Detector):
+class MemoryErrorsDetector(Detector):
     """Name devices whose memory gave wrong data, and those that correct far more than their peers.
 
     Any growth of an uncorrected counter within the newest `seconds` counts, and it is a symptom

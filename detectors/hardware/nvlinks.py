@@ -14,7 +14,7 @@ UP = "hw.gpu.nvlink.up"
 ERRORS = "hw.gpu.nvlink.errors"
 
 
-class NvLinks(Detector):
+class NvLinksDetector(Detector):
     """Name devices with a link that is down and was up, or that their peers have up; and errors.
 
     A link that is down counts when the device reported it as up before, or when nine of ten peers

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..window import Floats, Readings
+from ..window import Floats, PeriodicReadings
 
 BLOCK_SECONDS = 60.0
 
@@ -17,7 +17,7 @@ QUIET = 0.25
 """Quantile of the blocks that counts as usual: trouble may fill most of what is held."""
 
 
-def blocks(readings: Readings, end: float, past: float, *, counter: bool) -> Floats:
+def blocks(readings: PeriodicReadings, end: float, past: float, *, counter: bool) -> Floats:
     """Return [rows, blocks], the level in each block of `past` seconds before `end`, oldest first.
 
     The mean of a gauge, the rate of a counter; NaN where a block has no readings. The last block

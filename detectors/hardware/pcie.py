@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, JobWindow, Readings
+from ..window import Flags, Floats, JobWindow, PeriodicReadings
 from . import counters, devices
 
 WIDTH = "hw.gpu.pcie.width"
@@ -18,7 +18,7 @@ PAST_SECONDS, MOMENTS = 900.0, 12
 """The past in which a link may have run at more, and how many moments of it are looked at."""
 
 
-class PcieLinks(Detector):
+class PcieLinksDetector(Detector):
     """Name devices whose PCIe link is narrower or of a lower generation than it could be.
 
     Only while the device has work: an idle link lowers its generation, and some their width. It
@@ -124,7 +124,7 @@ class PcieLinks(Detector):
             )
         return findings
 
-    def _fell(self, window: JobWindow, held: Readings, seen: Floats) -> Flags:
+    def _fell(self, window: JobWindow, held: PeriodicReadings, seen: Floats) -> Flags:
         """Return [ranks], whose link may have run at more for a quarter of the time held.
 
         By a few moments of it: at a hundred thousand devices the whole is large.

@@ -8,7 +8,7 @@ from ...vocabulary.device_faults import thresholds
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, JobWindow, Readings
+from ..window import Floats, JobWindow, PeriodicReadings
 from . import counters, devices, past, ports
 from .link_flaps import DOWNED, ERRORS
 
@@ -34,7 +34,7 @@ PAST = 900.0
 """So far back before the range that is looked at its errors may have begun."""
 
 
-class PortErrors(Detector):
+class PortErrorsDetector(Detector):
     """Name ports whose physical error counters grow too fast.
 
     Growth within the newest `seconds` over the limit that the table of thresholds gives for the
@@ -117,7 +117,7 @@ class PortErrors(Detector):
         return [*worst.values(), *self._events(window, worst)]
 
     def _onset(
-        self, readings: Readings, row: int, first: Floats, limit: float
+        self, readings: PeriodicReadings, row: int, first: Floats, limit: float
     ) -> tuple[float, float]:
         """Return the readings between which a counter's growth beyond its limit began.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.samples import Event
-from ..window import Ints, JobWindow, Readings
+from ..window import Ints, JobWindow, PeriodicReadings
 from . import counters
 
 
@@ -25,7 +25,7 @@ class PortPlane:
     device: str
     middle: str
     port: str
-    readings: Readings
+    readings: PeriodicReadings
     hosts: Ints
     by_rank: bool
 

@@ -13,7 +13,7 @@ from . import devices
 LIMIT = "hw.power.limit"
 
 
-class PowerLimits(Detector):
+class PowerLimitsDetector(Detector):
     """Name devices with a lower power limit than most devices of their model.
 
     Usual is the limit that most devices of the model have, of equals the higher; where no source

@@ -23,7 +23,7 @@ _WORDS = {
 }
 
 
-class RowRemaps(Detector):
+class RowRemapsDetector(Detector):
     """Report devices whose row remap is pending (worth knowing) or has failed (it will fail).
 
     Neither costs the job anything yet. A failed remap leaves a row that has returned wrong data in

@@ -8,11 +8,11 @@ from ...vocabulary.findings import Finding
 from .. import durations, medians, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, JobWindow, Steps
-from .congestion import Congestion
+from ..window import Flags, Floats, JobWindow, StepValues
+from .congestion import CongestionDetector
 
 
-class SlowCollectives(Detector):
+class SlowCollectivesDetector(Detector):
     """Compare the shortest exposed wait in collectives with what it was.
 
     Every member of a synchronising collective waits for the last one to come, and then for the
@@ -129,7 +129,7 @@ class SlowCollectives(Detector):
         Nobody waits for longer than the step takes: a larger number is of another unit.
         """
         lost, slows = min(excess, 0.95 * step), self.slows
-        if lost < slows * step and Congestion().evaluate(window):
+        if lost < slows * step and CongestionDetector().evaluate(window):
             slows = self.least
         if lost < slows * step or excess > step:
             return []
@@ -151,7 +151,7 @@ class SlowCollectives(Detector):
         ]
 
 
-def _reported(steps: Steps) -> Steps:
+def _reported(steps: StepValues) -> StepValues:
     """Return the steps without the newest ones that a rank has yet to report, if it still does."""
     known = np.isfinite(steps.plane(own_time.COMM))
     last = known.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
-from ...vocabulary.ranks import Ranks
+from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
@@ -28,7 +28,7 @@ SHARED = "shared"
 
 
 @dataclass(frozen=True, slots=True)
-class _Wait:
+class _StorageWait:
     """The strongest sign that a host waits for storage."""
 
     score: float
@@ -39,7 +39,7 @@ class _Wait:
     onset: tuple[float, float]
 
 
-class SlowStorage(Detector):
+class SlowStorageDetector(Detector):
     """Name the storage that the processes of a host wait for.
 
     Three signs, each against the host's own earlier level and the median of its peers: the busiest
@@ -104,7 +104,7 @@ class SlowStorage(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host, or one for the mount that many of them share."""
-        best: dict[int, _Wait] = {}
+        best: dict[int, _StorageWait] = {}
         for metric, least, words in (
             ("system.pressure|some|io", self.waiting, "tasks wait for I/O {:.0%} of the time"),
             ("system.disk.io_time", self.busy, "its busiest disk is in use {:.0%} of the time"),
@@ -115,7 +115,7 @@ class SlowStorage(Detector):
         return [*self._findings(window, best), *self._errors(window)]
 
     def _waits(
-        self, window: JobWindow, name: str, least: float, words: str, best: dict[int, _Wait]
+        self, window: JobWindow, name: str, least: float, words: str, best: dict[int, _StorageWait]
     ) -> None:
         """Add the hosts whose sign is high, and higher than it was or than its peers' is."""
         held, counts = window.host_readings[name], name.startswith("system.disk.io_time")
@@ -141,15 +141,15 @@ class SlowStorage(Detector):
                 continue
             onset = past.began(levels[number], start, newest - start, (seen + before) / 2)
             signal = name.partition("|")[0]
-            best[host] = _Wait(score, signal, words.format(seen), seen, before, onset)
+            best[host] = _StorageWait(score, signal, words.format(seen), seen, before, onset)
 
-    def _findings(self, window: JobWindow, best: dict[int, _Wait]) -> list[Finding]:
+    def _findings(self, window: JobWindow, best: dict[int, _StorageWait]) -> list[Finding]:
         if not best:
             return []
         shared = _shared_mount(window) or self._elsewhere(window, best)
         if shared is not None and len(best) > 1 and 2 * len(best) >= len(window.hosts):
             host = max(best, key=lambda number: (best[number].score, -number))
-            ranks = Ranks(r for number in best for r in window.host_entity(number).ranks)
+            ranks = RankSet(r for number in best for r in window.host_entity(number).ranks)
             entity = Entity("storage", shared, None, ranks)
             return [self._finding(window, entity, best[host], f" on {len(best)} hosts")]
         return [
@@ -157,7 +157,7 @@ class SlowStorage(Detector):
             for host, found in sorted(best.items())
         ]
 
-    def _elsewhere(self, window: JobWindow, best: dict[int, _Wait]) -> str | None:
+    def _elsewhere(self, window: JobWindow, best: dict[int, _StorageWait]) -> str | None:
         """Return SHARED where the own disks of all hosts that wait are known and rest."""
         rests = np.zeros(len(window.hosts), np.bool_)
         for _, name in counters.variants(window.host_readings, "system.disk.io_time"):
@@ -171,7 +171,9 @@ class SlowStorage(Detector):
             rests |= np.isfinite(used)
         return SHARED if rests[list(best)].all() else None
 
-    def _finding(self, window: JobWindow, entity: Entity, wait: _Wait, where: str) -> Finding:
+    def _finding(
+        self, window: JobWindow, entity: Entity, wait: _StorageWait, where: str
+    ) -> Finding:
         counts = wait.signal == "system.processes.blocked"
         before = f"{wait.usual:.0f}" if counts else f"{wait.usual:.0%}"
         return report(
@@ -203,7 +205,7 @@ class SlowStorage(Detector):
                 found[host] = self._error(window, entity, event)
         if elsewhere:
             hosts = {window.hosts.index(event.resource.host) for event in elsewhere}
-            ranks = Ranks(r for host in sorted(hosts) for r in window.host_entity(host).ranks)
+            ranks = RankSet(r for host in sorted(hosts) for r in window.host_entity(host).ranks)
             entity = Entity("storage", _shared_mount(window) or SHARED, None, ranks)
             return [*found.values(), self._error(window, entity, elsewhere[0])]
         return list(found.values())

@@ -14,7 +14,7 @@ ENOUGH = 8
 """Steps before and after a change, without which nobody can tell how exact their ends are."""
 
 
-class StepClocks(Detector):
+class StepClocksDetector(Detector):
     """Name hosts on whose clock steps end at another time than on their peers', and did not before.
 
     Synchronised ranks leave the last collective of a step together, so that the ends of their steps

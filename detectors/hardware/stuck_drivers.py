@@ -25,7 +25,7 @@ NOT_SAID = 1.0
 """Score of what is concluded from readings that do not come: worth knowing, it pages nobody."""
 
 
-class StuckDrivers(Detector):
+class StuckDriversDetector(Detector):
     """Name hosts whose driver hangs: by the kernel's own log, or by calls that do not return.
 
     The kernel logs tasks that were blocked for two minutes and CPUs that do not leave it; the agent

@@ -8,9 +8,9 @@ from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
-from .down_ports import DownPorts
-from .link_flaps import LinkFlaps
-from .port_errors import PortErrors
+from .down_ports import DownPortsDetector
+from .link_flaps import LinkFlapsDetector
+from .port_errors import PortErrorsDetector
 
 TOGETHER = 120.0
 """Trouble of one switch begins on its hosts within so many seconds."""
@@ -18,12 +18,12 @@ TOGETHER = 120.0
 UNKNOWN = 60.0
 """Seconds of silence that count where it is not known how often a host reports."""
 
-SOURCES = (DownPorts(hold=5.0), LinkFlaps(), PortErrors())
+SOURCES = (DownPortsDetector(hold=5.0), LinkFlapsDetector(), PortErrorsDetector())
 """Detectors whose findings are trouble of a host's ports. Ports of one switch are found together
 before each of them has been down for long enough to be found alone."""
 
 
-class Switches(Detector):
+class SwitchesDetector(Detector):
     """Name a leaf switch whose hosts have trouble with their ports, or fall silent, together.
 
     A host has trouble where one of its ports is down, lost its link or counts errors, or where it

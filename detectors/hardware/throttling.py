@@ -24,7 +24,7 @@ LOWER = 0.04
 half of it."""
 
 
-class Throttling(Detector):
+class ThrottlingDetector(Detector):
     """Name devices held down by heat, by a power brake, or by a power cap that their peers are not.
 
     The share of the newest `seconds` in which a reason was active; half of it counts. A hardware
@@ -66,7 +66,7 @@ class Throttling(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device that is held down."""
-        key = (Throttling, *vars(self).values())
+        key = (ThrottlingDetector, *vars(self).values())
         return window.features.once(key, lambda: self._evaluated(window))
 
     def _evaluated(self, window: JobWindow) -> Sequence[Finding]:

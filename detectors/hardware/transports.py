@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_logs
-from ..window import Floats, JobWindow, Readings
+from ..window import Floats, JobWindow, PeriodicReadings
 from . import counters, devices, ports
 
 SIGNATURE = re.compile(
@@ -22,7 +22,7 @@ SIGNATURE = re.compile(
 MB = 1e6
 
 
-class Transports(Detector):
+class TransportsDetector(Detector):
     """Name hosts whose RDMA ports are silent while their peers' carry the job's traffic.
 
     Bytes a second that leave through the ports of the fabric (`hw.network.io`), against those
@@ -152,7 +152,7 @@ class Transports(Detector):
         return list(found.values())
 
 
-def _sent(window: JobWindow) -> list[Readings]:
+def _sent(window: JobWindow) -> list[PeriodicReadings]:
     """Return what counts the bytes that leave through ports of the fabric, one a port."""
     planes = ports.planes(window, "hw.network.io")
     return [one.readings for one in planes if one.middle == "transmit" and not one.by_rank]
@@ -165,7 +165,7 @@ def _start(window: JobWindow) -> float:
     return float(np.min(window.steps.at, initial=np.inf, where=np.isfinite(window.steps.at)))
 
 
-def _rate(readings: Readings, seconds: float, start: float) -> Floats:
+def _rate(readings: PeriodicReadings, seconds: float, start: float) -> Floats:
     """Return [hosts], bytes a second over the newest `seconds` that the attempt has run."""
     newest = readings.newest_at()
     if newest == -np.inf:

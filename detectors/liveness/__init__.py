@@ -4,19 +4,19 @@ In: windows of a job. Out: findings of this family. Imports: vocabulary; what st
 """
 
 from ..contract import Detector
-from .ended_hosts import EndedHosts
-from .exits import Exits
-from .logged_crashes import LoggedCrashes
-from .never_started import NeverStarted
-from .silent_hosts import SilentHosts
-from .stalls import Stalls
+from .ended_hosts import EndedHostsDetector
+from .exits import ExitsDetector
+from .logged_crashes import LoggedCrashesDetector
+from .never_started import NeverStartedDetector
+from .silent_hosts import SilentHostsDetector
+from .stalls import StallsDetector
 
 DETECTORS: tuple[Detector, ...] = (
-    Stalls(),
-    Exits(),
-    LoggedCrashes(),
-    EndedHosts(),
-    SilentHosts(),
-    NeverStarted(),
+    StallsDetector(),
+    ExitsDetector(),
+    LoggedCrashesDetector(),
+    EndedHostsDetector(),
+    SilentHostsDetector(),
+    NeverStartedDetector(),
 )
 """Every detector of this family, with its default parameters: one line each."""

@@ -11,13 +11,13 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ..findings import report
-from ..window import Flags, Floats, Group, Ints
-from .stall_signs import DETECTOR, Stall
+from ..window import Flags, Floats, GroupProgress, Ints
+from .stall_signs import DETECTOR, StalledWindow
 
 OTHER_COLLECTIVE, CIRCLE, INSIDE = "rank.other_collective", "job.waits_in_circle", "job.inside"
 
 
-def behind(stall: Stall) -> list[Finding]:
+def behind(stall: StalledWindow) -> list[Finding]:
     """Return ranks behind in a group's counters, as reported after the stall began.
 
     One that stands inside a collective of another group, for a rank that has not launched it, is
@@ -52,7 +52,7 @@ def behind(stall: Stall) -> list[Finding]:
     return first or list(found.values())
 
 
-def _lost(group: Group) -> str:
+def _lost(group: GroupProgress) -> str:
     """Return what cannot be known of a group, "" where all of it is reported."""
     found: list[str] = []
     if not np.isfinite(group.completed).any():
@@ -62,7 +62,7 @@ def _lost(group: Group) -> str:
     return f" ({'; '.join(found)})" if found else ""
 
 
-def unlike(stall: Stall) -> list[Finding]:
+def unlike(stall: StalledWindow) -> list[Finding]:
     """Return ranks that launched another kind of collective where their peers agree.
 
     Counts of one moment: members that have launched equally many in all, but not of each kind, did
@@ -96,7 +96,7 @@ def unlike(stall: Stall) -> list[Finding]:
     return list(found.values())
 
 
-def circle(stall: Stall) -> list[Finding]:
+def circle(stall: StalledWindow) -> list[Finding]:
     """Return that ranks wait for each other in a circle, over two groups or more.
 
     A rank waits in its oldest collective that is not complete for the members that have not
@@ -124,7 +124,7 @@ def circle(stall: Stall) -> list[Finding]:
     ]
 
 
-def inside(stall: Stall) -> list[Finding]:
+def inside(stall: StalledWindow) -> list[Finding]:
     """Return that every member of a group is inside one collective, which does not complete."""
     group = next(waiting_groups(stall), None)
     if group is None:
@@ -148,7 +148,7 @@ def inside(stall: Stall) -> list[Finding]:
     ]
 
 
-def absent(stall: Stall) -> list[Finding]:
+def absent(stall: StalledWindow) -> list[Finding]:
     """Return ranks that never reported how far they are, while all their peers wait in one group.
 
     They may wait there too: where anything else stands out, that is what the others wait for.
@@ -171,7 +171,7 @@ def absent(stall: Stall) -> list[Finding]:
     ]
 
 
-def waiting_groups(stall: Stall) -> Iterator[Group]:
+def waiting_groups(stall: StalledWindow) -> Iterator[GroupProgress]:
     """Give the groups whose members have all launched one collective that has not completed."""
     for group in stall.window.groups:
         known = fresh(stall, group) & np.isfinite(group.enqueued) & np.isfinite(group.completed)
@@ -181,7 +181,7 @@ def waiting_groups(stall: Stall) -> Iterator[Group]:
             yield group
 
 
-def waits(group: Group) -> bool:
+def waits(group: GroupProgress) -> bool:
     """Tell whether a member waits in a collective.
 
     Where only launches are counted, members that launched more wait for those that did not.
@@ -193,13 +193,13 @@ def waits(group: Group) -> bool:
     return unequal and not np.isfinite(group.completed).any()
 
 
-def fresh(stall: Stall, group: Group) -> Flags:
+def fresh(stall: StalledWindow, group: GroupProgress) -> Flags:
     """Return [members], whose counters were reported after the stall began."""
     reported: Flags = group.at > stall.last + min(stall.usual, 2.0)
     return reported
 
 
-def _waits(stall: Stall) -> dict[int, set[int]]:
+def _waits(stall: StalledWindow) -> dict[int, set[int]]:
     """Return by row the rows that have not launched the collective which it stands in."""
     waits_for: dict[int, set[int]] = {}
     for group in stall.window.groups:
@@ -233,7 +233,7 @@ def _in_circle(waits_for: dict[int, set[int]]) -> list[int]:
     return sorted(left)
 
 
-def _lowest(valid: Floats, known: Flags, group: Group) -> tuple[list[int], float]:
+def _lowest(valid: Floats, known: Flags, group: GroupProgress) -> tuple[list[int], float]:
     """Return the members that are behind, and where the others are; nobody if most are behind.
 
     Counters are reported now and then: a member is behind if it reported its lower number after the

@@ -14,7 +14,7 @@ from .stops import code_of, rank_of
 USAGE, LIMIT = "system.memory.usage", "system.memory.limit"
 
 
-class EndedHosts(Detector):
+class EndedHostsDetector(Detector):
     """Say what ended the ranks of a host where nobody reports it: a wish, or a lack of memory.
 
     A process that fails ends by itself, and its launcher ends the others after it. Where every rank

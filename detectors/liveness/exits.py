@@ -17,7 +17,7 @@ ENDS = "log.ends_without_error"
 """Signature that stands for the log of a rank which says nothing of an end."""
 
 
-class Exits(Detector):
+class ExitsDetector(Detector):
     """Order the abnormal exits of a job's ranks: the first one is the suspect, the rest cascade.
 
     An exit is abnormal with a signal or a code other than 0. SIGTERM and SIGINT are somebody's

@@ -7,7 +7,7 @@ from ...vocabulary.findings import Finding
 from ..tenants import logged, own_logs
 from . import stops
 from .collective_signs import OTHER_COLLECTIVE
-from .stall_signs import Stall
+from .stall_signs import StalledWindow
 
 _TIMED_OUT = re.compile(r"WorkNCCL\(SeqNum=(\d+), OpType=(\w+)", re.IGNORECASE)
 """The watchdog of PyTorch: what its own rank waited in."""
@@ -23,7 +23,7 @@ _CUT = re.compile(r"gloo/transport/.*(?:closed|reset) by peer|caused pair closur
 _LOGGED = ("log.fault", "collective.communicator")
 
 
-def unlike(stall: Stall) -> list[Finding]:
+def unlike(stall: StalledWindow) -> list[Finding]:
     """Return ranks that called another collective than their peers under one sequence number.
 
     Of three ranks or more the minority is blamed; of two the one that did not log the line, weakly.
@@ -68,7 +68,7 @@ def unlike(stall: Stall) -> list[Finding]:
     return [findings[row] for row in sorted(findings)]
 
 
-def unlogged(stall: Stall) -> list[Finding]:
+def unlogged(stall: StalledWindow) -> list[Finding]:
     """Return the few ranks that logged no time-out of a collective though most of the others did.
 
     Whoever waits in the collective logs that it timed out; the rank that they wait for is not in

@@ -22,7 +22,7 @@ SILENT_SECONDS = 10.0
 """Ranks that sent nothing for so long, and three intervals of their hosts, are gone."""
 
 
-class LoggedCrashes(Detector):
+class LoggedCrashesDetector(Detector):
     """Tell a crash from an error that one rank logs, and its peers' lines that it was gone.
 
     Where agents may not watch processes, or nothing is their parent, no exit is reported. A rank

@@ -10,14 +10,14 @@ from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
 from . import stops
-from .logged_crashes import LoggedCrashes, steps_would_be_seen
+from .logged_crashes import LoggedCrashesDetector, steps_would_be_seen
 from .stall_signs import AGE
 
 _PROMPT_SECONDS = 60.0
 """A source that first reports so soon after the processes' start has seen all of it."""
 
 
-class NeverStarted(Detector):
+class NeverStartedDetector(Detector):
     """Report an attempt that has lived for far longer than a start takes without one step.
 
     Only where a source says that steps would be seen: the probe's age of progress, or the phase
@@ -80,7 +80,7 @@ class NeverStarted(Detector):
         if not np.isfinite(start) or stops.stepped(window):
             return []
         ended = [event.at for event in stops.exits_of(window) if stops.code_of(event) != 0]
-        ended = ended or [crash.onset[0] for crash in LoggedCrashes().evaluate(window)]
+        ended = ended or [crash.onset[0] for crash in LoggedCrashesDetector().evaluate(window)]
         watched = max(start, window.attempt_reported_at)
         if ended:
             return [self._ended(window, start, ended[0])] if watched - start < self.least else []

@@ -10,10 +10,10 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import medians, own_time
-from ..window import Flags, Floats, Group, Ints, JobWindow
+from ..window import Flags, Floats, GroupProgress, Ints, JobWindow
 from . import pauses, stops
 from .progress import AGE, newest_report
-from .stall_signs import Stall
+from .stall_signs import StalledWindow
 
 STEPS_ALONE = "rank.steps_alone"
 
@@ -34,7 +34,7 @@ _TOGETHER_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class PartedJob:
     """A job whose ranks no longer go together.
 
     last: when the last of those that stand still ended its last step, s since the epoch. alone:
@@ -58,7 +58,7 @@ def last_step(window: JobWindow) -> float:
     return float(ends[-1]) if len(ends) else -np.inf
 
 
-def find(window: JobWindow, *, least: float = LEAST, steps: float = STEPS) -> Parted | None:
+def find(window: JobWindow, *, least: float = LEAST, steps: float = STEPS) -> PartedJob | None:
     """Return who stands still and who steps on, None where all do the same.
 
     least: seconds without a step from which on a rank stands still; at least `steps` usual ones.
@@ -67,10 +67,10 @@ def find(window: JobWindow, *, least: float = LEAST, steps: float = STEPS) -> Pa
     reported, those that stand must be inside one; of two halves the one is parted whose counters
     are behind.
     """
-    return window.features.once((Parted, least, steps), lambda: _found(window, least, steps))
+    return window.features.once((PartedJob, least, steps), lambda: _found(window, least, steps))
 
 
-def _found(window: JobWindow, least: float, steps: float) -> Parted | None:
+def _found(window: JobWindow, least: float, steps: float) -> PartedJob | None:
     reported = window.rank_readings.get(AGE)
     if reported is None or len(window.ranks) < 2:
         return None
@@ -97,11 +97,11 @@ def _found(window: JobWindow, least: float, steps: float) -> Parted | None:
     alone = np.flatnonzero(known & ~standing & (further >= _FEWEST_STEPS))
     if not len(alone) or pauses.phase(window) in ("eval", "checkpoint", "shutdown"):
         return None
-    found = Parted(last, alone, standing, int(known.sum()))
+    found = PartedJob(last, alone, standing, int(known.sum()))
     return found if _inside(window, found) else None
 
 
-def signs(stall: Stall, parted: Parted | None) -> list[Finding]:
+def signs(stall: StalledWindow, parted: PartedJob | None) -> list[Finding]:
     """Return the ranks that step on alone."""
     if parted is None:
         return []
@@ -147,7 +147,7 @@ def _together(window: JobWindow, last: float, usual: float) -> bool:
     return medians.middle(spread) <= max(_TOGETHER_SECONDS, usual)
 
 
-def _inside(window: JobWindow, parted: Parted) -> bool:
+def _inside(window: JobWindow, parted: PartedJob) -> bool:
     """Tell whether counters agree: who stands is inside a collective, or nobody's are reported.
 
     Of two halves counters must tell which of them the other waits for.
@@ -169,7 +169,7 @@ def _inside(window: JobWindow, parted: Parted) -> bool:
     return not counted and not halves
 
 
-def _members(group: Group, standing: Flags, parted: Parted) -> tuple[Flags, Flags]:
+def _members(group: GroupProgress, standing: Flags, parted: PartedJob) -> tuple[Flags, Flags]:
     """Return [members], who stand and who step on, of those that reported since they parted."""
     fresh = (group.at > parted.last) & np.isfinite(group.enqueued) & np.isfinite(group.completed)
     return fresh & standing[group.rows], fresh & np.isin(group.rows, parted.alone)

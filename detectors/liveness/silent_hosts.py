@@ -24,7 +24,7 @@ OUTLAST = 0.8
 or the job ends, the last reports of hosts lie an interval or two apart."""
 
 
-class SilentHosts(Detector):
+class SilentHostsDetector(Detector):
     """Report a host of the job that has sent nothing for long while another host still reports.
 
     Silence is measured by the clock that telemetry is received with, against the host's own

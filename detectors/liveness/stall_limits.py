@@ -11,14 +11,14 @@ from .. import activity
 from ..window import Flags, Ints, JobWindow
 from . import collective_signs, pauses, stops
 from .parted import STEPS_ALONE
-from .stall_signs import Stall
+from .stall_signs import StalledWindow
 
 _ELSEWHERE = (collective_signs.OTHER_COLLECTIVE, STEPS_ALONE)
 """Kinds of ranks that will never come to the collective that their peers wait in."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StallLimits:
     """Seconds without a step from which on there is a first word, a warning, and certainty."""
 
     first: float
@@ -26,7 +26,7 @@ class Limits:
     certain: float
 
 
-class Parameters(Protocol):
+class StallParameters(Protocol):
     """The parameters of the detector that decide; stalls.py says what each is."""
 
     least: float
@@ -40,7 +40,7 @@ class Parameters(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class StallEvidence:
     """What is known of a stall beside its signs.
 
     suspects: rows that strong signs point at. saving: rows whose stack saves or evaluates. least:
@@ -55,10 +55,15 @@ class Shown:
     phase: str
 
 
-def limits(parameters: Parameters, stall: Stall, signs: Sequence[Finding], shown: Shown) -> Limits:
+def limits(
+    parameters: StallParameters,
+    stall: StalledWindow,
+    signs: Sequence[Finding],
+    shown: StallEvidence,
+) -> StallLimits:
     """Return from when on a stall counts."""
     if any(at > stall.last for at in stops.timed_out(stall.window)):
-        return Limits(shown.least, shown.least, shown.least)  # no pause lasts so long
+        return StallLimits(shown.least, shown.least, shown.least)  # no pause lasts so long
     survived = parameters.beyond * shown.longest
     circle = any(sign.kind == collective_signs.CIRCLE for sign in signs)
     unlike = any(sign.kind in _ELSEWHERE for sign in signs)
@@ -66,17 +71,17 @@ def limits(parameters: Parameters, stall: Stall, signs: Sequence[Finding], shown
         # None of these ends by itself, whatever else the ranks do meanwhile.
         soon = max(15.0, 3 * stall.usual) if unlike else parameters.agreed
         certain = max(parameters.surely, survived)
-        return Limits(shown.least, max(soon, survived), certain)
+        return StallLimits(shown.least, max(soon, survived), certain)
     found = _by_activity(parameters, stall, signs, shown)
     if shown.phase in ("eval", "checkpoint", "init"):
         # By how long steps take: that hosts report rarely makes no pause longer.
         prompt = max(parameters.least, parameters.steps * stall.usual)
         first = max(shown.least, prompt * parameters.phases, survived)
-        return Limits(max(found.first, first), found.warning, found.certain)
+        return StallLimits(max(found.first, first), found.warning, found.certain)
     return found
 
 
-def rows(stall: Stall, signs: Sequence[Finding], *kinds: str) -> Ints:
+def rows(stall: StalledWindow, signs: Sequence[Finding], *kinds: str) -> Ints:
     """Return the rows of the ranks that signs of these kinds are about, in order."""
     window = stall.window
     found = {window.row_of(int(sign.entity.id)) for sign in signs if sign.kind in kinds}
@@ -84,8 +89,11 @@ def rows(stall: Stall, signs: Sequence[Finding], *kinds: str) -> Ints:
 
 
 def _by_activity(
-    parameters: Parameters, stall: Stall, signs: Sequence[Finding], shown: Shown
-) -> Limits:
+    parameters: StallParameters,
+    stall: StalledWindow,
+    signs: Sequence[Finding],
+    shown: StallEvidence,
+) -> StallLimits:
     window, usual, suspects = stall.window, stall.usual, shown.suspects
     least, survived = shown.least, parameters.beyond * shown.longest
     timeout = max(window.collective_timeout_seconds, survived)
@@ -95,7 +103,7 @@ def _by_activity(
         # One rank may go on writing what all of them said they had written: no counter tells
         # that from being stuck, only time does.
         certain = max(parameters.surely, survived)
-        return Limits(max(least, min(survived, parameters.surely)), certain, certain)
+        return StallLimits(max(least, min(survived, parameters.surely)), certain, certain)
     done = activity.since(window, stall.last)
     if len(suspects):
         # A device that hangs leaves its process spinning; a process that hangs does neither.
@@ -116,25 +124,25 @@ def _by_activity(
         if at_work[suspects].any():
             if _nobodys_work(window, suspects) and not shown.saving:
                 long = min(max(parameters.lone, 10 * usual, survived), long)
-            return Limits(long, long, timeout)
+            return StallLimits(long, long, timeout)
         if (done.pending | unseen | _unseen_work(stall, signs, done))[suspects].all():
-            return Limits(max(least, survived), long, timeout)
+            return StallLimits(max(least, survived), long, timeout)
         idle = (np.nan_to_num(done.cpu, nan=1.0) < activity.BUSY[0])[suspects].all()
         if np.isin(suspects, silent).all():
             survived = 0.0
         warning = max(15.0, 3 * usual, 0.0 if idle else survived)
-        return Limits(least, warning, max(parameters.agreed, 4 * usual, survived))
+        return StallLimits(least, warning, max(parameters.agreed, 4 * usual, survived))
     if shown.saving or done.works.any():
-        return Limits(timeout, 2 * timeout, 3 * timeout)
+        return StallLimits(timeout, 2 * timeout, 3 * timeout)
     if not done.busy.any() and _transport_hangs(stall, done):
         certain = max(parameters.surely, 10 * usual, survived)
-        return Limits(least, max(30.0, survived), certain)
+        return StallLimits(least, max(30.0, survived), certain)
     if done.busy.any():
-        return Limits(long, timeout, 2 * timeout)
-    return Limits(max(least, survived), long, timeout)
+        return StallLimits(long, timeout, 2 * timeout)
+    return StallLimits(max(least, survived), long, timeout)
 
 
-def _transport_hangs(stall: Stall, done: activity.Activity) -> bool:
+def _transport_hangs(stall: StalledWindow, done: activity.RankActivity) -> bool:
     """Tell whether a group waits in a collective.
 
     Where nothing else is known of ranks all of them must wait in some: one of which nothing is
@@ -147,7 +155,9 @@ def _transport_hangs(stall: Stall, done: activity.Activity) -> bool:
     return len(rows) == len(stall.window.ranks)
 
 
-def _unseen_work(stall: Stall, signs: Sequence[Finding], done: activity.Activity) -> Flags:
+def _unseen_work(
+    stall: StalledWindow, signs: Sequence[Finding], done: activity.RankActivity
+) -> Flags:
     """Return [ranks], that may evaluate for the others without anything that would show it.
 
     The first of a host of which neither CPU nor device is reported, whose stack nobody took, and
@@ -161,7 +171,7 @@ def _unseen_work(stall: Stall, signs: Sequence[Finding], done: activity.Activity
     return unseen & _firsts(window)
 
 
-def _left_alone(stall: Stall, gone: Ints) -> bool:
+def _left_alone(stall: StalledWindow, gone: Ints) -> bool:
     """Tell whether ranks left the loop, do nothing now, and nobody else works either."""
     if not len(gone):
         return False

@@ -47,7 +47,7 @@ _LINES = re.compile(r":\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
+class StalledWindow:
     """A window whose job stands still: since when (s since the epoch), and its usual step (s)."""
 
     window: JobWindow
@@ -80,7 +80,7 @@ class Stall:
         )
 
 
-def behind_in_steps(stall: Stall) -> list[Finding]:
+def behind_in_steps(stall: StalledWindow) -> list[Finding]:
     """Return the few ranks whose last step is older than that of their peers.
 
     Not those whose newest report is older than the step that they lack: it has yet to arrive. Nor
@@ -112,7 +112,7 @@ def behind_in_steps(stall: Stall) -> list[Finding]:
     ]
 
 
-def _awaited(stall: Stall) -> Flags:
+def _awaited(stall: StalledWindow) -> Flags:
     """Return [ranks], whose own reports do not reach beyond the last step of the job yet."""
     window = stall.window
     found = window.rank_readings.get(AGE)
@@ -124,7 +124,7 @@ def _awaited(stall: Stall) -> Flags:
     return late & (window.now - stall.last < LATE_SECONDS)
 
 
-def left(stall: Stall) -> list[Finding]:
+def left(stall: StalledWindow) -> list[Finding]:
     """Return the few ranks that left the training loop in order while the others wait for them.
 
     They ended, said that training is over, or say that they evaluate while they are asleep: by the
@@ -171,7 +171,7 @@ def _returned(window: JobWindow, ended: Floats) -> Flags:
     return found
 
 
-def stacks(stall: Stall) -> dict[int, str]:
+def stacks(stall: StalledWindow) -> dict[int, str]:
     """Return the innermost frames of each row's newest stack since the stall began."""
     window = stall.window
     found: dict[int, str] = {}
@@ -188,7 +188,7 @@ def pausing(tops: dict[int, str]) -> list[int]:
     return [row for row, top in tops.items() if _PAUSING.search(top)]
 
 
-def outside(stall: Stall, tops: dict[int, str]) -> list[Finding]:
+def outside(stall: StalledWindow, tops: dict[int, str]) -> list[Finding]:
     """Return ranks whose stack is outside any collective while most others are inside one."""
     places = Counter(_LINES.sub("", top) for top in tops.values())
     usual, count = places.most_common(1)[0] if places else ("", 0)
@@ -215,7 +215,7 @@ def outside(stall: Stall, tops: dict[int, str]) -> list[Finding]:
     ]
 
 
-def silent(stall: Stall) -> list[Finding]:
+def silent(stall: StalledWindow) -> list[Finding]:
     """Return ranks whose probe fell silent while their host and most other probes report.
 
     Of ranks that ended together, as in a restart, the last reports lie an interval apart.
@@ -259,7 +259,7 @@ def host_interval(window: JobWindow) -> Floats:
     return np.where((window.host_of >= 0) & np.isfinite(of_host), of_host, 0.0)
 
 
-def idle(stall: Stall) -> list[Finding]:
+def idle(stall: StalledWindow) -> list[Finding]:
     """Return the few ranks whose process or device is far less, or more, busy than the rest."""
     window, last = stall.window, stall.last
     found: dict[int, Finding] = {}
@@ -293,7 +293,7 @@ def idle(stall: Stall) -> list[Finding]:
     return list(found.values())
 
 
-def unanswering(stall: Stall) -> list[Finding]:
+def unanswering(stall: StalledWindow) -> list[Finding]:
     """Return the few ranks of which NCCL reports that their process does not answer it.
 
     Its own thread answers while the job's waits: that the whole process is stopped or gone, or its

@@ -20,8 +20,8 @@ from . import (
     stall_signs,
     stops,
 )
-from .stall_limits import Shown
-from .stall_signs import AGE, Stall
+from .stall_limits import StallEvidence
+from .stall_signs import AGE, StalledWindow
 
 _STRONG = (
     "rank.behind_enqueued",
@@ -39,7 +39,7 @@ RARE_SECONDS = 7.5
 
 
 @dataclass(frozen=True, slots=True)
-class _Still:
+class _StandingJob:
     """A job whose steps no longer end, as its newest report shows.
 
     ends, gaps: [steps], when each ended and the times between them. usual: the median of these.
@@ -58,11 +58,11 @@ class _Still:
     least: float
     sparse: bool
     steps: bool
-    apart: parted.Parted | None
+    apart: parted.PartedJob | None
     held: float
 
 
-class Stalls(Detector):
+class StallsDetector(Detector):
     """Report a job none of whose ranks has finished a step for far longer than steps take.
 
     The stall is measured in event time, up to the newest report of the job's own sources: a job
@@ -179,7 +179,7 @@ class Stalls(Detector):
         # An announced pause that is over says how long one is before the job has shown another.
         longest = max(pauses.longest(window), float(gaps[2:].max()) if len(gaps) > 2 else usual,
                       last - float(ends.max()), still.held)  # fmt: skip
-        stall = Stall(window, last, usual)
+        stall = StalledWindow(window, last, usual)
         tops = stall_signs.stacks(stall)
         circle = collective_signs.circle(stall)
         signs = [
@@ -196,7 +196,7 @@ class Stalls(Detector):
         signs = signs or collective_signs.absent(stall) or logged_collectives.unlogged(stall)
         suspects = stall_limits.rows(stall, signs, *_STRONG)
         least = max(self.least, least - still.held)
-        shown = Shown(suspects, stall_signs.pausing(tops), least, longest, phase)
+        shown = StallEvidence(suspects, stall_signs.pausing(tops), least, longest, phase)
         limits = stall_limits.limits(self, stall, [*signs, *circle], shown)
         # Where no step is reported nobody says either that one saves, compiles or evaluates.
         silent = not still.steps or (still.held > 0 and not len(suspects))
@@ -240,12 +240,12 @@ class Stalls(Detector):
         later = due[np.isfinite(due) & (due > window.now)]
         return float(later.min()) if len(later) else np.inf
 
-    def _still(self, window: JobWindow) -> _Still | None:
+    def _still(self, window: JobWindow) -> _StandingJob | None:
         """Return how long no step has ended, None while that is not long enough to look at."""
-        key = (Stalls, self.least, self.steps)
+        key = (StallsDetector, self.least, self.steps)
         return window.features.once(key, lambda: self._measured(window))
 
-    def _measured(self, window: JobWindow) -> _Still | None:
+    def _measured(self, window: JobWindow) -> _StandingJob | None:
         ends = own_time.step_ends(window.steps)
         newest = progress.newest_report(window)
         apart = parted.find(window, least=self.least, steps=self.steps)
@@ -278,10 +278,10 @@ class Stalls(Detector):
             least, held = self.least, 0.0  # nothing more is due, however rarely hosts report
         if newest - float(rising[-1]) < least:
             return None
-        return _Still(ends, gaps, usual, newest, interval, least, sparse, steps, apart, held)
+        return _StandingJob(ends, gaps, usual, newest, interval, least, sparse, steps, apart, held)
 
 
-def _text(still: _Still, stalled: float) -> str:
+def _text(still: _StandingJob, stalled: float) -> str:
     if not still.steps:
         return f"no collective has moved for {stalled:.0f} s"
     where = ""

@@ -4,21 +4,21 @@ In: windows of a job. Out: findings of this family. Imports: vocabulary; what st
 """
 
 from ..contract import Detector
-from .filling import Filling
-from .fragmentation import Fragmentation
-from .gpu_leak import GpuLeak
-from .gpu_oom import GpuOom
-from .host_leak import HostLeak
-from .shm_errors import ShmErrors
-from .worker_memory import WorkerMemory
+from .filling import FillingDetector
+from .fragmentation import FragmentationDetector
+from .gpu_leak import GpuLeakDetector
+from .gpu_oom import GpuOomDetector
+from .host_leak import HostLeakDetector
+from .shm_errors import ShmErrorsDetector
+from .worker_memory import WorkerMemoryDetector
 
 DETECTORS: tuple[Detector, ...] = (
-    GpuLeak(),
-    Fragmentation(),
-    GpuOom(),
-    HostLeak(),
-    WorkerMemory(),
-    Filling(),
-    ShmErrors(),
+    GpuLeakDetector(),
+    FragmentationDetector(),
+    GpuOomDetector(),
+    HostLeakDetector(),
+    WorkerMemoryDetector(),
+    FillingDetector(),
+    ShmErrorsDetector(),
 )
 """Every detector of this family, with its default parameters: one line each."""

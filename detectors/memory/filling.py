@@ -10,12 +10,12 @@ from .. import drawn_on
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_logs
-from ..window import Floats, JobWindow, Readings
+from ..window import Floats, JobWindow, PeriodicReadings
 from . import growth
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _FillingKind:
     """What fills up: the kind of finding, the metrics, and what a person calls it."""
 
     kind: str
@@ -25,8 +25,10 @@ class _Kind:
 
 
 _KINDS = (
-    _Kind("host.memory_low", "system.memory.usage", "system.memory.limit", "memory"),
-    _Kind("host.shm_full", "system.shm.usage", "system.shm.limit", "shared memory (/dev/shm)"),
+    _FillingKind("host.memory_low", "system.memory.usage", "system.memory.limit", "memory"),
+    _FillingKind(
+        "host.shm_full", "system.shm.usage", "system.shm.limit", "shared memory (/dev/shm)"
+    ),
 )
 
 MOST = 8
@@ -40,7 +42,7 @@ _REACH = 24.0
 """How far ahead growth is drawn on, as a multiple of the time that it has been seen for."""
 
 
-class Filling(Detector):
+class FillingDetector(Detector):
     """Name the hosts whose memory or /dev/shm will be used up soon, or just has been.
 
     Used memory over its limit: it grows as growth.py calls it and ends within `horizon`, or it has
@@ -122,7 +124,7 @@ class Filling(Detector):
         return findings
 
     def _full(
-        self, window: JobWindow, kind: _Kind, usage: Readings, limit: Floats
+        self, window: JobWindow, kind: _FillingKind, usage: PeriodicReadings, limit: Floats
     ) -> list[Finding]:
         """Return the hosts whose newest readings are at the limit."""
         with np.errstate(invalid="ignore"):
@@ -154,8 +156,8 @@ class Filling(Detector):
     def _ran_out(
         self,
         window: JobWindow,
-        kind: _Kind,
-        usage: Readings,
+        kind: _FillingKind,
+        usage: PeriodicReadings,
         limit: Floats,
         at: float,
         named: Collection[str],
@@ -197,7 +199,7 @@ class Filling(Detector):
         return findings[:MOST]
 
     def _grows(
-        self, window: JobWindow, kind: _Kind, usage: Readings, limit: Floats
+        self, window: JobWindow, kind: _FillingKind, usage: PeriodicReadings, limit: Floats
     ) -> list[Finding]:
         """Return the hosts on which it grows and ends within the horizon."""
         found = growth.growing(
@@ -255,7 +257,7 @@ def _lost_peers(window: JobWindow) -> float:
     return first if 2 * len(lost) > len(window.ranks) and last <= first + 1.0 else np.inf
 
 
-def _level(window: JobWindow, usage: Readings) -> Floats:
+def _level(window: JobWindow, usage: PeriodicReadings) -> Floats:
     """Return [hosts], how much is used now; NaN of a host that has not been read for long."""
     recent = usage.mean(window.now - _NEWEST_SECONDS, window.now)
     value, at = usage.latest()

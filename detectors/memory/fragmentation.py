@@ -19,7 +19,7 @@ LONGER = 0.5
 """Share of the growth from which on longer steps are what it comes from."""
 
 
-class Fragmentation(Detector):
+class FragmentationDetector(Detector):
     """Name the ranks whose allocator retries, or reserves up to the limit what is not allocated.
 
     Reserved memory is above allocated memory at the end of any step: activations are freed by then.

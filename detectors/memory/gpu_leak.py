@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import durations, own_time
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, Ints, JobWindow, Readings
+from ..window import Flags, Floats, Ints, JobWindow, PeriodicReadings
 from . import growth, trend
 
 ALLOCATED = "training.memory.allocated"
@@ -33,7 +33,7 @@ MOST = 8
 """So many ranks are named, the first to run out."""
 
 
-class GpuLeak(Detector):
+class GpuLeakDetector(Detector):
     """Name the ranks, or the job, whose device memory grows at the same phase of every step.
 
     What the framework has allocated at the end of each step; where a rank does not report it, the
@@ -109,7 +109,7 @@ class GpuLeak(Detector):
     def _grown(
         self,
         window: JobWindow,
-        readings: Readings,
+        readings: PeriodicReadings,
         signal: str,
         limit: Floats,
         rows: Ints | None = None,
@@ -222,7 +222,7 @@ def _highest_of_peers(newest: Floats, role_of: Ints, grown: Ints) -> Floats:
     return highest[grown]
 
 
-def _longer_batches(window: JobWindow, rows: Ints, found: growth.Growth) -> Flags:
+def _longer_batches(window: JobWindow, rows: Ints, found: growth.RowGrowth) -> Flags:
     """Return [found], whether tokens grew by half of the proportion that memory did, or more."""
     tokens = allocated(window, own_time.TOKENS)
     if tokens is None:

@@ -49,7 +49,7 @@ def _failed(attributes: Mapping[str, Scalar]) -> bool:
     return isinstance(code, int) and 0 < code < 128
 
 
-class GpuOom(Detector):
+class GpuOomDetector(Detector):
     """Name the ranks whose device ran out of memory.
 
     A log line of the rank that says so; PyTorch's says also how much the allocator held that nobody

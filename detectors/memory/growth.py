@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..durations import duration
-from ..window import Flags, Floats, Ints, Readings, Steps
+from ..window import Flags, Floats, Ints, PeriodicReadings, StepValues
 from . import trend
 
 SCALES = (43_200.0, 14_400.0, 1800.0, 900.0, 240.0)
@@ -37,7 +37,7 @@ INTEREST_SECONDS = 7 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class RowGrowth:
     """Rows that grow; all but the scalars are [found].
 
     rows: of the readings. slope, low, high: bytes a second, with the 95 % confidence interval.
@@ -65,9 +65,9 @@ class Growth:
         """Return the share of the rows looked at that is in here."""
         return len(self.rows) / max(min(self.candidates, MOST_ROWS), 1)
 
-    def of(self, chosen: Flags) -> "Growth":
+    def of(self, chosen: Flags) -> "RowGrowth":
         """Return a part of what was found."""
-        return Growth(
+        return RowGrowth(
             self.rows[chosen], self.slope[chosen], self.low[chosen], self.high[chosen],
             self.level[chosen], self.begun[chosen], self.levels[chosen], self.usual[chosen],
             self.end, self.candidates, self.reported,
@@ -79,24 +79,24 @@ class Growth:
             return remaining / self.slope, remaining / self.high, remaining / self.low
 
 
-class StepReadings(Readings):
+class StepReadings(PeriodicReadings):
     """A plane of the steps as readings; ranges are cut by when steps ended."""
 
-    def __init__(self, steps: Steps, plane: Floats, ends: Floats) -> None:
+    def __init__(self, steps: StepValues, plane: Floats, ends: Floats) -> None:
         super().__init__(steps.at, plane)
         self._ends = ends
 
-    def between(self, start: float, end: float) -> Readings:
+    def between(self, start: float, end: float) -> PeriodicReadings:
         """Return the readings of the steps that ended in [start, end], and one before."""
         inside = np.flatnonzero((self._ends >= start) & (self._ends <= end))
         if not len(inside):
-            return Readings(self._at[:, :0], self._value[:, :0])
+            return PeriodicReadings(self._at[:, :0], self._value[:, :0])
         first, last = max(int(inside[0]) - 1, 0), int(inside[-1]) + 1
-        return Readings(self._at[:, first:last], self._value[:, first:last])
+        return PeriodicReadings(self._at[:, first:last], self._value[:, first:last])
 
 
 def growing(
-    readings: Readings,
+    readings: PeriodicReadings,
     *,
     now: float,
     least: Floats,
@@ -104,7 +104,7 @@ def growing(
     since: float = -np.inf,
     levelling: bool = False,
     risen: int = trend.BINS // 4,
-) -> Growth | None:
+) -> RowGrowth | None:
     """Return the rows that grow and do not level off below their limit; None where none does.
 
     least, limit: [rows], the smallest growth over a range that counts, and where memory ends
@@ -113,7 +113,7 @@ def growing(
     counts on the longest scale on which it grows.
     """
     rows: Ints = np.zeros(0, np.int64)
-    parts: list[tuple[Growth, Flags]] = []
+    parts: list[tuple[RowGrowth, Flags]] = []
     candidates = reported = 0
     for scale in SCALES:
         source = readings
@@ -138,7 +138,7 @@ def growing(
         values: Floats = np.concatenate([getattr(found, name)[new] for found, new in parts])
         return values[order]
 
-    return Growth(
+    return RowGrowth(
         rows[order], joined("slope"), joined("low"), joined("high"), joined("level"),
         joined("begun"), joined("levels").astype(np.bool_), joined("usual"), now, candidates,
         reported,
@@ -146,14 +146,14 @@ def growing(
 
 
 def _on_scale(
-    readings: Readings,
+    readings: PeriodicReadings,
     now: float,
     start: float,
     scale: float,
     least: Floats,
     limit: Floats,
     risen: int,
-) -> Growth | None:
+) -> RowGrowth | None:
     if now - start < scale / 2:
         return None
     eighth = (now - start) / 8
@@ -202,12 +202,12 @@ def _on_scale(
     usual = np.full(len(rows), _usual(readings, float(np.median(begins)), now))
     # It began where the line through the growth meets the level of before.
     begun = np.clip(now - (level - base) / slope, start, now)
-    return Growth(
+    return RowGrowth(
         rows, slope, low[grows], high[grows], level, begun, levels, usual, now, candidates, reported
     )
 
 
-def _usual(readings: Readings, begun: float, now: float) -> float:
+def _usual(readings: PeriodicReadings, begun: float, now: float) -> float:
     """Return by how many bytes a second the median row grows since `begun`."""
     quarter = (now - begun) / 4
     grown = readings.mean(now - quarter, now) - readings.mean(begun, begun + quarter)
@@ -215,7 +215,7 @@ def _usual(readings: Readings, begun: float, now: float) -> float:
     return float(np.median(grown)) / (now - begun - quarter) if len(grown) else 0.0
 
 
-def _before(readings: Readings, start: float) -> Floats:
+def _before(readings: PeriodicReadings, start: float) -> Floats:
     """Return [rows], the highest level of the time before the range; -inf where there is none.
 
     Memory that comes back to where it has been before is a saw-tooth.

@@ -11,7 +11,7 @@ from . import growth, host_processes
 from .gpu_leak import warm_up_end
 
 
-class HostLeak(Detector):
+class HostLeakDetector(Detector):
     """Name the trainers whose private memory grows, and say when their host runs out of it.
 
     Private (anonymous) memory of the ranks' own processes, by the test of growth.py: significant,

@@ -40,7 +40,7 @@ def room(window: JobWindow) -> Floats:
     return np.where(limit > 0, np.maximum(limit - usage, 0.0), np.nan)
 
 
-def foreseen(window: JobWindow, found: growth.Growth, host: Ints) -> Flags:
+def foreseen(window: JobWindow, found: growth.RowGrowth, host: Ints) -> Flags:
     """Return [found], whether growth was seen for long enough to say when it ends.
 
     What a process still gathers in its first minutes would fill its host in days. Where nobody
@@ -61,7 +61,7 @@ def reports(
     window: JobWindow,
     detector: Detector,
     kind: str,
-    found: growth.Growth,
+    found: growth.RowGrowth,
     *,
     host: Ints,
     pid: Ints,
@@ -94,7 +94,7 @@ def reports(
     ]  # fmt: skip
 
 
-def left(window: JobWindow, found: growth.Growth, host: Ints) -> tuple[Floats, Floats, Floats]:
+def left(window: JobWindow, found: growth.RowGrowth, host: Ints) -> tuple[Floats, Floats, Floats]:
     """Return [found] seconds until the host's memory is used up: expected, shortest, longest.
 
     All processes that grow on a host use it up together. host: [found], index into hosts.
@@ -108,13 +108,13 @@ def left(window: JobWindow, found: growth.Growth, host: Ints) -> tuple[Floats, F
     return times[0], times[1], times[2]
 
 
-def _fastest(window: JobWindow, found: growth.Growth, host: Ints, pid: Ints) -> list[int]:
+def _fastest(window: JobWindow, found: growth.RowGrowth, host: Ints, pid: Ints) -> list[int]:
     """Return places in what was found, the fastest first, the order of rows apart."""
     names = np.array([window.hosts[index] for index in host.tolist()])
     return [int(place) for place in np.lexsort((pid, names, -found.slope))[:MOST]]
 
 
-def _words(found: growth.Growth, place: int, times: tuple[Floats, Floats, Floats]) -> str:
+def _words(found: growth.RowGrowth, place: int, times: tuple[Floats, Floats, Floats]) -> str:
     """Return how fast one grows, for how long, and when its host's memory is used up."""
     rate = found.slope[place] * 60 / 2**20
     text = (

@@ -20,7 +20,7 @@ _SIGBUS = 7
 _BUS_ERROR = re.compile(r"bus error|sigbus", re.IGNORECASE)
 
 
-class ShmErrors(Detector):
+class ShmErrorsDetector(Detector):
     """Name the ranks that ended because shared memory could not be had.
 
     A log line that says so, or a bus error (SIGBUS) of the rank or its data loader: writing to a

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from .. import medians
-from ..window import Flags, Floats, Ints, Readings
+from ..window import Flags, Floats, Ints, PeriodicReadings
 
 BINS = 16
 """Equal parts of a time range; a row's mean in each is what is looked at."""
@@ -42,7 +42,7 @@ def level_before(binned: Floats) -> Floats:
     return level
 
 
-def means(readings: Readings, start: Floats, end: float) -> Floats:
+def means(readings: PeriodicReadings, start: Floats, end: float) -> Floats:
     """Return [rows, BINS], means over equal parts of each row's range; NaN: no reading."""
     at, value = readings.at, readings.value
     begin = start[:, None]

@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import onsets
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, JobWindow, Readings
+from ..window import Flags, Floats, JobWindow, PeriodicReadings
 from . import growth, host_processes
 from .gpu_leak import warm_up_end
 
@@ -21,7 +21,7 @@ FEWEST_PRIVATE = 3
 """So many of its readings tell whose the growth is."""
 
 
-class WorkerMemory(Detector):
+class WorkerMemoryDetector(Detector):
     """Name the dataloader workers whose private memory grows, and those that copy what they share.
 
     A forked worker shares its pages with the trainer until it writes to them; a reference count
@@ -94,11 +94,13 @@ class WorkerMemory(Detector):
             findings += self._leaks(window, resident, ~known)
         return findings
 
-    def _copies(self, window: JobWindow, private: Readings, resident: Readings) -> list[Finding]:
+    def _copies(
+        self, window: JobWindow, private: PeriodicReadings, resident: PeriodicReadings
+    ) -> list[Finding]:
         workers = window.processes
         shared = workers.of(host_processes.SHARED + _ROLE)
         if not shared.at.shape[1] and np.array_equal(resident.at, private.at, equal_nan=True):
-            shared = Readings(private.at, resident.value - private.value)
+            shared = PeriodicReadings(private.at, resident.value - private.value)
         if not shared.at.shape[1]:
             return []
         newest = shared.latest()[0]
@@ -143,7 +145,7 @@ class WorkerMemory(Detector):
             )
         return findings
 
-    def _leaks(self, window: JobWindow, held: Readings, rows: Flags) -> list[Finding]:
+    def _leaks(self, window: JobWindow, held: PeriodicReadings, rows: Flags) -> list[Finding]:
         """Return the workers, of these rows, that hold more and more of their own."""
         workers = window.processes
         newest = held.latest()[0]
@@ -176,7 +178,7 @@ class WorkerMemory(Detector):
             name=lambda place: f"dataloader worker {int(pid[place])}",
         )
 
-    def _lost(self, window: JobWindow, found: growth.Growth) -> Floats:
+    def _lost(self, window: JobWindow, found: growth.RowGrowth) -> Floats:
         """Return [found], the share of private growth that shared memory lost meanwhile.
 
         Where it is not reported: the share by which the resident size did not grow. 0: unknown.
@@ -188,7 +190,7 @@ class WorkerMemory(Detector):
         return np.nan_to_num(lost)
 
 
-def _fall(shared: Readings, row: int) -> tuple[float, float]:
+def _fall(shared: PeriodicReadings, row: int) -> tuple[float, float]:
     """Return when the newest fall of what a worker shares began.
 
     Each worker copies a part in its first minutes, ever more slowly: that is not where it began.
@@ -203,7 +205,7 @@ def _fall(shared: Readings, row: int) -> tuple[float, float]:
     return float(at[first]), float(at[first + 1])
 
 
-def _change(window: JobWindow, metric: str, found: growth.Growth) -> Floats:
+def _change(window: JobWindow, metric: str, found: growth.RowGrowth) -> Floats:
     """Return [found], by how much a metric of the workers changed over their growth."""
     readings = window.processes.of(metric + _ROLE).of(found.rows)
     changes = np.full(len(found.rows), np.nan)
@@ -213,7 +215,7 @@ def _change(window: JobWindow, metric: str, found: growth.Growth) -> Floats:
     return changes
 
 
-def _own_growth(window: JobWindow, found: growth.Growth) -> Floats:
+def _own_growth(window: JobWindow, found: growth.RowGrowth) -> Floats:
     """Return [found], the share of the resident growth that few private readings show as well.
 
     NaN where there are fewer than three since it began.
@@ -234,14 +236,14 @@ def _own_growth(window: JobWindow, found: growth.Growth) -> Floats:
     return shares
 
 
-def _in_order(readings: Readings, row: int) -> tuple[Floats, Floats]:
+def _in_order(readings: PeriodicReadings, row: int) -> tuple[Floats, Floats]:
     """Return the times and values of a row, the oldest first."""
     valid = np.flatnonzero(np.isfinite(readings.at[row]) & np.isfinite(readings.value[row]))
     valid = valid[np.argsort(readings.at[row, valid], kind="stable")]
     return readings.at[row, valid], readings.value[row, valid]
 
 
-def _host_grows(window: JobWindow, found: growth.Growth) -> Flags:
+def _host_grows(window: JobWindow, found: growth.RowGrowth) -> Flags:
     """Return [found], whether the host's memory in use grows by half of what its workers do."""
     host = window.processes.host[found.rows]
     grown = np.bincount(host, weights=found.slope, minlength=len(window.hosts))[host]
@@ -256,13 +258,13 @@ def _host_grows(window: JobWindow, found: growth.Growth) -> Flags:
     return grows
 
 
-def _between(readings: Readings, begun: float, end: float) -> Floats:
+def _between(readings: PeriodicReadings, begun: float, end: float) -> Floats:
     """Return [rows], the change from the first to the last eighth of a time range."""
     eighth = (end - begun) / 8
     return readings.mean(end - eighth, end) - readings.mean(begun, begun + eighth)
 
 
-def _extreme(readings: Readings, of: Callable[..., Floats]) -> Floats:
+def _extreme(readings: PeriodicReadings, of: Callable[..., Floats]) -> Floats:
     """Return [rows], the largest or smallest of all readings, the thinned past included."""
     value = np.concatenate([readings.value, readings.history().value], axis=1)
     known = np.isfinite(value)

@@ -4,25 +4,25 @@ In: windows of a job. Out: findings of this family. Imports: vocabulary; what st
 """
 
 from ..contract import Detector
-from .bad_resume import BadResume
-from .divergence import Divergence
-from .gradients import GradientExplosion
-from .loss_spike import LossSpike
-from .nonfinite import Nonfinite
-from .peer_values import PeerValues
-from .plateau import Plateau
-from .replicas import Replicas
-from .vanishing import GradientVanishing
+from .bad_resume import BadResumeDetector
+from .divergence import DivergenceDetector
+from .gradients import GradientExplosionDetector
+from .loss_spike import LossSpikeDetector
+from .nonfinite import NonfiniteDetector
+from .peer_values import PeerValuesDetector
+from .plateau import PlateauDetector
+from .replicas import ReplicasDetector
+from .vanishing import GradientVanishingDetector
 
 DETECTORS: tuple[Detector, ...] = (
-    Nonfinite(),
-    LossSpike(),
-    Divergence(),
-    Plateau(),
-    GradientExplosion(),
-    GradientVanishing(),
-    BadResume(),
-    Replicas(),
-    PeerValues(),
+    NonfiniteDetector(),
+    LossSpikeDetector(),
+    DivergenceDetector(),
+    PlateauDetector(),
+    GradientExplosionDetector(),
+    GradientVanishingDetector(),
+    BadResumeDetector(),
+    ReplicasDetector(),
+    PeerValuesDetector(),
 )
 """Every detector of this family, with its default parameters: one line each."""

@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import curves, medians
 from ..contract import Detector
-from ..curves import Curve
+from ..curves import JobCurve
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
 
@@ -30,7 +30,7 @@ PASSING = 0.5
 """A rise that has fallen to this share of itself within the first points passes by itself."""
 
 
-class BadResume(Detector):
+class BadResumeDetector(Detector):
     """Report that the first losses after a restart lie well above the loss at the same step before.
 
     The curve of the attempt before this one (or of the steps that this one went back behind) is
@@ -139,7 +139,7 @@ class BadResume(Detector):
         ]
 
 
-def _stood(before: Curve) -> tuple[float, float]:
+def _stood(before: JobCurve) -> tuple[float, float]:
     """Return where the loss stood at the end of these points, and its fall from point to point.
 
     A curve that flattens lies above the line through all of them: its newest half says more then.
@@ -158,7 +158,7 @@ def _line(newest: Floats) -> tuple[float, float]:
     return float(np.median(newest - slope * places)), slope
 
 
-def _same_steps(earlier: Curve, index: Ints) -> float:
+def _same_steps(earlier: JobCurve, index: Ints) -> float:
     """Return the median loss that these steps had before, -inf where they had not been reached."""
     known = (index >= earlier.index[0]) & (index <= earlier.index[-1])
     if not known.any():
@@ -166,7 +166,7 @@ def _same_steps(earlier: Curve, index: Ints) -> float:
     return float(np.median(np.interp(index[known], earlier.index, earlier.value)))
 
 
-def _resumed(now: Curve) -> int:
+def _resumed(now: JobCurve) -> int:
     """Return the first point after the restart, where late reports of before were taken along."""
     between = np.diff(now.at)
     early = between[:LATE]

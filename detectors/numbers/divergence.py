@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import curves, onsets
 from ..contract import Detector
-from ..curves import Curve
+from ..curves import JobCurve
 from ..findings import report
 from ..window import Floats, JobWindow
 
@@ -39,14 +39,14 @@ AROUND, AFTER = 5.0, 3.0
 """Factors by which the gradient norm may be larger at such a rise, and after it."""
 
 
-def lasting(high: Curve) -> bool:
+def lasting(high: JobCurve) -> bool:
     """Tell whether points that stand high do so for too long to be a spike."""
     if len(high) < POINTS:
         return False
     return len(high) >= MANY_POINTS or int(high.index[-1] - high.index[0]) >= STEPS
 
 
-class Divergence(Detector):
+class DivergenceDetector(Detector):
     """Report that the loss lies well above the lowest level it had reached, and stays there.
 
     The lowest median of 16 points in a row since the attempt began is what was reached; the median
@@ -161,7 +161,7 @@ def climbing(high: Floats, least: float, *, above: float = -np.inf) -> bool:
     return thirds[-1] > above and bool((np.diff(thirds) > least).all())
 
 
-def _other_data(loss: Curve, first: int, low: float, limit: float, norm: Curve) -> bool:
+def _other_data(loss: JobCurve, first: int, low: float, limit: float, norm: JobCurve) -> bool:
     """Tell whether a rise at a point came from the batches: bounded, and in jumps only.
 
     Or the loss had been as high before, and had come back.
@@ -187,7 +187,7 @@ def _highest(value: Floats, reached: float) -> float:
     return float(level[int(low[0]) :].max()) if len(low) else -np.inf
 
 
-def _jumps(loss: Curve, least: float) -> Floats:
+def _jumps(loss: JobCurve, least: float) -> Floats:
     """Return [points], by how much the level changed from one point to the next, for good."""
     value, count = loss.value, len(loss)
     change = np.diff(value, prepend=value[:1])
@@ -203,7 +203,7 @@ def _jumps(loss: Curve, least: float) -> Floats:
     return jumps
 
 
-def _larger(norm: Curve, index: int) -> bool:
+def _larger(norm: JobCurve, index: int) -> bool:
     """Tell whether the gradient norm was larger around a step, or has been since."""
     usual = norm.until(index - 1).last(4 * POINTS).value
     around = norm.after(index - 3).until(index + 2).value

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import curves, medians
-from ..curves import Curve, CurveMemory
+from ..curves import CurveMemory, JobCurve
 from ..window import Flags, Floats
 
 LEVEL = 32
@@ -54,7 +54,7 @@ deviations of so few points."""
 
 
 @dataclass(frozen=True, slots=True)
-class Excess:
+class CurveExcess:
     """Points [first, last] of a curve that stand above `level`; `over`: normal ones follow.
 
     limit: how far above the level the first point had to be. peak: the highest value.
@@ -69,8 +69,8 @@ class Excess:
 
 
 def found(
-    curve: Curve, *, least: float, noise: float, memory: CurveMemory | None = None
-) -> list[Excess]:
+    curve: JobCurve, *, least: float, noise: float, memory: CurveMemory | None = None
+) -> list[CurveExcess]:
     """Return the times in which a curve stands above its level, oldest first.
 
     least: smallest excess as a share of the level. noise: of the curve, see `curves.noise`.
@@ -82,7 +82,7 @@ def found(
     level = curves.trailing_median(value, LEVEL, memory)
     beyond = value - level
     odd = _odd(value, level, beyond, least, noise)
-    episodes: list[Excess] = []
+    episodes: list[CurveExcess] = []
     place = 0
     for first in np.flatnonzero(odd).tolist():
         if first < place or not np.isfinite(beyond[first]):
@@ -106,7 +106,7 @@ def _odd(value: Floats, level: Floats, beyond: Floats, least: float, noise: floa
     return odd
 
 
-def _limit(beyond: Floats, first: int, least: float, curve: Curve) -> float:
+def _limit(beyond: Floats, first: int, least: float, curve: JobCurve) -> float:
     """Return what the excess of a point has to be beyond, inf where it cannot be one."""
     past = _past(beyond, first)
     if len(past) < FEWEST:
@@ -125,7 +125,7 @@ def _limit(beyond: Floats, first: int, least: float, curve: Curve) -> float:
     return tail if following > middle + FOLLOWING_SIGMAS * sigma else np.inf
 
 
-def _early(value: Floats, least: float) -> list[Excess]:
+def _early(value: Floats, least: float) -> list[CurveExcess]:
     """Return the first large excess over the line through the points before it.
 
     With fewer points than a tail can be taken of, only what stands far above and stays for points.
@@ -147,7 +147,7 @@ def _past(beyond: Floats, first: int) -> Floats:
     return past[np.isfinite(past)]
 
 
-def _until_over(value: Floats, first: int, level: float, limit: float) -> Excess:
+def _until_over(value: Floats, first: int, level: float, limit: float) -> CurveExcess:
     high = value[first:] > level + limit / 2
     normal = np.flatnonzero(
         np.convolve(~high, np.ones(ENDS_AFTER), mode="full")[: len(high)] >= ENDS_AFTER
@@ -155,6 +155,6 @@ def _until_over(value: Floats, first: int, level: float, limit: float) -> Excess
     over = bool(len(normal))
     stop = int(normal[0]) - ENDS_AFTER + 1 if over else len(high)
     last = int(np.flatnonzero(high[:stop])[-1])
-    return Excess(
+    return CurveExcess(
         first, first + last, level, limit, float(value[first : first + last + 1].max()), over
     )

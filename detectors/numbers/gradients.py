@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import curves, onsets
 from ..contract import Detector
-from ..curves import Curve
+from ..curves import JobCurve
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
 from .divergence import CLIMBING, POINTS, climbing, lasting
@@ -36,7 +36,7 @@ factor that a norm must have climbed by then: a warm-up takes it some way."""
 LEAST = 1e-30
 
 
-class GradientExplosion(Detector):
+class GradientExplosionDetector(Detector):
     """Report that the gradient norm is far above its usual size and above all it had reached.
 
     Norms differ by factors, so logarithms are compared: the median of the newest three points with
@@ -85,7 +85,7 @@ class GradientExplosion(Detector):
         norm = window.features.whole_gradient
         return self._jumped(window, norm) or self._climbed(window, norm)
 
-    def _climbed(self, window: JobWindow, norm: Curve) -> list[Finding]:
+    def _climbed(self, window: JobWindow, norm: JobCurve) -> list[Finding]:
         """Return that the norm has climbed, slowly, from where it stood still."""
         past = norm.last(USUAL)
         if len(past) < EARLY_LEVEL + CLIMBING:
@@ -114,7 +114,7 @@ class GradientExplosion(Detector):
             return []
         return [finding(window, self, past, first, (now, low), 1.5)]
 
-    def _jumped(self, window: JobWindow, norm: Curve) -> list[Finding]:
+    def _jumped(self, window: JobWindow, norm: JobCurve) -> list[Finding]:
         """Return that the norm has left what is usual within a few points."""
         if len(norm) < FEWEST:
             return []
@@ -164,7 +164,7 @@ def size_of(norm: Floats) -> Floats:
 def finding(
     window: JobWindow,
     detector: Detector,
-    norm: Curve,
+    norm: JobCurve,
     first: int,
     sizes: tuple[float, float],
     score: float,

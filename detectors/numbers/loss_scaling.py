@@ -11,7 +11,7 @@ Megatron's DynamicGradScaler (2**32, hysteresis 2).
 
 import numpy as np
 
-from ..window import Flags, Floats, Steps
+from ..window import Flags, Floats, StepValues
 
 SCALE = "training.loss_scale"
 
@@ -33,7 +33,7 @@ RECENT, MOST_SHARE = 64, 0.125
 _FLOOR = 1e-12
 
 
-def scale_of(steps: Steps) -> Floats | None:
+def scale_of(steps: StepValues) -> Floats | None:
     """Return [steps], the scale as reported (0 where nobody did); None when nobody ever does."""
     plane = steps.planes.get(SCALE)
     if plane is None or not np.isfinite(plane).any():

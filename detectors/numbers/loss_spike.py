@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from ...vocabulary.findings import Finding
 from .. import curves
 from ..contract import Detector
-from ..curves import Curve
+from ..curves import JobCurve
 from ..findings import report
 from ..window import JobWindow
 from . import excess
 from .divergence import lasting
 
 
-class LossSpike(Detector):
+class LossSpikeDetector(Detector):
     """Report that the job's loss jumped, and whether it has recovered.
 
     A point stands out when it is further above the median of the 32 points before it than the tail
@@ -75,7 +75,7 @@ class LossSpike(Detector):
             return []
         return [self._finding(window, loss, spike)]
 
-    def _finding(self, window: JobWindow, loss: Curve, spike: excess.Excess) -> Finding:
+    def _finding(self, window: JobWindow, loss: JobCurve, spike: excess.CurveExcess) -> Finding:
         first, last = int(loss.index[spike.first]), int(loss.index[spike.last])
         steps = last - first + 1
         end = f"came back within {steps} steps" if spike.over else "has not come back yet"

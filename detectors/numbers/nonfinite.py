@@ -9,13 +9,13 @@ from ...vocabulary.samples import Event
 from .. import onsets
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, Ints, JobWindow, Steps
+from ..window import Flags, Floats, Ints, JobWindow, StepValues
 from . import loss_scaling
 from . import nonfinite_history as history
 from . import nonfinite_values as values
 
 
-class Nonfinite(Detector):
+class NonfiniteDetector(Detector):
     """Name the first rank whose own (not yet reduced) value was not finite.
 
     After one all-reduce every rank has the NaN, so only values from before it accuse: the local
@@ -87,7 +87,9 @@ class Nonfinite(Detector):
             gradients = values.any_rank(bad.gradient | bad.shared) & ~values.any_rank(bad.loss)
             excused = loss_scaling.overflows(scaled, gradients, streak=self.streak)
         excused |= history.skipped(window, bad)
-        bad = values.Bad(bad.loss, bad.gradient & ~excused, bad.shared & ~excused, bad.seen)
+        bad = values.NonfiniteMasks(
+            bad.loss, bad.gradient & ~excused, bad.shared & ~excused, bad.seen
+        )
         every = bad.own | bad.shared
         odd = values.any_rank(every)
         # Before the first step ended nobody knows whether the loss is scaled.
@@ -120,7 +122,7 @@ class Nonfinite(Detector):
         again = [] if earlier else history.repeated(window, self.name, index, at)
         return [symptom, *origin, *again, *self._collapse(window, scaled, at)]
 
-    def _healthy(self, steps: Steps, marks: Sequence[Event]) -> bool:
+    def _healthy(self, steps: StepValues, marks: Sequence[Event]) -> bool:
         """Tell whether the newest steps are finite on ranks that report; the usual second."""
         if not len(steps.index):
             return not marks
@@ -174,7 +176,7 @@ class Nonfinite(Detector):
         return [symptom, *origin, *history.repeated(window, self.name, index, at)]
 
     def _origin(
-        self, window: JobWindow, bad: values.Bad, first: int, marks: Sequence[Event]
+        self, window: JobWindow, bad: values.NonfiniteMasks, first: int, marks: Sequence[Event]
     ) -> list[Finding]:
         """Return the ranks whose own values were bad first, or that they went bad all at once."""
         columns = np.flatnonzero(bad.own[:, first:].any(axis=0))

@@ -16,7 +16,7 @@ WAIT_SECONDS, WAIT_STEPS = 60.0, 3.0
 """The step after a bad gradient may be reported that late: a batch of reports and three steps."""
 
 
-def skipped(window: JobWindow, bad: values.Bad) -> Flags:
+def skipped(window: JobWindow, bad: values.NonfiniteMasks) -> Flags:
     """Return [steps], where only reduced gradients were bad, and the parameters outlived it."""
     steps = window.steps
     reported, lost = values.reported(steps)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.samples import Event
-from ..window import Flags, Floats, JobWindow, Steps
+from ..window import Flags, Floats, JobWindow, StepValues
 
 LOSS = ("training.loss", "training.loss|local", "training.nonfinite|loss")
 GRADIENT = ("training.nonfinite", "training.nonfinite|grad_local", "training.grad_norm|local")
@@ -25,7 +25,7 @@ _WORDS = {"loss": 0, "grad_local": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Bad:
+class NonfiniteMasks:
     """[ranks, steps] each: whose loss, local gradients and reduced values are bad; seen at all."""
 
     loss: Flags
@@ -53,7 +53,7 @@ def is_bad(name: str, plane: Floats) -> Flags:
     return np.isinf(plane)
 
 
-def bad_values(window: JobWindow, marks: Sequence[Event]) -> Bad:
+def bad_values(window: JobWindow, marks: Sequence[Event]) -> NonfiniteMasks:
     """Return who had bad values at which step, from the planes and from what events name."""
     steps = window.steps
     flags = [np.zeros(steps.at.shape, np.bool_) for _ in range(3)]
@@ -75,10 +75,10 @@ def bad_values(window: JobWindow, marks: Sequence[Event]) -> Bad:
             column = column_of.get(event.attributes.get("step", -1))  # type: ignore[arg-type]
             if row is not None and column is not None:
                 flags[_WORDS.get(str(event.attributes.get("what", "loss")), 2)][row, column] = True
-    return Bad(flags[0], flags[1], flags[2], seen)
+    return NonfiniteMasks(flags[0], flags[1], flags[2], seen)
 
 
-def reported(steps: Steps) -> tuple[Flags, Flags]:
+def reported(steps: StepValues) -> tuple[Flags, Flags]:
     """Return [steps] each: where anybody reports a value at all, and where a loss is bad."""
     valued, lost = (np.zeros(len(steps.index), np.bool_) for _ in range(2))
     for name in (*LOSS, *GRADIENT, *SHARED):
@@ -92,7 +92,7 @@ def reported(steps: Steps) -> tuple[Flags, Flags]:
 
 
 def ahead_of_steps(
-    window: JobWindow, steps: Steps, marks: Sequence[Event], *, losses_only: bool
+    window: JobWindow, steps: StepValues, marks: Sequence[Event], *, losses_only: bool
 ) -> list[tuple[int, Event, int]]:
     """Return (step, event, row) of events whose step no rank has reported the end of yet.
 
@@ -111,7 +111,7 @@ def ahead_of_steps(
     return found
 
 
-def when(steps: Steps, column: int, marks: Sequence[Event]) -> float:
+def when(steps: StepValues, column: int, marks: Sequence[Event]) -> float:
     """Return when the step of a column went bad: at its first end, or when an event said so."""
     valid = steps.at[:, column]
     at = float(valid[np.isfinite(valid)].min(initial=np.inf))

@@ -22,7 +22,7 @@ SIGMAS, FACTOR = 8.0, 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outlying:
+class OutlyingRank:
     """Row of a rank, and the columns of its outlying steps, ascending."""
 
     row: int
@@ -30,7 +30,7 @@ class Outlying:
     size: float
 
 
-def repeated(plane: Floats, rows: Ints) -> Outlying | None:
+def repeated(plane: Floats, rows: Ints) -> OutlyingRank | None:
     """Return the one rank of some rows that left its peers again and again; None: nobody did.
 
     plane: [ranks, steps], norms above zero, NaN where nobody reported. size: the usual factor.
@@ -53,4 +53,4 @@ def repeated(plane: Floats, rows: Ints) -> Outlying | None:
         return None
     hits = np.flatnonzero(out[place])
     size = float(np.exp(np.median(away[place, hits])))
-    return Outlying(int(rows[place]), columns[hits], size)
+    return OutlyingRank(int(rows[place]), columns[hits], size)

@@ -14,7 +14,7 @@ import numpy as np
 from .. import medians
 from ..window import Floats, Ints
 from . import peers, shapes
-from .peers import EXCURSION, FEWEST_EARLY, NEWEST, RUN, RUNS, Off
+from .peers import EXCURSION, FEWEST_EARLY, NEWEST, RUN, RUNS, PeerOffset
 
 RANKS = 2
 
@@ -25,7 +25,7 @@ STAYED = 0.25
 """The other rank's level may move by such a share of the offset: a loss falls."""
 
 
-def off(plane: Floats, rows: Ints, *, sigmas: float, least: float) -> Off | None:
+def off(plane: Floats, rows: Ints, *, sigmas: float, least: float) -> PeerOffset | None:
     """Return the one of two ranks that is off; None: neither is, or nobody can tell which.
 
     plane: [ranks, steps]. sigmas: standard errors of a difference of two medians. least: smallest
@@ -52,7 +52,7 @@ def off(plane: Floats, rows: Ints, *, sigmas: float, least: float) -> Off | None
     newest = np.exp(np.median(levels[:, -NEWEST:], axis=1))
     habit = newest[place] / np.exp((1 - 2 * place) * offset)
     share = abs(float(newest[place] - habit)) / max(float(habit), 1e-12)
-    return Off(
+    return PeerOffset(
         int(rows[place]), distance, columns, float(newest[place] - habit), share, certain=False
     )
 

@@ -8,9 +8,9 @@ from ...vocabulary.findings import Finding
 from .. import curves, medians, own_time
 from ..contract import Detector
 from ..findings import INFORMATION, report
-from ..window import Floats, Ints, JobWindow, Steps
+from ..window import Floats, Ints, JobWindow, StepValues
 from . import outlying, pairs, peers, shapes, trios
-from .peers import EXCURSION, FEWEST_EARLY, NEWEST, Off
+from .peers import EXCURSION, FEWEST_EARLY, NEWEST, PeerOffset
 
 LEAST_OF_LEVEL = {curves.LOSS: 0.02, curves.GRADIENT: 0.1}
 """Smallest offset as a share of the peers' level: less changes nothing."""
@@ -32,7 +32,7 @@ _CAME: dict[shapes.Came, tuple[str, str]] = {
 }
 
 
-class PeerValues(Detector):
+class PeerValuesDetector(Detector):
     """Name the ranks whose local loss or gradient norm persistently differs from their peers'.
 
     Distance of each rank from the median of the peers of its role at the same step, in units of
@@ -104,7 +104,7 @@ class PeerValues(Detector):
                 return self._findings(window, steps.index, metric, off)
         return self._now_and_then(window, steps)
 
-    def _now_and_then(self, window: JobWindow, steps: Steps) -> list[Finding]:
+    def _now_and_then(self, window: JobWindow, steps: StepValues) -> list[Finding]:
         """Return the rank whose gradient norm leaves its peers' for single steps, repeatedly."""
         plane = steps.planes.get(f"{curves.GRADIENT}|local")
         if plane is None:
@@ -137,7 +137,7 @@ class PeerValues(Detector):
             ]
         return []
 
-    def _off(self, plane: Floats, rows: Ints, least_share: float) -> list[Off]:
+    def _off(self, plane: Floats, rows: Ints, least_share: float) -> list[PeerOffset]:
         reported = np.isfinite(plane[rows, -4 * NEWEST :])
         columns = np.flatnonzero(reported.sum(axis=0) >= max(peers.FEWEST, len(rows) / 2))
         if len(columns) < NEWEST:
@@ -164,10 +164,14 @@ class PeerValues(Detector):
             one = self._against_habit(plane, rows, int(place), least)
             if one is not None:
                 share = abs(one.offset) * noise / max(abs(middle), 1e-12)
-                found.append(Off(one.row, one.distance, one.columns, one.offset * noise, share))
+                found.append(
+                    PeerOffset(one.row, one.distance, one.columns, one.offset * noise, share)
+                )
         return found
 
-    def _against_habit(self, plane: Floats, rows: Ints, place: int, least: float) -> Off | None:
+    def _against_habit(
+        self, plane: Floats, rows: Ints, place: int, least: float
+    ) -> PeerOffset | None:
         """Return a rank that is off also compared with its own past."""
         row = int(rows[place])
         others = peers.chosen(rows)
@@ -182,12 +186,16 @@ class PeerValues(Detector):
         # The older half, where there are few: what drifts has long begun in the newer one.
         early = early[: max(FEWEST_EARLY, min(len(early) // 2, 4 * FEWEST_EARLY))]
         if len(early) < FEWEST_EARLY:
-            return Off(row, distance, columns, recent, 0.0) if abs(recent) > self.unknown else None
+            return (
+                PeerOffset(row, distance, columns, recent, 0.0)
+                if abs(recent) > self.unknown
+                else None
+            )
         offset = recent - float(np.median(early))
-        return Off(row, distance, columns, offset, 0.0) if abs(offset) > least else None
+        return PeerOffset(row, distance, columns, offset, 0.0) if abs(offset) > least else None
 
     def _findings(
-        self, window: JobWindow, index: Ints, metric: str, off: list[Off]
+        self, window: JobWindow, index: Ints, metric: str, off: list[PeerOffset]
     ) -> list[Finding]:
         ends = own_time.step_ends(window.features.steps.last(MOST))
         ranks = sorted(int(window.ranks[one.row]) for one in off)

@@ -24,7 +24,7 @@ EXCURSION = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Off:
+class PeerOffset:
     """One rank that is off: [points] distances to peers in units of batch noise, and where.
 
     offset: in units of the value. share: of the peers' level. certain: there are peers enough to

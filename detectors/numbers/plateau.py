@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import curves, medians
 from ..contract import Detector
-from ..curves import Curve
+from ..curves import JobCurve
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
 
@@ -32,7 +32,7 @@ errors are 12 of 1,000 healthy lines, beyond 4.5 two. Few points are looked at i
 the wander of a loss is no longer averaged out within a block."""
 
 
-class Plateau(Detector):
+class PlateauDetector(Detector):
     """Report that the loss has stopped falling for the newest third of an attempt, or longer.
 
     A loss falls about evenly in the logarithm of steps, ever more slowly. From each of some places
@@ -90,7 +90,7 @@ class Plateau(Detector):
                 return [found]
         return []
 
-    def _since(self, window: JobWindow, loss: Curve, place: int) -> Finding | None:
+    def _since(self, window: JobWindow, loss: JobCurve, place: int) -> Finding | None:
         """Return the plateau that began at a place, None where none did."""
         newest = loss.cut(place, len(loss))
         since, first = float(newest.at[0]), int(newest.index[0])
@@ -130,7 +130,7 @@ class Plateau(Detector):
         )
 
 
-def _stopped(loss: Curve) -> int:
+def _stopped(loss: JobCurve) -> int:
     """Return the place after which a level without slope fits best, and a line up to it before."""
     x = np.log(loss.index + 1.0)
     places = np.unique(np.linspace(1, len(x) - 2, min(len(x) - 2, 128)).astype(np.int64))

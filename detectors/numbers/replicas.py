@@ -21,7 +21,7 @@ MOST_ROWS = 65_536
 """Ranks whose values are sorted to find what the majority has; of more, an even choice."""
 
 
-class Replicas(Detector):
+class ReplicasDetector(Detector):
     """Name the replicas whose reduced loss or gradient norm is not that of the majority.
 
     A value after an all-reduce (`scope` = global) is the same number on every rank that took part,

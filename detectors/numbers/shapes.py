@@ -35,7 +35,7 @@ Came = Literal["at once", "gradually", "unclear"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class OffsetShape:
     """How an offset came and at which place [points] it began."""
 
     came: Came
@@ -43,13 +43,13 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fit:
+class _ShapeFit:
     likelihood: float
     first: int
     height: float
 
 
-def of(distance: Floats) -> Shape:
+def of(distance: Floats) -> OffsetShape:
     """Return how the newest level of distances, [points] in units of their noise, came about.
 
     >>> noise = np.random.default_rng(7).normal(0, 1, 100)
@@ -62,7 +62,7 @@ def of(distance: Floats) -> Shape:
     distance = distance[skipped:]
     count = len(distance)
     if count < 2 * FEWEST:
-        return Shape("unclear", 0)
+        return OffsetShape("unclear", 0)
     newest = float(np.median(distance[-2 * FEWEST :]))
     jump = _best(distance, np.arange(1, count - FEWEST + 1), 1)
     places = np.unique(np.linspace(0, count - FEWEST, min(PLACES, count)).astype(np.int64))
@@ -70,11 +70,11 @@ def of(distance: Floats) -> Shape:
     ramp = max((_best(distance, places, width) for width in widths), key=lambda f: f.likelihood)
     gain = ramp.likelihood - jump.likelihood
     if gain > CERTAIN and ramp.height * np.sign(newest) > GROWS * abs(newest):
-        return Shape("gradually", skipped + ramp.first)
-    return Shape("at once" if gain < -CERTAIN else "unclear", skipped + jump.first)
+        return OffsetShape("gradually", skipped + ramp.first)
+    return OffsetShape("at once" if gain < -CERTAIN else "unclear", skipped + jump.first)
 
 
-def _best(distance: Floats, places: Ints, width: int) -> _Fit:
+def _best(distance: Floats, places: Ints, width: int) -> _ShapeFit:
     """Return the best fit of a level that changes from a place on, over `width` points."""
     count = len(distance)
     at = np.arange(count)
@@ -91,4 +91,4 @@ def _best(distance: Floats, places: Ints, width: int) -> _Fit:
         likelihood -= 0.5 * many * np.log(np.maximum(variance, 0.25))
     best = int(np.argmax(likelihood))
     reached = float(rise[best, -1] - rise[best, 0])
-    return _Fit(float(likelihood[best]), int(places[best]), float(height[best]) * reached)
+    return _ShapeFit(float(likelihood[best]), int(places[best]), float(height[best]) * reached)

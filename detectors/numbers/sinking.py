@@ -9,7 +9,7 @@ loss, which since then falls no faster than before.
 import numpy as np
 
 from .. import curves
-from ..curves import Curve
+from ..curves import JobCurve
 from ..window import Floats
 from .divergence import CLIMBING, climbing
 
@@ -28,7 +28,7 @@ by heart fall as the loss does."""
 
 
 def sinks(
-    size: Floats, norm: Curve, loss: Curve, *, least: float
+    size: Floats, norm: JobCurve, loss: JobCurve, *, least: float
 ) -> tuple[int, float, float] | None:
     """Return (place since which it is low, newest size, level before); None where nothing sinks.
 
@@ -61,7 +61,7 @@ def sinks(
     return int(usual[-1]) + 2 if len(usual) else first, now, level
 
 
-def _goes_on(loss: Curve, since: int, fall: float) -> bool:
+def _goes_on(loss: JobCurve, since: int, fall: float) -> bool:
     """Tell whether the loss, since a step, falls by little and no faster than before."""
     before, after = loss.until(since), loss.after(since - 1)
     if min(len(before), len(after)) < NEWEST or not float(loss.value.min()) > 0:

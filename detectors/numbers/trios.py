@@ -15,7 +15,7 @@ import numpy as np
 from .. import medians
 from ..window import Floats, Ints
 from . import peers
-from .peers import EXCURSION, FEWEST_EARLY, NEWEST, RUN, RUNS, Off
+from .peers import EXCURSION, FEWEST_EARLY, NEWEST, RUN, RUNS, PeerOffset
 
 RANKS = 3
 
@@ -26,7 +26,7 @@ APART = 2.0
 """A rank is off by so many times what the other two have moved apart."""
 
 
-def off(plane: Floats, rows: Ints, *, sigmas: float, least: float) -> Off | None:
+def off(plane: Floats, rows: Ints, *, sigmas: float, least: float) -> PeerOffset | None:
     """Return the one of three ranks that is off; None: nobody is.
 
     plane: [ranks, steps]. sigmas: standard errors of the difference of two medians, the newest and
@@ -48,7 +48,7 @@ def off(plane: Floats, rows: Ints, *, sigmas: float, least: float) -> Off | None
             continue
         distance, offset = away
         share = abs(offset) / max(middle, 1e-12)
-        return Off(int(rows[place]), distance, columns, offset, share, certain=False)
+        return PeerOffset(int(rows[place]), distance, columns, offset, share, certain=False)
     return None
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import curves, onsets
 from ..contract import Detector
-from ..curves import Curve
+from ..curves import JobCurve
 from ..findings import INFORMATION
 from ..window import Flags, JobWindow
 from . import sinking
@@ -21,7 +21,7 @@ LONG_SECONDS = 120.0
 """Where steps are long, points that take so long together are no run of odd batches."""
 
 
-class GradientVanishing(Detector):
+class GradientVanishingDetector(Detector):
     """Report that the gradient norm is next to nothing while the loss is not.
 
     The median of the newest eight points against that of all points since the attempt began
@@ -69,7 +69,7 @@ class GradientVanishing(Detector):
         norm = window.features.whole_gradient
         return self._fell(window, norm) or self._sinks(window, norm)
 
-    def _sinks(self, window: JobWindow, norm: Curve) -> list[Finding]:
+    def _sinks(self, window: JobWindow, norm: JobCurve) -> list[Finding]:
         """Return that the norm sinks, though nothing is gained by it."""
         past = norm.last(USUAL)
         loss = window.features.whole_loss
@@ -79,7 +79,7 @@ class GradientVanishing(Detector):
         first, now, level = sunk
         return [finding(window, self, past, first, (now, level), INFORMATION)]
 
-    def _fell(self, window: JobWindow, norm: Curve) -> list[Finding]:
+    def _fell(self, window: JobWindow, norm: JobCurve) -> list[Finding]:
         """Return that the norm is next to nothing."""
         memory = window.baselines.gradient.curve
         if len(norm) < FEWEST:

@@ -4,7 +4,7 @@ In: windows of a job. Out: findings of this family. Imports: vocabulary; what st
 """
 
 from ..contract import Detector
-from .isolation import Isolation
+from .isolation import IsolationDetector
 
-DETECTORS: tuple[Detector, ...] = (Isolation(),)
+DETECTORS: tuple[Detector, ...] = (IsolationDetector(),)
 """Every detector of this family, with its default parameters: one line each."""

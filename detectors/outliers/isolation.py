@@ -34,7 +34,7 @@ FAR = 6.0
 MOST = 4
 
 
-class Isolation(Detector):
+class IsolationDetector(Detector):
     """Point at the devices that an isolation forest separates from their peers.
 
     One vector a device: activity, power, temperature, clock (means of the newest `seconds`),

@@ -4,23 +4,23 @@ In: windows of a job. Out: findings of this family. Imports: vocabulary; what st
 """
 
 from ..contract import Detector
-from .checkpoints import Checkpoints
-from .data_wait import DataWait
-from .recompiles import Recompiles
-from .regressions import Regressions
-from .rotating_pauses import RotatingPauses
-from .slow_steps import SlowSteps
-from .slow_with_signs import SlowWithSigns
-from .stragglers import Stragglers
+from .checkpoints import CheckpointsDetector
+from .data_wait import DataWaitDetector
+from .recompiles import RecompilesDetector
+from .regressions import RegressionsDetector
+from .rotating_pauses import RotatingPausesDetector
+from .slow_steps import SlowStepsDetector
+from .slow_with_signs import SlowWithSignsDetector
+from .stragglers import StragglersDetector
 
 DETECTORS: tuple[Detector, ...] = (
-    SlowSteps(),
-    Stragglers(),
-    SlowWithSigns(),
-    DataWait(),
-    RotatingPauses(),
-    Recompiles(),
-    Checkpoints(),
-    Regressions(),
+    SlowStepsDetector(),
+    StragglersDetector(),
+    SlowWithSignsDetector(),
+    DataWaitDetector(),
+    RotatingPausesDetector(),
+    RecompilesDetector(),
+    CheckpointsDetector(),
+    RegressionsDetector(),
 )
 """Every detector of this family, with its default parameters: one line each."""

@@ -3,14 +3,14 @@
 import numpy as np
 
 from .. import medians, own_time
-from ..window import Flags, Steps
+from ..window import Flags, StepValues
 from .straggler_findings import middle
 
 SHARED = 20
 """Newest steps that two ranks at least have reported, by which ranks end steps together or not."""
 
 
-def apart(steps: Steps) -> bool:
+def apart(steps: StepValues) -> bool:
     """Tell whether ranks end their steps at different times: the newest of some are long ago.
 
     Ranks of a synchronous job end a step together, however late some of them report it.
@@ -28,10 +28,10 @@ def apart(steps: Steps) -> bool:
     return not float(np.median(away)) < 2 * step
 
 
-def aligned(steps: Steps) -> Steps:
+def aligned(steps: StepValues) -> StepValues:
     """Return the steps with each rank's newest one in the last column."""
     order = np.argsort(np.isfinite(steps.at), axis=1, kind="stable")
     rows = np.arange(len(order))[:, None]
-    return Steps(
+    return StepValues(
         steps.index, steps.at[rows, order], {own_time.STEP: steps.plane(own_time.STEP)[rows, order]}
     )

@@ -42,7 +42,7 @@ CLOCKS_APART = 5.0
 """Marks of ranks so close together (s) are of one checkpoint: their hosts' clocks may differ."""
 
 
-class Checkpoints(Detector):
+class CheckpointsDetector(Detector):
     """Compare the newest checkpoints with this job's own earlier ones, and with the time.
 
     A checkpoint's length is the longest `training.checkpoint.duration` of a rank in a step, or the

@@ -10,7 +10,7 @@ from .. import durations, medians, own_time, parts
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
-from ..window import Floats, JobWindow, Steps
+from ..window import Floats, JobWindow, StepValues
 
 MOSTLY = 0.7
 """Share of the time beyond usual that names what it is spent with."""
@@ -31,7 +31,7 @@ LONGEST = 2.0
 """Nobody waits in a step for so many times the time since the step before: that is another unit."""
 
 
-class DataWait(Detector):
+class DataWaitDetector(Detector):
     """Name the ranks whose data loader keeps a synchronous job waiting.
 
     The wait for the next batch of the newest steps, over that of peers with the same parallel
@@ -109,7 +109,9 @@ class DataWait(Detector):
         )
         return [slow, *(self._rank(window, found, int(row)) for row in found.rows)]
 
-    def _excess(self, window: JobWindow, steps: Steps, wait: Floats) -> parts.Excess | None:
+    def _excess(
+        self, window: JobWindow, steps: StepValues, wait: Floats
+    ) -> parts.PartExcess | None:
         """Return the ranks that wait: for much in the newest steps, or for little in a minute."""
         look = partial(
             parts.excess, window, steps, wait,
@@ -122,7 +124,7 @@ class DataWait(Detector):
             least=self.least_small, persistence=0.6, seconds=SMALL_SECONDS, fewest=SMALL_STEPS
         )
 
-    def _rank(self, window: JobWindow, found: parts.Excess, row: int) -> Finding:
+    def _rank(self, window: JobWindow, found: parts.PartExcess, row: int) -> Finding:
         seen, peers = float(found.seconds[row]), float(found.peers[row])
         return report(
             window,
@@ -149,7 +151,7 @@ class DataWait(Detector):
         return float(np.median(habit[np.isfinite(habit)])) if np.isfinite(habit).any() else 0.0
 
     def _starves_a_little(
-        self, window: JobWindow, steps: Steps, wait: Floats
+        self, window: JobWindow, steps: StepValues, wait: Floats
     ) -> tuple[int, float, float, float] | None:
         """Return (steps, wait, step, usual wait) where all wait a little longer for a minute."""
         count = own_time.recent_count(window.steps, seconds=SMALL_SECONDS, fewest=SMALL_STEPS)
@@ -162,7 +164,7 @@ class DataWait(Detector):
         grown = usual > 0 and seen >= 2 * usual and seen - usual >= self.least_small * step
         return (count, seen, step, usual) if grown and _lasts(wait, count, usual, seen) else None
 
-    def _starved(self, window: JobWindow, steps: Steps, wait: Floats) -> list[Finding]:
+    def _starved(self, window: JobWindow, steps: StepValues, wait: Floats) -> list[Finding]:
         """Return that most ranks wait for data: more than they used to, or much all along."""
         count = parts.newest(window, steps)
         seen, step = _waited(steps.last(count), wait[:, -count:])
@@ -237,7 +239,7 @@ def _lasts(wait: Floats, count: int, usual: float, seen: float) -> bool:
     return bool(odd[-count:].mean() >= MOSTLY) and bool(early.mean() <= 1 - MOSTLY)
 
 
-def _waited(recent: Steps, wait: Floats) -> tuple[float, float]:
+def _waited(recent: StepValues, wait: Floats) -> tuple[float, float]:
     """Return the median rank's mean wait in the newest steps, and the mean step, in seconds."""
     seconds = parts.mean(wait)
     known = np.isfinite(seconds)

@@ -15,8 +15,8 @@ import numpy as np
 
 from .. import medians
 from ..window import Flags, Floats, Ints
-from .scales import ENDED, LONGER, SHORT, Scale
-from .usual import Usual
+from .scales import ENDED, LONGER, SHORT, SearchScale
+from .usual import UsualRatios
 
 SIGMAS = 4.0
 """How far beyond the noise an effect must stand among few ranks."""
@@ -36,7 +36,7 @@ NOISE_PAIRS, NOISE_STEPS = 128, 256
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class OutstandingRanks:
     """Ranks that stand out.
 
     rows: which. effect: [ranks], their excess as a share. usual: [ranks], the ratio to peers that
@@ -60,15 +60,15 @@ class Standing:
 
 def standing_out(
     ratio: Floats,
-    usual: Usual,
-    scales: tuple[Scale, ...],
+    usual: UsualRatios,
+    scales: tuple[SearchScale, ...],
     counts: tuple[int, ...],
     *,
     role_of: Ints,
     least_from_start: float,
     isolated: bool,
     unlike: Flags | None = None,
-) -> Standing | None:
+) -> OutstandingRanks | None:
     """Return the ranks that stand out, None where none does.
 
     ratio: [ranks, steps] to healthy peers. scales: the shortest first, which says what is reported
@@ -91,10 +91,10 @@ def standing_out(
     return best
 
 
-def _with_longer(short: Standing, long: Standing) -> Standing:
+def _with_longer(short: OutstandingRanks, long: OutstandingRanks) -> OutstandingRanks:
     """Return what two scales show, the shorter one first."""
     by_short = np.isin(np.arange(len(short.effect)), short.rows)
-    return Standing(
+    return OutstandingRanks(
         np.union1d(short.rows, long.rows),
         np.where(by_short, short.effect, long.effect),
         np.where(by_short, short.usual, long.usual),
@@ -107,15 +107,15 @@ def _with_longer(short: Standing, long: Standing) -> Standing:
 
 def _by_scale(
     ratio: Floats,
-    usual: Usual,
+    usual: UsualRatios,
     role_of: Ints,
-    scale: Scale,
+    scale: SearchScale,
     count: int,
     least_from_start: float,
     same: Flags,
     *,
     isolated: bool,
-) -> Standing | None:
+) -> OutstandingRanks | None:
     recent, base = ratio[:, -count:], usual.ratio
     fewest = scale.persistence * count
     with np.errstate(invalid="ignore"):
@@ -164,10 +164,12 @@ def _by_scale(
     small = np.full(len(ratio), scale.least < SHORT.least)
     sure = np.zeros(len(ratio), np.bool_)
     sure[rows] = (~slower | (distance >= sigmas + BEYOND_CHANCE))[rows]
-    return Standing(rows, effect, np.where(slower, base, 1.0), effect / needed, small, sure, count)
+    return OutstandingRanks(
+        rows, effect, np.where(slower, base, 1.0), effect / needed, small, sure, count
+    )
 
 
-def by_chance(ratio: Floats, usual: Usual, found: Standing) -> float:
+def by_chance(ratio: Floats, usual: UsualRatios, found: OutstandingRanks) -> float:
     """Return how probable such steps in a row are for any rank, by the steps before them.
 
     A chain of two states: how often a step of a rank stands out by half as much as the ranks that
@@ -205,7 +207,7 @@ def noise(ratio: Floats, role_of: Ints) -> Floats:
     return single * np.sqrt(1 + 1 / np.maximum(size - 1, 1))[role]
 
 
-def _distance(excess: Floats, error: Floats, scale: Scale, *, half: bool) -> Floats:
+def _distance(excess: Floats, error: Floats, scale: SearchScale, *, half: bool) -> Floats:
     """Return [ranks], how many standard errors an excess stands above that of the other ranks.
 
     By the healthy half, so that the affected do not hide themselves.
@@ -219,7 +221,7 @@ def _distance(excess: Floats, error: Floats, scale: Scale, *, half: bool) -> Flo
     return distance
 
 
-def _isolated(plain: Floats, error: Floats, role_of: Ints, scale: Scale) -> Flags:
+def _isolated(plain: Floats, error: Floats, role_of: Ints, scale: SearchScale) -> Flags:
     """Tell who stands out from all ranks of the role, and with few others."""
     alone = np.zeros(len(plain), np.bool_)
     for role in np.unique(role_of):

@@ -4,13 +4,13 @@ import numpy as np
 
 from .. import medians, own_time
 from ..features import DATA
-from ..window import Flags, Floats, Ints, Steps
+from ..window import Flags, Floats, Ints, StepValues
 
 FAR = 3.0
 """Of an excess so many times smaller than the delay of another, less than a third is ever felt."""
 
 
-def behind_data(steps: Steps, own: Floats, effect: Floats, rows: Ints, count: int) -> Flags:
+def behind_data(steps: StepValues, own: Floats, effect: Floats, rows: Ints, count: int) -> Flags:
     """Return [rows], whose excess hides behind another rank's wait for data.
 
     own: [ranks, steps] seconds; effect: [ranks], the excess as a share; count: newest steps looked

@@ -3,8 +3,8 @@
 import numpy as np
 
 from .. import medians, own_time
-from ..window import Floats, JobWindow, Steps
-from .usual import Usual
+from ..window import Floats, JobWindow, StepValues
+from .usual import UsualRatios
 
 SHARE = 0.5
 """Share of the ranks that must have reported a step."""
@@ -43,7 +43,7 @@ def first_reported(window: JobWindow) -> Floats | None:
     return duration if medians.middle(apart) <= TOGETHER else None
 
 
-def with_newest(window: JobWindow, usual: Usual) -> tuple[Steps, Floats, Floats] | None:
+def with_newest(window: JobWindow, usual: UsualRatios) -> tuple[StepValues, Floats, Floats] | None:
     """Return steps, own seconds and ratios to peers, with steps that only some have reported yet.
 
     None where there are no such steps, or where ranks have reported them whose habit is unknown.
@@ -73,7 +73,7 @@ def with_newest(window: JobWindow, usual: Usual) -> tuple[Steps, Floats, Floats]
     return steps, own, ratio
 
 
-def _values(window: JobWindow, steps: Steps) -> tuple[Floats | None, Floats | None]:
+def _values(window: JobWindow, steps: StepValues) -> tuple[Floats | None, Floats | None]:
     if steps.kept is not None:
         return steps.kept.own, steps.kept.ratio
     own = own_time.own_time(steps)
@@ -82,7 +82,7 @@ def _values(window: JobWindow, steps: Steps) -> tuple[Floats | None, Floats | No
     return own, own_time.against_peers(own_time.per_token(own, steps), window.role_of)
 
 
-def _mostly(steps: Steps) -> Steps:
+def _mostly(steps: StepValues) -> StepValues:
     """Return the steps without the newest ones that fewer than half of the ranks have reported."""
     if not steps.at.size:
         return steps

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import medians, onsets
-from ..healthy_time import Pace
+from ..healthy_time import HealthyPace
 from ..window import Flags, Floats, Ints
 
 LONG = 20
@@ -32,7 +32,7 @@ YOUNG_SECONDS = 1500.0
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class PaceScale:
     """How much of the newest past is looked at, and the smallest ratio that counts in it.
 
     It holds so many steps and so many seconds at least.
@@ -43,22 +43,27 @@ class Scale:
     least: float
 
 
-SCALES = (Scale(4, 15.0, 1.3), Scale(5, 10.0, 1.1), Scale(20, 60.0, 1.05), Scale(60, 180.0, 1.04))
+SCALES = (
+    PaceScale(4, 15.0, 1.3),
+    PaceScale(5, 10.0, 1.1),
+    PaceScale(20, 60.0, 1.05),
+    PaceScale(60, 180.0, 1.04),
+)
 
 FEW_SCALES = (
-    Scale(4, 15.0, 1.2),
-    Scale(5, 20.0, 1.1),
-    Scale(8, 60.0, 1.06),
-    Scale(12, 90.0, 1.05),
+    PaceScale(4, 15.0, 1.2),
+    PaceScale(5, 20.0, 1.1),
+    PaceScale(8, 60.0, 1.06),
+    PaceScale(12, 90.0, 1.05),
 )
 """What is looked at where the past has fewer steps than blocks need: steps of long duration."""
 
-FROM_START = Scale(8, 60.0, 1.04)
+FROM_START = PaceScale(8, 60.0, 1.04)
 """A whole attempt against the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Slow:
+class SlowSteps:
     """What stands out: healthy and recent step time (s), the first slow column, noise (s).
 
     least, count: of the scale that shows it. drifts: it came little by little. partly: only some
@@ -82,20 +87,20 @@ def low(values: Floats) -> float:
     return float(np.partition(values, place)[place])
 
 
-def covered(ends: Floats, valid: Ints, scale: Scale) -> int:
+def covered(ends: Floats, valid: Ints, scale: PaceScale) -> int:
     """Return how many of the newest steps hold the scale's steps and seconds."""
     at = ends[valid]
     return max(int((at > ends[-1] - scale.seconds).sum()), scale.fewest)
 
 
-def faster(pace: Pace, held: Pace | None) -> Pace:
+def faster(pace: HealthyPace, held: HealthyPace | None) -> HealthyPace:
     """Return a pace, the one learnt before the incident where that is faster."""
     if held is None or held.seconds >= pace.seconds:
         return pace
-    return Pace(held.seconds, min(held.wander, pace.wander), min(held.spread, pace.spread))
+    return HealthyPace(held.seconds, min(held.wander, pace.wander), min(held.spread, pace.spread))
 
 
-def noise_of(pace: Pace, count: int) -> float:
+def noise_of(pace: HealthyPace, count: int) -> float:
     """Return how far a median of so many healthy steps strays, in seconds."""
     return math.hypot(_error(pace.spread, count), pace.wander) + CERTAINTY * pace.seconds
 
@@ -117,7 +122,7 @@ def chance(slow: Flags, first: int) -> float:
     return float(single * max(single, follows) ** (length - 1))
 
 
-def onset_of(values: Floats, limit: float, effect: float, scale: Scale) -> int:
+def onset_of(values: Floats, limit: float, effect: float, scale: PaceScale) -> int:
     """Return the place of the first slow step."""
     if scale.fewest >= LONG:
         return onsets.change_point(values, limit, effect)

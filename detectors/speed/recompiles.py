@@ -12,7 +12,7 @@ from ..contract import Detector
 from ..features import DATA
 from ..findings import report
 from ..tenants import logged, own_events, own_logs
-from ..window import Flags, Floats, Ints, JobWindow, Steps
+from ..window import Flags, Floats, Ints, JobWindow, StepValues
 
 CHECKPOINT, LOG = "training.checkpoint.duration", "log.fault"
 
@@ -31,7 +31,7 @@ MOST_SHARE = 0.4
 """More of the steps than this are how the job steps, and no exceptions."""
 
 
-class Recompiles(Detector):
+class RecompilesDetector(Detector):
     """Say that the compiler runs again and again, and what the job loses by it.
 
     A step is long where it takes `times` the median step, freed of tokens where they explain it, or
@@ -173,7 +173,7 @@ class Recompiles(Detector):
         return [slow, evidence]
 
 
-def _computes(steps: Steps, columns: Ints, extra: Floats, *, single: Flags) -> Flags:
+def _computes(steps: StepValues, columns: Ints, extra: Floats, *, single: Flags) -> Flags:
     """Tell in which columns the own work of nearly all ranks grew by most of the extra time.
 
     single: [columns], whether the own work of one rank is enough.
@@ -181,7 +181,7 @@ def _computes(steps: Steps, columns: Ints, extra: Floats, *, single: Flags) -> F
     plane = own_time.own_plane(steps)
     if plane is None or plane == own_time.STEP:
         return np.ones(len(columns), np.bool_)  # nobody can tell: a sign of the compiler must
-    some = Steps(
+    some = StepValues(
         steps.index[columns],
         steps.at[:, columns],
         {name: held[:, columns] for name, held in steps.planes.items()},

@@ -8,12 +8,12 @@ from ...vocabulary.findings import Finding
 from .. import durations, medians, own_time
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, JobWindow, Steps
+from ..window import Floats, JobWindow, StepValues
 from .since_change import CHANGE, changes
-from .slow_steps import SlowSteps
+from .slow_steps import SlowStepsDetector
 
 
-class Regressions(Detector):
+class RegressionsDetector(Detector):
     """Join the onset of slow steps with the change event just before it; say what grew.
 
     Where slow_steps.py finds the job slow, the parts of its step are compared before and since the
@@ -63,7 +63,7 @@ class Regressions(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return evidence on the job; nothing where its steps are not slow."""
-        found = SlowSteps().evaluate(window)
+        found = SlowStepsDetector().evaluate(window)
         if not found:
             return []
         (slow,) = found
@@ -174,7 +174,7 @@ def _by_rank(own: Floats) -> Floats:
     return medians.median(own, axis=1)
 
 
-def _exposed(part: Steps) -> Floats:
+def _exposed(part: StepValues) -> Floats:
     """Return the wait in collectives of the rank that waits least, as one value."""
     wait = medians.median(part.plane(own_time.COMM), axis=1)
     valid = wait[np.isfinite(wait)]

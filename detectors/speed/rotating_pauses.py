@@ -8,11 +8,11 @@ import numpy as np
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
-from ...vocabulary.ranks import Ranks
+from ...vocabulary.ranks import RankSet
 from .. import durations, medians, onsets, own_time
 from ..contract import Detector
 from ..findings import INFORMATION, report
-from ..window import Floats, Ints, JobWindow, Steps
+from ..window import Floats, Ints, JobWindow, StepValues
 from .turns import FEWEST_PAUSES, FEWEST_STEPS, late_steps, longest_of, turns
 
 GC = "training.gc.duration"
@@ -43,7 +43,7 @@ ONE_HOST, MOST_OF_RANKS = 0.9, 0.5
 ranks: seven pauses or more fall so by chance once in a hundred times."""
 
 
-class RotatingPauses(Detector):
+class RotatingPausesDetector(Detector):
     """Say that ranks pause in turn, and what the job loses by it.
 
     A rank's time outside collectives and data loading, less that of its peers in the same step and
@@ -123,9 +123,9 @@ class RotatingPauses(Detector):
         )  # fmt: skip
         held = (found.entity.ranks for found in findings if found.kind == "host.pauses")
         score = slow.score if known else min(slow.score, INFORMATION)
-        return [replace(slow, score=score, ranks=next(held, Ranks())), *findings]
+        return [replace(slow, score=score, ranks=next(held, RankSet())), *findings]
 
-    def _always(self, window: JobWindow, recent: Steps) -> bool:
+    def _always(self, window: JobWindow, recent: StepValues) -> bool:
         """Tell whether as many steps waited for a pause before, as long, or the job has just begun.
 
         By the oldest steps that are held. Few pauses are more or fewer by chance.
@@ -145,7 +145,7 @@ class RotatingPauses(Detector):
             return not more
         return _above(now[now > 0], then[then > 0]) < LONGER_SIGMAS
 
-    def _rotating(self, window: JobWindow, recent: Steps, out: list[Finding]) -> float:
+    def _rotating(self, window: JobWindow, recent: StepValues, out: list[Finding]) -> float:
         """Add the finding on pauses that rotate, if they do; return the share that is lost."""
         found = turns(recent, window, window.features.duration[-len(recent.index) :])
         if found is None or not self.least <= found.lost < 1:
@@ -170,7 +170,7 @@ class RotatingPauses(Detector):
         return lost
 
     def _collected(
-        self, window: JobWindow, recent: Steps, step: float, out: list[Finding]
+        self, window: JobWindow, recent: StepValues, step: float, out: list[Finding]
     ) -> float:
         """Add the finding on garbage collection, if it costs; return the share that is lost."""
         if not recent.has(GC):
@@ -192,7 +192,7 @@ class RotatingPauses(Detector):
     def _report(
         self,
         window: JobWindow,
-        recent: Steps,
+        recent: StepValues,
         onset: tuple[float, float],
         kind: str,
         magnitude: float,
@@ -228,7 +228,7 @@ def _above(now: Floats, then: Floats) -> float:
     return (above - 0.5) / math.sqrt((len(now) + len(then) + 1) / (12 * pairs))
 
 
-def _collections(steps: Steps, duration: Floats) -> tuple[Floats, float]:
+def _collections(steps: StepValues, duration: Floats) -> tuple[Floats, float]:
     """Return [steps], the longest collection of a rank (s), and the share of the time they take.
 
     Of a step with another pause in it, as an evaluation, the usual step counts.
@@ -240,13 +240,13 @@ def _collections(steps: Steps, duration: Floats) -> tuple[Floats, float]:
     return longest, float(longest.sum()) / whole if whole > 0 else 0.0
 
 
-def _oldest(window: JobWindow, recent: Steps) -> int:
+def _oldest(window: JobWindow, recent: StepValues) -> int:
     """Return the column where the oldest steps end, to compare with: twice as many at most."""
     size = len(recent.index)
     return min(max(len(window.features.steps.index) - size, WARM_UP), WARM_UP + 2 * size)
 
 
-def _cost_before(window: JobWindow, recent: Steps) -> float:
+def _cost_before(window: JobWindow, recent: StepValues) -> float:
     """Return the share that collections took of the oldest steps; inf where nobody can tell."""
     last = _oldest(window, recent)
     duration = window.features.duration[WARM_UP:last]
@@ -268,7 +268,7 @@ def _only_host(window: JobWindow, by_rank: Ints) -> Entity | None:
     return window.host_entity(host)
 
 
-def _onset(recent: Steps, lost: Floats) -> tuple[float, float]:
+def _onset(recent: StepValues, lost: Floats) -> tuple[float, float]:
     """Return the ends of the steps between which the losses, [steps] in seconds, began."""
     ends = own_time.step_ends(recent)
     usual = float(lost.mean())

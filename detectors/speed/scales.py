@@ -13,7 +13,7 @@ from ..window import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class SearchScale:
     """So many of the newest steps, or those of so many seconds where they are more.
 
     least: smallest excess over peers and habit. least_alone: smallest over peers from the first
@@ -29,31 +29,31 @@ class Scale:
     certainty: float
 
 
-SHORT = Scale(5, 10.0, 0.08, 0.08, 0.7, 0.01)
-FEW = Scale(3, 10.0, 0.25, 0.25, 1.0, 0.02)
-LONG = Scale(8, 45.0, 0.04, 0.08, 0.6, 0.005)
-MIDDLE = Scale(12, 60.0, 0.04, 0.08, 0.6, 0.005)
-LONGER = Scale(32, 90.0, 0.04, 0.08, 0.55, 0.005)
+SHORT = SearchScale(5, 10.0, 0.08, 0.08, 0.7, 0.01)
+FEW = SearchScale(3, 10.0, 0.25, 0.25, 1.0, 0.02)
+LONG = SearchScale(8, 45.0, 0.04, 0.08, 0.6, 0.005)
+MIDDLE = SearchScale(12, 60.0, 0.04, 0.08, 0.6, 0.005)
+LONGER = SearchScale(32, 90.0, 0.04, 0.08, 0.55, 0.005)
 
-FIRST = Scale(3, 6.0, 0.12, 0.25, 1.0, 0.015)
+FIRST = SearchScale(3, 6.0, 0.12, 0.25, 1.0, 0.015)
 """Enough for a first word, which is information; the others make it a warning."""
 
 
-class Scales(NamedTuple):
+class SearchScales(NamedTuple):
     """Those that ranks are searched by in turn."""
 
-    short: Scale
-    long: Scale
-    few: Scale
-    longer: Scale
-    first: Scale
+    short: SearchScale
+    long: SearchScale
+    few: SearchScale
+    longer: SearchScale
+    first: SearchScale
 
 
-def scales(least: float, least_small: float, fewest: int, seconds: float) -> Scales:
+def scales(least: float, least_small: float, fewest: int, seconds: float) -> SearchScales:
     """Return all of them with these limits; none of fewer steps than `fewest` is below `least`."""
     short = replace(_limited(SHORT, least), fewest=fewest, seconds=seconds)
     small = min(least_small, least)
-    return Scales(
+    return SearchScales(
         short=short,
         long=_limited(LONG, small),
         few=_limited(FEW, max(FEW.least, least)),
@@ -62,7 +62,7 @@ def scales(least: float, least_small: float, fewest: int, seconds: float) -> Sca
     )
 
 
-def _limited(scale: Scale, least: float) -> Scale:
+def _limited(scale: SearchScale, least: float) -> SearchScale:
     return replace(scale, least=least, least_alone=max(scale.least_alone, least))
 
 
@@ -70,7 +70,7 @@ ENDED = 4
 """Of the steps of the longest scale this part, the newest, must show the effect as well."""
 
 
-def count_of(ends: Floats, scale: Scale) -> int:
+def count_of(ends: Floats, scale: SearchScale) -> int:
     """Return how many of the newest steps a scale looks at; ends: [steps], when each ended."""
     valid = ends[np.isfinite(ends)]
     newest = float(valid[-1]) if len(valid) else 0.0

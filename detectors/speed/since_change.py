@@ -10,7 +10,7 @@ from ..baselines import FEW_WARM_UP
 from ..healthy_time import pace_of_few
 from ..tenants import own_events
 from ..window import Floats, JobWindow
-from .pace import AT_ONCE, CERTAINTY, SIDE_STEPS, Slow
+from .pace import AT_ONCE, CERTAINTY, SIDE_STEPS, SlowSteps
 
 CHANGE = "change"
 
@@ -31,7 +31,7 @@ def changes(window: JobWindow) -> list[Event]:
 
 def slow_since_change(
     window: JobWindow, duration: Floats, ends: Floats, *, sigmas: float
-) -> Slow | None:
+) -> SlowSteps | None:
     """Return what the steps after one of the newest changes show against those before it.
 
     duration, ends: [steps], seconds and when each step ended. Where a search over all moments has
@@ -46,7 +46,7 @@ def slow_since_change(
     return None
 
 
-def _slow_since(at: float, duration: Floats, ends: Floats, sigmas: float) -> Slow | None:
+def _slow_since(at: float, duration: Floats, ends: Floats, sigmas: float) -> SlowSteps | None:
     """Return what the steps after a moment show against those before it."""
     valid = np.flatnonzero(np.isfinite(duration) & np.isfinite(ends))
     valid = valid[valid >= FEW_WARM_UP]
@@ -68,7 +68,7 @@ def _slow_since(at: float, duration: Floats, ends: Floats, sigmas: float) -> Slo
     if beside < AT_ONCE * grown:
         return None
     first = int(valid[place + 1])
-    return Slow(healthy.seconds, now.seconds, first, noise, LEAST, len(since))
+    return SlowSteps(healthy.seconds, now.seconds, first, noise, LEAST, len(since))
 
 
 __all__ = ["CHANGE", "changes", "slow_since_change"]

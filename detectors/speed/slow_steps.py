@@ -8,7 +8,7 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import durations, medians, onsets, own_time
-from ..baselines import FEW, FEW_WARM_UP, Baselines
+from ..baselines import FEW, FEW_WARM_UP, JobBaselines
 from ..contract import Detector
 from ..findings import INFORMATION, report
 from ..healthy_time import pace_of, pace_of_few
@@ -21,8 +21,8 @@ from .pace import (
     GRADUAL,
     LONG,
     SCALES,
-    Scale,
-    Slow,
+    PaceScale,
+    SlowSteps,
     chance,
     covered,
     drifted,
@@ -57,7 +57,7 @@ LEAST_EPISODE = 1.15
 """The ratio that makes a step part of an episode."""
 
 
-class SlowSteps(Detector):
+class SlowStepsDetector(Detector):
     """Compare the newest steps with this job's own healthy ones.
 
     The median duration of the newest steps stands against the fast side of blocks as long as they
@@ -125,7 +125,7 @@ class SlowSteps(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
-        key = (SlowSteps, *vars(self).values())
+        key = (SlowStepsDetector, *vars(self).values())
         return window.features.once(key, lambda: self._evaluated(window))
 
     def _evaluated(self, window: JobWindow) -> Sequence[Finding]:
@@ -149,7 +149,7 @@ class SlowSteps(Detector):
             found, ends = self._by_first_reports(window)
         return [] if found is None else [self._finding(window, found, ends)]
 
-    def _finding(self, window: JobWindow, found: Slow, ends: Floats) -> Finding:
+    def _finding(self, window: JobWindow, found: SlowSteps, ends: Floats) -> Finding:
         ratio = found.recent / found.healthy
         sure = (found.recent - found.healthy) / max(found.noise, 1e-12) / self.sigmas
         most = INFORMATION if found.partly or (found.drifts and ratio < GRADUAL) else math.inf
@@ -173,8 +173,8 @@ class SlowSteps(Detector):
         )
 
     def _by_history(
-        self, duration: Floats, valid: Ints, ends: Floats, baselines: Baselines
-    ) -> Slow | None:
+        self, duration: Floats, valid: Ints, ends: Floats, baselines: JobBaselines
+    ) -> SlowSteps | None:
         """Return what the newest steps show against older ones of the attempt."""
         values = duration[valid]
         held = baselines.pace if baselines.frozen else None
@@ -223,12 +223,12 @@ class SlowSteps(Detector):
                     continue
             rise = recent - pace.seconds
             drifts = scale.fewest >= LONG and drifted(values, ends[valid], first, rise, count)
-            return Slow(
+            return SlowSteps(
                 pace.seconds, recent, int(valid[first]), noise, scale.least, count, drifts=drifts
             )
         return None
 
-    def _by_first_reports(self, window: JobWindow) -> tuple[Slow | None, Floats]:
+    def _by_first_reports(self, window: JobWindow) -> tuple[SlowSteps | None, Floats]:
         """Return what steps show that only part of the ranks has reported yet, and when they ended.
 
         Ranks that go together take the same time for a step: one host's report tells it for all,
@@ -242,7 +242,7 @@ class SlowSteps(Detector):
         found = self._by_history(duration, valid, ends, window.baselines)
         return None if found is None else replace(found, partly=True), ends
 
-    def _by_few(self, duration: Floats, ends: Floats) -> Slow | None:
+    def _by_few(self, duration: Floats, ends: Floats) -> SlowSteps | None:
         """Return what the newest of few steps show against all those before them."""
         valid = np.flatnonzero(np.isfinite(duration))
         valid = valid[valid >= FEW_WARM_UP]
@@ -265,12 +265,14 @@ class SlowSteps(Detector):
                 and (past > limit).sum() <= 1
             ):
                 first = onsets.newest_run(values > limit)
-                return Slow(healthy.seconds, recent, int(valid[first]), noise, scale.least, count)
+                return SlowSteps(
+                    healthy.seconds, recent, int(valid[first]), noise, scale.least, count
+                )
         return None
 
     def _recurring(
-        self, duration: Floats, valid: Ints, ends: Floats, found: Slow | None
-    ) -> Slow | None:
+        self, duration: Floats, valid: Ints, ends: Floats, found: SlowSteps | None
+    ) -> SlowSteps | None:
         """Return that episodes come and go, in one of them or between two."""
         values = duration[valid]
         middle = medians.middle(values)
@@ -278,7 +280,7 @@ class SlowSteps(Detector):
         if found is None and often < 10:
             return None
         healthy = found.healthy if found is not None else pace_of(values, 5).seconds
-        fewest = covered(ends, valid, Scale(5, 10.0, 1.0))
+        fewest = covered(ends, valid, PaceScale(5, 10.0, 1.0))
         runs = onsets.episodes(values > LEAST_EPISODE * healthy, fewest)
         again = onsets.recurring(runs, ends[valid], float(ends[-1]), ongoing=found is not None)
         if again is None:
@@ -286,16 +288,16 @@ class SlowSteps(Detector):
         place, count = again
         said = f", in {count} episodes"
         if found is not None:
-            return Slow(
+            return SlowSteps(
                 found.healthy, found.recent, min(int(valid[place]), found.first), found.noise,
                 found.least, found.count, said,
             )  # fmt: skip
         overall = float(np.mean(np.minimum(values[place:], 10 * healthy)))
         if overall < 1.03 * healthy:
             return None
-        return Slow(healthy, overall, int(valid[place]), 0.005 * healthy, 1.03, fewest, said)
+        return SlowSteps(healthy, overall, int(valid[place]), 0.005 * healthy, 1.03, fewest, said)
 
-    def _by_attempt(self, window: JobWindow, valid: Ints, ends: Floats) -> Slow | None:
+    def _by_attempt(self, window: JobWindow, valid: Ints, ends: Floats) -> SlowSteps | None:
         """Return that the attempt is slower, from its first step on, than the one before it."""
         before, ranks = window.baselines.before, len(window.ranks)
         if before is None or before.ranks != ranks:
@@ -327,4 +329,4 @@ class SlowSteps(Detector):
         if not slow or pace.seconds - healthy < ATTEMPT_SIGMAS * noise:
             return None
         said = f": slower than attempt {window.attempt - 1} was"
-        return Slow(healthy, recent, 0, noise, FROM_START.least, count, said)
+        return SlowSteps(healthy, recent, 0, noise, FROM_START.least, count, said)

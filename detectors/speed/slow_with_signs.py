@@ -8,16 +8,16 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import medians, own_time
 from ..contract import Detector
-from ..hardware.clocks import LowClock
-from ..hardware.config_drift import ConfigDrift
-from ..hardware.cpu_time import CpuTime
-from ..hardware.throttling import Throttling
+from ..hardware.clocks import LowClockDetector
+from ..hardware.config_drift import ConfigDriftDetector
+from ..hardware.cpu_time import CpuTimeDetector
+from ..hardware.throttling import ThrottlingDetector
 from ..window import Floats, Ints, JobWindow
-from .excess import BEYOND_CHANCE, SIGMAS, Standing, noise
+from .excess import BEYOND_CHANCE, SIGMAS, OutstandingRanks, noise
 from .hidden import behind_data
 from .scales import LONG
 from .straggler_findings import healthy_seconds, slow_job, slow_rank
-from .usual import Usual, unlike, usual_of
+from .usual import UsualRatios, unlike, usual_of
 
 NEWEST = 64
 """Steps that are looked at, at most: an episode of long ago says nothing about now."""
@@ -28,12 +28,12 @@ START_SECONDS = 60.0
 LEAST_SPREAD = 0.01
 """The least by which ranks are taken to differ from the first step on, however few are seen."""
 
-_SIGNS: tuple[Detector, ...] = (Throttling(), LowClock(), CpuTime())
-_DRIFT = ConfigDrift()
+_SIGNS: tuple[Detector, ...] = (ThrottlingDetector(), LowClockDetector(), CpuTimeDetector())
+_DRIFT = ConfigDriftDetector()
 
 
 @dataclass(frozen=True, slots=True)
-class _Sign:
+class _MachineSign:
     """What a machine shows: rows of the ranks on it, and since when (the last moment without).
 
     -inf: it was never without.
@@ -47,7 +47,7 @@ class _Sign:
         return self.since <= max(window.attempt_started_at + START_SECONDS, first_end)
 
 
-class SlowWithSigns(Detector):
+class SlowWithSignsDetector(Detector):
     """Name the ranks whose steps grew longer since their device or host began to be held back.
 
     Two witnesses need to be less sure than one. Stragglers are told from steps alone, which needs
@@ -170,8 +170,8 @@ class SlowWithSigns(Detector):
         return findings
 
     def _slower(
-        self, window: JobWindow, ratio: Floats, usual: Usual, rows: Ints, count: int
-    ) -> Standing | None:
+        self, window: JobWindow, ratio: Floats, usual: UsualRatios, rows: Ints, count: int
+    ) -> OutstandingRanks | None:
         """Return the rows as those that stand out in so many newest steps, None where not."""
         beyond = ratio[:, -count:] / usual.ratio[:, None] - 1
         others = np.setdiff1d(np.flatnonzero(usual.known), rows)
@@ -196,8 +196,8 @@ class SlowWithSigns(Detector):
         return _standing(rows, effect, usual.ratio, self.least, count, first=first)
 
     def _always_slower(
-        self, window: JobWindow, ratio: Floats, usual: Usual, rows: Ints, count: int
-    ) -> Standing | None:
+        self, window: JobWindow, ratio: Floats, usual: UsualRatios, rows: Ints, count: int
+    ) -> OutstandingRanks | None:
         """Return the rows as those that are slower than their peers, and were from the start."""
         plain = medians.median(ratio[:, -count:], axis=1) - 1
         then = np.where(usual.known, usual.ratio - 1, plain)
@@ -222,25 +222,25 @@ def _standing(
     count: int,
     *,
     first: bool = False,
-) -> Standing:
+) -> OutstandingRanks:
     """Return rows as those that stand out by an effect, of each or of all, in every scale."""
     effects = np.zeros(len(usual))
     effects[rows] = effect
     everywhere = np.ones(len(usual), np.bool_)
-    return Standing(
+    return OutstandingRanks(
         rows, effects, usual, effects / least, everywhere, everywhere, count, first=first
     )
 
 
-def _signs(window: JobWindow, detectors: Sequence[Detector]) -> Iterator[_Sign]:
+def _signs(window: JobWindow, detectors: Sequence[Detector]) -> Iterator[_MachineSign]:
     """Yield what machines show, one for each of them that shows anything."""
     for detector in detectors:
-        rows_of: dict[str, _Sign] = {}
+        rows_of: dict[str, _MachineSign] = {}
         for found in detector.evaluate(window):
             rows = np.array(
                 [row for r in found.entity.ranks if (row := window.row_of(r)) is not None]
             )
             if len(rows):
                 since = -np.inf if found.kind == "host.differs" else found.onset[0]
-                rows_of.setdefault(str(found.entity), _Sign(rows.astype(np.int64), since))
+                rows_of.setdefault(str(found.entity), _MachineSign(rows.astype(np.int64), since))
         yield from rows_of.values()

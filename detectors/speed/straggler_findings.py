@@ -5,8 +5,8 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import durations, medians, own_time
 from ..findings import INFORMATION, report
-from ..window import Floats, Ints, JobWindow, Steps
-from .excess import Standing
+from ..window import Floats, Ints, JobWindow, StepValues
+from .excess import OutstandingRanks
 from .scales import SHORT
 
 DETECTOR = "stragglers"
@@ -14,10 +14,10 @@ DETECTOR = "stragglers"
 
 def slow_rank(
     window: JobWindow,
-    steps: Steps,
+    steps: StepValues,
     own: Floats,
     row: int,
-    found: Standing,
+    found: OutstandingRanks,
     first: int,
     healthy: float,
     *,
@@ -60,7 +60,7 @@ def slow_rank(
 
 
 def waits_least(
-    window: JobWindow, steps: Steps, rows: Ints, named: Ints, count: int
+    window: JobWindow, steps: StepValues, rows: Ints, named: Ints, count: int
 ) -> list[Finding]:
     """Return the ranks that wait less in collectives than the others, who wait for them.
 
@@ -105,10 +105,10 @@ def waits_least(
 
 def slow_job(
     window: JobWindow,
-    steps: Steps,
+    steps: StepValues,
     own: Floats,
     ratio: Floats,
-    found: Standing,
+    found: OutstandingRanks,
     first: int,
     *,
     least: float,
@@ -187,7 +187,7 @@ def middle(values: Floats) -> float:
     return float(np.median(valid)) if len(valid) else float("nan")
 
 
-def _step_seconds(steps: Steps, count: int, stand_in: Floats) -> float:
+def _step_seconds(steps: StepValues, count: int, stand_in: Floats) -> float:
     """Return the recent step time; the median of the rows' highest where nobody reports it."""
     valid = steps.plane(own_time.STEP)[:, -count:]
     return middle(valid if np.isfinite(valid).any() else medians.highest(stand_in, 1))

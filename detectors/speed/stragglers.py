@@ -10,14 +10,14 @@ from ...vocabulary.findings import Finding
 from .. import onsets, own_time
 from ..baselines import FEW_WARM_UP
 from ..contract import Detector
-from ..window import Floats, JobWindow, Steps
+from ..window import Floats, JobWindow, StepValues
 from .asynchronous import aligned, apart
-from .excess import Standing, by_chance, standing_out
+from .excess import OutstandingRanks, by_chance, standing_out
 from .hidden import behind_data
 from .newest import with_newest
 from .scales import FEW, LONG, MIDDLE, SHORT, count_of, scales
 from .straggler_findings import DETECTOR, healthy_seconds, slow_job, slow_rank, waits_least
-from .usual import Usual, unlike, usual_of
+from .usual import UsualRatios, unlike, usual_of
 
 MOST_CHANCE = 1e-3
 """How probable the steps of a first word may be in a job that has stray steps anyway."""
@@ -29,7 +29,7 @@ OFTENER = 3.0
 """So many times as often as its peers a rank that is slow again and again has such steps."""
 
 
-class Stragglers(Detector):
+class StragglersDetector(Detector):
     """Name the ranks that a synchronous job waits for.
 
     Own time (see own_time.py: compute, else the step less the wait inside collectives, else the
@@ -158,8 +158,8 @@ class Stragglers(Detector):
         return [*slowed, *findings]
 
     def _found(
-        self, window: JobWindow, ends: Floats, ratio: Floats, usual: Usual, *, isolated: bool
-    ) -> tuple[Standing | None, int]:
+        self, window: JobWindow, ends: Floats, ratio: Floats, usual: UsualRatios, *, isolated: bool
+    ) -> tuple[OutstandingRanks | None, int]:
         """Return who stands out by the shortest scales that show any, and the steps of the first.
 
         A job of long steps that has just begun is looked at after a shorter warm-up: by whole
@@ -201,8 +201,13 @@ class Stragglers(Detector):
         return None, count
 
     def _episodes(
-        self, steps: Steps, ratio: Floats, usual: Usual, found: Standing | None, count: int
-    ) -> Standing | None:
+        self,
+        steps: StepValues,
+        ratio: Floats,
+        usual: UsualRatios,
+        found: OutstandingRanks | None,
+        count: int,
+    ) -> OutstandingRanks | None:
         """Return what was found, with the ranks that are slow again and again."""
         with np.errstate(invalid="ignore"):
             limit = (max(LEAST_EPISODE, 1 + self.least) * usual.ratio).astype(ratio.dtype)
@@ -227,7 +232,7 @@ class Stragglers(Detector):
             found = _with_row(found, int(row), effect, first, usual, count)
         return found
 
-    def _first(self, ratio: Floats, row: int, found: Standing) -> int:
+    def _first(self, ratio: Floats, row: int, found: OutstandingRanks) -> int:
         """Return the column in which the newest run of a rank's excess began."""
         if row in found.since:
             return found.since[row]
@@ -241,12 +246,17 @@ class Stragglers(Detector):
 
 
 def _with_row(
-    found: Standing | None, row: int, effect: float, first: int, usual: Usual, count: int
-) -> Standing:
+    found: OutstandingRanks | None,
+    row: int,
+    effect: float,
+    first: int,
+    usual: UsualRatios,
+    count: int,
+) -> OutstandingRanks:
     """Return what was found with a rank that is slow again and again since a column."""
     if found is None:
         size = len(usual.ratio)
-        found = Standing(
+        found = OutstandingRanks(
             np.zeros(0, np.int64), np.zeros(size), usual.ratio, np.zeros(size),
             np.zeros(size, np.bool_), np.ones(size, np.bool_), count,
         )  # fmt: skip
@@ -266,7 +276,7 @@ def _with_row(
     )
 
 
-def _began(found: Standing, firsts: dict[int, int]) -> int:
+def _began(found: OutstandingRanks, firsts: dict[int, int]) -> int:
     """Return the column since which the job is slow: by those that make it so.
 
     The beginning of a small excess is uncertain by many steps.

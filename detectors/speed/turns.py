@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import medians, own_time
 from ..features import DATA
-from ..window import Flags, Floats, JobWindow, Steps
+from ..window import Flags, Floats, JobWindow, StepValues
 
 FEWEST_STEPS, FEWEST_PAUSES = 10, 7
 """Steps that say anything, and steps of those looked at that must wait for a pause."""
@@ -16,7 +16,7 @@ MOST_TIMES = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class AlternatingPauses:
     """Pauses in turn: [ranks, steps] seconds beyond peers and habit, and which of them are pauses.
 
     longest: [steps], the pause that each waits for, in seconds; lost: share of the time.
@@ -28,7 +28,7 @@ class Turns:
     lost: float
 
 
-def turns(some: Steps, window: JobWindow, duration: Floats) -> Turns | None:
+def turns(some: StepValues, window: JobWindow, duration: Floats) -> AlternatingPauses | None:
     """Return the pauses that rotate in some steps, None where they do not; duration: of these."""
     pauses = late_steps(some, window)
     if pauses is None:
@@ -44,7 +44,9 @@ def turns(some: Steps, window: JobWindow, duration: Floats) -> Turns | None:
     longest = longest_of(beyond, late)
     longest = np.minimum(longest, MOST_TIMES * float(np.median(longest[longest > 0])))
     whole = float(np.nansum(duration))
-    return Turns(beyond, late, longest, float(longest.sum()) / whole if whole > 0 else 0.0)
+    return AlternatingPauses(
+        beyond, late, longest, float(longest.sum()) / whole if whole > 0 else 0.0
+    )
 
 
 def longest_of(beyond: Floats, late: Flags) -> Floats:
@@ -53,7 +55,7 @@ def longest_of(beyond: Floats, late: Flags) -> Floats:
     return longest
 
 
-def late_steps(some: Steps, window: JobWindow) -> tuple[Floats, Flags] | None:
+def late_steps(some: StepValues, window: JobWindow) -> tuple[Floats, Flags] | None:
     """Return what `pauses_of` returns, without those of many ranks at once.
 
     These are no turn: an evaluation, a checkpoint, the network.
@@ -65,7 +67,7 @@ def late_steps(some: Steps, window: JobWindow) -> tuple[Floats, Flags] | None:
     return beyond, late & (late.sum(axis=0) <= max(1, len(late) // 4))
 
 
-def pauses_of(recent: Steps, window: JobWindow) -> tuple[Floats, Flags] | None:
+def pauses_of(recent: StepValues, window: JobWindow) -> tuple[Floats, Flags] | None:
     """Return ([ranks, steps] seconds beyond peers and habit, which of them are pauses)."""
     plane = own_time.COMM if recent.has(own_time.COMM) and recent.has(own_time.STEP) else None
     plane = plane or own_time.own_plane(recent)

@@ -9,7 +9,7 @@ from ..window import Flags, Floats, JobWindow
 
 
 @dataclass(frozen=True, slots=True)
-class Usual:
+class UsualRatios:
     """What is usual for ranks, all [ranks].
 
     ratio: to peers, early in the attempt; 1 where too few steps are known. known: whether enough
@@ -23,7 +23,7 @@ class Usual:
     steps: int
 
 
-def usual_of(window: JobWindow, count: int) -> Usual:
+def usual_of(window: JobWindow, count: int) -> UsualRatios:
     """Return what is usual for so many ranks."""
     ratio, known, habit = np.ones(count), np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     held = window.baselines
@@ -31,7 +31,7 @@ def usual_of(window: JobWindow, count: int) -> Usual:
     known[:size] = np.isfinite(held.usual[:size])
     ratio[:size] = np.where(known[:size], held.usual[:size], 1.0)
     habit[:size] = held.known[:size]
-    return Usual(ratio, known, habit, held.habit_steps)
+    return UsualRatios(ratio, known, habit, held.habit_steps)
 
 
 def unlike(window: JobWindow) -> Flags:

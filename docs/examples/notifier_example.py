@@ -10,15 +10,15 @@ sending, retries, folding and silences are the outbox's.
 """
 
 from rankscope.alerts.notify import answers
-from rankscope.alerts.notify.traits import Traits
-from rankscope.alerts.ports import Endpoint, Notice, Outcome, Request
+from rankscope.alerts.notify.traits import FormatTraits
+from rankscope.alerts.ports import DeliveryOutcome, HttpPost, NotifiedEndpoint, OutboxNotice
 from rankscope.vocabulary.times import rfc3339
 
 NAME = "text"
-TRAITS = Traits(credential="none", credential_help="plain text has no signature")
+TRAITS = FormatTraits(credential="none", credential_help="plain text has no signature")
 
 
-def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:  # noqa: ARG001
+def request(endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:  # noqa: ARG001
     """Return one line: when, how bad, what happened, and the summary."""
     what = notice.type.removeprefix("incident.")
     # A test message has a text, and neither a severity nor a summary.
@@ -26,9 +26,9 @@ def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:  # noqa: 
     summary = notice.data.get("summary") or notice.data["text"]
     body = f"{rfc3339(notice.at)} {severity} {what}: {summary}\n".encode()
     headers = {"content-type": "text/plain; charset=utf-8", "webhook-id": notice.id}
-    return Request(endpoint.url, headers, body)
+    return HttpPost(endpoint.url, headers, body)
 
 
-def outcome(status: int, body: bytes) -> Outcome:  # noqa: ARG001
+def outcome(status: int, body: bytes) -> DeliveryOutcome:  # noqa: ARG001
     """Return how an attempt ended: any 2xx is success, whatever the answer says."""
     return answers.by_status(status)

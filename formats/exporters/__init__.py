@@ -10,15 +10,15 @@ vocabulary; exposition.
 from .detection import detect
 from .faults import FaultWatch
 from .loading import VENDORS, TableError, hosts, load, overridden
-from .mapping import Mapped, Mapping
-from .tables import Table
+from .mapping import MappedPage, PageMapping
+from .tables import ExporterTable
 
 __all__ = [
     "VENDORS",
+    "ExporterTable",
     "FaultWatch",
-    "Mapped",
-    "Mapping",
-    "Table",
+    "MappedPage",
+    "PageMapping",
     "TableError",
     "detect",
     "hosts",

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from ...vocabulary import metrics
 from ...vocabulary.samples import Attributes, Scalar, attributes
-from ..exposition import Series
-from .devices import Device, Devices, whole
+from ..exposition import ExpositionSeries
+from .devices import ExporterDevice, ExporterDevices, whole
 from .fault_reports import spelled
-from .tables import Row, Table, Target
+from .tables import ContractTarget, ExporterMetric, ExporterTable
 from .units import CURVES, curve
 
 _WHOLE = frozenset({"link", "lane", "pid"})
@@ -17,7 +17,7 @@ STATES = ("ok", "degraded", "failed")
 """Best first: of several verdicts on a device the worst one holds."""
 
 
-class Slot:
+class SeriesSlot:
     """One series of the vocabulary: its values on this page so far.
 
     `spare` values come from rows that count only where no other has the series. Parts are added up
@@ -28,7 +28,7 @@ class Slot:
     __slots__ = ("_levels", "_main", "_needed", "_pairs", "_spare", "device", "metric", "page")
 
     def __init__(
-        self, metric: str, pairs: Attributes, *, device: Device | None, worst: bool
+        self, metric: str, pairs: Attributes, *, device: ExporterDevice | None, worst: bool
     ) -> None:
         self.metric = metric
         self.device = device
@@ -83,7 +83,7 @@ class Slot:
 class FaultBinding:
     """A series of fault codes; `code` is the whole code, empty where the value is one."""
 
-    device: Device
+    device: ExporterDevice
     kind: str
     code: str
     prefix: str
@@ -94,31 +94,31 @@ class FaultBinding:
         return self.code or spelled(value, self.prefix, self.format)
 
 
-Action = tuple[Target, tuple[Slot, ...]]
+Action = tuple[ContractTarget, tuple[SeriesSlot, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundSeries:
     """What one series of an exporter means."""
 
-    device: Device | None
+    device: ExporterDevice | None
     name: str
     absent: frozenset[float]
-    plain: tuple[tuple[Slot, float, bool], ...]
+    plain: tuple[tuple[SeriesSlot, float, bool], ...]
     others: tuple[Action, ...]
     fault: FaultBinding | None
-    holder: Slot | None
+    holder: SeriesSlot | None
 
 
-class Binder:
+class SeriesBinder:
     """Binds the series of one exporter to the contract, by a table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ExporterTable) -> None:
         self._table = table
-        self._devices = Devices(table.identity, table.vendor)
-        self._slots: dict[tuple[str, Attributes], Slot] = {}
+        self._devices = ExporterDevices(table.identity, table.vendor)
+        self._slots: dict[tuple[str, Attributes], SeriesSlot] = {}
 
-    def bind(self, series: Series) -> Bound | None:
+    def bind(self, series: ExpositionSeries) -> BoundSeries | None:
         """Return what a series means, None when nothing is made of it."""
         found = self._table.find(series.name)
         if found is None or found[0].ignore:
@@ -132,7 +132,7 @@ class Binder:
             return None
         if labels.get(row.code_label):
             labels[row.code_label] = _code(row, labels[row.code_label])
-        plain: list[tuple[Slot, float, bool]] = []
+        plain: list[tuple[SeriesSlot, float, bool]] = []
         others: list[Action] = []
         for target in row.targets:
             slots = self._targeted(target, labels, device)
@@ -144,15 +144,17 @@ class Binder:
                 others.append((target, slots))
         fault = _fault(row, labels, device)
         holder = self._holder(labels, device) if device is not None else None
-        return Bound(device, series.name, row.absent, tuple(plain), tuple(others), fault, holder)
+        return BoundSeries(
+            device, series.name, row.absent, tuple(plain), tuple(others), fault, holder
+        )
 
     def forget(self) -> None:
         """Forget the vocabulary's series, once nobody holds what `bind` returned."""
         self._slots.clear()
 
     def _targeted(
-        self, target: Target, labels: Mapping[str, str], device: Device | None
-    ) -> tuple[Slot, ...] | None:
+        self, target: ContractTarget, labels: Mapping[str, str], device: ExporterDevice | None
+    ) -> tuple[SeriesSlot, ...] | None:
         """Return the vocabulary's series of a value; None where a needed label is empty."""
         metric = metrics.catalogue()[target.metric]
         vendor = self._table.vendor or None  # a host's own exporter has none
@@ -184,26 +186,31 @@ class Binder:
         return (self._slot(target, pairs, device),)
 
     def _slot(
-        self, target: Target, pairs: Mapping[str, Scalar | None], device: Device | None
-    ) -> Slot:
+        self,
+        target: ContractTarget,
+        pairs: Mapping[str, Scalar | None],
+        device: ExporterDevice | None,
+    ) -> SeriesSlot:
         found = attributes(pairs)
         slot = self._slots.get((target.metric, found))
         if slot is None:
-            slot = self._slots[target.metric, found] = Slot(
+            slot = self._slots[target.metric, found] = SeriesSlot(
                 target.metric, found, device=device, worst=bool(target.states)
             )
         slot.expect(target.parts, spare=target.fallback)
         return slot
 
-    def _holder(self, labels: Mapping[str, str], device: Device) -> Slot | None:
+    def _holder(self, labels: Mapping[str, str], device: ExporterDevice) -> SeriesSlot | None:
         holder = self._devices.holder(labels)
         if not holder:
             return None
-        target = Target(metric="hw.gpu.allocation")
+        target = ContractTarget(metric="hw.gpu.allocation")
         return self._slot(target, {**device.pairs(), **holder}, device)
 
 
-def converted(target: Target, slots: tuple[Slot, ...], value: float) -> list[tuple[Slot, float]]:
+def converted(
+    target: ContractTarget, slots: tuple[SeriesSlot, ...], value: float
+) -> list[tuple[SeriesSlot, float]]:
     """Return a value that is no plain multiple of the vocabulary's unit, slot by slot."""
     if target.states:
         state = target.states.get(value)
@@ -223,7 +230,7 @@ def converted(target: Target, slots: tuple[Slot, ...], value: float) -> list[tup
     return [] if number is None else [(slots[0], number)]
 
 
-def _converted(target: Target, value: float) -> float | None:
+def _converted(target: ContractTarget, value: float) -> float | None:
     if target.flag:
         return float(value > 0)
     if target.unit in CURVES:
@@ -233,7 +240,7 @@ def _converted(target: Target, value: float) -> float | None:
     return value * target.factor
 
 
-def _is_plain(target: Target) -> bool:
+def _is_plain(target: ContractTarget) -> bool:
     return not (
         target.flag
         or target.states
@@ -244,7 +251,9 @@ def _is_plain(target: Target) -> bool:
     )
 
 
-def _fault(row: Row, labels: Mapping[str, str], device: Device | None) -> FaultBinding | None:
+def _fault(
+    row: ExporterMetric, labels: Mapping[str, str], device: ExporterDevice | None
+) -> FaultBinding | None:
     if not row.fault or device is None:
         return None
     code = labels.get(row.code_label, "") if row.code_label else row.code_prefix + row.code
@@ -255,7 +264,7 @@ def _fault(row: Row, labels: Mapping[str, str], device: Device | None) -> FaultB
     return FaultBinding(device, row.fault, code, row.code_prefix, row.code_format)
 
 
-def _code(row: Row, text: str) -> str:
+def _code(row: ExporterMetric, text: str) -> str:
     """Return the code of a label: numbers, decimal or hexadecimal, in the form of the row."""
     if row.code_format:
         with contextlib.suppress(ValueError):  # a name

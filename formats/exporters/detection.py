@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from .loading import VENDORS, load
-from .tables import Table
+from .tables import ExporterTable
 
 
-def detect(names: Iterable[str]) -> Table | None:
+def detect(names: Iterable[str]) -> ExporterTable | None:
     """Return the table that has most of a page's names, None when none has any.
 
     A name that two vendors share decides nothing: the others of the page do.

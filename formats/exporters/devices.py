@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from ...vocabulary.samples import Attributes, Scalar, attributes
-from .tables import Identity
+from .tables import DeviceLabels
 
 
-class Device:
+class ExporterDevice:
     """One device (or part of one) of an exporter, and what its labels have reported so far."""
 
     __slots__ = ("_facts", "hw_id", "index", "info", "seen_on", "vendor")
@@ -40,15 +40,15 @@ class Device:
         self.info = attributes({**self._facts, **self.pairs()})
 
 
-class Devices:
+class ExporterDevices:
     """The devices of one exporter, by their labels."""
 
-    def __init__(self, identity: Identity, vendor: str) -> None:
+    def __init__(self, identity: DeviceLabels, vendor: str) -> None:
         self._identity = identity
         self._vendor = vendor
-        self._known: dict[str, Device] = {}
+        self._known: dict[str, ExporterDevice] = {}
 
-    def of(self, labels: Mapping[str, str], *, instance: bool) -> Device | None:
+    def of(self, labels: Mapping[str, str], *, instance: bool) -> ExporterDevice | None:
         """Return the device of a series, None when no label names one."""
         identity = self._identity
         named = _first(labels, identity.id)
@@ -62,7 +62,7 @@ class Devices:
         hw_id = f"{parent}/{part}" if part else parent
         device = self._known.get(hw_id)
         if device is None:
-            device = Device(hw_id=hw_id, index=whole(number), vendor=self._vendor)
+            device = ExporterDevice(hw_id=hw_id, index=whole(number), vendor=self._vendor)
             self._known[hw_id] = device
         elif number and device.index != whole(number):
             device.renumber(whole(number))
@@ -86,7 +86,7 @@ class Devices:
             if labels.get(label)
         }
 
-    def port(self, labels: Mapping[str, str], device: Device | None) -> dict[str, Scalar]:
+    def port(self, labels: Mapping[str, str], device: ExporterDevice | None) -> dict[str, Scalar]:
         """Return device and port of a network port that belongs to an accelerator."""
         index = device.index if device is not None and device.index is not None else ""
         return {

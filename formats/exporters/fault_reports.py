@@ -6,12 +6,12 @@ just made in another way, and the event.
 
 from collections.abc import Mapping
 
-from ...vocabulary.samples import Event, Resource, attributes
+from ...vocabulary.samples import Event, TelemetryResource, attributes
 
 SAME_SECONDS = 120.0
 """One fault that is reported in two ways (last code and count, exporter and agent) is one."""
 
-_UNNAMED = Resource(host="")
+_UNNAMED = TelemetryResource(host="")
 
 
 def spelled(value: float, prefix: str, format_spec: str) -> str:
@@ -26,7 +26,7 @@ def increase(value: float, before: float | None, kind: str) -> int:
     return int(value - (before or 0.0))
 
 
-class Reports:
+class FaultReports:
     """The newest report of each device and code, `most` of them at most."""
 
     def __init__(self, most: int) -> None:
@@ -54,7 +54,7 @@ def event(
     exporter: str,
     count: int,
     more: Mapping[str, str | None] | None = None,
-    resource: Resource = _UNNAMED,
+    resource: TelemetryResource = _UNNAMED,
 ) -> Event:
     """Return the event of a fault that an exporter shows; `more`: further attributes."""
     name = f"XID {code}" if code.isdigit() else f"fault {code}"

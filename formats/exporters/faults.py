@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ...vocabulary.samples import Event
 from . import fault_reports
 from .binding import FaultBinding
-from .devices import Device
+from .devices import ExporterDevice
 
 _GONE_PAGES = 2
 """Pages without a code until it counts as over: one may be cut short."""
@@ -23,7 +23,7 @@ Key = tuple[str, str]
 
 
 @dataclass(slots=True)
-class _Standing:
+class _StandingFaults:
     register: str
     missing: int = 0
 
@@ -35,14 +35,16 @@ class FaultWatch:
     exporter: str
     vendor: str
     _counts: dict[Key, float] = field(default_factory=dict)
-    _standing: dict[Key, _Standing] = field(default_factory=dict)
-    _reports: fault_reports.Reports = field(default_factory=lambda: fault_reports.Reports(_MOST))
+    _standing: dict[Key, _StandingFaults] = field(default_factory=dict)
+    _reports: fault_reports.FaultReports = field(
+        default_factory=lambda: fault_reports.FaultReports(_MOST)
+    )
     _started: set[str] = field(default_factory=set)
 
     def see(
         self,
         readings: Iterable[tuple[FaultBinding, float]],
-        devices: Sequence[Device],
+        devices: Sequence[ExporterDevice],
         *,
         at: float,
     ) -> list[Event]:
@@ -50,7 +52,7 @@ class FaultWatch:
 
         `devices` are those on the page: a code is over when its device is there without it.
         """
-        found: list[tuple[Device, str, str, int]] = []
+        found: list[tuple[ExporterDevice, str, str, int]] = []
         standing: dict[Key, str] = {}
         for binding, value in readings:
             hw_id, code = binding.device.hw_id, binding.spelled(value)
@@ -61,7 +63,7 @@ class FaultWatch:
                 register = f"{binding.kind}:{binding.prefix}"
                 standing[key] = register
                 if key not in self._standing and len(self._standing) < _MOST:
-                    self._standing[key] = _Standing(register)
+                    self._standing[key] = _StandingFaults(register)
                     if binding.kind == "present" or hw_id in self._started:
                         found.append((binding.device, code, binding.kind, 1))
             elif (counted := (hw_id, f"{binding.kind}:{code}")) in self._counts or (
@@ -91,7 +93,9 @@ class FaultWatch:
                 if known.missing >= _GONE_PAGES or (key[0], known.register) in replaced:
                     del self._standing[key]
 
-    def _event(self, device: Device, code: str, kind: str, count: int, at: float) -> Event | None:
+    def _event(
+        self, device: ExporterDevice, code: str, kind: str, count: int, at: float
+    ) -> Event | None:
         if not self._reports.note(device.hw_id, code, kind, at):
             return None
         return fault_reports.event(
@@ -118,7 +122,7 @@ class FaultWatch:
             if isinstance(entry[2], int | float):
                 self._counts[str(entry[0]), str(entry[1])] = float(entry[2])
         for entry in _entries(state.get("standing")):
-            self._standing[str(entry[0]), str(entry[1])] = _Standing(str(entry[2]))
+            self._standing[str(entry[0]), str(entry[1])] = _StandingFaults(str(entry[2]))
         devices = state.get("devices")
         if isinstance(devices, list):
             self._started.update(map(str, devices))

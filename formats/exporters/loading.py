@@ -29,7 +29,7 @@ from typing import Any, Literal
 from ...vocabulary import metrics, tables
 from ...vocabulary.samples import Scalar
 from ...vocabulary.tables import TableError
-from .tables import Identity, Row, Table, Target
+from .tables import ContractTarget, DeviceLabels, ExporterMetric, ExporterTable
 from .units import UNITS
 
 VENDORS: Mapping[str, str] = {
@@ -107,7 +107,7 @@ class MetricRow(TargetRow):
     unverified: bool = False
 
 
-def load(vendor: str) -> Table:
+def load(vendor: str) -> ExporterTable:
     """Return the table of a vendor; KeyError for a vendor of no table."""
     package, name = __package__ or "", f"{VENDORS[vendor]}.toml"
     file = tables.shown(package, name)
@@ -115,16 +115,16 @@ def load(vendor: str) -> Table:
 
 
 @cache
-def hosts() -> Table:
+def hosts() -> ExporterTable:
     """Return the table of node-exporter, whose rows are of hosts and no vendor's."""
     package, name = __package__ or "", "node.toml"
     file = tables.shown(package, name)
     content = tables.parsed(tables.text(package, name), file)
     rows = [row for raw in content["row"] for row in _rows(file, raw, instance=False)]
-    return Table("", str(content["exporter"]), rows={row.name: row for row in rows})
+    return ExporterTable("", str(content["exporter"]), rows={row.name: row for row in rows})
 
 
-def overridden(table: Table, path: Path) -> Table:
+def overridden(table: ExporterTable, path: Path) -> ExporterTable:
     """Return a table with a site's own rows and keys in the place of ours.
 
     Raises TableError, with file, row and fix, for a file that cannot be used.
@@ -136,13 +136,13 @@ def overridden(table: Table, path: Path) -> Table:
     return _table(str(path), content, table)
 
 
-def _table(file: str, content: Mapping[str, Any], below: Table | None) -> Table:
+def _table(file: str, content: Mapping[str, Any], below: ExporterTable | None) -> ExporterTable:
     vendor = content.get("vendor", below.vendor if below else "")
     if vendor not in VENDORS or (below is not None and vendor != below.vendor):
         wanted = below.vendor if below else ", ".join(VENDORS)
         raise TableError(f"{file}: vendor is {vendor!r}; write {wanted}")
-    base = below or Table(vendor=vendor, exporter="")
-    rows: dict[str, Row] = dict(base.rows)
+    base = below or ExporterTable(vendor=vendor, exporter="")
+    rows: dict[str, ExporterMetric] = dict(base.rows)
     patterns = {pattern.pattern: (pattern, row) for pattern, row in base.patterns}
     identity = content.get("identity", {})
     whole = bool(identity.get("instance_rows"))
@@ -153,7 +153,7 @@ def _table(file: str, content: Mapping[str, Any], below: Table | None) -> Table:
                 patterns[pattern.pattern] = (pattern, row)
             else:
                 rows[row.name] = row
-    return Table(
+    return ExporterTable(
         vendor=base.vendor,
         exporter=content.get("exporter", base.exporter),
         prefixes=tuple(content.get("name_prefixes", base.prefixes)),
@@ -165,11 +165,11 @@ def _table(file: str, content: Mapping[str, Any], below: Table | None) -> Table:
     )
 
 
-def _identity(row: Mapping[str, Any], base: Identity) -> Identity:
+def _identity(row: Mapping[str, Any], base: DeviceLabels) -> DeviceLabels:
     def words(key: str, default: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(row.get(key, default))
 
-    return Identity(
+    return DeviceLabels(
         id=words("id", base.id),
         index=words("index", base.index),
         instance=words("instance", base.instance),
@@ -182,7 +182,7 @@ def _identity(row: Mapping[str, Any], base: Identity) -> Identity:
     )
 
 
-def _rows(file: str, raw: Mapping[str, Any], *, instance: bool) -> Iterable[Row]:
+def _rows(file: str, raw: Mapping[str, Any], *, instance: bool) -> Iterable[ExporterMetric]:
     """Yield a row for every spelling: old names with their unit, new names with theirs."""
     where = f"{file}: row {raw.get('name') or raw}"
     row = tables.row(MetricRow, raw, where)
@@ -195,7 +195,7 @@ def _rows(file: str, raw: Mapping[str, Any], *, instance: bool) -> Iterable[Row]
         spellings.append((row.new, new))
     spellings += [(spelt, new) for spelt in row.new_aliases]
     for spelt, (unit, factor, above) in spellings:
-        yield Row(
+        yield ExporterMetric(
             name=spelt,
             targets=tuple(
                 _target(where, target, unit, factor, above, spelt)
@@ -222,7 +222,7 @@ def _target(
     factor: float | None,
     percent_above: float | None,
     spelt: str,
-) -> Target:
+) -> ContractTarget:
     metric = metrics.catalogue().get(row.metric)
     if metric is None:
         raise TableError(f"{where}: the vocabulary has no metric {row.metric}")
@@ -236,7 +236,7 @@ def _target(
     words = {label: (entry.attribute, entry.values) for label, entry in row.label_values.items()}
     known = {*metric.attributes, *metric.optional}
     numbers = {number: number for number in _PLACEHOLDER.findall(spelt) if number in known}
-    target = Target(
+    target = ContractTarget(
         metric=metric.name,
         unit=unit,
         factor=float(given if factor is None else factor),
@@ -257,7 +257,7 @@ def _target(
     return target
 
 
-def _check(where: str, metric: metrics.Metric, target: Target) -> None:
+def _check(where: str, metric: metrics.ContractMetric, target: ContractTarget) -> None:
     """Hold attributes and their closed values to the vocabulary."""
     given = {
         *target.attributes,

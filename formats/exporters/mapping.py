@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from ...vocabulary.samples import Sample
 from .. import exposition
-from .binding import Binder, Bound, FaultBinding, Slot, converted
-from .devices import Device
-from .tables import Table
+from .binding import BoundSeries, FaultBinding, SeriesBinder, SeriesSlot, converted
+from .devices import ExporterDevice
+from .tables import ExporterTable
 
 
 @dataclass(slots=True)
-class Mapped:
+class MappedPage:
     """What one page holds.
 
     `faults` are the series of fault codes, with their values; `devices` those that are on the page;
@@ -21,25 +21,25 @@ class Mapped:
 
     samples: list[Sample] = field(default_factory=list)
     faults: list[tuple[FaultBinding, float]] = field(default_factory=list)
-    devices: list[Device] = field(default_factory=list)
+    devices: list[ExporterDevice] = field(default_factory=list)
     problems: Counter[str] = field(default_factory=Counter)
     series: int = 0
-    of: list[Device | None] = field(default_factory=list)
+    of: list[ExporterDevice | None] = field(default_factory=list)
 
 
-class Mapping:
+class PageMapping:
     """The pages of one exporter, read by one table. Not for two threads at once."""
 
-    def __init__(self, table: Table, *, max_bytes: int = exposition.MAX_BYTES) -> None:
+    def __init__(self, table: ExporterTable, *, max_bytes: int = exposition.MAX_BYTES) -> None:
         self.table = table
-        self._binder = Binder(table)
-        self._reader: exposition.Reader[Bound] = exposition.Reader(
+        self._binder = SeriesBinder(table)
+        self._reader: exposition.PageReader[BoundSeries] = exposition.PageReader(
             self._binder.bind, max_bytes=max_bytes
         )
         self._forgotten = 0
         self._page = 0
 
-    def read(self, pieces: Iterable[bytes], *, now: float) -> Mapped:
+    def read(self, pieces: Iterable[bytes], *, now: float) -> MappedPage:
         """Read a page that comes in pieces; every sample is timed `now`, whatever the page says.
 
         Raises exposition.UnreadablePageError, and whatever `pieces` raises.
@@ -47,8 +47,8 @@ class Mapping:
         page = self._reader.read(pieces, now=now)
         self._page += 1
         number = self._page
-        mapped = Mapped(problems=page.problems, series=page.series)
-        touched: list[Slot] = []
+        mapped = MappedPage(problems=page.problems, series=page.series)
+        touched: list[SeriesSlot] = []
         blanks, blank_from = self.table.blanks, self.table.blank_from
         for bound, value in page.values:
             device = bound.device
@@ -82,7 +82,7 @@ class Mapping:
             self._binder.forget()
         return mapped
 
-    def _emit(self, mapped: Mapped, touched: list[Slot], now: float) -> None:
+    def _emit(self, mapped: MappedPage, touched: list[SeriesSlot], now: float) -> None:
         samples, of = mapped.samples, mapped.of
         for device in mapped.devices:
             samples.append(Sample("hw.gpu.info", 1.0, now, device.info))

@@ -8,7 +8,7 @@ from ...vocabulary.samples import Scalar
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ContractTarget:
     """What one exported value is in the contract."""
 
     metric: str
@@ -29,11 +29,11 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ExporterMetric:
     """One spelling of one metric of an exporter."""
 
     name: str
-    targets: tuple[Target, ...] = ()
+    targets: tuple[ContractTarget, ...] = ()
     absent: frozenset[float] = frozenset()
     instance: bool = False
     node: bool = False
@@ -47,7 +47,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class DeviceLabels:
     """Which labels identify the device."""
 
     id: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Table:
+class ExporterTable:
     """A vendor's exporter: its rows by name, and by pattern where a number stands in the name."""
 
     vendor: str
@@ -70,11 +70,11 @@ class Table:
     prefixes: tuple[str, ...] = ("",)
     blanks: frozenset[float] = frozenset()
     blank_from: float = float("inf")
-    identity: Identity = Identity()
-    rows: Mapping[str, Row] = field(default_factory=dict)
-    patterns: tuple[tuple[re.Pattern[str], Row], ...] = ()
+    identity: DeviceLabels = DeviceLabels()
+    rows: Mapping[str, ExporterMetric] = field(default_factory=dict)
+    patterns: tuple[tuple[re.Pattern[str], ExporterMetric], ...] = ()
 
-    def find(self, name: str) -> tuple[Row, Mapping[str, str]] | None:
+    def find(self, name: str) -> tuple[ExporterMetric, Mapping[str, str]] | None:
         """Return the row of a metric's name, and the numbers that stand in it; None if unknown."""
         for prefix in self.prefixes:
             if not name.startswith(prefix):
@@ -89,6 +89,6 @@ class Table:
                     return row, matched.groupdict()
         return None
 
-    def with_prefix(self, prefix: str) -> "Table":
+    def with_prefix(self, prefix: str) -> "ExporterTable":
         """Return the table for an exporter that was given another prefix of its names."""
         return replace(self, prefixes=(prefix, *(p for p in self.prefixes if p != prefix)))

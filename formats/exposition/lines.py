@@ -18,7 +18,7 @@ class BadLineError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class ExpositionSeries:
     """A metric's name and its labels, sorted by name; labels with an empty value are left out."""
 
     name: str
@@ -32,14 +32,14 @@ class Series:
         return ""
 
 
-def series(text: str) -> Series:
+def series(text: str) -> ExpositionSeries:
     """Read `name{label="value",...}`; raises BadLineError."""
     matched = _NAME.match(text)
     if matched is None:
         raise BadLineError(text)
     name, rest = matched.group(), text[matched.end() :].strip()
     if not rest:
-        return Series(name)
+        return ExpositionSeries(name)
     if not rest.startswith("{") or not rest.endswith("}"):
         raise BadLineError(text)
     found: dict[str, str] = {}
@@ -59,7 +59,9 @@ def series(text: str) -> Series:
             if rest[at] != ",":
                 raise BadLineError(text)
             at += 1
-    return Series(name, tuple(sorted((key, value) for key, value in found.items() if value)))
+    return ExpositionSeries(
+        name, tuple(sorted((key, value) for key, value in found.items() if value))
+    )
 
 
 def value(text: str) -> float:

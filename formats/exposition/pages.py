@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from . import lines
 from .errors import ForeignPageError, PageTooLargeError
-from .lines import Series
+from .lines import ExpositionSeries
 
 MAX_BYTES = 16 << 20
 """A busy exporter writes 1-3 MB; 16 MiB is no metrics page of one node."""
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Page(Generic[T]):
+class PageContents(Generic[T]):
     """What a page holds: the values of the series that are wanted, in its order.
 
     `problems` counts: `bad_line`, `duplicate` (the first one holds), `too_long` (a line), `cut`
@@ -41,14 +41,16 @@ class Page(Generic[T]):
     size: int = 0
 
 
-class Reader(Generic[T]):
+class PageReader(Generic[T]):
     """Reads the pages of one exporter.
 
     `bind` maps a series to what it is for the caller, None for one that is not wanted; it is
     asked once a series. Not for two threads at once.
     """
 
-    def __init__(self, bind: Callable[[Series], T | None], *, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self, bind: Callable[[ExpositionSeries], T | None], *, max_bytes: int = MAX_BYTES
+    ) -> None:
         self._bind = bind
         self._max_bytes = max_bytes
         self.forgotten = 0
@@ -56,12 +58,12 @@ class Reader(Generic[T]):
         # By hash: thousands of series with their labels would cost megabytes.
         self._series: dict[int, tuple[int, T | None]] = {}
 
-    def read(self, pieces: Iterable[bytes], *, now: float) -> Page[T]:
+    def read(self, pieces: Iterable[bytes], *, now: float) -> PageContents[T]:
         """Read a page that comes in pieces. `now` judges timestamps, seconds since the epoch.
 
         Raises ForeignPageError or PageTooLargeError, and whatever `pieces` raises.
         """
-        page: Page[T] = Page()
+        page: PageContents[T] = PageContents()
         seen: set[int] = set()
         rest, skipping, looked = b"", False, False
         for piece in pieces:
@@ -97,7 +99,7 @@ class Reader(Generic[T]):
         self._shrink(len(seen))
         return page
 
-    def _take(self, text: str, page: Page[T], seen: set[int], now: float) -> None:
+    def _take(self, text: str, page: PageContents[T], seen: set[int], now: float) -> None:
         known, wanted, problems = self._known, page.values, page.problems
         for line in text.split("\n"):
             if not line or line[0] == "#":
@@ -162,9 +164,9 @@ class Reader(Generic[T]):
         self.forgotten += 1
 
 
-def parse(data: bytes, *, now: float = 0.0) -> Page[Series]:
+def parse(data: bytes, *, now: float = 0.0) -> PageContents[ExpositionSeries]:
     """Read one page as it is: every series is wanted."""
-    return Reader(lambda series: series, max_bytes=len(data) + 1).read([data], now=now)
+    return PageReader(lambda series: series, max_bytes=len(data) + 1).read([data], now=now)
 
 
 def _recent(stamp: float, now: float) -> bool:

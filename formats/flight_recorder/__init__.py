@@ -7,7 +7,7 @@ In: dumps of one rank or of many. Out: collectives by rank: last enqueued, start
 Imports: vocabulary; names.
 """
 
-from .dumps import Dump, DumpError, Entry, read
-from .ledger import Ledger
+from .dumps import DumpError, RecorderDump, RecorderEntry, read
+from .ledger import DumpLedger
 
-__all__ = ["Dump", "DumpError", "Entry", "Ledger", "read"]
+__all__ = ["DumpError", "DumpLedger", "RecorderDump", "RecorderEntry", "read"]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...vocabulary.groups import Group
+from ...vocabulary.groups import ProcessGroup
 from .. import names
 from .loading import LoadError, load
 
@@ -22,7 +22,7 @@ class DumpError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Counters:
+class GroupCounters:
     """The last collective of a group that this rank enqueued and completed; -1 before the first."""
 
     enqueued: int
@@ -30,7 +30,7 @@ class Counters:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecorderEntry:
     """One operation, as the recorder noted it.
 
     `group` is the group it ran in, `sequence` its number there (of its own count for sends and
@@ -39,7 +39,7 @@ class Entry:
     known; the second is polled ten times a second. `timeout` is in seconds, 0 when not known.
     """
 
-    group: Group
+    group: ProcessGroup
     sequence: int
     op: str
     shape: str
@@ -52,16 +52,16 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Dump:
+class RecorderDump:
     """What one rank's recorder held. `groups` are those that the rank is a member of."""
 
     version: str
     library: str
-    groups: tuple[Group, ...]
-    counters: Mapping[Group, Counters]
-    entries: Sequence[Entry]
+    groups: tuple[ProcessGroup, ...]
+    counters: Mapping[ProcessGroup, GroupCounters]
+    entries: Sequence[RecorderEntry]
 
-    def interrupted(self) -> "Dump":
+    def interrupted(self) -> "RecorderDump":
         """Return it without the completion of the last operation, where nobody saw it complete."""
         last = self.entries[-1] if self.entries else None
         if last is None or last.completed is not None or not last.done or last.p2p:
@@ -69,13 +69,13 @@ class Dump:
         counters = dict(self.counters)
         held = counters.get(last.group)
         if held is not None and held.completed >= last.sequence:
-            counters[last.group] = Counters(held.enqueued, last.sequence - 1)
+            counters[last.group] = GroupCounters(held.enqueued, last.sequence - 1)
         return replace(
             self, counters=counters, entries=(*self.entries[:-1], replace(last, done=False))
         )
 
 
-def read(body: bytes) -> Dump:
+def read(body: bytes) -> RecorderDump:
     """Return a dump from its pickle or JSON. Raises DumpError."""
     try:
         loaded = load(body)
@@ -88,7 +88,7 @@ def read(body: bytes) -> Dump:
     rows = [_mapping(row) for row in _sequence(fields.get("entries"))]
     groups = _groups(_mapping(fields.get("pg_config")), status, rows)
     entries = [entry for row in rows if (entry := _entry(row, groups)) is not None]
-    return Dump(
+    return RecorderDump(
         version=str(fields.get("version", "")),
         library=str(fields.get("nccl_version") or fields.get("comm_lib_version") or ""),
         groups=tuple(groups.all),
@@ -99,7 +99,7 @@ def read(body: bytes) -> Dump:
 
 
 @dataclass(frozen=True, slots=True)
-class _Groups:
+class _RankGroups:
     """The groups of a rank in the order in which they were made, by torch's name and by number.
 
     Names and numbers are local to the process. Counters are kept under numbers that only entries
@@ -107,11 +107,11 @@ class _Groups:
     in the order in which groups are made. gloo's recorder gives its group no name.
     """
 
-    all: list[Group]
-    by_name: Mapping[str, Group]
-    by_number: Mapping[str, Group]
+    all: list[ProcessGroup]
+    by_name: Mapping[str, ProcessGroup]
+    by_number: Mapping[str, ProcessGroup]
 
-    def of(self, row: Mapping[str, Any]) -> Group | None:
+    def of(self, row: Mapping[str, Any]) -> ProcessGroup | None:
         """Return the group of an entry, None where nothing says who is in it."""
         name = _named(row)[0]
         return self.by_name.get(name) or self.by_number.get(str(row.get("pg_id")))
@@ -119,7 +119,7 @@ class _Groups:
 
 def _groups(
     config: Mapping[str, Any], status: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
-) -> _Groups:
+) -> _RankGroups:
     called, numbers = sorted(config, key=_made), sorted(status, key=_made)
     number_of = dict(zip(called, numbers, strict=True)) if len(called) == len(numbers) else {}
     described: dict[str, str] = {}
@@ -128,7 +128,7 @@ def _groups(
         described.setdefault(str(row.get("pg_id")), desc)
         if name in config:
             number_of[name] = str(row.get("pg_id"))
-    found: dict[str, Group] = {}
+    found: dict[str, ProcessGroup] = {}
     for name in called:
         row = _mapping(config[name])
         ranks = _ranks(row.get("ranks"))
@@ -136,9 +136,9 @@ def _groups(
         # Of several with the same members and description the second is called `...#2`: they are
         # made in the same order on every member.
         alike = sum(g.ranks == ranks and g.desc.split("#")[0] == desc for g in found.values())
-        found[name] = Group(f"{desc}#{alike + 1}" if alike else desc, ranks)
+        found[name] = ProcessGroup(f"{desc}#{alike + 1}" if alike else desc, ranks)
     by_number = {number: found[name] for name, number in number_of.items() if number in status}
-    return _Groups(list(found.values()), found, by_number)
+    return _RankGroups(list(found.values()), found, by_number)
 
 
 def _named(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -159,14 +159,14 @@ def _ranks(value: Any) -> tuple[int, ...]:
     return tuple(sorted({int(text) for text in texts if _COUNTED.fullmatch(str(text))}))
 
 
-def _counters(counts: Mapping[str, Any]) -> Counters:
-    return Counters(
+def _counters(counts: Mapping[str, Any]) -> GroupCounters:
+    return GroupCounters(
         _whole(counts.get("last_enqueued_collective"), -1),
         _whole(counts.get("last_completed_collective"), -1),
     )
 
 
-def _entry(row: Mapping[str, Any], groups: _Groups) -> Entry | None:
+def _entry(row: Mapping[str, Any], groups: _RankGroups) -> RecorderEntry | None:
     """Return an entry, or None where its group is not known or its number no number."""
     group = groups.of(row)
     p2p = row.get("is_p2p") is True
@@ -174,7 +174,7 @@ def _entry(row: Mapping[str, Any], groups: _Groups) -> Entry | None:
     if group is None or sequence < 0:
         return None
     done = row.get("retired") is True or row.get("state") == "completed"
-    return Entry(
+    return RecorderEntry(
         group=group,
         sequence=sequence,
         op=names.kind(

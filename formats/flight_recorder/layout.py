@@ -6,7 +6,7 @@ DeviceMesh as mesh_<dimension>. A rank's place in its group of a kind is its coo
 
 from collections.abc import Iterable, Mapping
 
-from ...vocabulary.groups import Group
+from ...vocabulary.groups import ProcessGroup
 
 _DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "tp": ("TENSOR_MODEL_PARALLEL_GROUP", "MESH_TP"),
@@ -17,10 +17,10 @@ _DIMENSIONS: Mapping[str, tuple[str, ...]] = {
 """Of each dimension the descriptions of the groups along it, in upper case."""
 
 
-def dimensions(groups: Iterable[Group]) -> dict[str, list[Group]]:
+def dimensions(groups: Iterable[ProcessGroup]) -> dict[str, list[ProcessGroup]]:
     """Return by dimension (tp, pp, dp, ep) the groups along it, where groups name one."""
     known = list(groups)
-    found: dict[str, list[Group]] = {}
+    found: dict[str, list[ProcessGroup]] = {}
     for dimension, descriptions in _DIMENSIONS.items():
         for description in descriptions:
             along = [group for group in known if group.desc.upper() == description]
@@ -30,7 +30,7 @@ def dimensions(groups: Iterable[Group]) -> dict[str, list[Group]]:
     return found
 
 
-def coordinates(found: Mapping[str, Iterable[Group]], rank: int) -> dict[str, int]:
+def coordinates(found: Mapping[str, Iterable[ProcessGroup]], rank: int) -> dict[str, int]:
     """Return a rank's place in its group of each dimension."""
     return {
         dimension: group.ranks.index(rank)

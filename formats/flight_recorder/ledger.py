@@ -5,10 +5,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ...vocabulary.groups import Group
-from ...vocabulary.operations import Operation
+from ...vocabulary.groups import ProcessGroup
+from ...vocabulary.operations import MemberOperation
 from ...vocabulary.samples import Sample, Scalar, attributes
-from .dumps import Counters, Dump, Entry
+from .dumps import GroupCounters, RecorderDump, RecorderEntry
 
 SOURCE = "flight_recorder"
 
@@ -17,18 +17,18 @@ _EQUAL_SIZES = ("all_reduce", "allreduce", "broadcast", "all_gather", "allgather
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class DumpLedger:
     """All dumps of one job, by global rank."""
 
-    dumps: Mapping[int, Dump]
-    _p2p: frozenset[Group] = field(init=False)
+    dumps: Mapping[int, RecorderDump]
+    _p2p: frozenset[ProcessGroup] = field(init=False)
 
     def __post_init__(self) -> None:
         found = {entry.group for dump in self.dumps.values() for entry in dump.entries if entry.p2p}
         object.__setattr__(self, "_p2p", frozenset(found))
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[ProcessGroup]:
         """Return every group that a dump names, in a fixed order."""
         found = {group for dump in self.dumps.values() for group in dump.groups}
         return sorted(found, key=lambda group: (group.ranks, group.desc))
@@ -44,14 +44,14 @@ class Ledger:
         """Return the ranks that a group names and that left no dump: gone, or stuck beyond that."""
         return [rank for rank in self.ranks if rank not in self.dumps]
 
-    def comparable(self, group: Group) -> bool:
+    def comparable(self, group: ProcessGroup) -> bool:
         """Tell whether the counters of a group mean the same on every member.
 
         Sends and receives are counted too, and each member has others.
         """
         return group.kind != "pp" and group not in self._p2p and len(group.ranks) > 1
 
-    def open_entries(self) -> Iterator[tuple[int, Entry]]:
+    def open_entries(self) -> Iterator[tuple[int, RecorderEntry]]:
         """Yield each operation that is not complete, with its rank."""
         for rank, dump in self.dumps.items():
             for entry in dump.entries:
@@ -91,8 +91,8 @@ class Ledger:
 
     def progress(self, rank: int) -> list[Sample]:
         """Return when a rank was seen to enqueue and to complete what its recorder still holds."""
-        before: set[tuple[str, Group]] = set()
-        moves: list[tuple[float, str, Group, int]] = []
+        before: set[tuple[str, ProcessGroup]] = set()
+        moves: list[tuple[float, str, ProcessGroup, int]] = []
         for entry in self.dumps[rank].entries:
             if entry.p2p or not self.comparable(entry.group):
                 continue
@@ -109,7 +109,7 @@ class Ledger:
             found.append(Sample(metric, float(number), at, labels))
         return found
 
-    def timed_out(self, at: float) -> Iterator[tuple[int, Entry, float]]:
+    def timed_out(self, at: float) -> Iterator[tuple[int, RecorderEntry, float]]:
         """Yield (rank, operation, seconds) of those open for their whole time-out; one a rank."""
         found: set[int] = set()
         for rank, entry in self.open_entries():
@@ -136,7 +136,7 @@ class Ledger:
 
         With no other rank's dump to compare it to: its kind alone, for others to be compared with.
         """
-        oldest: dict[Group, Entry] = {}
+        oldest: dict[ProcessGroup, RecorderEntry] = {}
         for entry in self.dumps[rank].entries:
             if entry.done or entry.p2p or not self.comparable(entry.group):
                 continue
@@ -154,13 +154,13 @@ class Ledger:
             if entry.op
         ]
 
-    def operations(self, rank: int) -> dict[Group, list[Operation]]:
+    def operations(self, rank: int) -> dict[ProcessGroup, list[MemberOperation]]:
         """Return the collectives that a rank's recorder holds, in order of their numbers."""
-        found: dict[Group, list[Operation]] = defaultdict(list)
+        found: dict[ProcessGroup, list[MemberOperation]] = defaultdict(list)
         for entry in self.dumps[rank].entries:
             if not entry.p2p and self.comparable(entry.group):
                 found[entry.group].append(
-                    Operation(
+                    MemberOperation(
                         entry.op,
                         entry.sequence,
                         enqueued_at=entry.created,
@@ -169,9 +169,11 @@ class Ledger:
                 )
         return {group: sorted(each, key=lambda one: one.sequence) for group, each in found.items()}
 
-    def mismatches(self) -> Iterator[tuple[Group, int, dict[int, str]]]:
+    def mismatches(self) -> Iterator[tuple[ProcessGroup, int, dict[int, str]]]:
         """Yield (group, sequence, {rank: operation}) where members called different operations."""
-        seen: dict[Group, dict[int, dict[int, Entry]]] = defaultdict(lambda: defaultdict(dict))
+        seen: dict[ProcessGroup, dict[int, dict[int, RecorderEntry]]] = defaultdict(
+            lambda: defaultdict(dict)
+        )
         for rank, dump in self.dumps.items():
             for entry in dump.entries:
                 if not entry.p2p and self.comparable(entry.group):
@@ -184,7 +186,7 @@ class Ledger:
                     break
 
 
-def _called(entries: Mapping[int, Entry]) -> dict[int, str]:
+def _called(entries: Mapping[int, RecorderEntry]) -> dict[int, str]:
     """Return what each rank called, with sizes only where kinds agree and sizes must."""
     kinds = {rank: entry.op for rank, entry in entries.items()}
     if len(set(kinds.values())) > 1:
@@ -197,9 +199,9 @@ def _called(entries: Mapping[int, Entry]) -> dict[int, str]:
     return {rank: f"{entry.op} of {entry.shape}" for rank, entry in entries.items()}
 
 
-def _labels(rank: int, group: Group) -> tuple[tuple[str, Scalar], ...]:
+def _labels(rank: int, group: ProcessGroup) -> tuple[tuple[str, Scalar], ...]:
     return attributes({"rank": rank, "group": group.name, "source": SOURCE})
 
 
-def _named(counts: Counters) -> tuple[tuple[str, int], ...]:
+def _named(counts: GroupCounters) -> tuple[tuple[str, int], ...]:
     return (("enqueued", counts.enqueued), ("completed", counts.completed))

@@ -4,19 +4,19 @@ In: records and lines of the kernel's log. Out: fault codes, ends of processes, 
 Imports: vocabulary.
 """
 
-from .parser import Parser
-from .records import Record, line, record
+from .parser import KernelLogParser
+from .records import KernelRecord, line, record
 from .reports import DeviceFault, LogFault, OomKill, Report
-from .signatures import Signature, relevant
+from .signatures import KernelSignature, relevant
 
 __all__ = [
     "DeviceFault",
+    "KernelLogParser",
+    "KernelRecord",
+    "KernelSignature",
     "LogFault",
     "OomKill",
-    "Parser",
-    "Record",
     "Report",
-    "Signature",
     "line",
     "record",
     "relevant",

@@ -19,7 +19,7 @@ _GROUP = re.compile(r"\bTask in (\S+) killed as a result of limit")
 _FALLEN = "fallen off the bus"
 
 
-class Parser:
+class KernelLogParser:
     """Not for several threads at once. What it remembers is bounded."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ _UPTIME = re.compile(r"^\[\s*(\d{1,12}\.\d{1,9})\] ?")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class KernelRecord:
     """One line of the log, without what stands before it.
 
     `uptime` is seconds on the kernel's log clock (0 = boot), `at` seconds since the epoch where
@@ -36,7 +36,7 @@ class Record:
     priority: int | None = None
 
 
-def record(data: bytes) -> Record | None:
+def record(data: bytes) -> KernelRecord | None:
     """Read one record of /dev/kmsg; None where it is none."""
     head, semicolon, rest = data.partition(b";")
     fields = head.split(b",", 3)
@@ -48,7 +48,7 @@ def record(data: bytes) -> Record | None:
     if len(priority) > 8 or len(sequence) > 20 or len(microseconds) > 20:
         return None
     text = rest.partition(b"\n")[0]
-    return Record(
+    return KernelRecord(
         text=unescaped(text),
         uptime=int(microseconds) / 1e6,
         sequence=int(sequence),
@@ -63,7 +63,7 @@ def unescaped(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def line(text: str, zone: tzinfo | None = None) -> Record:
+def line(text: str, zone: tzinfo | None = None) -> KernelRecord:
     """Read a line of dmesg, `dmesg -T` or the journal; any other line is its own text.
 
     `zone` is that of times without one, None: the machine's.
@@ -71,22 +71,22 @@ def line(text: str, zone: tzinfo | None = None) -> Record:
     text = text.rstrip("\r\n")
     if found := _DMESG.match(text):
         priority = int(found[1]) & 7 if found[1] else None
-        return Record(found[3], uptime=float(found[2]), priority=priority)
+        return KernelRecord(found[3], uptime=float(found[2]), priority=priority)
     if found := _DMESG_TIME.match(text):
-        return Record(found[2], at=_local(found[1], zone))
+        return KernelRecord(found[2], at=_local(found[1], zone))
     if found := _ISO.match(text):
         return _after_kernel(found[2], _iso(found[1]))
     if found := _SYSLOG.match(text):  # without a year: when it was, others must know
         return _after_kernel(found[1], None)
-    return Record(text)
+    return KernelRecord(text)
 
 
-def _after_kernel(text: str, at: float | None) -> Record:
+def _after_kernel(text: str, at: float | None) -> KernelRecord:
     """Read what follows "kernel:", where some journals repeat the time since boot."""
     found = _UPTIME.match(text)
     if found is None:
-        return Record(text, at=at)
-    return Record(text[found.end() :], uptime=float(found[1]), at=at)
+        return KernelRecord(text, at=at)
+    return KernelRecord(text[found.end() :], uptime=float(found[1]), at=at)
 
 
 def _local(text: str, zone: tzinfo | None) -> float | None:

@@ -13,7 +13,7 @@ _NEEDLES = ("NVRM", "SXid", "oom-kill:", "Kill", " killed as ", "fallen off the 
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class KernelSignature:
     """One kind of line: `needle` is searched first, for it costs a hundredth of the pattern."""
 
     name: str
@@ -44,12 +44,12 @@ class Signature:
 
 
 @cache
-def catalogue() -> tuple[Signature, ...]:
+def catalogue() -> tuple[KernelSignature, ...]:
     """Return all signatures; the first that matches a line wins."""
     package = __package__ or ""
     return tuple(
         tables.packaged(
-            Signature,
+            KernelSignature,
             package,
             "signatures.toml",
             "signature",

@@ -5,20 +5,22 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import TypeVar
 
-from .inspector import Operation
+from .inspector import InspectorOperation
 
 K = TypeVar("K")
 
 
-def grouped(placed: Iterable[tuple[K, Operation]]) -> Mapping[tuple[K, str, str], list[Operation]]:
+def grouped(
+    placed: Iterable[tuple[K, InspectorOperation]],
+) -> Mapping[tuple[K, str, str], list[InspectorOperation]]:
     """Return operations by (what they were placed by, communicator, kind), in their order."""
-    parts: dict[tuple[K, str, str], list[Operation]] = defaultdict(list)
+    parts: dict[tuple[K, str, str], list[InspectorOperation]] = defaultdict(list)
     for key, one in placed:
         parts[key, one.communicator, one.op].append(one)
     return parts
 
 
-def figures(ended: list[Operation]) -> dict[str, float]:
+def figures(ended: list[InspectorOperation]) -> dict[str, float]:
     """Return the metrics of `collective.*` for operations of one kind on one rank; not for none."""
     seconds = [one.seconds for one in ended]
     found = {

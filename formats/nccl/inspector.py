@@ -19,7 +19,7 @@ _PARTS = (("coll_perf", "coll"), ("p2p_perf", "p2p"))
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class InspectorOperation:
     """One operation that ended on one rank. Times in seconds, `size` in bytes, bandwidth in By/s.
 
     `at` is when it was written, seconds since the epoch; `clock` what measured it: gpu or host.
@@ -49,7 +49,7 @@ def is_record(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and (b'"coll_perf"' in head or b'"p2p_perf"' in head)
 
 
-def read(lines: Iterable[bytes | str]) -> Iterator[Operation | None]:
+def read(lines: Iterable[bytes | str]) -> Iterator[InspectorOperation | None]:
     """Yield the operation of each line, None for a line that holds none that can be read."""
     for line in lines:
         if not line.strip():
@@ -62,7 +62,7 @@ def read(lines: Iterable[bytes | str]) -> Iterator[Operation | None]:
         yield _operation(row) if isinstance(row, dict) else None
 
 
-def _operation(row: Mapping[str, Any]) -> Operation | None:
+def _operation(row: Mapping[str, Any]) -> InspectorOperation | None:
     header, metadata = _mapping(row.get("header")), _mapping(row.get("metadata"))
     for part, prefix in _PARTS:
         perf = _mapping(row.get(part))
@@ -75,7 +75,7 @@ def _operation(row: Mapping[str, Any]) -> Operation | None:
             return None
         bandwidth = _number(perf.get(f"{prefix}_busbw_gbs")) * 1e9
         times = _mapping(perf.get("event_trace_ts") or row.get("event_trace_ts"))
-        return Operation(
+        return InspectorOperation(
             communicator=names.shown(header.get("id", "")),
             name=names.shown(header.get("comm_name", "")),
             rank=int(rank),

@@ -31,7 +31,7 @@ class RasError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankPlace:
     """Where a rank runs, as NCCL knows it: an address or a name, a process, a device's index."""
 
     host: str
@@ -40,7 +40,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class Communicator:
+class RasCommunicator:
     """One communicator. Ranks are those in the communicator, not in the job.
 
     launched: how many collectives each rank launched; kinds: the same by kind where it is reported.
@@ -51,7 +51,7 @@ class Communicator:
     size: int
     launched: dict[int, int] = field(default_factory=dict)
     kinds: dict[int, dict[str, int]] = field(default_factory=dict)
-    places: dict[int, Place] = field(default_factory=dict)
+    places: dict[int, RankPlace] = field(default_factory=dict)
     missing: set[int] = field(default_factory=set)
     dead: set[int] = field(default_factory=set)
 
@@ -68,7 +68,7 @@ def torn(text: str) -> bool:
     return not text.endswith("\n") or "Communicators" not in text
 
 
-def read(text: str) -> list[Communicator]:
+def read(text: str) -> list[RasCommunicator]:
     """Return the communicators of an answer in either form. Raises RasError."""
     found = _of_json(text) if text.lstrip().startswith("{") else _of_text(text)
     if not found:
@@ -76,7 +76,7 @@ def read(text: str) -> list[Communicator]:
     return found
 
 
-def _of_json(text: str) -> list[Communicator]:
+def _of_json(text: str) -> list[RasCommunicator]:
     try:
         answer = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -85,9 +85,9 @@ def _of_json(text: str) -> list[Communicator]:
     return [_communicator(row) for row in _rows(fields.get("communicators"))]
 
 
-def _communicator(row: Mapping[str, Any]) -> Communicator:
+def _communicator(row: Mapping[str, Any]) -> RasCommunicator:
     size = _whole(row.get("size"), 0)
-    made = Communicator(name=names.shown(row.get("hash", "")), size=min(size, _MOST_RANKS))
+    made = RasCommunicator(name=names.shown(row.get("hash", "")), size=min(size, _MOST_RANKS))
     for one in _rows(row.get("ranks")):
         rank = _whole(one.get("rank"), -1)
         if not 0 <= rank < _MOST_RANKS:
@@ -111,23 +111,23 @@ def _communicator(row: Mapping[str, Any]) -> Communicator:
     return made
 
 
-def _place(row: Mapping[str, Any]) -> Place:
+def _place(row: Mapping[str, Any]) -> RankPlace:
     device = _whole(row.get("nvml_dev"), -1)
-    return Place(
+    return RankPlace(
         names.shown(row.get("host", "")), _whole(row.get("pid"), 0), device if device >= 0 else None
     )
 
 
-def _of_text(text: str) -> list[Communicator]:
+def _of_text(text: str) -> list[RasCommunicator]:
     """Read the warnings of a text answer: only communicators with unequal or missing ranks."""
-    found: dict[str, Communicator] = {}
-    current: Communicator | None = None
+    found: dict[str, RasCommunicator] = {}
+    current: RasCommunicator | None = None
     count: int | None = None
     groups: dict[str, list[tuple[int, int, set[int]]]] = {}
     for line in text.splitlines():
         if match := _COMMUNICATOR.match(line):
             name = match["hash"]
-            current, count = found.setdefault(name, Communicator(name, 0)), None
+            current, count = found.setdefault(name, RasCommunicator(name, 0)), None
             groups.setdefault(name, [])
         elif current is None:
             continue
@@ -137,7 +137,7 @@ def _of_text(text: str) -> list[Communicator]:
         elif match := _RANK.match(line):
             rank = int(match["rank"])
             device = int(match["gpu"]) if _INDEX.fullmatch(match["gpu"]) else None
-            current.places[rank] = Place(match["host"], int(match["pid"]), device)
+            current.places[rank] = RankPlace(match["host"], int(match["pid"]), device)
             if count is not None:
                 groups[current.name][-1][2].add(rank)
         elif match := _MISSING.search(line):
@@ -147,7 +147,7 @@ def _of_text(text: str) -> list[Communicator]:
     return list(found.values())
 
 
-def _spread(made: Communicator, parts: list[tuple[int, int, set[int]]]) -> None:
+def _spread(made: RasCommunicator, parts: list[tuple[int, int, set[int]]]) -> None:
     """Give every rank its count: only the ranks of the smaller parts are listed by name."""
     made.size = min(sum(size for size, _, _ in parts) + len(made.missing), _MOST_RANKS)
     listed = {rank for _, _, ranks in parts for rank in ranks} | made.missing

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ...vocabulary.samples import Attributes, Scalar
-from .numbering import NONE, Numbering
+from .numbering import NONE, KeyNumbers
 
 
-class Growing:
+class GrowingIntegers:
     """Whole numbers by position. One thread appends; others index `held` by positions they know.
 
     Room is made by copying into a larger array, so an array that a reader took stays valid, and
@@ -64,10 +64,10 @@ class AttributeSets:
         self.pairs: list[tuple[str, Scalar]] = []
         self._pair_numbers: dict[object, int] = {}
         self._mixed = array("Q"), array("Q")
-        self._pool = Growing(np.int32)
-        self._ends = Growing(np.int64, 0)
+        self._pool = GrowingIntegers(np.int32)
+        self._ends = GrowingIntegers(np.int64, 0)
         self._checks = array("Q")
-        self._sets = Numbering()
+        self._sets = KeyNumbers()
 
     def __len__(self) -> int:
         return len(self._checks)

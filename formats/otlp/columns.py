@@ -7,23 +7,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...vocabulary.samples import Event
-from .series import FULL, SKIP, Series, SeriesTable
+from .series import FULL, SKIP, SeriesKey, SeriesTable
 
 __all__ = [
     "FULL",
     "SKIP",
-    "Columns",
+    "BodyLayout",
     "LogsBatch",
     "MetricsBatch",
-    "PayloadLayout",
-    "Rejections",
-    "Series",
+    "PointColumns",
+    "PointRejections",
+    "SeriesKey",
     "SeriesTable",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class PointColumns:
     """Points in the order of the payload, as three parallel arrays.
 
     `series` int32 ids of a SeriesTable, `at` float64 seconds since the epoch, `value` float64.
@@ -37,7 +37,7 @@ class Columns:
         return len(self.series)
 
 
-class PayloadLayout(Protocol):
+class BodyLayout(Protocol):
     """How the bytes of a request lie, the same for every request of a steady sender."""
 
     @property
@@ -60,10 +60,10 @@ class MetricsBatch:
     included of which nothing is made, where the protocol wants that number.
     """
 
-    columns: Columns
+    columns: PointColumns
     rejected: int = 0
     reason: str = ""
-    layout: PayloadLayout | None = field(default=None, compare=False)
+    layout: BodyLayout | None = field(default=None, compare=False)
     scraped: bool = False
     written: int = 0
 
@@ -78,7 +78,7 @@ class LogsBatch:
 
 
 @dataclass(slots=True)
-class Rejections:
+class PointRejections:
     """What of a request is not kept, by reason, in order of appearance."""
 
     counts: dict[str, int] = field(default_factory=dict)

@@ -2,9 +2,9 @@
 
 from . import general, json_decode, logs
 from .columns import LogsBatch, MetricsBatch, SeriesTable
-from .payload_layout import Layouts
+from .payload_layout import PayloadLayouts
 from .point_blocks import UnusualError
-from .streams import Streams
+from .streams import StreamNumbers
 
 
 class MetricsDecoder:
@@ -15,8 +15,8 @@ class MetricsDecoder:
 
     def __init__(self, table: SeriesTable) -> None:
         self._table = table
-        self._streams = Streams(table)
-        self._layouts = Layouts(self._streams)
+        self._streams = StreamNumbers(table)
+        self._layouts = PayloadLayouts(self._streams)
 
     def protobuf(self, body: bytes) -> MetricsBatch:
         """Return the points of a protobuf request; raises UndecodableError."""

@@ -12,15 +12,15 @@ from functools import lru_cache
 from typing import Any
 
 from ...vocabulary import metrics
-from ...vocabulary.samples import Event, Resource, Sample, Scalar
+from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource
 from .. import wire
 from . import resources
 from .times import nanoseconds
 
 SCOPE = "rankscope"
 
-Groups = Iterable[tuple[Resource, Sequence[Sample]]]
-EventGroups = Iterable[tuple[Resource, Sequence[Event]]]
+Groups = Iterable[tuple[TelemetryResource, Sequence[Sample]]]
+EventGroups = Iterable[tuple[TelemetryResource, Sequence[Event]]]
 
 _POINT = struct.Struct("<BQBd").pack  # field 3 fixed64 time, field 4 double value
 _DOUBLE = struct.Struct("<d").pack
@@ -99,8 +99,8 @@ def logs_json(groups: EventGroups) -> str:
     )
 
 
-def _by_metric(groups: Groups) -> dict[Resource, dict[str, list[Sample]]]:
-    found: dict[Resource, dict[str, list[Sample]]] = {}
+def _by_metric(groups: Groups) -> dict[TelemetryResource, dict[str, list[Sample]]]:
+    found: dict[TelemetryResource, dict[str, list[Sample]]] = {}
     for resource, samples in groups:
         names = found.setdefault(resource, {})
         for sample in samples:
@@ -111,8 +111,8 @@ def _by_metric(groups: Groups) -> dict[Resource, dict[str, list[Sample]]]:
     return found
 
 
-def _by_resource(groups: EventGroups) -> dict[Resource, list[Event]]:
-    found: dict[Resource, list[Event]] = {}
+def _by_resource(groups: EventGroups) -> dict[TelemetryResource, list[Event]]:
+    found: dict[TelemetryResource, list[Event]] = {}
     for resource, events in groups:
         found.setdefault(resource, []).extend(events)
     return found
@@ -127,7 +127,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")  # a lone surrogate from a tenant's JSON is no UTF-8
 
 
-def resource_block(resource: Resource) -> bytes:
+def resource_block(resource: TelemetryResource) -> bytes:
     """Return the field that says whose the samples or records after it are."""
     attributes = (key_value(1, name, value) for name, value in resources.pairs(resource))
     return wire.block(1, b"".join(attributes))
@@ -196,7 +196,7 @@ def _line(key: str, parts: list[dict[str, Any]]) -> str:
     return json.dumps({key: parts}, separators=(",", ":"), allow_nan=False)
 
 
-def _json_resource(resource: Resource) -> dict[str, Any]:
+def _json_resource(resource: TelemetryResource) -> dict[str, Any]:
     return {"attributes": _json_pairs(resources.pairs(resource))}
 
 

@@ -11,9 +11,9 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 
-from .columns import FULL, SKIP, Columns, MetricsBatch, Rejections
+from .columns import FULL, SKIP, MetricsBatch, PointColumns, PointRejections
 from .errors import UndecodableError
-from .streams import Streams, blank
+from .streams import StreamNumbers, blank
 from .times import NS
 
 CUMULATIVE = 2  # AGGREGATION_TEMPORALITY_CUMULATIVE
@@ -31,16 +31,16 @@ UNKEPT = {
 
 
 @dataclass(slots=True)
-class Points:
+class NumberedPoints:
     """Points with ids of a series table on their way into columns; `at` in nanoseconds."""
 
     series: "array[int]" = field(default_factory=lambda: array("i"))
     at: "array[int]" = field(default_factory=lambda: array("Q"))
     value: "array[float]" = field(default_factory=lambda: array("d"))
-    rejections: Rejections = field(default_factory=Rejections)
+    rejections: PointRejections = field(default_factory=PointRejections)
 
     def batch(self) -> MetricsBatch:
-        columns = Columns(
+        columns = PointColumns(
             np.frombuffer(self.series, np.int32),
             seconds(np.frombuffer(self.at, np.uint64)),
             np.frombuffer(self.value, np.float64),
@@ -63,9 +63,9 @@ def parse(body: bytes) -> ExportMetricsServiceRequest:
     return request
 
 
-def read(request: ExportMetricsServiceRequest, streams: Streams) -> MetricsBatch:
+def read(request: ExportMetricsServiceRequest, streams: StreamNumbers) -> MetricsBatch:
     """Return the points of a request, which is altered on the way."""
-    points = Named(streams)
+    points = NamedPoints(streams)
     for of_resource in request.resource_metrics:
         resource = streams.resource(of_resource.resource.SerializeToString())
         for scope in of_resource.scope_metrics:
@@ -74,12 +74,12 @@ def read(request: ExportMetricsServiceRequest, streams: Streams) -> MetricsBatch
     return points.batch()
 
 
-class Named:
+class NamedPoints:
     """Points by the numbers of what names them, on their way into columns."""
 
-    def __init__(self, streams: Streams) -> None:
+    def __init__(self, streams: StreamNumbers) -> None:
         self.streams = streams
-        self.rejections = Rejections()
+        self.rejections = PointRejections()
         self.at = array("Q")
         self.value = array("d")
         self._numbers: tuple[array[int], ...] = (array("q"), array("q"), array("q"))
@@ -100,11 +100,11 @@ class Named:
         self.rejections.add(NO_TIME, int(timeless.sum()))
         self.rejections.add(NO_ROOM, int((~timeless & (series == FULL)).sum()))
         kept = ~timeless & (series != FULL)
-        columns = Columns(series[kept], seconds(at[kept]), value[kept])
+        columns = PointColumns(series[kept], seconds(at[kept]), value[kept])
         return MetricsBatch(columns, self.rejections.total, self.rejections.text("points"))
 
 
-def _metric(metric: Any, resource: int, points: Named) -> None:
+def _metric(metric: Any, resource: int, points: NamedPoints) -> None:
     kind = metric.WhichOneof("data")
     if kind is None:
         return
@@ -119,7 +119,7 @@ def _metric(metric: Any, resource: int, points: Named) -> None:
             _walk(data.data_points, resource, number, points)
 
 
-def _walk(data_points: Any, resource: int, metric: int, points: Named) -> None:
+def _walk(data_points: Any, resource: int, metric: int, points: NamedPoints) -> None:
     known = points.streams.tails
     for point in data_points:
         at = point.time_unix_nano

@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...vocabulary.samples import Attributes, Resource, attributes
+from ...vocabulary.samples import Attributes, TelemetryResource, attributes
 from . import resources, values
 from .columns import FULL, SKIP, LogsBatch, MetricsBatch, SeriesTable
 from .errors import UndecodableError, within
-from .general import CUMULATIVE, NO_ROOM, NO_TIME, NO_VALUE, NOT_CUMULATIVE, UNKEPT, Points
-from .logs import Events
+from .general import CUMULATIVE, NO_ROOM, NO_TIME, NO_VALUE, NOT_CUMULATIVE, UNKEPT, NumberedPoints
+from .logs import LogEvents
 from .streams import NO_RECORDED_VALUE
 
 _CUMULATIVE = (CUMULATIVE, "AGGREGATION_TEMPORALITY_CUMULATIVE")
@@ -23,21 +23,21 @@ _KINDS = ("gauge", "sum", *_UNKEPT)
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
-Visit = Callable[[dict[str, Any], Resource], None]
+Visit = Callable[[dict[str, Any], TelemetryResource], None]
 
 
 def decode_metrics(body: bytes | str, table: SeriesTable) -> MetricsBatch:
     """Return the points of an ExportMetricsServiceRequest; raises UndecodableError."""
-    metrics = _Metrics(table)
+    metrics = _RequestMetrics(table)
     _walk(body, ("resourceMetrics", "scopeMetrics", "metrics"), metrics.visit)
     return metrics.points.batch()
 
 
 def decode_logs(body: bytes | str) -> LogsBatch:
     """Return the events of an ExportLogsServiceRequest; raises UndecodableError."""
-    events = Events()
+    events = LogEvents()
 
-    def visit(record: dict[str, Any], resource: Resource) -> None:
+    def visit(record: dict[str, Any], resource: TelemetryResource) -> None:
         ns = _ns(record, "timeUnixNano") or _ns(record, "observedTimeUnixNano")
         with within("attributes"):
             pairs = values.json_pairs(record.get("attributes"))
@@ -94,7 +94,7 @@ def _listed(holder: dict[str, Any], key: str) -> Iterator[tuple[str, dict[str, A
         yield f"{key}[{index}]", item
 
 
-def _resource(holder: dict[str, Any]) -> Resource:
+def _resource(holder: dict[str, Any]) -> TelemetryResource:
     with within("resource"):
         message = values.an_object(holder.get("resource"))
         with within("attributes"):
@@ -110,7 +110,7 @@ def _text(holder: dict[str, Any], key: str) -> str:
     return text
 
 
-class _Metrics:
+class _RequestMetrics:
     """The metrics of one request on their way into points.
 
     Attributes repeat from point to point: each list is read once, known by its text.
@@ -119,9 +119,9 @@ class _Metrics:
     def __init__(self, table: SeriesTable) -> None:
         self._table = table
         self._pairs: dict[str, Attributes] = {}
-        self.points = Points()
+        self.points = NumberedPoints()
 
-    def visit(self, metric: dict[str, Any], resource: Resource) -> None:
+    def visit(self, metric: dict[str, Any], resource: TelemetryResource) -> None:
         name = _text(metric, "name")
         kind = next((kind for kind in _KINDS if metric.get(kind) is not None), None)
         if kind is None:
@@ -143,7 +143,7 @@ class _Metrics:
                         raise error.inside(f"dataPoints[{index}]") from None
 
     def _point(
-        self, point: dict[str, Any], resource: Resource, name: str, known: dict[str, int]
+        self, point: dict[str, Any], resource: TelemetryResource, name: str, known: dict[str, int]
     ) -> None:
         flags = point.get("flags")
         if flags and values.whole(flags, "flags") & NO_RECORDED_VALUE:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from ..wire import WireError
 from . import general
-from .columns import Rejections
+from .columns import PointRejections
 from .general import CUMULATIVE, NOT_CUMULATIVE
 from .point_blocks import PointBlocks, UnusualError, long_size
 from .series import Ids
-from .streams import Streams
+from .streams import StreamNumbers
 
 __all__ = ["LayoutScan", "UnusualError"]
 
@@ -42,7 +42,7 @@ class LayoutScan:
         *("rejections", "starts", "times", "values"),
     )
 
-    def __init__(self, body: bytes, streams: Streams) -> None:
+    def __init__(self, body: bytes, streams: StreamNumbers) -> None:
         """Raise UnusualError for a request of another form, UndecodableError for none at all."""
         self._body = body
         self._streams = streams
@@ -52,7 +52,7 @@ class LayoutScan:
         self._ends: list[int] = []
         self._resources: list[int] = []
         self._metrics: list[int] = []
-        self.rejections = Rejections()
+        self.rejections = PointRejections()
         try:
             self._request()
             blocks = PointBlocks(body, self._begins, self._ends)

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...vocabulary.samples import Resource, Scalar
+from ...vocabulary.samples import Scalar, TelemetryResource
 from .. import wire
 from .encode import SCOPE_BLOCK, key_value, resource_block
 
@@ -26,7 +26,7 @@ def record(line: bytes, *, at_ns: int, observed_ns: int, attributes: bytes) -> b
     return _TIMES(_AT, at_ns) + body + attributes + _TIMES(_OBSERVED, observed_ns)
 
 
-def request(groups: Iterable[tuple[Resource, Sequence[bytes]]]) -> bytes:
+def request(groups: Iterable[tuple[TelemetryResource, Sequence[bytes]]]) -> bytes:
     """Return an ExportLogsServiceRequest of such records: one ResourceLogs a resource."""
     return b"".join(
         wire.block(

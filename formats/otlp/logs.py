@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
-from ...vocabulary.samples import Event, Resource, Scalar
+from ...vocabulary.samples import Event, Scalar, TelemetryResource
 from . import resources, values
-from .columns import LogsBatch, Rejections
+from .columns import LogsBatch, PointRejections
 from .errors import UndecodableError
 from .times import seconds
 
@@ -17,13 +17,15 @@ NAME = "event.name"
 
 
 @dataclass(slots=True)
-class Events:
+class LogEvents:
     """Events on their way into a batch."""
 
     events: list[Event] = field(default_factory=list)
-    rejections: Rejections = field(default_factory=Rejections)
+    rejections: PointRejections = field(default_factory=PointRejections)
 
-    def add(self, name: str, ns: int, found: Mapping[str, Scalar], resource: Resource) -> None:
+    def add(
+        self, name: str, ns: int, found: Mapping[str, Scalar], resource: TelemetryResource
+    ) -> None:
         """Keep one record, or count why not."""
         if not name and NAME in found:
             name = str(found[NAME])
@@ -45,7 +47,7 @@ def decode(body: bytes) -> LogsBatch:
         request = ExportLogsServiceRequest.FromString(body)
     except DecodeError:  # whose text holds no place, only the message's name
         raise UndecodableError("not an ExportLogsServiceRequest in protobuf") from None
-    events = Events()
+    events = LogEvents()
     for of_resource in request.resource_logs:
         resource = resources.resource(values.pairs(of_resource.resource.attributes))
         for scope in of_resource.scope_logs:

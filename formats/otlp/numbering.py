@@ -14,7 +14,7 @@ _MIX = 0x9E3779B97F4A7C15  # the golden ratio in 64 bits (Fibonacci hashing)
 _WORD = (1 << 64) - 1
 
 
-class Numbering:
+class KeyNumbers:
     """Keys to numbers >= 0; at most two thirds full."""
 
     def __init__(self, size: int = 1024) -> None:

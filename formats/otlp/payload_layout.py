@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..wire import WireError, read_varint
-from .columns import FULL, SKIP, Columns, MetricsBatch, Rejections
+from .columns import FULL, SKIP, MetricsBatch, PointColumns, PointRejections
 from .field_offsets import FieldOffsets, gathered
 from .general import NO_ROOM, NO_TIME, seconds
 from .layout_scan import LayoutScan
 from .point_blocks import UnusualError
 from .series import Ids
-from .streams import Streams
+from .streams import StreamNumbers
 
 _CANDIDATES = 8
 """Layouts kept for one sender and one length of body."""
@@ -30,7 +30,7 @@ _MOST_SENDERS = 100_000
 
 
 @dataclass(slots=True, eq=False)
-class Layout:
+class PayloadLayout:
     """A shape, the series of its points, and the digest of the bytes between them.
 
     `releases` is the table's count when the ids were last known to be those of these series.
@@ -40,7 +40,7 @@ class Layout:
     sample: bytes
     digest: bytes
     series: Ids
-    rejections: Rejections
+    rejections: PointRejections
     releases: int
 
     def slots(self) -> NDArray[np.int32]:
@@ -52,18 +52,18 @@ class Layout:
         return _batch(*self.shape.gather(body), self.series, self.rejections, self)
 
 
-class Layouts:
+class PayloadLayouts:
     """The layouts met so far, the least used given up beyond `max_bytes`; for one thread.
 
     `nbytes` is about how much memory they take now.
     """
 
-    def __init__(self, streams: Streams, *, max_bytes: int = 256 << 20) -> None:
+    def __init__(self, streams: StreamNumbers, *, max_bytes: int = 256 << 20) -> None:
         self._streams = streams
         self._max_bytes = max_bytes
         self.nbytes = 0
         self._shapes: dict[bytes, FieldOffsets] = {}
-        self._known: OrderedDict[tuple[int, bytes], list[Layout]] = OrderedDict()
+        self._known: OrderedDict[tuple[int, bytes], list[PayloadLayout]] = OrderedDict()
         self._unrepeated: dict[bytes, int] = {}
         """By sender, requests since one had the layout of another."""
 
@@ -96,7 +96,7 @@ class Layouts:
                 return layout.batch(body)
         return None
 
-    def _current(self, layout: Layout) -> bool:
+    def _current(self, layout: PayloadLayout) -> bool:
         """Tell whether no series of a layout was released since it was learnt."""
         table = self._streams.table
         if table.releases != layout.releases:
@@ -123,7 +123,7 @@ class Layouts:
             series.flags.writeable = False  # shared by all batches of this layout
             releases = self._streams.table.releases
             parts = shape.sample(body), shape.digest(body), series, scan.rejections, releases
-            self._remember((len(body), sender), Layout(shape, *parts))
+            self._remember((len(body), sender), PayloadLayout(shape, *parts))
         at, value = gathered(body, scan.times, scan.values)
         return _batch(at, value, series, scan.rejections)
 
@@ -134,7 +134,7 @@ class Layouts:
         count = self._unrepeated[sender] = self._unrepeated.get(sender, 0) + 1
         return count <= _VARYING or count % _EVERY == 0
 
-    def _remember(self, key: tuple[int, bytes], layout: Layout) -> None:
+    def _remember(self, key: tuple[int, bytes], layout: PayloadLayout) -> None:
         layouts = self._known.setdefault(key, [])
         layouts.insert(0, layout)
         self._known.move_to_end(key)
@@ -151,7 +151,7 @@ class Layouts:
             for one in given_up:
                 self._forget(oldest, one)
 
-    def _forget(self, key: tuple[int, bytes], layout: Layout) -> None:
+    def _forget(self, key: tuple[int, bytes], layout: PayloadLayout) -> None:
         self.nbytes -= _cost(key, layout)
         shape = layout.shape
         shape.users -= 1
@@ -160,7 +160,7 @@ class Layouts:
             del self._shapes[shape.identity]
 
 
-def _cost(key: tuple[int, bytes], layout: Layout) -> int:
+def _cost(key: tuple[int, bytes], layout: PayloadLayout) -> int:
     return layout.series.nbytes + len(key[1]) + 600  # measured: the objects around one layout
 
 
@@ -168,18 +168,18 @@ def _batch(
     at: NDArray[np.uint64],
     value: NDArray[np.float64],
     series: Ids,
-    rejected: Rejections,
-    layout: Layout | None = None,
+    rejected: PointRejections,
+    layout: PayloadLayout | None = None,
 ) -> MetricsBatch:
     """Return points, given by their times in nanoseconds, without those that are not kept."""
-    rejections = Rejections(dict(rejected.counts))
+    rejections = PointRejections(dict(rejected.counts))
     timed = at != 0
     rejections.add(NO_TIME, int(np.count_nonzero(~timed & (series != SKIP))))
     rejections.add(NO_ROOM, int(np.count_nonzero(timed & (series == FULL))))
     kept = timed & (series >= 0)
     if not kept.all():
         series, at, value = series[kept], at[kept], value[kept]
-    columns = Columns(series, seconds(at), value)
+    columns = PointColumns(series, seconds(at), value)
     return MetricsBatch(columns, rejections.total, rejections.text("points"), layout)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from ...vocabulary.samples import Resource, Scalar, attributes
+from ...vocabulary.samples import Scalar, TelemetryResource, attributes
 
 HOST = "host.name"
 NODE = "k8s.node.name"
@@ -15,7 +15,7 @@ CLUSTER = "rankscope.cluster"
 _OWN = frozenset((HOST, SERVICE, JOB, ATTEMPT, CLUSTER))
 
 
-def pairs(resource: Resource) -> Iterator[tuple[str, Scalar]]:
+def pairs(resource: TelemetryResource) -> Iterator[tuple[str, Scalar]]:
     """Yield the attributes a resource is written as; what is unknown is left out."""
     if resource.service:
         yield SERVICE, resource.service
@@ -30,14 +30,14 @@ def pairs(resource: Resource) -> Iterator[tuple[str, Scalar]]:
     yield from resource.extra
 
 
-def resource(found: Mapping[str, Scalar]) -> Resource:
+def resource(found: Mapping[str, Scalar]) -> TelemetryResource:
     """Return who reports, from the attributes of any sender.
 
     Senders that give no host.name (a collector on Kubernetes, an application) are distinguished by
     their node's name, else by their instance id. What only stands in for the host stays in `extra`.
     """
     job, attempt = _text(found, JOB), _whole(found.get(ATTEMPT))
-    return Resource(
+    return TelemetryResource(
         host=_text(found, HOST) or _text(found, NODE) or _text(found, INSTANCE) or "",
         job=job,
         attempt=0 if attempt is None and job is None else attempt,

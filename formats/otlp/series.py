@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...vocabulary.samples import Attributes, Resource
+from ...vocabulary.samples import Attributes, TelemetryResource
 from .attribute_sets import AttributeSets
-from .numbering import Numbering
+from .numbering import KeyNumbers
 
 FULL = -1
 """The series id of a point for which the table has no room."""
@@ -23,10 +23,10 @@ Ids = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class SeriesKey:
     """One series: its sender, its metric, and the attributes of its points, sorted by name."""
 
-    resource: Resource
+    resource: TelemetryResource
     metric: str
     attributes: Attributes
 
@@ -45,7 +45,7 @@ class SeriesTable:
         self.capacity = capacity
         self._unkept = unkept
         self.attributes = AttributeSets()
-        self.resources: list[Resource] = []
+        self.resources: list[TelemetryResource] = []
         self.metrics: list[str] = []
         self.resource_of = np.zeros(1024, np.int32)
         self.metric_of = np.zeros(1024, np.int16)
@@ -56,7 +56,7 @@ class SeriesTable:
         self._resource_numbers: dict[Any, int] = {}
         self._metric_numbers: dict[str, int] = {}
         self._unkept_metrics: set[int] = set()
-        self._ids = Numbering()
+        self._ids = KeyNumbers()
         self._count = 0
         self._free: list[int] = []
         self._resting: Ids = np.zeros(0, np.int32)
@@ -66,8 +66,8 @@ class SeriesTable:
         """Return how many ids were ever given out: the end of the arrays."""
         return self._count
 
-    def __getitem__(self, series: int) -> Series:
-        return Series(
+    def __getitem__(self, series: int) -> SeriesKey:
+        return SeriesKey(
             self.resources[self.resource_of[series]],
             self.metrics[self.metric_of[series]],
             self.attributes[int(self.attributes_of[series])],
@@ -94,7 +94,7 @@ class SeriesTable:
         names = 800 * len(self.resources)  # measured: the objects of a resource
         return sum(one.nbytes for one in arrays) + self._ids.nbytes + self.attributes.nbytes + names
 
-    def resource(self, resource: Resource) -> int:
+    def resource(self, resource: TelemetryResource) -> int:
         """Return the number of a resource, a new one if needed."""
         key = _identity(resource)
         number = self._resource_numbers.get(key)
@@ -117,7 +117,7 @@ class SeriesTable:
         """Return whether series of this metric are registered at all."""
         return metric not in self._unkept_metrics
 
-    def intern(self, resource: Resource, metric: str, attributes: Attributes) -> int:
+    def intern(self, resource: TelemetryResource, metric: str, attributes: Attributes) -> int:
         """Return the id of a series, a new one if needed, or FULL or SKIP."""
         number = self.metric(metric)
         if not self.kept(number):
@@ -189,7 +189,7 @@ class SeriesTable:
         keys = self.resource_of[ids].astype(np.int64) << (_METRIC_BITS + _SET_BITS)
         keys |= self.metric_of[ids].astype(np.int64) << _SET_BITS
         keys |= self.attributes_of[ids]
-        self._ids = Numbering(2 * len(ids))
+        self._ids = KeyNumbers(2 * len(ids))
         self._ids.put_many(keys, ids.astype(np.int32))
 
     def _fresh(self, count: int) -> Ids:
@@ -210,7 +210,7 @@ class SeriesTable:
         return (resource << (_METRIC_BITS + _SET_BITS)) | (metric << _SET_BITS) | attributes
 
 
-class Translation:
+class IdTranslation:
     """The series of one table in the ids of another, which gets them when they are first asked for.
 
     Whole arrays at once; nothing is remembered of single series, only of what they are made of.
@@ -249,7 +249,7 @@ def _doubled(old: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate((old, np.zeros_like(old)))
 
 
-def _identity(resource: Resource) -> Any:
+def _identity(resource: TelemetryResource) -> Any:
     """Return what distinguishes resources where == does not: True from 1, NaN equal to itself."""
     if all(type(value) is str or type(value) is int for _, value in resource.extra):
         return resource

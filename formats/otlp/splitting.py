@@ -11,12 +11,12 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource as Message
 
-from ...vocabulary.samples import Resource
+from ...vocabulary.samples import TelemetryResource
 from .. import wire
 from . import resources, values
 from .errors import UndecodableError
 
-Part = tuple[Resource, bytes]
+Part = tuple[TelemetryResource, bytes]
 """A resource and a request with what it reports."""
 
 _PART = _RESOURCE = 1
@@ -24,11 +24,11 @@ _MOST = 100_000
 """Resources remembered by their bytes."""
 
 
-class Splitter:
+class RequestSplitter:
     """Takes requests apart; for one thread."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Resource] = {}
+        self._known: dict[bytes, TelemetryResource] = {}
 
     def protobuf(self, body: bytes) -> list[Part]:
         """Return the parts of a request, in order. Raises UndecodableError."""
@@ -41,7 +41,7 @@ class Splitter:
         except (wire.WireError, IndexError) as error:
             raise UndecodableError(f"not an OTLP request: {error}") from None
 
-    def _resource(self, body: bytes, first: int, last: int) -> Resource:
+    def _resource(self, body: bytes, first: int, last: int) -> TelemetryResource:
         raw = b""
         for field, wire_type, begin, end in wire.fields(body, first, last):
             if field == _RESOURCE and wire_type == wire.LENGTH:
@@ -75,6 +75,6 @@ def joined_json(parts: Sequence[bytes], key: str) -> bytes:
     return json.dumps({key: [one for part in parts for one in json.loads(part)[key]]}).encode()
 
 
-def _of_json(one: dict[str, Any]) -> Resource:
+def _of_json(one: dict[str, Any]) -> TelemetryResource:
     found = (one.get("resource") or {}).get("attributes")
     return resources.resource(values.json_pairs(found))

@@ -27,7 +27,7 @@ _LEFT_OUT = -1
 """The pair of an attribute without a value."""
 
 
-class Streams:
+class StreamNumbers:
     """Numbers of a series table by the bytes of requests: resources, metrics, attributes of points.
 
     `metrics` is by the bytes before a metric's data, `tails` by those behind a point's value;

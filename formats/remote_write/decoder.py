@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import wire
-from ..otlp.columns import FULL, SKIP, Columns, MetricsBatch, Rejections, SeriesTable
+from ..otlp.columns import FULL, SKIP, MetricsBatch, PointColumns, PointRejections, SeriesTable
 from ..otlp.errors import OversizedError, UndecodableError
 from ..otlp.general import NO_ROOM, NO_TIME
 from . import labels as naming
 from . import version1, version2
-from .exported import Exported, HostlessError, Meaning, Parts, Special
+from .exported import ExporterMeanings, HostlessError, JointSeries, SeriesMeaning, SumParts
 
 LIMIT = 64 << 20
 """Bytes a body may have once it is decompressed, unless configured otherwise."""
@@ -50,7 +50,7 @@ def decode(body: bytes, table: SeriesTable, *, limit: int = LIMIT) -> MetricsBat
 
 
 @dataclass(slots=True)
-class _Sets:
+class _LabelSets:
     """Sets of labels by number, as arrays: what each is, and its targets in flat arrays."""
 
     kind: NDArray[np.int8] = field(default_factory=lambda: np.zeros(1024, np.int8))
@@ -100,9 +100,9 @@ class RemoteWriteDecoder:
 
     def _forget(self) -> None:
         self._numbers: dict[int, int] = {}
-        self._sets = _Sets()
-        self._exported = Exported()
-        self._special: dict[int, tuple[Special, dict[tuple[int, int], int]]] = {}
+        self._sets = _LabelSets()
+        self._exported = ExporterMeanings()
+        self._special: dict[int, tuple[JointSeries, dict[tuple[int, int], int]]] = {}
         self._blanks: list[tuple[frozenset[float], float]] = [(frozenset(), float("inf"))]
 
     def plain(self, data: bytes) -> MetricsBatch:
@@ -169,15 +169,15 @@ class RemoteWriteDecoder:
             sets.special[number] = True
         return number, False
 
-    def _blank(self, meaning: Meaning) -> int:
+    def _blank(self, meaning: SeriesMeaning) -> int:
         found = (meaning.blanks, meaning.blank_from)
         if found not in self._blanks:
             self._blanks.append(found)
         return self._blanks.index(found)
 
-    def _batch(self, walked: "version1.Walked") -> MetricsBatch:
+    def _batch(self, walked: "version1.WalkedSamples") -> MetricsBatch:
         """Return the columns of what was walked, and count what of it is left out."""
-        sets, rejections = self._sets, Rejections()
+        sets, rejections = self._sets, PointRejections()
         rejections.add(HISTOGRAMS, walked.histograms)
         numbers, at_ms, value = walked.numbers, walked.at_ms, walked.value
         fresh = value.view(np.uint64) != STALE
@@ -210,9 +210,9 @@ class RemoteWriteDecoder:
             with np.errstate(invalid="ignore"):
                 linear = value[other] * factor[other] + sets.offset[places[other]]
             value[other] = np.where(flag, value[other] > 0, linear)
-        columns = Columns(sets.series[places], at_ms / 1000.0, value)
+        columns = PointColumns(sets.series[places], at_ms / 1000.0, value)
         if more is not None:
-            columns = Columns(
+            columns = PointColumns(
                 np.concatenate((columns.series, more.series)),
                 np.concatenate((columns.at, more.at)),
                 np.concatenate((columns.value, more.value)),
@@ -253,14 +253,14 @@ class RemoteWriteDecoder:
         numbers: NDArray[np.int32],
         at_ms: NDArray[np.int64],
         value: NDArray[np.float64],
-        rejections: Rejections,
-    ) -> Columns | None:
+        rejections: PointRejections,
+    ) -> PointColumns | None:
         """Return what is made of series that are no plain multiple of one of the vocabulary."""
         which = np.flatnonzero(self._sets.special[numbers])
         if not len(which):
             return None
         series, times, values = array("i"), array("q"), array("d")
-        parts = Parts()
+        parts = SumParts()
         for number, at, one in zip(
             numbers[which].tolist(), at_ms[which].tolist(), value[which].tolist(), strict=True
         ):
@@ -277,7 +277,7 @@ class RemoteWriteDecoder:
                     series.append(found)
                     times.append(at)
                     values.append(result)
-        return Columns(
+        return PointColumns(
             np.array(series, np.int32),
             np.array(times, np.int64) / 1000.0,
             np.array(values, np.float64),

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from ...vocabulary.samples import Attributes, Resource
+from ...vocabulary.samples import Attributes, TelemetryResource
 from .. import exporters
-from ..exporters.binding import Binder, Bound, FaultBinding, Slot, converted
-from ..exporters.tables import Row, Table, Target
-from ..exposition import Series
+from ..exporters.binding import BoundSeries, FaultBinding, SeriesBinder, SeriesSlot, converted
+from ..exporters.tables import ContractTarget, ExporterMetric, ExporterTable
+from ..exposition import ExpositionSeries
 from . import labels as naming
 
 _PREFIXED = ("hygon", "metax")
@@ -25,7 +25,7 @@ FAULT = "rankscope.exporter.fault"
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class PlainSeries:
     """A series of the vocabulary whose value is that of the exporter's * factor + offset.
 
     `flag`: it is 1 for any value above 0, else 0.
@@ -39,26 +39,28 @@ class Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class SeriesMeaning:
     """What is made of the samples of one series.
 
     `absent` and `blanks` are values that say "nothing here", and so is what is `blank_from` or
     more. `special` is what cannot be made of a value alone.
     """
 
-    resource: Resource
-    plain: Sequence[Plain] = ()
-    special: "Special | None" = None
+    resource: TelemetryResource
+    plain: Sequence[PlainSeries] = ()
+    special: "JointSeries | None" = None
     blanks: frozenset[float] = frozenset()
     blank_from: float = float("inf")
 
 
-class Special:
+class JointSeries:
     """What is made of one series together with others of the same payload."""
 
     __slots__ = ("_mains", "_name", "_others", "_plain", "resource")
 
-    def __init__(self, resource: Resource, bound: Bound, mains: set[Slot]) -> None:
+    def __init__(
+        self, resource: TelemetryResource, bound: BoundSeries, mains: set[SeriesSlot]
+    ) -> None:
         """`mains`: slots that some row fills which is no spare; it grows."""
         self.resource = resource
         self._name = bound.name
@@ -70,7 +72,9 @@ class Special:
         """Tell whether there is anything to make."""
         return bool(self._plain or self._others)
 
-    def take(self, value: float, parts: "Parts", at_ms: int) -> Iterator[tuple[Slot, int, float]]:
+    def take(
+        self, value: float, parts: "SumParts", at_ms: int
+    ) -> Iterator[tuple[SeriesSlot, int, float]]:
         """Yield (slot, which of its series, value) of a value; parts of sums wait in `parts`."""
         for slot, factor, spare in self._plain:
             if spare and slot in self._mains:
@@ -87,40 +91,42 @@ class Special:
                 yield (slot, int(result), 1.0) if states else (slot, 0, result)
 
 
-def _flag(target: Target) -> bool:
+def _flag(target: ContractTarget) -> bool:
     """Tell whether a value is yes or no, of no sum and no spare."""
     made = target.states or target.bits or target.choices or target.fallback or target.parts
     return target.flag and not made
 
 
-def _alone(one: tuple[Slot, float, bool]) -> bool:
+def _alone(one: tuple[SeriesSlot, float, bool]) -> bool:
     """Tell whether a value is a plain multiple, of no sum and no spare."""
     slot, _, spare = one
     return not spare and not slot.needed(spare=False)
 
 
 @dataclass(slots=True)
-class Parts:
+class SumParts:
     """Parts of sums in one payload, until all of one time are there."""
 
-    _held: dict[tuple[Slot, int], dict[str, float]] = field(default_factory=dict)
+    _held: dict[tuple[SeriesSlot, int], dict[str, float]] = field(default_factory=dict)
 
-    def add(self, key: tuple[Slot, int], part: str, value: float, needed: int) -> float | None:
+    def add(
+        self, key: tuple[SeriesSlot, int], part: str, value: float, needed: int
+    ) -> float | None:
         """Take a part; return the sum once enough are there."""
         held = self._held.setdefault(key, {})
         held[part] = value
         return sum(held.values()) if len(held) >= needed else None
 
 
-class Exported:
+class ExporterMeanings:
     """Says what the series of exporters are; one object a decoder."""
 
     def __init__(self) -> None:
-        self._binders: dict[tuple[str, str, str], Binder] = {}
-        self._mains: set[Slot] = set()
+        self._binders: dict[tuple[str, str, str], SeriesBinder] = {}
+        self._mains: set[SeriesSlot] = set()
         self._informed: set[tuple[str, str, str]] = set()
 
-    def meaning(self, name: str, labels: Mapping[str, str]) -> Meaning | None:
+    def meaning(self, name: str, labels: Mapping[str, str]) -> SeriesMeaning | None:
         """Return what is made of a series, None for one that no table has.
 
         A series of a device that names no host is none either: nobody could say where it is.
@@ -132,7 +138,9 @@ class Exported:
                 return found
         return None
 
-    def _of(self, table: Table, name: str, labels: Mapping[str, str]) -> Meaning | None:
+    def _of(
+        self, table: ExporterTable, name: str, labels: Mapping[str, str]
+    ) -> SeriesMeaning | None:
         row = table.find(name)
         if row is None:
             return None
@@ -146,8 +154,8 @@ class Exported:
         key = (table.vendor, resource.host, resource.job or "")
         binder = self._binders.get(key)
         if binder is None:
-            binder = self._binders[key] = Binder(table)
-        bound = binder.bind(Series(name, tuple(sorted(labels.items()))))
+            binder = self._binders[key] = SeriesBinder(table)
+        bound = binder.bind(ExpositionSeries(name, tuple(sorted(labels.items()))))
         if bound is None:
             named = (*table.identity.id, *table.identity.index)
             left_out = row[0].node or row[0].ignore or not telling
@@ -155,37 +163,39 @@ class Exported:
                 raise HostlessError(name)
             return None
         plain = [
-            Plain(one[0].metric, one[0].series[0], one[1]) for one in bound.plain if _alone(one)
+            PlainSeries(one[0].metric, one[0].series[0], one[1])
+            for one in bound.plain
+            if _alone(one)
         ]
         self._mains.update(slot for slot, _, spare in bound.plain if not spare)
         plain += [
-            Plain(slots[0].metric, slots[0].series[0], 1.0, flag=True)
+            PlainSeries(slots[0].metric, slots[0].series[0], 1.0, flag=True)
             for target, slots in bound.others
             if _flag(target)
         ]
         plain += self._facts(key, bound)
         if bound.fault is not None:
             plain.append(_fault(bound.fault, table))
-        special = Special(resource, bound, self._mains)
+        special = JointSeries(resource, bound, self._mains)
         if not plain and not special:
             return None
         blanks = table.blanks | bound.absent
-        return Meaning(resource, plain, special or None, blanks, table.blank_from)
+        return SeriesMeaning(resource, plain, special or None, blanks, table.blank_from)
 
-    def _facts(self, key: tuple[str, str, str], bound: Bound) -> list[Plain]:
+    def _facts(self, key: tuple[str, str, str], bound: BoundSeries) -> list[PlainSeries]:
         """Return what a device is, once a device: it rides on the first series that has it."""
         device = bound.device
         if device is None or (*key[1:], device.hw_id) in self._informed:
             return []
         self._informed.add((*key[1:], device.hw_id))
-        return [Plain("hw.gpu.info", device.info, 0.0, 1.0)]
+        return [PlainSeries("hw.gpu.info", device.info, 0.0, 1.0)]
 
 
 class HostlessError(ValueError):
     """A series of a device or a host whose labels do not name the host, or the device."""
 
 
-def _fault(binding: FaultBinding, table: Table) -> Plain:
+def _fault(binding: FaultBinding, table: ExporterTable) -> PlainSeries:
     pairs = {
         **{key: value for key, value in binding.device.pairs().items() if value is not None},
         "exporter": table.exporter,
@@ -194,20 +204,20 @@ def _fault(binding: FaultBinding, table: Table) -> Plain:
         "prefix": binding.prefix,
         "format": binding.format,
     }
-    return Plain(FAULT, tuple(sorted((key, value) for key, value in pairs.items())), 1.0)
+    return PlainSeries(FAULT, tuple(sorted((key, value) for key, value in pairs.items())), 1.0)
 
 
 @cache
-def _tables() -> Mapping[str, tuple[Table, ...]]:
+def _tables() -> Mapping[str, tuple[ExporterTable, ...]]:
     """Return the tables that have a name, by name; several where vendors share it."""
-    found: dict[str, tuple[Table, ...]] = {}
+    found: dict[str, tuple[ExporterTable, ...]] = {}
     for table in (*map(exporters.load, exporters.VENDORS), exporters.hosts()):
         for name, _ in spellings(table):
             found[name] = (*found.get(name, ()), table)
     return found
 
 
-def spellings(table: Table) -> Iterator[tuple[str, Row]]:
+def spellings(table: ExporterTable) -> Iterator[tuple[str, ExporterMetric]]:
     """Yield the names of a table that say whose they are among those of a whole cluster.
 
     Hygon's and MetaX's exporters can be set to leave out their prefix: `temp` or `memory_used`
@@ -220,7 +230,7 @@ def spellings(table: Table) -> Iterator[tuple[str, Row]]:
             yield prefix + row.name, row
 
 
-def _by_pattern(name: str) -> Iterator[Table]:
+def _by_pattern(name: str) -> Iterator[ExporterTable]:
     for vendor in exporters.VENDORS:
         table = exporters.load(vendor)
         if table.patterns and table.find(name) is not None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from ...vocabulary import metrics
-from ...vocabulary.samples import JOB_SOURCE, Attributes, Resource, Scalar, attributes
+from ...vocabulary.samples import JOB_SOURCE, Attributes, Scalar, TelemetryResource, attributes
 from ..otlp import resources
 
 UNASSIGNED = "unassigned"
@@ -105,23 +105,25 @@ def namespace_of(labels: Mapping[str, str]) -> str:
     return first(labels, _NAMESPACES)
 
 
-def resource_of_device(labels: Mapping[str, str]) -> Resource | None:
+def resource_of_device(labels: Mapping[str, str]) -> TelemetryResource | None:
     """Return who a device's series belongs to; None where no label names a host."""
     host = host_of(labels)
     if not host:
         return None
     cluster = first(labels, _CLUSTERS) or None
     job = job_of(labels) or (f"{UNASSIGNED}/{cluster}" if cluster else UNASSIGNED)
-    return Resource(host, job, None, cluster, "", ((JOB_SOURCE, "labels"),))
+    return TelemetryResource(host, job, None, cluster, "", ((JOB_SOURCE, "labels"),))
 
 
-def resource_of_host(labels: Mapping[str, str]) -> Resource | None:
+def resource_of_host(labels: Mapping[str, str]) -> TelemetryResource | None:
     """Return who a host's own series belongs to; None where no label names a host."""
     host = host_of(labels)
-    return Resource(host, None, 0, first(labels, _CLUSTERS) or None) if host else None
+    return TelemetryResource(host, None, 0, first(labels, _CLUSTERS) or None) if host else None
 
 
-def own_series(name: str, labels: Mapping[str, str]) -> tuple[Resource, str, Attributes] | None:
+def own_series(
+    name: str, labels: Mapping[str, str]
+) -> tuple[TelemetryResource, str, Attributes] | None:
     """Return resource, metric and attributes of a series in the vocabulary's names; else None."""
     metric = _contract_names().get(name, name)
     known = metrics.catalogue().get(metric)

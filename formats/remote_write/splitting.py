@@ -2,27 +2,27 @@
 
 from collections.abc import Callable, Mapping
 
-from ...vocabulary.samples import Resource
+from ...vocabulary.samples import TelemetryResource
 from .. import wire
 from ..otlp.errors import UndecodableError
 from . import labels as naming
-from .exported import Exported, HostlessError
+from .exported import ExporterMeanings, HostlessError
 
-_NOWHERE = Resource(host="")
+_NOWHERE = TelemetryResource(host="")
 _LABELS, _SERIES_1 = 1, 1
 _SYMBOLS, _SERIES_2, _REFS = 4, 5, 1
 _MOST = 1_000_000
 """Sets of labels remembered."""
 
-Target = Callable[[Resource], frozenset[int]]
+Target = Callable[[TelemetryResource], frozenset[int]]
 
 
-class Splitter:
+class WriteSplitter:
     """Divides requests among targets; for one thread. It remembers the resource of label sets."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Resource] = {}
-        self._exported = Exported()
+        self._known: dict[bytes, TelemetryResource] = {}
+        self._exported = ExporterMeanings()
 
     def version1(self, body: bytes, target: Target) -> dict[int, bytes]:
         """Return a WriteRequest for each target of its series. Raises UndecodableError."""
@@ -68,7 +68,7 @@ class Splitter:
         head = b"".join(heads)
         return {one: head + b"".join(parts) for one, parts in found.items()}
 
-    def _of_labels(self, body: bytes, first: int, last: int) -> Resource:
+    def _of_labels(self, body: bytes, first: int, last: int) -> TelemetryResource:
         end = first
         pairs: list[tuple[int, int]] = []
         for field, wire_type, begin, after in wire.fields(body, first, last):
@@ -91,7 +91,7 @@ class Splitter:
             known = self._known[raw] = self._resource(labels)
         return known
 
-    def _resource(self, labels: Mapping[str, str]) -> Resource:
+    def _resource(self, labels: Mapping[str, str]) -> TelemetryResource:
         left = {label: text for label, text in labels.items() if text}
         name = left.pop("__name__", "")
         own = naming.own_series(name, left)

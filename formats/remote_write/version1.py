@@ -35,7 +35,7 @@ Learn = Callable[[int, Mapping[str, str]], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class WalkedSamples:
     """Samples as parallel arrays: the number of their set of labels, time (ms), value.
 
     `histograms` counts native histograms.
@@ -47,7 +47,7 @@ class Walked:
     histograms: int = 0
 
 
-class Found:
+class SampleColumns:
     """Samples on their way into arrays: those that are gathered, and those that were read.
 
     `ends` are the places after samples in their usual form, negative where the value is left out.
@@ -92,7 +92,7 @@ class Found:
         )
         return bool((times & heads).all())
 
-    def walked(self, data: bytes) -> Walked:
+    def walked(self, data: bytes) -> WalkedSamples:
         """Return all as arrays."""
         ends = np.array(self.ends, np.int64)
         numbers = np.array(self.numbers, np.int32)
@@ -107,16 +107,16 @@ class Found:
             numbers = np.insert(numbers, before, np.array(self.read_numbers, np.int32))
             at_ms = np.insert(at_ms, before, np.array(self.read_at, np.int64))
             value = np.insert(value, before, np.frombuffer(bytes(self.read_value), "<f8"))
-        return Walked(numbers, at_ms, value, self.histograms)
+        return WalkedSamples(numbers, at_ms, value, self.histograms)
 
 
-def walk(data: bytes, numbers: Mapping[int, int], learn: Learn) -> Walked:
+def walk(data: bytes, numbers: Mapping[int, int], learn: Learn) -> WalkedSamples:
     """Return the samples of a WriteRequest; raises wire.WireError.
 
     `numbers` are those of known sets of labels by hash of their bytes, `learn` returns one for a
     new set.
     """
-    found = Found()
+    found = SampleColumns()
     known = numbers.get
     add_number, add_end = found.numbers.append, found.ends.append
     at, size = 0, len(data)
@@ -151,9 +151,9 @@ def walk(data: bytes, numbers: Mapping[int, int], learn: Learn) -> Walked:
     return found.walked(data)
 
 
-def _exactly(data: bytes, numbers: Mapping[int, int], learn: Learn) -> Walked:
+def _exactly(data: bytes, numbers: Mapping[int, int], learn: Learn) -> WalkedSamples:
     """Walk a request in which something is not what it looked like."""
-    found = Found()
+    found = SampleColumns()
     for field, wire_type, first, last in wire.fields(data, 0, len(data)):
         if field == 1 and wire_type == wire.LENGTH:
             _slowly(data, first, last, found, numbers, learn)
@@ -175,7 +175,7 @@ def usual(data: bytes, first: int, end: int) -> bool:
 
 
 def _slowly(
-    data: bytes, at: int, end: int, found: Found, numbers: Mapping[int, int], learn: Learn
+    data: bytes, at: int, end: int, found: SampleColumns, numbers: Mapping[int, int], learn: Learn
 ) -> None:
     """Read a series whose labels are new, or that has not one usual sample."""
     first = _after_labels(data, at, end)

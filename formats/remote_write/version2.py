@@ -14,13 +14,13 @@ Reference: https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/
 from collections.abc import Mapping
 
 from .. import wire
-from .version1 import SAMPLE, Found, Learn, Walked, sample, text, usual
+from .version1 import SAMPLE, Learn, SampleColumns, WalkedSamples, sample, text, usual
 
 _SYMBOLS, _SERIES = 4, 5
 _REFS, _SAMPLES, _HISTOGRAMS = 1, 2, 3
 
 
-def walk(data: bytes, numbers: Mapping[int, int], learn: Learn) -> Walked:
+def walk(data: bytes, numbers: Mapping[int, int], learn: Learn) -> WalkedSamples:
     """Return the samples of a Request; raises wire.WireError. Arguments as in `version1`."""
     symbols: list[str] = []
     series: list[tuple[int, int]] = []
@@ -33,7 +33,7 @@ def walk(data: bytes, numbers: Mapping[int, int], learn: Learn) -> Walked:
             series.append((first, last))
     if series and (not symbols or symbols[0]):
         raise wire.WireError('the first symbol is not ""')
-    found = Found()
+    found = SampleColumns()
     sets: dict[bytes, int] = {}
     for first, last in series:
         _series(data, first, last, symbols, sets, found, numbers, learn)
@@ -46,7 +46,7 @@ def _series(
     end: int,
     symbols: list[str],
     sets: dict[bytes, int],
-    found: Found,
+    found: SampleColumns,
     numbers: Mapping[int, int],
     learn: Learn,
 ) -> None:

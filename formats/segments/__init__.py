@@ -7,7 +7,7 @@ that is expected, reported to the reader and never an error; damage anywhere els
 In: records as bytes. Out: the same records, in order, from files. Imports: none.
 """
 
-from .format import LockedError, Record, SegmentError
+from .format import LockedError, SegmentError, SegmentRecord
 from .reading import Position, first_at_ns, last_at_ns, read, segments, size
 from .retention import trim
 from .rewriting import rewrite
@@ -16,8 +16,8 @@ from .writing import SegmentWriter
 __all__ = [
     "LockedError",
     "Position",
-    "Record",
     "SegmentError",
+    "SegmentRecord",
     "SegmentWriter",
     "first_at_ns",
     "last_at_ns",

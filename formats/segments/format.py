@@ -35,7 +35,7 @@ class LockedError(SegmentError):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class SegmentRecord:
     """One record as it was appended; `segment` is the file's name.
 
     `offset` is the place of its first byte, `end` that after its last.
@@ -50,7 +50,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class RecordHeader:
     """What stands before a stored payload."""
 
     length: int
@@ -73,12 +73,12 @@ def pack(kind: int, codec: Codec, at_ns: int, stored: bytes) -> bytes:
     return fields + _CHECK.pack(zlib.crc32(fields)) + stored
 
 
-def unpack(header: bytes) -> Header | None:
+def unpack(header: bytes) -> RecordHeader | None:
     """Return the header in these HEADER_BYTES bytes, or None where its checksum is wrong."""
     fields = header[: _FIELDS.size]
     if _CHECK.unpack(header[_FIELDS.size :])[0] != zlib.crc32(fields):
         return None
-    return Header(*_FIELDS.unpack(fields))
+    return RecordHeader(*_FIELDS.unpack(fields))
 
 
 def compressor(codec: Codec) -> Callable[[bytes], bytes]:

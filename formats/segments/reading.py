@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from .format import HEADER_BYTES, MAGIC, SUFFIX, Record, SegmentError, restored, unpack
+from .format import HEADER_BYTES, MAGIC, SUFFIX, SegmentError, SegmentRecord, restored, unpack
 
 Position = tuple[str, int]
 """A segment's name and an offset in it: where a reader goes on, `(record.segment, record.end)`."""
@@ -37,7 +37,7 @@ def read(
     torn: Torn | None = None,
     context: frozenset[int] = frozenset(),
     since_ns: int = 0,
-) -> Iterator[Record]:
+) -> Iterator[SegmentRecord]:
     """Yield the records of a folder or of one file, those from position `after` on.
 
     Records of the kinds in `context` that stand before `after` in the same segment come too, for
@@ -96,7 +96,7 @@ def _unheard(_file: Path, _offset: int) -> None:
 
 def _records(
     file: BinaryIO, path: Path, first: tuple[int, int], torn: Torn, context: frozenset[int]
-) -> Iterator[Record]:
+) -> Iterator[SegmentRecord]:
     """Yield the records from the first wanted (offset, time) on, and those of context before."""
     start, since_ns = first
     magic = file.read(len(MAGIC))
@@ -129,7 +129,7 @@ def _records(
             torn(path, offset)
             return
         payload = restored(stored, header.codec, path, offset)
-        yield Record(header.kind, header.at_ns, payload, path.name, offset, end)
+        yield SegmentRecord(header.kind, header.at_ns, payload, path.name, offset, end)
         offset = end
 
 

@@ -20,7 +20,7 @@ _CONTENT = {(4, LENGTH), (5, LENGTH), (6, LENGTH), (5, FIXED32), (6, FIXED64)}
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ScalarEvent:
     """`at`: seconds since the epoch, by the writer's clock. scalars: (tag, value)."""
 
     at: float
@@ -28,7 +28,7 @@ class Event:
     scalars: tuple[tuple[str, float], ...]
 
 
-def read(record: bytes) -> Event:
+def read(record: bytes) -> ScalarEvent:
     """Return what a record holds; raises WireError or struct.error where it is no event."""
     at, step, scalars = 0.0, 0, list[tuple[str, float]]()
     for field, kind, start, end in fields(record, 0, len(record)):
@@ -38,7 +38,7 @@ def read(record: bytes) -> Event:
             step = read_varint(record, start, end)[0]
         elif (field, kind) == (5, LENGTH):
             scalars += _scalars(record, start, end)
-    return Event(at, step, tuple(scalars[:_MOST_VALUES]))
+    return ScalarEvent(at, step, tuple(scalars[:_MOST_VALUES]))
 
 
 def _scalars(data: bytes, start: int, end: int) -> Iterator[tuple[str, float]]:

@@ -11,33 +11,33 @@ from typing import Annotated
 from ...vocabulary import tables
 from ...vocabulary.samples import Event as Reported
 from ...vocabulary.samples import Sample, Scalar, attributes
-from ..training_logs.line_formats import Value, value_of
-from ..training_logs.logged import Logged
+from ..training_logs.line_formats import LineValue, value_of
+from ..training_logs.logged import LoggedLine
 from ..training_logs.values import WHAT
 from ..wire import WireError
 from . import events
-from .records import Records
+from .records import RecordSplitter
 
 
-def _value(spec: str) -> Value:
+def _value(spec: str) -> LineValue:
     return value_of("value", spec)
 
 
 @dataclass(frozen=True, slots=True)
-class Tag:
+class MetricTag:
     """Tags that match a pattern whole, and the metric that they are."""
 
     pattern: re.Pattern[str]
-    value: Annotated[Value, tables.Written(str, _value)]
+    value: Annotated[LineValue, tables.WrittenAs(str, _value)]
 
 
 @cache
-def _rows() -> list[Tag]:
-    return tables.packaged(Tag, __package__ or "", "tags.toml", "tag")
+def _rows() -> list[MetricTag]:
+    return tables.packaged(MetricTag, __package__ or "", "tags.toml", "tag")
 
 
 @lru_cache(4096)
-def metric_of(tag: str) -> Value | None:
+def metric_of(tag: str) -> LineValue | None:
     """Return the metric of a tag, None where it is none of ours."""
     text = tag.lower()
     return next((row.value for row in _rows() if row.pattern.fullmatch(text)), None)
@@ -63,7 +63,7 @@ class EventParser:
     format = "tensorboard"
 
     def __init__(self, *, rank: int | None = None, world_size: int | None = None) -> None:
-        self._records = Records()
+        self._records = RecordSplitter()
         self.missed = self._records.missed
         self._step: int | None = None
         self._wrote_at = 0.0
@@ -87,9 +87,9 @@ class EventParser:
         data: bytes,
         at: float | None = None,  # noqa: ARG002  events carry their own time
         since: float | None = None,  # noqa: ARG002  the same
-    ) -> list[Logged]:
+    ) -> list[LoggedLine]:
         """Take the next bytes; return what the records that they end report."""
-        found: list[Logged] = []
+        found: list[LoggedLine] = []
         for record in self._records.feed(data):
             self._read += 1
             try:
@@ -101,7 +101,7 @@ class EventParser:
                 found.append(logged)
         return found
 
-    def end(self, at: float | None = None) -> list[Logged]:  # noqa: ARG002  as for a log
+    def end(self, at: float | None = None) -> list[LoggedLine]:  # noqa: ARG002  as for a log
         """Take the end of the file: a torn record is none."""
         return []
 
@@ -109,7 +109,7 @@ class EventParser:
         """Note that bytes were left out here."""
         self._records.lose()
 
-    def _logged(self, event: events.Event) -> Logged | None:
+    def _logged(self, event: events.ScalarEvent) -> LoggedLine | None:
         parts = [
             (metric, tag, value * metric.factor)
             for tag, value in event.scalars
@@ -134,9 +134,9 @@ class EventParser:
                 reported.append(Reported("training.numeric", self._sent_at, pairs))
         text = ", ".join(f"{tag} {value:g}" for _, tag, value in parts)[:300]
         shown = "".join(one if one.isprintable() and one not in "<>" else "?" for one in text)
-        return Logged(self._read, event.at, shown, tuple(samples), tuple(reported))
+        return LoggedLine(self._read, event.at, shown, tuple(samples), tuple(reported))
 
-    def _begin(self, event: events.Event, *, counted: bool) -> Iterator[Sample]:
+    def _begin(self, event: events.ScalarEvent, *, counted: bool) -> Iterator[Sample]:
         """Begin a step: its values share the time at which the first was written."""
         steps = event.step - self._step if self._step is not None else 0
         took = event.at - self._wrote_at

@@ -44,7 +44,7 @@ _BEYOND = 1 << 32
 """No record is as long; in a search, four zero bytes are where a length ends."""
 
 
-class Records:
+class RecordSplitter:
     """Takes the bytes of one file in any pieces; for one thread.
 
     `missed` counts what could not be read, by reason.

@@ -4,15 +4,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .cleaning import Cleaned
+from .cleaning import CleanedLine
 from .line_formats import LineFormat
-from .signatures import Fault
+from .signatures import TrainingLogFault
 
 _INSIDE = re.compile(r"\[rank(\d{1,7})\]:")
 
 
 @dataclass(frozen=True, slots=True)
-class Attribution:
+class LogAttribution:
     """What is known of a log; `rank` None: several ranks write into it.
 
     world_size: how many ranks the job has, where known. local_ranks: global ranks by local rank,
@@ -23,19 +23,19 @@ class Attribution:
     world_size: int | None
     local_ranks: Mapping[int, int]
 
-    def prefixed(self, cleaned: Cleaned) -> int | None:
+    def prefixed(self, cleaned: CleanedLine) -> int | None:
         """Return the rank that a line's prefix names, None where it names none that is known."""
         if cleaned.rank is not None or cleaned.local is None:
             return cleaned.rank
         return self.local_ranks.get(cleaned.local)
 
-    def written_by(self, cleaned: Cleaned) -> int | None:
+    def written_by(self, cleaned: CleanedLine) -> int | None:
         """Return the rank that wrote a line, by its prefix or its log."""
         rank = self.prefixed(cleaned)
         return self.rank if rank is None else rank
 
     def printed_by(
-        self, cleaned: Cleaned, named: int | None, chosen: LineFormat
+        self, cleaned: CleanedLine, named: int | None, chosen: LineFormat
     ) -> tuple[int | None, bool]:
         """Return whose values a line has, and False where only a local rank is known.
 
@@ -54,7 +54,7 @@ class Attribution:
             return self.world_size - 1, True
         return None, True
 
-    def reported_by(self, cleaned: Cleaned, fault: Fault) -> int | None:
+    def reported_by(self, cleaned: CleanedLine, fault: TrainingLogFault) -> int | None:
         """Return the rank that a fault's line is about, or that wrote it."""
         if fault.signature.about_named_rank and fault.rank is not None:
             return fault.rank

@@ -34,7 +34,7 @@ _PREFIXES = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
+class CleanedLine:
     """A line without its prefixes.
 
     `rank` is the global one that a prefix names, `local` the local one (torchrun's prefix has that
@@ -47,7 +47,7 @@ class Cleaned:
     stamp: str = ""
 
 
-def clean(line: bytes) -> Cleaned:
+def clean(line: bytes) -> CleanedLine:
     """Return a line as text, without what launchers and runtimes wrote before it."""
     if b"\x1b" in line:
         line = _ANSI.sub(b"", line)
@@ -63,7 +63,7 @@ def clean(line: bytes) -> Cleaned:
             local = int(found["local"])
         stamp = stamp or found["stamp"] or ""
         start = found.end()
-    return Cleaned(text[start:].strip(), rank, local, stamp)
+    return CleanedLine(text[start:].strip(), rank, local, stamp)
 
 
 def shown_lines(text: str) -> str:

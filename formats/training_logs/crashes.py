@@ -14,7 +14,7 @@ _LONGEST = 10_000
 MOST_CALLS = 40
 
 
-class Stack:
+class CrashStack:
     """Follows one block, line by line, to the stack of the thread that ended the process."""
 
     def __init__(self) -> None:

@@ -41,7 +41,7 @@ class FormatError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class LineValue:
     """What one part of a line is: a metric, how to get its unit, the attributes of the point."""
 
     metric: str
@@ -51,7 +51,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LineForm:
     """One form of a line. `needle` is a text that every such line has.
 
     `needs`: metrics, without their prefix, a line without which is none of these. `cumulative`:
@@ -64,7 +64,7 @@ class Line:
     needle: str
     pattern: re.Pattern[str]
     pair: re.Pattern[str] | None = None
-    values: Mapping[str, Value | None] = field(default_factory=dict)
+    values: Mapping[str, LineValue | None] = field(default_factory=dict)
     needs: frozenset[str] = frozenset()
     cumulative: frozenset[str] = frozenset()
     interval: bool = False
@@ -89,7 +89,7 @@ class LineRow:
     open_end: bool = False
 
 
-def _lines(rows: Sequence[LineRow]) -> tuple[Line, ...]:
+def _lines(rows: Sequence[LineRow]) -> tuple[LineForm, ...]:
     return tuple(_line(row) for row in rows)
 
 
@@ -108,7 +108,7 @@ class LineFormat:
     name: str
     framework: str
     rank: Printer
-    lines: Annotated[tuple[Line, ...], tables.Written(tuple[LineRow, ...], _lines)] = field(
+    lines: Annotated[tuple[LineForm, ...], tables.WrittenAs(tuple[LineRow, ...], _lines)] = field(
         metadata={"key": "line"}
     )
     examples: tuple[LineExample, ...] = field(default=(), metadata={"key": "example"})
@@ -156,15 +156,15 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
     return list(dict.fromkeys(line.needle for one in formats for line in one.lines))
 
 
-def _line(row: LineRow) -> Line:
+def _line(row: LineRow) -> LineForm:
     pattern = _compiled("pattern", row.pattern)
-    values: dict[str, Value | None] = {
+    values: dict[str, LineValue | None] = {
         name: value_of(name, spec) if spec else None for name, spec in row.values.items()
     }
     for group in pattern.groupindex:
         if group not in _SPECIAL and group not in values:
             values[group] = value_of(group, group)
-    return Line(
+    return LineForm(
         needle=row.needle,
         pattern=pattern,
         pair=_compiled("pair", row.pair) if row.pair else None,
@@ -194,7 +194,7 @@ def _names() -> dict[str, str]:
     }
 
 
-def value_of(part: str, spec: str) -> Value:
+def value_of(part: str, spec: str) -> LineValue:
     """Read "METRIC [UNIT] [ATTRIBUTE=VALUE ...]"."""
     name, *rest = spec.split()
     metric = _names().get(name)
@@ -207,11 +207,11 @@ def value_of(part: str, spec: str) -> Value:
     unit = units[0] if units else ""
     of_metric = metrics.catalogue()[metric].unit
     if unit == numbers.PER_SECOND and of_metric == "s":
-        return Value(metric, 1.0, inverse=True, attributes=_attributes(pairs))
+        return LineValue(metric, 1.0, inverse=True, attributes=_attributes(pairs))
     factor = numbers.factor(of_metric, unit)
     if factor is None:
         raise FormatError(f"group {part}: {unit} is no unit of {metric}, which is in {of_metric}")
-    return Value(metric, factor, attributes=_attributes(pairs))
+    return LineValue(metric, factor, attributes=_attributes(pairs))
 
 
 def _attributes(pairs: Sequence[tuple[str, ...]]) -> tuple[tuple[str, Scalar], ...]:

@@ -6,7 +6,7 @@ from ...vocabulary.samples import Event, Sample
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class LoggedLine:
     """One line that reports something.
 
     `line` counts from 1. `at` is when it was written, in seconds since the epoch, as the line says

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 
-from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
+from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from . import cleaning, communicators, crashes, line_formats, signatures, times, torchrun, values
-from .attribution import Attribution
-from .cleaning import Cleaned
+from .attribution import LogAttribution
+from .cleaning import CleanedLine
 from .line_formats import LineFormat
-from .logged import Logged
-from .prefilter import Prefilter, ending
+from .logged import LoggedLine
+from .prefilter import TextPrefilter, ending
 
 _BLOCK = 1 << 20
 _MOST_RANKS = 4096
@@ -22,7 +22,7 @@ _ALL = -1
 _LOSS = "training.loss"
 
 
-class Parser:
+class TrainingLogParser:
     """Reads one log; for one thread. `feed` takes its bytes in any pieces.
 
     rank: whose log it is, None where several ranks write into it. world_size: how many ranks the
@@ -46,17 +46,17 @@ class Parser:
     ) -> None:
         self.missed: Counter[str] = Counter()
         self.attribute(rank=rank, world_size=world_size, local_ranks=local_ranks)
-        self._resource = Resource(host=host or "")
+        self._resource = TelemetryResource(host=host or "")
         self._formats = tuple(line_formats.shipped() if formats is None else formats)
         self._chosen: LineFormat | None = None
-        self._prefilter = Prefilter(needles(self._formats))
+        self._prefilter = TextPrefilter(needles(self._formats))
         self._zone = zone
         self._groups = groups or {}
-        self._block = torchrun.Block(zone)
-        self._stack = crashes.Stack()
+        self._block = torchrun.TorchrunBlock(zone)
+        self._stack = crashes.CrashStack()
         self._stack_of: tuple[int | None, int | None] = (None, None)
         """The rank and local rank that prefixes of a stack's lines name."""
-        self._progress: dict[tuple[str, int, int | None], values.Progress] = {}
+        self._progress: dict[tuple[str, int, int | None], values.RankProgress] = {}
         self._rest = b""
         self._overlong = False
         self._lines = 0
@@ -69,7 +69,7 @@ class Parser:
         self, *, rank: int | None, world_size: int | None, local_ranks: Mapping[int, int] | None
     ) -> None:
         """Say whose log it is from now on, as to the constructor."""
-        self._whose = Attribution(rank, world_size, local_ranks or {})
+        self._whose = LogAttribution(rank, world_size, local_ranks or {})
 
     @property
     def format(self) -> str:
@@ -78,7 +78,7 @@ class Parser:
 
     def feed(
         self, data: bytes, at: float | None = None, since: float | None = None
-    ) -> list[Logged]:
+    ) -> list[LoggedLine]:
         """Take the next bytes, read at `at`; return what the lines that they end report.
 
         since: when the first of them may have been written. A line without a time of its own then
@@ -100,7 +100,7 @@ class Parser:
             self._rest, self._overlong = self._rest[: cleaning.LONGEST], True
         return list(self._scan(data[:cut], at)) if cut else []
 
-    def end(self, at: float | None = None) -> list[Logged]:
+    def end(self, at: float | None = None) -> list[LoggedLine]:
         """Take the end of the log: its last line may lack the end of line."""
         self._overlong = False
         logged = self.feed(b"\n", at) if self._rest else []
@@ -117,7 +117,7 @@ class Parser:
         self._rest, self._overlong = b"", True
         self._lines += lines
 
-    def _scan(self, data: bytes, at: float | None) -> Iterator[Logged]:
+    def _scan(self, data: bytes, at: float | None) -> Iterator[LoggedLine]:
         """Look at the lines that the prefilter names, and inside a block at every one."""
         position = counted = 0
         for here in self._prefilter.find(data):
@@ -147,7 +147,7 @@ class Parser:
 
     def _at(
         self, data: bytes, start: int, end: int, counted: int, at: float | None
-    ) -> Iterator[Logged]:
+    ) -> Iterator[LoggedLine]:
         self._lines += data.count(b"\n", counted, start)
         if end > start:
             if at is not None:
@@ -156,7 +156,7 @@ class Parser:
             if logged is not None:
                 yield logged
 
-    def _line(self, line: bytes, read_at: float | None) -> Logged | None:
+    def _line(self, line: bytes, read_at: float | None) -> LoggedLine | None:
         cleaned = cleaning.clean(line)
         text = cleaned.text
         stamped = times.read(cleaned.stamp or text, self._zone, read_at or self._last_at)
@@ -178,12 +178,12 @@ class Parser:
 
     def _logged(
         self, text: str, at: float | None, samples: Sequence[Sample], events: Sequence[Event]
-    ) -> Logged:
+    ) -> LoggedLine:
         if self._resource.host:
             events = [Event(one.name, one.at, one.attributes, self._resource) for one in events]
-        return Logged(self._lines + 1, at, cleaning.shown(text), tuple(samples), tuple(events))
+        return LoggedLine(self._lines + 1, at, cleaning.shown(text), tuple(samples), tuple(events))
 
-    def _stack_ended(self, cleaned: Cleaned, at: float) -> list[Event]:
+    def _stack_ended(self, cleaned: CleanedLine, at: float) -> list[Event]:
         """Take a line behind a fatal error; return the stack where it is complete."""
         if not self._stack.open or (cleaned.rank, cleaned.local) != self._stack_of:
             return []
@@ -192,13 +192,13 @@ class Parser:
 
     def _crashed(self, stack: str, at: float) -> Event | None:
         """Return the event that carries the stack of a crash, of a rank that is known."""
-        rank = self._whose.written_by(Cleaned("", *self._stack_of))
+        rank = self._whose.written_by(CleanedLine("", *self._stack_of))
         if not stack or rank is None:
             return None
         return Event("process.stack", at, {"rank": rank, "text": cleaning.shown_lines(stack)})
 
     def _values(
-        self, cleaned: Cleaned, at: float, stamped: float | None
+        self, cleaned: CleanedLine, at: float, stamped: float | None
     ) -> tuple[list[Sample], list[Event], bool]:
         """Return what a line of a framework reports, and whether it is one."""
         text = cleaned.text
@@ -235,12 +235,12 @@ class Parser:
             self.missed["form"] += 1
         return [], [], False
 
-    def _of(self, name: str, number: int, rank: int | None) -> values.Progress:
+    def _of(self, name: str, number: int, rank: int | None) -> values.RankProgress:
         if len(self._progress) > _MOST_RANKS:
             self._progress.clear()
-        return self._progress.setdefault((name, number, rank), values.Progress())
+        return self._progress.setdefault((name, number, rank), values.RankProgress())
 
-    def _fault(self, cleaned: Cleaned, at: float) -> tuple[list[Sample], list[Event]]:
+    def _fault(self, cleaned: CleanedLine, at: float) -> tuple[list[Sample], list[Event]]:
         text = cleaned.text
         if communicators.NEEDLE in text and (member := communicators.read(text)):
             rank = self._whose.written_by(cleaned)
@@ -265,7 +265,9 @@ class Parser:
         event = Event("log.fault", at, fault.pairs(text, rank))
         return self._counters(fault, rank, at), [event]
 
-    def _counters(self, fault: signatures.Fault, rank: int | None, at: float) -> list[Sample]:
+    def _counters(
+        self, fault: signatures.TrainingLogFault, rank: int | None, at: float
+    ) -> list[Sample]:
         """Return the counters of a watchdog's line where its group has a name."""
         group = self._groups.get(str(fault.details.get("group", "")))
         if group is None or rank is None:
@@ -289,12 +291,12 @@ def read(
     formats: Sequence[LineFormat] | None = None,
     zone: tzinfo | None = None,
     groups: Mapping[str, str] | None = None,
-) -> Iterator[Logged]:
+) -> Iterator[LoggedLine]:
     """Yield what the lines of a log report: a file opened for reading bytes, or a list of lines.
 
     The arguments are those of Parser; `default_at` is when lines without a time were written.
     """
-    parser = Parser(
+    parser = TrainingLogParser(
         rank=rank, host=host, world_size=world_size, local_ranks=local_ranks, formats=formats,
         zone=zone, groups=groups,
     )  # fmt: skip

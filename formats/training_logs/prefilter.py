@@ -13,7 +13,7 @@ _LONGEST = 16
 """Characters of a text that are searched; more of them distinguish no better."""
 
 
-class Prefilter:
+class TextPrefilter:
     """The search for a set of texts, made once."""
 
     def __init__(self, texts: Iterable[str]) -> None:

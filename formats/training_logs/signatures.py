@@ -15,7 +15,7 @@ _PASSED_ON = ("peer", "seq", "op", "group", "enqueued", "completed", "device", "
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class LogSignature:
     """One kind of line."""
 
     name: str
@@ -27,10 +27,10 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class TrainingLogFault:
     """What a line reports. `rank` is the one that the line itself names, if any."""
 
-    signature: Signature
+    signature: LogSignature
     rank: int | None
     details: Mapping[str, Scalar]
 
@@ -47,12 +47,12 @@ class Fault:
 
 
 @cache
-def catalogue() -> tuple[Signature, ...]:
+def catalogue() -> tuple[LogSignature, ...]:
     """Return all signatures; the first that matches a line wins."""
     package = __package__ or ""
     return tuple(
         tables.packaged(
-            Signature,
+            LogSignature,
             package,
             "signatures.toml",
             "signature",
@@ -62,7 +62,7 @@ def catalogue() -> tuple[Signature, ...]:
     )
 
 
-def read(text: str) -> Fault | None:
+def read(text: str) -> TrainingLogFault | None:
     """Return what a line reports, None when nothing."""
     for one in catalogue():
         if one.needle in text and (found := one.pattern.search(text)):
@@ -73,5 +73,5 @@ def read(text: str) -> Fault | None:
                 if groups.get(name)
             }
             rank = groups.get("rank")
-            return Fault(one, int(rank) if rank else None, details)
+            return TrainingLogFault(one, int(rank) if rank else None, details)
     return None

@@ -31,7 +31,7 @@ def failed(text: str, local_ranks: Mapping[int, int], at: float) -> Event:
     return Event("process.exit", at, {**pairs, "pid": pid, **_how(code)})
 
 
-class Block:
+class TorchrunBlock:
     """Follows one block, line by line; `read` returns the exits that it lists, each once."""
 
     def __init__(self, zone: tzinfo | None = None) -> None:

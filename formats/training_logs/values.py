@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ...vocabulary.samples import Event, Sample, Scalar, attributes
 from . import numbers
-from .line_formats import Line, Value
+from .line_formats import LineForm, LineValue
 
 _STEP, _LOSS, _GRAD = "training.step", "training.loss", "training.grad_norm"
 _NONFINITE, _DURATION = "training.nonfinite", "training.step.duration"
@@ -23,7 +23,7 @@ Parts = dict[tuple[str, tuple[tuple[str, Scalar], ...]], float]
 
 
 @dataclass(slots=True)
-class Progress:
+class RankProgress:
     """What one rank's lines reported last."""
 
     step: float | None = None
@@ -33,7 +33,7 @@ class Progress:
     totals: dict[str, float] = field(default_factory=dict)
 
 
-def read(line: Line, text: str) -> tuple[Parts, int | None] | None:
+def read(line: LineForm, text: str) -> tuple[Parts, int | None] | None:
     """Return the values of a text and the rank that it names, None where it is another line.
 
     A line is read whole or not at all: one part that is no number of its kind, and one that is left
@@ -65,7 +65,7 @@ def read(line: Line, text: str) -> tuple[Parts, int | None] | None:
     return parts, int(rank) if rank else None
 
 
-def _pairs(line: Line, text: str, parts: Parts) -> bool:
+def _pairs(line: LineForm, text: str, parts: Parts) -> bool:
     """Read names and values that fill a text; return whether they do."""
     start = 0
     names: set[str] = set()
@@ -87,7 +87,7 @@ def _pairs(line: Line, text: str, parts: Parts) -> bool:
     return True
 
 
-def _put(value: Value, written: str, parts: Parts) -> bool:
+def _put(value: LineValue, written: str, parts: Parts) -> bool:
     number = numbers.number(written)
     if number is None:
         return False
@@ -100,14 +100,14 @@ def _put(value: Value, written: str, parts: Parts) -> bool:
 
 
 def samples(
-    line: Line,
+    line: LineForm,
     parts: Parts,
     *,
     rank: int | None,
     at: float,
     stamped_at: float | None,
-    progress: Progress,
-    newest: Progress,
+    progress: RankProgress,
+    newest: RankProgress,
 ) -> tuple[list[Sample], list[Event]]:
     """Return what a line reports; nothing for a step that was reported before.
 
@@ -143,7 +143,9 @@ def samples(
     return found, events
 
 
-def _complete(line: Line, parts: Parts, stamped_at: float | None, progress: Progress) -> None:
+def _complete(
+    line: LineForm, parts: Parts, stamped_at: float | None, progress: RankProgress
+) -> None:
     """Add what follows from the values: a hidden NaN, differences of totals, the step's time."""
     if line.hides_nan and any(
         metric == _GRAD and not math.isfinite(value) for (metric, _), value in parts.items()

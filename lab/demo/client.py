@@ -8,7 +8,7 @@ import urllib.request
 from typing import Any, cast
 
 
-class Client:
+class DemoClient:
     """Asks one collector. What cannot be asked right now (it starts, it is busy) is None."""
 
     def __init__(self, address: str, token: str = "", *, timeout_seconds: float = 5.0) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .unsupported import UnsupportedError
+from .unsupported import InjectionUnsupportedError
 
 _PERIOD = 100_000
 """Microseconds, the kernel's own."""
@@ -23,7 +23,9 @@ def check(root: Path = Path("/sys/fs/cgroup")) -> Path:
                     return folder
             finally:
                 made.rmdir()
-    raise UnsupportedError(f"no control group with a CPU quota can be made in {root}: not root?")
+    raise InjectionUnsupportedError(
+        f"no control group with a CPU quota can be made in {root}: not root?"
+    )
 
 
 def limit(pids: Sequence[int], cpus: float) -> Callable[[], None]:

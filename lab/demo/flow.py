@@ -8,13 +8,13 @@ from collections.abc import Callable, Generator
 from typing import Any, TextIO
 
 from ...vocabulary.times import parse
-from ..mechanisms import Mechanism
+from ..mechanisms import FaultMechanism
 from . import hosts as places
-from .client import Client
-from .processes import Process
-from .stage import Stage, trainer_module
-from .unsupported import UnsupportedError
-from .verdict import Truth, Verdict, evaluate, unrelated
+from .client import DemoClient
+from .processes import DemoProcess
+from .stage import DemoStage, trainer_module
+from .unsupported import InjectionUnsupportedError
+from .verdict import AnswerVerdict, InjectedTruth, evaluate, unrelated
 
 START_SECONDS = 120.0
 FIRST_STEP_SECONDS = 90.0
@@ -30,10 +30,10 @@ class DemoError(Exception):
     """The demo could not be brought to its end; the text says which part failed."""
 
 
-class Demo:
+class DemoRun:
     """One run. Everything it reports goes to `out`, a line at a time."""
 
-    def __init__(self, *, mechanism: Mechanism, trainer: str, out: TextIO) -> None:
+    def __init__(self, *, mechanism: FaultMechanism, trainer: str, out: TextIO) -> None:
         """Prepare a run with this fault and trainer ("torch", "numpy" or "auto").
 
         Raises UnsupportedError where that trainer cannot have the fault.
@@ -43,7 +43,7 @@ class Demo:
             (trainer,) = mechanism.trainers
         self._trainer = trainer_module(trainer)
         if self._trainer not in mechanism.trainers:
-            raise UnsupportedError(
+            raise InjectionUnsupportedError(
                 f"{mechanism.name} needs a job in {' or '.join(mechanism.trainers)}, "
                 f"not in {self._trainer}"
             )
@@ -69,7 +69,9 @@ class Demo:
         """Print one line of progress."""
         print(f"[{time.monotonic() - self._begun:6.1f} s] {text}", file=self._out, flush=True)
 
-    def play(self, stage: Stage, client: Client) -> tuple[dict[str, Any] | None, Verdict]:
+    def play(
+        self, stage: DemoStage, client: DemoClient
+    ) -> tuple[dict[str, Any] | None, AnswerVerdict]:
         """Run the demo up to the verdict; raises DemoError when a part fails.
 
         The document is None where nothing was wrong and nothing was found.
@@ -85,14 +87,14 @@ class Demo:
             self.say(f"  another incident: {text}")
         return document, evaluate(document, truth)
 
-    def conclude(self, verdict: Verdict) -> None:
+    def conclude(self, verdict: AnswerVerdict) -> None:
         """Say what this machine cannot show, how long it took, and whether it was right."""
         self.say("this machine has no evidence from GPUs, fabric or switches: the job runs on CPUs")
         if self._mechanism.fault:
             self.say(f"from injection to incident: {self._seconds:.1f} s")
         self.say(verdict.text)
 
-    def stay(self, stage: Stage) -> None:
+    def stay(self, stage: DemoStage) -> None:
         """Keep the console up until somebody presses Ctrl-C."""
         stage.relieve()
         self.say(f"console: {stage.address}/ (Ctrl-C ends everything)")
@@ -109,7 +111,7 @@ class Demo:
             self.say("ending every process; Ctrl-C again ends them at once")
             raise
 
-    def _start(self, stage: Stage, client: Client) -> None:
+    def _start(self, stage: DemoStage, client: DemoClient) -> None:
         """Start everything and wait until the job trains and the collector sees it."""
         stage.prepare()
         if busy := _busy():
@@ -133,14 +135,14 @@ class Demo:
     def _world(self) -> int:
         return sum(len(host.ranks) for host in self.hosts)
 
-    def _trains(self, stage: Stage, client: Client) -> Callable[[], bool]:
+    def _trains(self, stage: DemoStage, client: DemoClient) -> Callable[[], bool]:
         def trains() -> bool:
             steps = [row["last_step"] for row in client.ranks(stage.job_id)]
             return len(steps) == self._world and all(step is not None for step in steps)
 
         return trains
 
-    def _warm_up(self, stage: Stage, client: Client) -> None:
+    def _warm_up(self, stage: DemoStage, client: DemoClient) -> None:
         """Let the job run healthily, and say what the collector sees of it."""
         self.say(f"healthy for {WARM_UP_SECONDS:.0f} s, so that there is a normal to compare with")
         until = time.monotonic() + WARM_UP_SECONDS
@@ -149,7 +151,7 @@ class Demo:
             self._check(stage)
             self._look(stage, client)
 
-    def _look(self, stage: Stage, client: Client) -> None:
+    def _look(self, stage: DemoStage, client: DemoClient) -> None:
         ranks = client.ranks(stage.job_id)
         step = max((row["last_step"] or 0 for row in ranks), default=0)
         took = client.step_seconds(stage.job_id)
@@ -159,26 +161,28 @@ class Demo:
         incidents = "no incident" if not count else f"{count} incident(s)"
         self.say(f"  step {step}: {pace}{len(ranks)} ranks on {hosts} hosts seen, {incidents}")
 
-    def _truth(self, stage: Stage) -> Truth:
+    def _truth(self, stage: DemoStage) -> InjectedTruth:
         """Return what is about to be injected, as a right first cause would name it."""
         mechanism, host = self._mechanism, self._host.name
         answers = mechanism.answers or (mechanism.fault,)
         if mechanism.at == "job":
-            return Truth(answers, "job", (stage.job_id,))
+            return InjectedTruth(answers, "job", (stage.job_id,))
         if mechanism.at == "host":
-            return Truth(answers, "host", (host,), host)
+            return InjectedTruth(answers, "host", (host,), host)
         if mechanism.at == "rank":
-            return Truth(answers, "rank", (str(self._rank),), host)
+            return InjectedTruth(answers, "rank", (str(self._rank),), host)
         pids = stage.pids(self._rank, worker=mechanism.at == "worker")
-        return Truth(answers, "process", tuple(f"{host}:{pid}" for pid in pids), host)
+        return InjectedTruth(answers, "process", tuple(f"{host}:{pid}" for pid in pids), host)
 
-    def _inject(self, stage: Stage) -> float:
+    def _inject(self, stage: DemoStage) -> float:
         """Inject the fault; return when."""
         before = time.time()
         self.say(f"injecting {self._mechanism.name}: {stage.inject(self._host, self._rank)}")
         return before
 
-    def _healthy(self, stage: Stage, client: Client) -> tuple[dict[str, Any] | None, Verdict]:
+    def _healthy(
+        self, stage: DemoStage, client: DemoClient
+    ) -> tuple[dict[str, Any] | None, AnswerVerdict]:
         """Return the first incident above info while nothing is wrong, None if there is none."""
         injected = self._inject(stage)
         begun = shown = time.monotonic()
@@ -187,15 +191,15 @@ class Demo:
             self._check(stage)
             if rows := self._since(stage, client, injected):
                 text = f"WRONG: nothing was wrong, and there is an incident: {rows[0]['summary']}"
-                return rows[0], Verdict(False, text)
+                return rows[0], AnswerVerdict(False, text)
             if time.monotonic() - shown > PROGRESS_SECONDS:
                 shown = time.monotonic()
                 self._look(stage, client)
-        return None, Verdict(
+        return None, AnswerVerdict(
             True, "RIGHT: nothing was wrong, and no incident above info was raised"
         )
 
-    def _since(self, stage: Stage, client: Client, injected: float) -> list[dict[str, Any]]:
+    def _since(self, stage: DemoStage, client: DemoClient, injected: float) -> list[dict[str, Any]]:
         """Return the incidents that count, opened or changed since the injection."""
         # One that was open before, for some other trouble of this machine, may take it in.
         info, kinds = self._mechanism.worst == "info", self._mechanism.symptoms
@@ -207,7 +211,7 @@ class Demo:
             and (not kinds or any(symptom["kind"] in kinds for symptom in row["symptoms"]))
         ]
 
-    def _incident(self, stage: Stage, client: Client, injected: float) -> dict[str, Any]:
+    def _incident(self, stage: DemoStage, client: DemoClient, injected: float) -> dict[str, Any]:
         """Return the first incident since the injection, its causes stable if they come to be."""
         found: list[dict[str, Any]] = []
         shown = time.monotonic()
@@ -242,7 +246,7 @@ class Demo:
 
     def _wait(
         self,
-        stage: Stage,
+        stage: DemoStage,
         seconds: float,
         what: str,
         question: Callable[[], bool],
@@ -256,9 +260,9 @@ class Demo:
                 raise DemoError(f"waited {seconds:.0f} s in vain for {what}")
             time.sleep(0.25)
 
-    def _check(self, stage: Stage, *, job_may_end: bool = False) -> None:
+    def _check(self, stage: DemoStage, *, job_may_end: bool = False) -> None:
         """Raise DemoError when a part that must run has ended."""
-        watched: list[Process] = [*stage.parts, *([] if job_may_end else stage.job)]
+        watched: list[DemoProcess] = [*stage.parts, *([] if job_may_end else stage.job)]
         for process in watched:
             if process.ended is not None:
                 raise DemoError(f"{process.name} ended with exit code {process.ended}")

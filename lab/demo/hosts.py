@@ -10,7 +10,7 @@ NEIGHBOURS_PER_CPU = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class DemoHost:
     """A host of the demo. `cpus` empty: not separated by CPU but by `nice` levels."""
 
     name: str
@@ -26,7 +26,7 @@ def usable_cpus() -> tuple[int, ...]:
     return tuple(sorted(os.sched_getaffinity(0)))
 
 
-def divide(cpus: Sequence[int]) -> tuple[tuple[Host, ...], str]:
+def divide(cpus: Sequence[int]) -> tuple[tuple[DemoHost, ...], str]:
     """Return two hosts over these CPUs, and how they were separated, in words.
 
     Two CPUs each at most: the rest of the machine stays free for whoever sits in front of it.
@@ -39,12 +39,12 @@ def divide(cpus: Sequence[int]) -> tuple[tuple[Host, ...], str]:
         # One CPU cannot be two hosts; priorities can at least make one of them suffer alone. The
         # second host yields to the neighbours, and the neighbours to the first.
         return (
-            (Host(names[0], ranks[0]), Host(names[1], ranks[1], (), 12, 4, 6)),
+            (DemoHost(names[0], ranks[0]), DemoHost(names[1], ranks[1], (), 12, 4, 6)),
             "one CPU for both hosts, separated by nice levels only (this machine has no second)",
         )
     each = min(2, len(cpus) // 2)
     hosts = tuple(
-        Host(
+        DemoHost(
             name,
             ranks[number],
             tuple(cpus[number * each : (number + 1) * each]),

@@ -8,8 +8,8 @@ import shutil
 import sys
 import time
 
-from .processes import Processes
-from .unsupported import UnsupportedError
+from .processes import DemoProcesses
+from .unsupported import InjectionUnsupportedError
 
 _HOLD = (
     "mount --make-rprivate / && mount -t tmpfs -o size={size}m rankscope-lab /dev/shm "
@@ -19,11 +19,13 @@ _WAIT = "import os, time\nstarter = os.getppid()\nwhile os.getppid() == starter:
 _SECONDS = 10.0
 
 
-def mount(processes: Processes, host: str, size_mib: int) -> tuple[str, ...]:
+def mount(processes: DemoProcesses, host: str, size_mib: int) -> tuple[str, ...]:
     """Mount one; return the words before a command that run it there. Raises UnsupportedError."""
     for tool in ("unshare", "nsenter", "mount"):
         if shutil.which(tool) is None:
-            raise UnsupportedError(f"a private /dev/shm needs the program {tool} (util-linux)")
+            raise InjectionUnsupportedError(
+                f"a private /dev/shm needs the program {tool} (util-linux)"
+            )
     script = _HOLD.format(size=size_mib, python=sys.executable, wait=_WAIT)
     holder = processes.start(
         f"shm-{host}",
@@ -34,7 +36,7 @@ def mount(processes: Processes, host: str, size_mib: int) -> tuple[str, ...]:
     while "mounted" not in (output := holder.log.read_text(errors="replace")):
         if holder.ended is not None or time.monotonic() > deadline:
             reason = output.strip().splitlines()[-1:] or ["no answer"]
-            raise UnsupportedError(
+            raise InjectionUnsupportedError(
                 f"a private /dev/shm needs the right to mount (CAP_SYS_ADMIN): {reason[0]}"
             )
         time.sleep(0.05)

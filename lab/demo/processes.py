@@ -13,13 +13,13 @@ from typing import Self
 
 import psutil
 
-from .hosts import Host
+from .hosts import DemoHost
 
 _GRACE_SECONDS = 4.0
 
 
 @dataclass(slots=True)
-class Process:
+class DemoProcess:
     """A running program, by the name the demo gives it, and where its output goes."""
 
     name: str
@@ -32,13 +32,13 @@ class Process:
         return self.handle.poll()
 
 
-class Processes:
+class DemoProcesses:
     """All processes of the demo; leaving the context ends them, the last started first."""
 
     def __init__(self, logs: Path) -> None:
         """Keep the output of each in this folder, one file a process."""
         self._logs = logs
-        self._running: list[Process] = []
+        self._running: list[DemoProcess] = []
         self._at_end: list[Callable[[], None]] = []
 
     def __enter__(self) -> Self:
@@ -67,9 +67,9 @@ class Processes:
         command: Sequence[str],
         *,
         environ: Mapping[str, str],
-        host: Host | None = None,
+        host: DemoHost | None = None,
         nice: int = 0,
-    ) -> Process:
+    ) -> DemoProcess:
         """Start a program, on the CPUs of a host if one is given."""
         log = self._logs / f"{name}.log"
         mine = os.sched_getaffinity(0)
@@ -87,11 +87,11 @@ class Processes:
                 )
             finally:
                 os.sched_setaffinity(0, mine)
-        process = Process(name, log, handle)
+        process = DemoProcess(name, log, handle)
         self._running.append(process)
         return process
 
-    def stop(self, *processes: Process, grace_seconds: float = _GRACE_SECONDS) -> None:
+    def stop(self, *processes: DemoProcess, grace_seconds: float = _GRACE_SECONDS) -> None:
         """End these processes and everything they started; asks first, then insists.
 
         Ctrl-C while it waits ends the waiting, never what has to be ended.
@@ -111,7 +111,7 @@ class Processes:
             with _uninterrupted():
                 self._kill(rest, below)
 
-    def _kill(self, processes: Sequence[Process], below: Sequence[psutil.Process]) -> None:
+    def _kill(self, processes: Sequence[DemoProcess], below: Sequence[psutil.Process]) -> None:
         for process in processes:
             _signal(process, signal.SIGKILL)
             process.handle.wait()
@@ -133,14 +133,14 @@ def _uninterrupted() -> Generator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _below(process: Process) -> Sequence[psutil.Process]:
+def _below(process: DemoProcess) -> Sequence[psutil.Process]:
     """Return what a process started: torchrun gives each rank a session of its own."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return psutil.Process(process.handle.pid).children(recursive=True)
     return ()
 
 
-def _signal(process: Process, number: signal.Signals) -> None:
+def _signal(process: DemoProcess, number: signal.Signals) -> None:
     """Signal the whole group; its leader may be gone while others of it still run."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.handle.pid, number)

@@ -7,25 +7,25 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn, TextIO
 
-from ..mechanisms import Mechanism
-from .client import Client
-from .flow import Demo, DemoError
-from .processes import Processes
-from .stage import Elsewhere, Stage, new_folder
-from .unsupported import UnsupportedError
+from ..mechanisms import FaultMechanism
+from .client import DemoClient
+from .flow import DemoError, DemoRun
+from .processes import DemoProcesses
+from .stage import DemoStage, RemoteCollector, new_folder
+from .unsupported import InjectionUnsupportedError
 
 Report = Callable[[dict[str, Any]], str]
 
 
 def run(
     *,
-    mechanism: Mechanism,
+    mechanism: FaultMechanism,
     once: bool,
     trainer: str,
     as_json: bool,
     out: TextIO,
     report: Report,
-    elsewhere: Elsewhere | None = None,
+    elsewhere: RemoteCollector | None = None,
 ) -> int:
     """Run the demo; return 0 only if the injected fault is the first cause at the right entity.
 
@@ -35,8 +35,8 @@ def run(
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
     try:
-        demo = Demo(mechanism=mechanism, trainer=trainer, out=out)
-    except UnsupportedError as error:
+        demo = DemoRun(mechanism=mechanism, trainer=trainer, out=out)
+    except InjectionUnsupportedError as error:
         print(f"cannot be injected here: {error}", file=out, flush=True)
         return 1
     folder = new_folder()
@@ -44,9 +44,9 @@ def run(
     logs.mkdir()
     right = False
     try:
-        with Processes(logs) as processes, demo.interruptible():
-            stage = Stage(folder, processes, demo.hosts, mechanism, elsewhere)
-            client = Client(stage.address, elsewhere.token if elsewhere else "")
+        with DemoProcesses(logs) as processes, demo.interruptible():
+            stage = DemoStage(folder, processes, demo.hosts, mechanism, elsewhere)
+            client = DemoClient(stage.address, elsewhere.token if elsewhere else "")
             document, verdict = demo.play(stage, client)
             right = verdict.right
             if as_json:
@@ -56,7 +56,7 @@ def run(
             demo.conclude(verdict)
             if not once:
                 demo.stay(stage)
-    except UnsupportedError as error:
+    except InjectionUnsupportedError as error:
         demo.say(f"cannot be injected here: {error}")
     except DemoError as error:
         demo.say(f"the demo failed: {error}")

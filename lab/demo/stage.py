@@ -13,16 +13,16 @@ from pathlib import Path
 import psutil
 
 from ..jobs import orders
-from ..mechanisms.contract import NOTHING, Mechanism
+from ..mechanisms.contract import NOTHING, FaultMechanism
 from . import cpu_quota, private_shm
-from .hosts import Host
-from .processes import Process, Processes
+from .hosts import DemoHost
+from .processes import DemoProcess, DemoProcesses
 
 JOB = "demo-job"
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class RemoteCollector:
     """A collector that runs already, and where the demo's agents show their pages to Prometheus."""
 
     address: str
@@ -68,16 +68,16 @@ def free_port() -> int:
     return port
 
 
-class Stage:
+class DemoStage:
     """Starts the parts of the demo in a folder, with settings by environment only."""
 
     def __init__(
         self,
         folder: Path,
-        processes: Processes,
-        hosts: Sequence[Host],
-        mechanism: Mechanism = NOTHING,
-        elsewhere: Elsewhere | None = None,
+        processes: DemoProcesses,
+        hosts: Sequence[DemoHost],
+        mechanism: FaultMechanism = NOTHING,
+        elsewhere: RemoteCollector | None = None,
     ) -> None:
         """Use this folder for state and sockets, and prepare for this fault."""
         self._folder, self._processes, self._hosts = folder, processes, hosts
@@ -88,10 +88,10 @@ class Stage:
         self.address = elsewhere.address if elsewhere else f"http://127.0.0.1:{free_port()}"
         # A collector that goes on may have seen a demo before: each is a job of its own there.
         self.job_id = time.strftime(f"{JOB}-%Y%m%d-%H%M%S", time.gmtime()) if elsewhere else JOB
-        self.parts: list[Process] = []
-        self.job: list[Process] = []
+        self.parts: list[DemoProcess] = []
+        self.job: list[DemoProcess] = []
 
-    def collector(self, more: Mapping[str, str] | None = None) -> Process:
+    def collector(self, more: Mapping[str, str] | None = None) -> DemoProcess:
         """Start the collector, with more settings of its own where they are given."""
         return self._part(
             "collector",
@@ -116,7 +116,7 @@ class Stage:
             module, *words = (word.format(folder=self._folder) for word in self._mechanism.beside)
             self._beside("beside", module, *words)
 
-    def agent(self, host: Host, more: Mapping[str, str] | None = None) -> Process:
+    def agent(self, host: DemoHost, more: Mapping[str, str] | None = None) -> DemoProcess:
         """Start the agent of a host, on the host's CPUs, with more settings where given."""
         return self._part(
             f"agent-{host.name}",
@@ -173,7 +173,7 @@ class Stage:
                 )
                 self.job.append(process)
 
-    def inject(self, host: Host, rank: int) -> str:
+    def inject(self, host: DemoHost, rank: int) -> str:
         """Make the fault happen, and say in words what was done."""
         mechanism = self._mechanism
         done = mechanism.text.format(rank=rank, host=host.name)
@@ -215,8 +215,12 @@ class Stage:
         self.parts.append(self._processes.start(name, command, environ=environ))
 
     def _part(
-        self, name: str, words: Sequence[str], environ: Mapping[str, str], host: Host | None = None
-    ) -> Process:
+        self,
+        name: str,
+        words: Sequence[str],
+        environ: Mapping[str, str],
+        host: DemoHost | None = None,
+    ) -> DemoProcess:
         within = self._within.get(host.name, ()) if host is not None else ()
         process = self._processes.start(
             name,
@@ -227,7 +231,7 @@ class Stage:
         self.parts.append(process)
         return process
 
-    def _page(self, host: Host) -> dict[str, str]:
+    def _page(self, host: DemoHost) -> dict[str, str]:
         """Return where an agent shows its page, and with which token it sends."""
         if self.elsewhere is None:
             return {"RANKSCOPE_EXPORT__LISTEN": f"127.0.0.1:{free_port()}"}
@@ -238,7 +242,7 @@ class Stage:
             "RANKSCOPE_PUSH__TOKEN": self.elsewhere.token,
         }
 
-    def _socket(self, host: Host) -> Path:
+    def _socket(self, host: DemoHost) -> Path:
         return self._folder / f"{host.name}.sock"
 
 

@@ -1,5 +1,5 @@
 """What a machine cannot do, and why."""
 
 
-class UnsupportedError(Exception):
+class InjectionUnsupportedError(Exception):
     """A fault cannot be injected on this machine; the text says what is missing."""

@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class InjectedTruth:
     """What was injected. `ids`: of the entity at fault, one of them; `host` None: of no host."""
 
     faults: tuple[str, ...]
@@ -23,20 +23,20 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AnswerVerdict:
     """The answer compared with the truth, and the words for it."""
 
     right: bool
     text: str
 
 
-def evaluate(document: Mapping[str, Any], truth: Truth) -> Verdict:
+def evaluate(document: Mapping[str, Any], truth: InjectedTruth) -> AnswerVerdict:
     """Compare the first hypothesis with the fault and its entity."""
     hypotheses = document["root_cause"]["hypotheses"]
     if not hypotheses:
         right = "unknown" in truth.faults
         said = "RIGHT: no cause was named" if right else "WRONG: no cause was named"
-        return Verdict(right, f"{said}; it was {truth.text}")
+        return AnswerVerdict(right, f"{said}; it was {truth.text}")
     first = hypotheses[0]
     entity = first["entity"]
     named = first["fault"] in truth.faults
@@ -47,8 +47,8 @@ def evaluate(document: Mapping[str, Any], truth: Truth) -> Verdict:
     )
     answer = f"{first['fault']} at {entity['type']} {entity['id']}"
     if named and placed:
-        return Verdict(True, f"RIGHT: the first cause is {answer}, as injected")
-    return Verdict(False, f"WRONG: the first cause is {answer}; it was {truth.text}")
+        return AnswerVerdict(True, f"RIGHT: the first cause is {answer}, as injected")
+    return AnswerVerdict(False, f"WRONG: the first cause is {answer}; it was {truth.text}")
 
 
 def unrelated(documents: Sequence[Mapping[str, Any]], incident_id: str | None) -> Sequence[str]:

@@ -20,7 +20,7 @@ DELAY_SECONDS = 0.03
 _CHUNK = 1 << 16
 
 
-class Link:
+class SlowLink:
     """Relays connections; `delay` seconds lie between receiving and sending on."""
 
     def __init__(self, port: int, target: int) -> None:
@@ -92,7 +92,7 @@ def _deliver(waiting: "queue.SimpleQueue[tuple[float, bytes]]", sink: socket.soc
 
 def main(port: int, target: int, order: Path | None) -> None:
     """Serve until the process that started this one is gone."""
-    starter, link = os.getppid(), Link(port, target)
+    starter, link = os.getppid(), SlowLink(port, target)
     threading.Thread(target=link.serve, daemon=True).start()
     while os.getppid() == starter:
         if not link.delay and order is not None:

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from ...probe import attach
 from . import loader, metrics, pace, storage
-from .orders import Orders
-from .star import Star
+from .orders import RankOrders
+from .star import StarEnd
 
 Array = NDArray[np.float32]
 WIDTH, BATCH, ROUNDS = 192, 96, 36
 """Sizes that make a step about 8 ms of arithmetic on one core of a usual machine."""
 
 
-class Model:
+class NumpyModel:
     """Two dense layers with a tanh between; parameters and gradients as one flat vector each."""
 
     def __init__(self, random: np.random.Generator) -> None:
@@ -46,7 +46,7 @@ class Model:
 
 
 def batches(
-    random: np.random.Generator, teacher: Model, orders: Orders, dataset: list[bytes]
+    random: np.random.Generator, teacher: NumpyModel, orders: RankOrders, dataset: list[bytes]
 ) -> Iterator[tuple[Array, Array]]:
     """Return this rank's own stream of inputs and what the teacher says to them."""
     while True:
@@ -58,15 +58,15 @@ def batches(
 def train(environ: Mapping[str, str]) -> None:
     """Train until asked to stop; raises PeerLostError when a peer goes away."""
     rank, world = int(environ["RANK"]), int(environ["WORLD_SIZE"])
-    sleep, orders = pace.device_seconds(environ), Orders(rank, environ)
-    model, teacher = Model(np.random.default_rng(1)), Model(np.random.default_rng(2))
+    sleep, orders = pace.device_seconds(environ), RankOrders(rank, environ)
+    model, teacher = NumpyModel(np.random.default_rng(1)), NumpyModel(np.random.default_rng(2))
     dataset, random = loader.dataset(environ), np.random.default_rng([3, rank])
 
     def made() -> Iterator[tuple[Array, Array]]:
         return batches(random, teacher, orders, dataset)
 
     source = loader.batches(made) if loader.has_worker(environ) else made()
-    star = Star(
+    star = StarEnd(
         rank=rank,
         world=world,
         address=environ["MASTER_ADDR"],

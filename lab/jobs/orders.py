@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .. import mechanisms
-from ..mechanisms import Change
+from ..mechanisms import JobChange
 
 VARIABLE = "RANKSCOPE_LAB_ORDERS"
 
 
-class Orders:
+class RankOrders:
     """The orders for one rank, or for the worker of its data loader."""
 
     def __init__(self, rank: int, environ: Mapping[str, str]) -> None:
@@ -22,7 +22,7 @@ class Orders:
         self._rank = rank
         self._file = file(environ)
         self._every = int(environ.get("RANKSCOPE_LAB_ORDER_EVERY", "1"))
-        self.change = Change()
+        self.change = JobChange()
         self._waits = self._file is not None
 
     def step(self, index: int) -> None:

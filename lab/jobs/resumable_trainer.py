@@ -16,7 +16,7 @@ from typing import Any
 
 from ...probe import attach
 from . import pace
-from .orders import Orders
+from .orders import RankOrders
 from .torch_trainer import BATCH, WIDTH
 
 STATE, EVERY = "RANKSCOPE_LAB_STATE", "RANKSCOPE_LAB_STATE_STEPS"
@@ -30,7 +30,7 @@ def train(environ: Mapping[str, str]) -> None:
     torch.set_num_threads(1)
     distributed.init_process_group("gloo")
     rank, state, every = distributed.get_rank(), Path(environ[STATE]), int(environ.get(EVERY, "20"))
-    orders, sleep = Orders(rank, environ), pace.device_seconds(environ)
+    orders, sleep = RankOrders(rank, environ), pace.device_seconds(environ)
     torch.manual_seed(1)
     network = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.Tanh(), nn.Linear(WIDTH, 1))
     optimizer = torch.optim.SGD(network.parameters(), lr=0.05)

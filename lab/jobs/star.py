@@ -20,7 +20,7 @@ class PeerLostError(ConnectionError):
     """A peer went away in the middle of a collective."""
 
 
-class Star:
+class StarEnd:
     """One rank's end of the star. Raises PeerLostError when another end closes."""
 
     def __init__(

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...probe import attach
 from . import loader, metrics, pace, storage
-from .orders import Orders
+from .orders import RankOrders
 
 WIDTH, BATCH = 320, 384
 """Sizes that make a step about 8 ms of arithmetic on one core of a usual machine."""
@@ -27,7 +27,7 @@ def train(environ: Mapping[str, str]) -> None:
     torch.set_num_threads(1)  # ranks share CPUs, and a lab stays light
     distributed.init_process_group("gloo")
     rank = distributed.get_rank()
-    orders, sleep = Orders(rank, environ), pace.device_seconds(environ)
+    orders, sleep = RankOrders(rank, environ), pace.device_seconds(environ)
     torch.manual_seed(1)
     layers = [nn.Linear(WIDTH, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH), nn.Tanh()]
     network = nn.Sequential(*layers, nn.Linear(WIDTH, 1))

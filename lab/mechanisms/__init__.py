@@ -20,11 +20,11 @@ from . import (
     slow_loader,
     stuck,
 )
-from .contract import Change, Mechanism
+from .contract import FaultMechanism, JobChange
 
-__all__ = ["MECHANISMS", "Change", "Mechanism", "faults", "healthy", "named", "of_fault"]
+__all__ = ["MECHANISMS", "FaultMechanism", "JobChange", "faults", "healthy", "named", "of_fault"]
 
-MECHANISMS: tuple[Mechanism, ...] = (
+MECHANISMS: tuple[FaultMechanism, ...] = (
     contention.NEIGHBOURS,
     contention.QUOTA,
     stuck.THREAD,
@@ -66,11 +66,11 @@ def healthy() -> tuple[str, ...]:
     return tuple(one.name for one in MECHANISMS if not one.fault)
 
 
-def named(name: str) -> Mechanism:
+def named(name: str) -> FaultMechanism:
     """Return a mechanism by its name. Raises KeyError."""
     return {one.name: one for one in MECHANISMS}[name]
 
 
-def of_fault(fault: str) -> tuple[Mechanism, ...]:
+def of_fault(fault: str) -> tuple[FaultMechanism, ...]:
     """Return the mechanisms of a fault; none where a real job cannot have it."""
     return tuple(one for one in MECHANISMS if one.fault == fault)

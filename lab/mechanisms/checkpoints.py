@@ -1,10 +1,10 @@
 """Checkpoints that stop the training because the storage they go to becomes slow."""
 
-from .contract import Mechanism
+from .contract import FaultMechanism
 
 EVERY_STEPS = 80
 
-SLOW_STORAGE = Mechanism(
+SLOW_STORAGE = FaultMechanism(
     name="slow-checkpoint",
     fault="software.checkpoint_stall",
     at="job",

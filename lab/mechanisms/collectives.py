@@ -1,43 +1,43 @@
 """A rank that calls another collective than its peers, or none."""
 
-from .contract import Change, Mechanism
+from .contract import FaultMechanism, JobChange
 
 
-class _Other(Change):
+class _OtherCollective(JobChange):
     def other_collective(self) -> bool:
         return True
 
 
-class _Skipped(Change):
+class _SkippedCollective(JobChange):
     def skips_collective(self) -> bool:
         return True
 
 
-class _SkippedThenWaits(_Skipped):
+class _SkippedThenWaits(_SkippedCollective):
     def waits_alone(self) -> bool:
         return True
 
 
-class _OtherSize(Change):
+class _OtherSize(JobChange):
     def other_size(self) -> int:
         return 64
 
 
-OTHER = Mechanism(
+OTHER = FaultMechanism(
     name="other-collective",
     fault="software.collective_mismatch",
-    change=_Other,
+    change=_OtherCollective,
     trainers=("torch",),
     text="rank {rank} on {host}: it calls a broadcast where its peers call an all-reduce",
 )
-SKIPPED = Mechanism(
+SKIPPED = FaultMechanism(
     name="skipped-collective",
     fault="software.collective_mismatch",
-    change=_Skipped,
+    change=_SkippedCollective,
     trainers=("torch",),
     text="rank {rank} on {host}: it leaves out the all-reduces that its peers call, and steps on",
 )
-SKIPPED_THEN_WAITS = Mechanism(
+SKIPPED_THEN_WAITS = FaultMechanism(
     name="skipped-then-waits",
     fault="software.collective_mismatch",
     change=_SkippedThenWaits,
@@ -46,7 +46,7 @@ SKIPPED_THEN_WAITS = Mechanism(
     text="rank {rank} on {host}: it leaves out the all-reduce that its peers call, and "
     "waits in a barrier",
 )
-SIZE = Mechanism(
+SIZE = FaultMechanism(
     name="other-size",
     fault="software.collective_mismatch",
     change=_OtherSize,

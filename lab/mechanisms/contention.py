@@ -1,8 +1,8 @@
 """CPU time that the ranks of a host do not get: busy neighbours, or a quota."""
 
-from .contract import Mechanism
+from .contract import FaultMechanism
 
-NEIGHBOURS = Mechanism(
+NEIGHBOURS = FaultMechanism(
     name="busy-neighbours",
     fault="host.cpu_contention",
     at="host",
@@ -10,7 +10,7 @@ NEIGHBOURS = Mechanism(
     text="busy neighbours on the CPUs of {host}",
 )
 
-QUOTA = Mechanism(
+QUOTA = FaultMechanism(
     name="cpu-quota",
     fault="host.cpu_contention",
     at="host",

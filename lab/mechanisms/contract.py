@@ -13,7 +13,7 @@ UNHURRIED = {"RANKSCOPE_LAB_DEVICE_SECONDS": "0.2"}
 """Environment of a job whose fault takes minutes: a fifth of a second a step spares the machine."""
 
 
-class Change:
+class JobChange:
     """What a fault changes inside a process of the job; here nothing.
 
     The trainers call each method at one place of their loop, on the thread that trains; `load`
@@ -56,7 +56,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Mechanism:
+class FaultMechanism:
     """One way to make a fault happen in a real job. A row of `MECHANISMS`.
 
     name: what `--mechanism` takes. fault: its id, "" where nothing is wrong. text: what is
@@ -77,7 +77,7 @@ class Mechanism:
     fault: str
     text: str
     at: At = "rank"
-    change: Callable[[], Change] | None = None
+    change: Callable[[], JobChange] | None = None
     everywhere: bool = False
     first: bool = False
     job: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -95,5 +95,5 @@ class Mechanism:
     answers: tuple[str, ...] = ()
 
 
-NOTHING = Mechanism(name="nothing", fault="", at="job", text="nothing is done")
+NOTHING = FaultMechanism(name="nothing", fault="", at="job", text="nothing is done")
 """For jobs that get their orders from elsewhere, or none."""

@@ -2,7 +2,7 @@
 
 import time
 
-from .contract import UNHURRIED, Change, Mechanism
+from .contract import UNHURRIED, FaultMechanism, JobChange
 
 DATASET_MIB = 288
 """More than half of what a worker shares: torch alone has some 230 MiB in common with its fork."""
@@ -10,7 +10,7 @@ SECONDS = 45.0
 """How long the worker takes to read all that it inherited."""
 
 
-class _Reads(Change):
+class _WorkerReads(JobChange):
     def __init__(self) -> None:
         self._begun = time.monotonic()
         self._place = 0
@@ -24,11 +24,11 @@ class _Reads(Change):
         self._place = max(self._place, until)
 
 
-WORKER = Mechanism(
+WORKER = FaultMechanism(
     name="worker-reads",
     fault="memory.copy_on_read",
     at="worker",
-    change=_Reads,
+    change=_WorkerReads,
     job={
         "RANKSCOPE_LAB_WORKER": "1",
         "RANKSCOPE_LAB_DATASET_MIB": str(DATASET_MIB),

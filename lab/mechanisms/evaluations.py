@@ -2,12 +2,12 @@
 
 import time
 
-from .contract import UNHURRIED, Change, Mechanism
+from .contract import UNHURRIED, FaultMechanism, JobChange
 
 SECONDS, EVERY_STEPS = 4.0, 80
 
 
-class _Evaluates(Change):
+class _JobEvaluation(JobChange):
     def step(self, rank: int, index: int) -> None:  # noqa: ARG002
         if index % EVERY_STEPS == 0:
             until = time.monotonic() + SECONDS
@@ -16,11 +16,11 @@ class _Evaluates(Change):
                 time.sleep(0.05)  # the device's part
 
 
-UNANNOUNCED = Mechanism(
+UNANNOUNCED = FaultMechanism(
     name="evaluation",
     fault="",
     at="job",
-    change=_Evaluates,
+    change=_JobEvaluation,
     everywhere=True,
     job=UNHURRIED,
     quiet=100.0,

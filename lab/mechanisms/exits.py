@@ -5,64 +5,64 @@ import os
 import signal
 from typing import NoReturn
 
-from .contract import Change, Mechanism
+from .contract import FaultMechanism, JobChange
 
 
 class OrderedCrashError(RuntimeError):
     """What an ordered crash raises; nothing catches it."""
 
 
-class _Raises(Change):
+class _RaisedException(JobChange):
     def step(self, rank: int, index: int) -> NoReturn:
         raise OrderedCrashError(f"rank {rank} was ordered to crash at step {index}")
 
 
-class _Exits(Change):
+class _EarlyExit(JobChange):
     def step(self, rank: int, index: int) -> NoReturn:  # noqa: ARG002
         os._exit(3)
 
 
-class _Segfaults(Change):
+class _SegfaultExit(JobChange):
     def step(self, rank: int, index: int) -> None:  # noqa: ARG002
         ctypes.string_at(0)
 
 
-class _Ends(Change):
+class _EndBySignal(JobChange):
     def ends(self) -> bool:
         return True
 
 
-EXCEPTION = Mechanism(
+EXCEPTION = FaultMechanism(
     name="exception",
     fault="software.crash",
-    change=_Raises,
+    change=_RaisedException,
     text="rank {rank} on {host}: it raises an exception that nothing catches",
 )
 
-EXIT = Mechanism(
+EXIT = FaultMechanism(
     name="early-exit",
     fault="software.crash",
-    change=_Exits,
+    change=_EarlyExit,
     text="rank {rank} on {host}: its process exits with code 3, without a word",
 )
 
-SEGFAULT = Mechanism(
+SEGFAULT = FaultMechanism(
     name="segfault",
     fault="software.crash",
-    change=_Segfaults,
+    change=_SegfaultExit,
     text="rank {rank} on {host}: it reads address 0",
 )
 
-KILLED = Mechanism(
+KILLED = FaultMechanism(
     name="kill-signal",
     fault="software.crash",
     signal=signal.SIGKILL,
     text="rank {rank} on {host}: its process is killed by SIGKILL",
 )
 
-SHORT_SHARD = Mechanism(
+SHORT_SHARD = FaultMechanism(
     name="short-shard",
     fault="software.uneven_batches",
-    change=_Ends,
+    change=_EndBySignal,
     text="rank {rank} on {host}: its data ends; it leaves the loop and waits for its peers",
 )

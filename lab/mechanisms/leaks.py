@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from .contract import UNHURRIED, Change, Mechanism
+from .contract import UNHURRIED, FaultMechanism, JobChange
 
 MIB = 1 << 20
 LEAST_RATE = 2.0 * MIB
@@ -16,7 +16,7 @@ MOST_SHARE = 0.05
 """It ends after so long, and at this share of what the host has left: nothing comes to harm."""
 
 
-class Leak(Change):
+class MemoryLeak(JobChange):
     """Keeps so many bytes for each second that has passed, written once so that they are real."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,12 +36,12 @@ class Leak(Change):
             self.held += size
 
 
-class _InTrainer(Leak):
+class _InTrainer(MemoryLeak):
     def step(self, rank: int, index: int) -> None:  # noqa: ARG002
         self.grow()
 
 
-class _InLoader(Leak):
+class _InLoader(MemoryLeak):
     def load(self, dataset: "list[bytes]") -> None:  # noqa: ARG002
         self.grow()
 
@@ -56,7 +56,7 @@ def available() -> float:
         return float(1 << 30)
 
 
-TRAINER = Mechanism(
+TRAINER = FaultMechanism(
     name="trainer-leak",
     fault="memory.host_leak",
     at="process",
@@ -67,7 +67,7 @@ TRAINER = Mechanism(
     text="rank {rank} on {host}: its process keeps 2 MiB or more of new memory a second",
 )
 
-WORKER = Mechanism(
+WORKER = FaultMechanism(
     name="worker-leak",
     fault="memory.dataloader_leak",
     at="worker",

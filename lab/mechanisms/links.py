@@ -1,8 +1,8 @@
 """A slow link between the hosts: a user-space proxy that delays what their ranks send."""
 
-from .contract import Mechanism
+from .contract import FaultMechanism
 
-SLOW = Mechanism(
+SLOW = FaultMechanism(
     name="slow-link",
     fault="network.congestion",
     at="job",

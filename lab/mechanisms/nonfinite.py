@@ -1,9 +1,9 @@
 """NaN: in one activation of one rank, or in a sample that every rank reads."""
 
-from .contract import Change, Mechanism
+from .contract import FaultMechanism, JobChange
 
 
-class _OneBatch(Change):
+class _OneBatch(JobChange):
     def __init__(self) -> None:
         self._done = False
 
@@ -12,7 +12,7 @@ class _OneBatch(Change):
         return not done
 
 
-ACTIVATION = Mechanism(
+ACTIVATION = FaultMechanism(
     name="nan-activation",
     fault="numerics.nan_rank",
     change=_OneBatch,
@@ -20,14 +20,14 @@ ACTIVATION = Mechanism(
 )
 
 
-class _EveryBatch(Change):
+class _EveryBatch(JobChange):
     """A bad sample that a shard of every rank holds: they meet it within one step."""
 
     def spoils(self) -> bool:
         return True
 
 
-SAMPLE = Mechanism(
+SAMPLE = FaultMechanism(
     name="nan-samples",
     fault="numerics.nan_data",
     at="job",

@@ -2,7 +2,7 @@
 
 import time
 
-from .contract import Change, Mechanism
+from .contract import FaultMechanism, JobChange
 
 EXTRA_SECONDS = 0.04
 """CPU time that it spends on the data of all ranks before each step."""
@@ -12,7 +12,7 @@ GATHERED_BYTES = 100_000
 """What each rank sends to rank 0: predictions, which that sorts. About half a second of work."""
 
 
-class _Prepares(Change):
+class _Rank0Preparation(JobChange):
     def load(self, dataset: "list[bytes]") -> None:  # noqa: ARG002
         # By CPU time: where the machine is shared it is as much work, and takes longer.
         until = time.thread_time() + EXTRA_SECONDS
@@ -20,25 +20,25 @@ class _Prepares(Change):
             sum(range(2000))
 
 
-PREPROCESSING = Mechanism(
+PREPROCESSING = FaultMechanism(
     name="rank0-preprocessing",
     fault="balance.rank0_preprocessing",
-    change=_Prepares,
+    change=_Rank0Preparation,
     first=True,
     text=f"rank {{rank}} on {{host}}: it prepares the data of all ranks for "
     f"{1000 * EXTRA_SECONDS:.0f} ms of CPU time before each step",
 )
 
 
-class _Predicts(Change):
+class _Rank0Prediction(JobChange):
     def gathered_bytes(self) -> int:
         return GATHERED_BYTES
 
 
-GATHER = Mechanism(
+GATHER = FaultMechanism(
     name="rank0-gather",
     fault="balance.rank0_gather",
-    change=_Predicts,
+    change=_Rank0Prediction,
     first=True,
     everywhere=True,
     job={"RANKSCOPE_LAB_GATHER_STEPS": str(GATHER_STEPS)},

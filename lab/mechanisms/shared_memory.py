@@ -5,7 +5,7 @@ import tempfile
 import time
 from typing import IO
 
-from .contract import UNHURRIED, Change, Mechanism
+from .contract import UNHURRIED, FaultMechanism, JobChange
 
 MIB = 1 << 20
 SIZE_MIB = 64
@@ -13,7 +13,7 @@ RATE = 2.0 * MIB
 FOLDER = "/dev/shm"  # noqa: S108  what the fault is about
 
 
-class _Fills(Change):
+class _SegmentFilling(JobChange):
     """Writes segments without a name, so that they are gone when the process is."""
 
     def __init__(self) -> None:
@@ -31,11 +31,11 @@ class _Fills(Change):
                 segment.write(b"\1" * MIB)
 
 
-FILLED = Mechanism(
+FILLED = FaultMechanism(
     name="shm-segments",
     fault="memory.shm_exhausted",
     at="host",
-    change=_Fills,
+    change=_SegmentFilling,
     job=UNHURRIED,
     shm_mib=SIZE_MIB,
     patience=240.0,

@@ -2,7 +2,7 @@
 
 import time
 
-from .contract import Change, Mechanism
+from .contract import FaultMechanism, JobChange
 
 SECONDS = 0.15
 """How much longer it takes: more than a step, also where four ranks share two slow cores.
@@ -12,15 +12,15 @@ fault, as real as the first.
 """
 
 
-class _Sleeps(Change):
+class _SlowLoader(JobChange):
     def load(self, dataset: "list[bytes]") -> None:  # noqa: ARG002
         time.sleep(SECONDS)
 
 
-SLOW = Mechanism(
+SLOW = FaultMechanism(
     name="slow-loader",
     fault="software.dataloader_slow",
-    change=_Sleeps,
+    change=_SlowLoader,
     text=f"rank {{rank}} on {{host}}: its data loader takes {1000 * SECONDS:.0f} ms longer for "
     "each batch",
 )

@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _parser().error("no command: put it after --, for example -- rankscope doctor")
     with tempfile.TemporaryDirectory(prefix="rankscope-node-") as folder:
         try:
-            scenario = nvml.Scenario(
+            scenario = nvml.NvmlScenario(
                 arguments.folder or Path(folder),
                 profile=arguments.profile,
                 gpus=arguments.gpus,

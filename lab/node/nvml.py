@@ -103,7 +103,7 @@ def bus_address(gpu: int) -> str:
     return f"{gpu // len(BUSES):04x}:{BUSES[gpu % len(BUSES)]:02x}:00.0"
 
 
-class Scenario:
+class NvmlScenario:
     """One node's GPUs as a file that the stub answers from.
 
     A device is known by its number in the file, which never changes; the index that the driver

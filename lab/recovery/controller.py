@@ -17,7 +17,7 @@ _MOST_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class ReceivedCause:
     """A first cause that was sent, when its incident was detected and when it was received.
 
     Times in seconds since the epoch.
@@ -32,17 +32,17 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Inbox:
+class CauseInbox:
     """Where a receiver listens, and the causes that have come."""
 
     url: str
-    causes: "queue.Queue[Cause]"
+    causes: "queue.Queue[ReceivedCause]"
 
 
 @contextmanager
-def receiving(secret: str) -> Generator[Inbox, None, None]:
+def receiving(secret: str) -> Generator[CauseInbox, None, None]:
     """Receive on a free port of the loopback what is signed with this secret."""
-    causes: queue.Queue[Cause] = queue.Queue()
+    causes: queue.Queue[ReceivedCause] = queue.Queue()
     seen: set[str] = set()
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -71,14 +71,14 @@ def receiving(secret: str) -> Generator[Inbox, None, None]:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
-        yield Inbox(f"http://127.0.0.1:{server.server_port}/", causes)
+        yield CauseInbox(f"http://127.0.0.1:{server.server_port}/", causes)
         server.shutdown()
         thread.join()
 
 
-def _cause(document: Any) -> Cause:
+def _cause(document: Any) -> ReceivedCause:
     first = document["root_cause"]["hypotheses"][0]
-    return Cause(
+    return ReceivedCause(
         incident=document["id"],
         fault=first["fault"],
         host=first["entity"]["host"],

@@ -23,12 +23,12 @@ from typing import TextIO
 import psutil
 
 from ..demo import hosts as places
-from ..demo.client import Client
-from ..demo.hosts import Host
-from ..demo.processes import Process, Processes
-from ..demo.stage import JOB, Stage, clean_environment, free_port, new_folder
+from ..demo.client import DemoClient
+from ..demo.hosts import DemoHost
+from ..demo.processes import DemoProcess, DemoProcesses
+from ..demo.stage import JOB, DemoStage, clean_environment, free_port, new_folder
 from ..jobs import resumable_trainer
-from .controller import Cause, receiving
+from .controller import ReceivedCause, receiving
 
 FAULTS = ("software.stuck_process", "host.*", "gpu.*", "network.*")
 WARM_UP_STEPS = 250
@@ -40,7 +40,7 @@ class RecoveryError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
+class RecoveryFigures:
     """What was measured. Times in seconds after the fault; `lost_steps` are trained again."""
 
     fault: str
@@ -60,35 +60,35 @@ class Recovery:
         return self.evicted == self.injected_on
 
 
-class Course:
+class RecoveryCourse:
     """One run. What it reports goes to `out`, a line at a time."""
 
-    def __init__(self, folder: Path, processes: Processes, *, out: TextIO) -> None:
+    def __init__(self, folder: Path, processes: DemoProcesses, *, out: TextIO) -> None:
         divided, _ = places.divide(places.usable_cpus())
         self._hosts = divided
         # The spare has the CPUs of the host that it will stand in for: this machine has no others.
         self._spare = replace(divided[1], name="demo-c")
         self._processes, self._out, self._folder = processes, out, folder
-        self._stage = Stage(folder, processes, (*divided, self._spare))
+        self._stage = DemoStage(folder, processes, (*divided, self._spare))
         self._state = folder / "state.pt"
-        self._job: list[Process] = []
+        self._job: list[DemoProcess] = []
         self._begun = time.monotonic()
 
-    def run(self) -> Recovery:
+    def run(self) -> RecoveryFigures:
         """Run it; leave no process of the job behind. Raises RecoveryError."""
         try:
             return self._run()
         finally:
             self._end_job()
 
-    def _run(self) -> Recovery:
+    def _run(self) -> RecoveryFigures:
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
         with receiving(secret) as inbox:
             hook = {"url": inbox.url, "secret": secret, "name": "recovery", "faults": FAULTS}
             # Any confidence: two ranks of one host may compete, and either names the host to evict.
             hook |= {"severities": ["critical", "warning"]}
             self._stage.collector({"RANKSCOPE_WEBHOOKS": json.dumps([hook])})
-            client = Client(self._stage.address)
+            client = DemoClient(self._stage.address)
             self._wait(_START_SECONDS, "the collector", client.ready)
             for host in (*self._hosts, self._spare):
                 self._stage.agent(host)
@@ -109,7 +109,7 @@ class Course:
             lost = at_fault - first + 1
             self._say(f"training from step {first} after {resumed:.1f} s")
             self._wait(_START_SECONDS, "the steps lost", lambda: self._step() > at_fault)
-            return Recovery(
+            return RecoveryFigures(
                 fault=cause.fault,
                 evicted=str(cause.host),
                 injected_on=self._hosts[1].name,
@@ -122,7 +122,7 @@ class Course:
                 hosts=tuple(host.name for host in [*left, self._spare][: len(self._hosts)]),
             )
 
-    def _train(self, hosts: Sequence[Host], *, attempt: int) -> None:
+    def _train(self, hosts: Sequence[DemoHost], *, attempt: int) -> None:
         """Start one torchrun a host, as a scheduler would."""
         port = free_port()
         self._job = []
@@ -155,7 +155,7 @@ class Course:
             with contextlib.suppress(psutil.NoSuchProcess):
                 rank.kill()
 
-    def _inject(self, host: Host) -> float:
+    def _inject(self, host: DemoHost) -> float:
         """Stop a rank of a host; return when."""
         launcher = self._job[self._hosts.index(host)].handle.pid
         ranks = [
@@ -169,7 +169,7 @@ class Course:
         os.kill(ranks[-1].pid, signal.SIGSTOP)
         return time.time()
 
-    def _cause(self, causes: "queue.Queue[Cause]") -> Cause:
+    def _cause(self, causes: "queue.Queue[ReceivedCause]") -> ReceivedCause:
         """Return the first cause that names a host of the job."""
         deadline = time.monotonic() + _CAUSE_SECONDS
         while True:
@@ -211,10 +211,10 @@ def run(*, as_json: bool, out: TextIO) -> int:
     folder = new_folder()
     logs = folder / "logs"
     logs.mkdir()
-    found: Recovery | None = None
+    found: RecoveryFigures | None = None
     try:
-        with Processes(logs) as processes:
-            found = Course(folder, processes, out=out).run()
+        with DemoProcesses(logs) as processes:
+            found = RecoveryCourse(folder, processes, out=out).run()
     except RecoveryError as error:
         print(f"the run failed: {error}", file=out)
     if found is None or not found.right:

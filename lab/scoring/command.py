@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import suites
-from ..suites import Case, SuiteError
+from ..suites import SuiteCase, SuiteError
 from . import comparing, document, page, report, withheld
 from .comparing import CompareError
-from .results import Result
-from .work import Work
+from .results import CaseResult
+from .work import ScoringWork
 
 DEFAULT_RESULTS = Path("lab-results")
 EVERY_SOURCE = "all"
@@ -21,7 +21,7 @@ HOURS = 24.0
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ScoringOptions:
     """What was asked on the command line; `jobs` 0 is one for each core."""
 
     suite: str
@@ -41,7 +41,7 @@ class Options:
     """So many cases are run without them, spread over the faults; None for all."""
 
 
-def score(options: Options) -> int:
+def score(options: ScoringOptions) -> int:
     """Run a suite and print its result; return the exit code (1: a case raised, or no file)."""
     try:
         suite = suites.suite(options.suite)
@@ -56,7 +56,7 @@ def score(options: Options) -> int:
     seed = suite.seed if options.seed is None else options.seed
     named = options.suite if options.seed is None else f"{options.suite}-{seed}"
     named += "-without" if options.without else ""
-    work = Work(
+    work = ScoringWork(
         cases,
         jobs=options.jobs or len(os.sched_getaffinity(0)),
         file=options.results / f"{named}.jsonl",
@@ -114,11 +114,11 @@ def compare(files: Sequence[Path], points: float, *, as_json: bool) -> int:
     return 1 if beyond else 0
 
 
-def _sources(options: Options) -> tuple[str, ...]:
+def _sources(options: ScoringOptions) -> tuple[str, ...]:
     return suites.sources() if options.without == (EVERY_SOURCE,) else options.without
 
 
-def _show_costs(options: Options, work: Work, results: Sequence[Result]) -> int:
+def _show_costs(options: ScoringOptions, work: ScoringWork, results: Sequence[CaseResult]) -> int:
     """Print what each source costs; return the exit code."""
     found, command = withheld.costs(results), _command(options)
     if options.docs is not None:
@@ -134,7 +134,7 @@ def _show_costs(options: Options, work: Work, results: Sequence[Result]) -> int:
     return 1 if any(row.failed for row in results) else 0
 
 
-def _chosen(options: Options, suite: suites.Suite) -> list[Case]:
+def _chosen(options: ScoringOptions, suite: suites.CaseSuite) -> list[SuiteCase]:
     if options.suite == "fresh" and options.seed is None:
         raise SuiteError("suite fresh needs --seed N: its shapes are drawn from that number")
     if options.seed is not None and options.suite not in ("fresh", "pairs", "quiet"):
@@ -152,7 +152,7 @@ def _chosen(options: Options, suite: suites.Suite) -> list[Case]:
     return cases
 
 
-def _command(options: Options) -> str:
+def _command(options: ScoringOptions) -> str:
     """Return the command that makes the same result again."""
     words = ["rankscope lab score --suite", options.suite]
     if options.seed is not None:
@@ -168,10 +168,10 @@ def _command(options: Options) -> str:
     return " ".join(words)
 
 
-def _compares(options: Options) -> bool:
+def _compares(options: ScoringOptions) -> bool:
     """Return whether the simple methods get these cases too unless they are left out."""
     return options.suite != "quiet" and not options.without
 
 
-def _hours(options: Options) -> float:
+def _hours(options: ScoringOptions) -> float:
     return HOURS if options.hours is None else options.hours

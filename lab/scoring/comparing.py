@@ -29,7 +29,7 @@ class CompareError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FigureDifference:
     """One figure of two results; NaN where one of them has none."""
 
     name: str
@@ -63,10 +63,12 @@ def load(path: Path) -> Mapping[str, Any]:
     return document
 
 
-def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[FigureDifference]:
     """Return every share of the detectors' own row in both results."""
     one, other = first["methods"].get(PIPELINE, {}), second["methods"].get(PIPELINE, {})
-    return [Difference(name, _number(one.get(name)), _number(other.get(name))) for name in SHARES]
+    return [
+        FigureDifference(name, _number(one.get(name)), _number(other.get(name))) for name in SHARES
+    ]
 
 
 def made_of(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,7 +83,10 @@ def made_of(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def table(
-    first: Mapping[str, Any], second: Mapping[str, Any], rows: Sequence[Difference], points: float
+    first: Mapping[str, Any],
+    second: Mapping[str, Any],
+    rows: Sequence[FigureDifference],
+    points: float,
 ) -> Table:
     """Return the differences as a table; its title says in what the cases themselves differ."""
     one, other = made_of(first), made_of(second)
@@ -106,7 +111,7 @@ def _heading(made: Mapping[str, Any]) -> str:
     return f"{made['suite']} (seed {made['seed']}){only}, {cases}"
 
 
-def _verdict(row: Difference, points: float) -> str:
+def _verdict(row: FigureDifference, points: float) -> str:
     if row.within(points):
         return ""
     return "in one of them only" if math.isnan(row.points) else f"more than {points:g}"

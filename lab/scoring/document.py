@@ -9,17 +9,19 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
-from ..suites.tables import Suite
+from ..suites.tables import CaseSuite
 from . import figures, limits, ranked
 from .baselines import METHODS
-from .figures import BREAKDOWNS, Scored
-from .results import PIPELINE, Result
-from .seen import Seen
+from .figures import BREAKDOWNS, ScoredResult
+from .results import PIPELINE, CaseResult
+from .seen import SeenIncident
 
 SCHEMA = "rankscope-score-1"
 
 
-def document(suite: Suite, results: Sequence[Result], *, command: str, seed: int) -> dict[str, Any]:
+def document(
+    suite: CaseSuite, results: Sequence[CaseResult], *, command: str, seed: int
+) -> dict[str, Any]:
     """Return the document of a suite's results; `command` is what makes it again."""
     own = figures.scored(results)
     return {
@@ -99,7 +101,7 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _delays(rows: Sequence[Scored]) -> dict[str, list[float]]:
+def _delays(rows: Sequence[ScoredResult]) -> dict[str, list[float]]:
     """Return the sorted delays in seconds of every fault."""
     found = figures.broken_down([row for row in rows if row.observable], figures.by_fault)
     return {
@@ -108,16 +110,16 @@ def _delays(rows: Sequence[Scored]) -> dict[str, list[float]]:
     }
 
 
-def _where(row: Scored) -> dict[str, Any]:
+def _where(row: ScoredResult) -> dict[str, Any]:
     case = row.result.case
     return {key: case[key] for key in ("name", "shape", "habit", "missing", "benign")}
 
 
-def _strength(row: Scored) -> str:
+def _strength(row: ScoredResult) -> str:
     return str(row.result.case["strength"])
 
 
-def _entities(row: Scored) -> dict[str, Any]:
+def _entities(row: ScoredResult) -> dict[str, Any]:
     found, truth = row.outcome.found, row.result.truth
     return {
         "true": str(truth.entity) if truth else "",
@@ -126,7 +128,7 @@ def _entities(row: Scored) -> dict[str, Any]:
     }
 
 
-def _brief(incident: Seen) -> dict[str, Any]:
+def _brief(incident: SeenIncident) -> dict[str, Any]:
     return {
         "severity": incident.severity,
         "cause": incident.fault,
@@ -135,7 +137,7 @@ def _brief(incident: Seen) -> dict[str, Any]:
     }
 
 
-def _cpu(results: Sequence[Result]) -> dict[str, float]:
+def _cpu(results: Sequence[CaseResult]) -> dict[str, float]:
     """Return the mean CPU seconds a case, by part."""
     parts = sorted({part for row in results for part in row.cpu})
     return {

@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from . import placing
-from .matching import Outcome, outcome
-from .results import PIPELINE, Result
-from .seen import Seen, Truth
+from .matching import CaseOutcome, outcome
+from .results import PIPELINE, CaseResult
+from .seen import CaseTruth, SeenIncident
 
 DAY = 86_400.0
 NOTHING = "none"
@@ -28,15 +28,15 @@ HEALTHY = "healthy"
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredResult:
     """A result and what one method made of it."""
 
-    result: Result
-    outcome: Outcome
-    incidents: tuple[Seen, ...] = ()
+    result: CaseResult
+    outcome: CaseOutcome
+    incidents: tuple[SeenIncident, ...] = ()
 
     @property
-    def truths(self) -> tuple[Truth, ...]:
+    def truths(self) -> tuple[CaseTruth, ...]:
         """Return everything that went wrong."""
         first = self.result.truth
         return () if first is None else (first, *self.result.also)
@@ -53,7 +53,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Delays:
+class DelayQuantiles:
     """Quantiles of delays."""
 
     p50: float = math.nan
@@ -62,7 +62,7 @@ class Delays:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class MethodFigures:
     """The figures of one method over some cases; the module says what each is."""
 
     cases: int
@@ -84,9 +84,9 @@ class Figures:
     healthy_job_days: float
     false_per_job_day: float
     false_pages_per_1000_gpu_days: float
-    delay_seconds: Delays
-    delay_steps: Delays
-    first_report_seconds: Delays
+    delay_seconds: DelayQuantiles
+    delay_steps: DelayQuantiles
+    first_report_seconds: DelayQuantiles
 
     def document(self) -> dict[str, Any]:
         """Return them ready for JSON: NaN is None, six significant digits."""
@@ -94,10 +94,10 @@ class Figures:
         return document
 
 
-def scored(results: Iterable[Result], method: str = PIPELINE) -> list[Scored]:
+def scored(results: Iterable[CaseResult], method: str = PIPELINE) -> list[ScoredResult]:
     """Return the results that this method has an answer for, each with its outcome."""
     return [
-        Scored(
+        ScoredResult(
             row,
             outcome(
                 row.truth,
@@ -112,7 +112,7 @@ def scored(results: Iterable[Result], method: str = PIPELINE) -> list[Scored]:
     ]
 
 
-def own(row: Result, method: str) -> Sequence[Seen]:
+def own(row: CaseResult, method: str) -> Sequence[SeenIncident]:
     """Return the incidents of a case that are not about the second of its two faults."""
     return [
         seen
@@ -121,7 +121,7 @@ def own(row: Result, method: str) -> Sequence[Seen]:
     ]
 
 
-def figures(rows: Sequence[Scored]) -> Figures:
+def figures(rows: Sequence[ScoredResult]) -> MethodFigures:
     """Return the figures over these cases."""
     visible = [row for row in rows if row.observable]
     hidden = [row for row in rows if row.faulty and not row.observable]
@@ -137,7 +137,7 @@ def figures(rows: Sequence[Scored]) -> Figures:
     gpu_days = sum(row.result.seconds * row.result.devices for row in healthy) / DAY
     healthy_false = [incident for row in healthy for incident in row.outcome.false]
     pages = sum(incident.severity == "critical" for incident in healthy_false)
-    return Figures(
+    return MethodFigures(
         cases=len(rows),
         observable=len(visible),
         found=len(found),
@@ -170,27 +170,27 @@ def figures(rows: Sequence[Scored]) -> Figures:
 
 
 def broken_down(
-    rows: Sequence[Scored], by: Callable[[Scored], str | None]
-) -> dict[str, list[Scored]]:
+    rows: Sequence[ScoredResult], by: Callable[[ScoredResult], str | None]
+) -> dict[str, list[ScoredResult]]:
     """Return the cases by a property, sorted; cases for which it is None are left out."""
-    groups: dict[str, list[Scored]] = {}
+    groups: dict[str, list[ScoredResult]] = {}
     for row in rows:
         if (name := by(row)) is not None:
             groups.setdefault(name, []).append(row)
     return dict(sorted(groups.items()))
 
 
-def by_fault(row: Scored) -> str:
+def by_fault(row: ScoredResult) -> str:
     """Return the fault id of a case's fault, "healthy" where there is none."""
     return str(row.result.case["fault"] or HEALTHY)
 
 
-def by_field(name: str) -> Callable[[Scored], str | None]:
+def by_field(name: str) -> Callable[[ScoredResult], str | None]:
     """Return a function that returns a field of what was drawn."""
     return lambda row: str(row.result.case[name])
 
 
-BREAKDOWNS: Mapping[str, Callable[[Scored], str | None]] = {
+BREAKDOWNS: Mapping[str, Callable[[ScoredResult], str | None]] = {
     "fault": by_fault,
     "strength": by_field("strength"),
     "missing": by_field("missing"),
@@ -200,7 +200,7 @@ BREAKDOWNS: Mapping[str, Callable[[Scored], str | None]] = {
 }
 
 
-def confusion(rows: Sequence[Scored]) -> dict[str, Counter[str]]:
+def confusion(rows: Sequence[ScoredResult]) -> dict[str, Counter[str]]:
     """Return, by true fault, how often each fault was the first cause ("none": not found).
 
     A healthy case counts the first cause of each of its false incidents, or "none" without any.
@@ -224,9 +224,9 @@ def quantile(values: Sequence[float], share: float) -> float:
     return sorted(values)[max(math.ceil(share * len(values)), 1) - 1]
 
 
-def _delays(values: Iterable[float | None]) -> Delays:
+def _delays(values: Iterable[float | None]) -> DelayQuantiles:
     known = [value for value in values if value is not None]
-    return Delays(quantile(known, 0.5), quantile(known, 0.9), quantile(known, 0.99))
+    return DelayQuantiles(quantile(known, 0.5), quantile(known, 0.9), quantile(known, 0.99))
 
 
 def _share(part: float, whole: float) -> float:

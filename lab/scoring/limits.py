@@ -17,17 +17,17 @@ from typing import Annotated, Any
 
 from ...vocabulary import faults, tables
 from ..simulator.arrivals import ONSET
-from .figures import Scored, broken_down, by_fault
+from .figures import ScoredResult, broken_down, by_fault
 
 MOST_ERROR = 0.25
 """Largest relative error of the time to exhaustion that counts as right."""
 
 
-FaultName = Annotated[str, tables.Known("fault", faults.catalogue)]
+FaultName = Annotated[str, tables.KnownValues("fault", faults.catalogue)]
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class DelayLimit:
     """So many seconds or healthy steps, the longer of them or their sum; strength "": any.
 
     `since` is the effect from which on it counts ("": the onset); `unless` one that it excludes.
@@ -42,7 +42,7 @@ class Limit:
     since: str = ""
     unless: str = ""
 
-    def holds(self, row: Scored) -> bool:
+    def holds(self, row: ScoredResult) -> bool:
         """Return whether this limit is the one of a case."""
         case, truth = row.result.case, row.result.truth
         effects = {} if truth is None else truth.effects
@@ -53,7 +53,7 @@ class Limit:
             and self.unless not in effects
         )
 
-    def delay(self, row: Scored) -> float | None:
+    def delay(self, row: ScoredResult) -> float | None:
         """Return the seconds to the first report of a case that this limit is of; None: none."""
         truth, found = row.result.truth, row.outcome.found
         if truth is None or found is None:
@@ -61,30 +61,30 @@ class Limit:
         since = truth.effects[self.since] if self.since else truth.onset
         return max(found.detected_at - since, 0.0)
 
-    def delay_after_report(self, row: Scored) -> float | None:
+    def delay_after_report(self, row: ScoredResult) -> float | None:
         """Return the seconds from the first report that can show the effect; None: not known."""
         truth, found = row.result.truth, row.outcome.found
         at = None if truth is None else truth.shown.get(self.since or ONSET)
         return None if at is None or found is None else max(found.detected_at - at, 0.0)
 
-    def seconds_of(self, row: Scored) -> float:
+    def seconds_of(self, row: ScoredResult) -> float:
         """Return the limit of a case."""
         steps = self.steps * row.result.step_seconds
         return self.seconds + steps if self.sum else max(self.seconds, steps)
 
-    def granted(self, row: Scored) -> float:
+    def granted(self, row: ScoredResult) -> float:
         """Return the limit of a case from the effect on, with the interval of its reports."""
         return self.seconds_of(row) + float(row.result.case.get("report_seconds", 0.0))
 
 
 @cache
-def limits() -> tuple[Limit, ...]:
+def limits() -> tuple[DelayLimit, ...]:
     """Return the limits of limits.toml."""
     package = __package__ or ""
-    return tuple(tables.packaged(Limit, package, "limits.toml", "limit", unique=False))
+    return tuple(tables.packaged(DelayLimit, package, "limits.toml", "limit", unique=False))
 
 
-def delays(rows: Sequence[Scored]) -> list[dict[str, Any]]:
+def delays(rows: Sequence[ScoredResult]) -> list[dict[str, Any]]:
     """Return by limit and fault: cases found, median and worst delay (s), the share within.
 
     after_report, within_after_report: median and share, counted from the first report that can show
@@ -123,7 +123,7 @@ def delays(rows: Sequence[Scored]) -> list[dict[str, Any]]:
     return document
 
 
-def exhaustion(rows: Sequence[Scored]) -> list[dict[str, Any]]:
+def exhaustion(rows: Sequence[ScoredResult]) -> list[dict[str, Any]]:
     """Return by fault how far the predicted time to exhaustion is off when first reported.
 
     What is left is measured, so that the error is that of the growth: `measured` cases, median and

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from ...vocabulary import faults
 from ...vocabulary.ids import Fault
 from . import placing
-from .seen import Seen, Truth
+from .seen import CaseTruth, SeenIncident
 
 TOLERANCE_SECONDS = 10.0
 TOLERANCE_STEPS = 2.0
@@ -36,17 +36,17 @@ GRACE_STEPS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseOutcome:
     """What came of one case. Delays in seconds from the onset, None where nothing was found.
 
     `delay` is to the first report at a severity that counts, `first_report` to the first at all.
     `wrong_accusations` are incidents above info that accuse a healthy node, matching or not.
     """
 
-    found: Seen | None
-    duplicates: tuple[Seen, ...]
-    false: tuple[Seen, ...]
-    wrong_accusations: tuple[Seen, ...]
+    found: SeenIncident | None
+    duplicates: tuple[SeenIncident, ...]
+    false: tuple[SeenIncident, ...]
+    wrong_accusations: tuple[SeenIncident, ...]
     exact_entity: bool = False
     right_entity: bool = False
     right_cause: bool = False
@@ -55,12 +55,12 @@ class Outcome:
 
 
 def outcome(
-    truth: Truth | None,
-    incidents: Sequence[Seen],
+    truth: CaseTruth | None,
+    incidents: Sequence[SeenIncident],
     *,
     step_seconds: float,
     report_seconds: float = 0.0,
-) -> Outcome:
+) -> CaseOutcome:
     """Return what the incidents of a case are worth.
 
     step_seconds: of the healthy step; report_seconds: how often hosts report.
@@ -68,7 +68,7 @@ def outcome(
     above = [row for row in incidents if row.above_info_at is not None]
     accusing = tuple(row for row in above if placing.accuses(row, truth))
     if truth is None:
-        return Outcome(None, (), tuple(above), accusing)
+        return CaseOutcome(None, (), tuple(above), accusing)
     matching = sorted(
         (row for row in incidents if _matches(row, truth, step_seconds, report_seconds)),
         key=lambda row: (_counts_at(row, truth), row.id),
@@ -76,10 +76,10 @@ def outcome(
     matched = {row.id for row in matching}
     false = tuple(row for row in above if row.id not in matched)
     if not matching:
-        return Outcome(None, (), false, accusing)
+        return CaseOutcome(None, (), false, accusing)
     found, duplicates = matching[0], tuple(matching[1:])
     right_entity = placing.right(found, truth)
-    return Outcome(
+    return CaseOutcome(
         found=found,
         duplicates=duplicates,
         false=false,
@@ -98,7 +98,9 @@ def info_counts(fault: str) -> bool:
     return kind is not None and kind.severity == "info"
 
 
-def _matches(row: Seen, truth: Truth, step_seconds: float, report_seconds: float) -> bool:
+def _matches(
+    row: SeenIncident, truth: CaseTruth, step_seconds: float, report_seconds: float
+) -> bool:
     at = _counts_at(row, truth)
     tolerance = max(TOLERANCE_SECONDS, TOLERANCE_STEPS * step_seconds)
     if _named(row, truth):
@@ -113,11 +115,11 @@ def _matches(row: Seen, truth: Truth, step_seconds: float, report_seconds: float
     )
 
 
-def _named(row: Seen, truth: Truth) -> bool:
+def _named(row: SeenIncident, truth: CaseTruth) -> bool:
     return row.fault == truth.fault and placing.right(row, truth)
 
 
-def _counts_at(row: Seen, truth: Truth) -> float:
+def _counts_at(row: SeenIncident, truth: CaseTruth) -> float:
     """Return when an incident was first reported at a severity that counts, inf for never."""
     new = row.detected_at >= truth.onset
     if new and info_counts(truth.fault) and row.fault in (truth.fault, faults.UNKNOWN):

@@ -20,7 +20,7 @@ closely enough that whoever acts on it acts on the fault:
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.faults import UNKNOWN
-from .seen import Seen, Truth
+from .seen import CaseTruth, SeenIncident
 
 _ON_ONE_HOST = ("rank", "gpu", "nic", "process", "host", "storage")
 _NODES = ("host", "gpu", "rank", "nic", "process")
@@ -31,7 +31,7 @@ def exact(named: Entity | None, truth: Entity) -> bool:
     return named is not None and (named.type, named.id) == (truth.type, truth.id)
 
 
-def right(found: Seen, truth: Truth) -> bool:
+def right(found: SeenIncident, truth: CaseTruth) -> bool:
     """Return whether an incident points at the true entity, by the rules of this module."""
     true, named = truth.entity, found.entity
     if at_fault(named, truth):
@@ -43,7 +43,7 @@ def right(found: Seen, truth: Truth) -> bool:
     return bool(out) and any(out <= entity.ranks.members for entity in truth.entities)
 
 
-def at_fault(named: Entity | None, truth: Truth) -> bool:
+def at_fault(named: Entity | None, truth: CaseTruth) -> bool:
     return any(placed(named, entity) for entity in truth.entities)
 
 
@@ -66,7 +66,7 @@ def placed(named: Entity | None, true: Entity) -> bool:
     return "host" in (named.type, true.type) or _nested(named, true)
 
 
-def accuses(found: Seen, truth: Truth | None) -> bool:
+def accuses(found: SeenIncident, truth: CaseTruth | None) -> bool:
     """Return whether an incident accuses a healthy node.
 
     It does where its first hypothesis names a host, gpu, rank, nic or process that is not placed on

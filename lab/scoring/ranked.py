@@ -22,14 +22,14 @@ from typing import Any
 
 from ...vocabulary.faults import UNKNOWN
 from . import placing
-from .figures import Scored
-from .seen import Seen, Truth
+from .figures import ScoredResult
+from .seen import CaseTruth, SeenIncident
 
 BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankingFigures:
     """The figures of the ranking; the module says what each is."""
 
     incidents: int
@@ -55,7 +55,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class CalibrationBin:
     """The first hypotheses with a probability in [low, high): how many, and how many are right."""
 
     low: float
@@ -65,13 +65,13 @@ class Bin:
     right: float
 
 
-def ranked(rows: Sequence[Scored]) -> Ranked:
+def ranked(rows: Sequence[ScoredResult]) -> RankingFigures:
     """Return the figures over these cases."""
     found = [row for row in rows if row.observable and row.outcome.found]
     answers = [answer for row in rows for answer in _answers(row)]
     pairs = [row for row in rows if row.result.also]
     wrong = sum(not right and seen.named[0].confidence == "high" for seen, right in answers)
-    return Ranked(
+    return RankingFigures(
         incidents=len(answers),
         first=_share(sum(row.outcome.right_cause for row in found), len(found)),
         first_three=_share(sum(_in_three(row) for row in found), len(found)),
@@ -84,7 +84,7 @@ def ranked(rows: Sequence[Scored]) -> Ranked:
     )
 
 
-def bins(rows: Sequence[Scored]) -> list[Bin]:
+def bins(rows: Sequence[ScoredResult]) -> list[CalibrationBin]:
     """Return the first hypotheses that name a cause, by their probability; empty bins left out."""
     pairs = [
         (seen.named[0].probability, right)
@@ -95,33 +95,33 @@ def bins(rows: Sequence[Scored]) -> list[Bin]:
     return binned(pairs)
 
 
-def binned(pairs: Sequence[tuple[float, bool]]) -> list[Bin]:
+def binned(pairs: Sequence[tuple[float, bool]]) -> list[CalibrationBin]:
     """Return pairs of a probability and whether it came true, in bins of equal width."""
-    found: list[Bin] = []
+    found: list[CalibrationBin] = []
     for number in range(BINS):
         inside = [row for row in pairs if min(int(row[0] * BINS), BINS - 1) == number]
         if inside:
             count = len(inside)
             mean = math.fsum(chance for chance, _ in inside) / count
             right = sum(right for _, right in inside) / count
-            found.append(Bin(number / BINS, (number + 1) / BINS, count, mean, right))
+            found.append(CalibrationBin(number / BINS, (number + 1) / BINS, count, mean, right))
     return found
 
 
-def calibration_error(found: Sequence[Bin]) -> float:
+def calibration_error(found: Sequence[CalibrationBin]) -> float:
     """Return the expected calibration error, NaN of no bins."""
     total = sum(row.count for row in found)
     return _share(sum(row.count * abs(row.probability - row.right) for row in found), total)
 
 
-def named(seen: Seen, truth: Truth) -> bool:
+def named(seen: SeenIncident, truth: CaseTruth) -> bool:
     """Return whether a fault is among the first hypotheses of an incident."""
     return any(
         row.fault == truth.fault and placing.at_fault(row.entity, truth) for row in seen.named
     )
 
 
-def _answers(row: Scored) -> list[tuple[Seen, bool]]:
+def _answers(row: ScoredResult) -> list[tuple[SeenIncident, bool]]:
     """Return the incidents above info with hypotheses, and whether the first one is right.
 
     What a fault whose telemetry hides it gave is left out: no answer there can be right.
@@ -140,14 +140,14 @@ def _answers(row: Scored) -> list[tuple[Seen, bool]]:
     ]
 
 
-def _in_three(row: Scored) -> bool:
+def _in_three(row: ScoredResult) -> bool:
     found, truth = row.outcome.found, row.result.truth
     return row.outcome.right_cause or (
         found is not None and truth is not None and named(found, truth)
     )
 
 
-def _both(row: Scored) -> bool:
+def _both(row: ScoredResult) -> bool:
     return all(any(named(seen, truth) for seen in row.incidents) for truth in row.truths)
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...collector.pipeline.pipeline import Pipeline
+from ...collector.pipeline.pipeline import DetectionPipeline
 from ...collector.recordings.otlp_lines import RecordingError, files
 from ...collector.recordings.truth import SCHEMA
-from ...collector.replay.replay import Replay
+from ...collector.replay.replay import ReplayRun
 from ...vocabulary import times
 from ..from_incident import truth_file
 from . import report
@@ -29,7 +29,7 @@ class RecordingsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class RecordingCase:
     """A recording and what it really was. `entity` None: people named none."""
 
     file: Path
@@ -40,13 +40,13 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReplayAnswer:
     """What a replay gave for a case; `rank` is where the true fault stands, None: nowhere.
 
     `entity` None: the truth names none, or the fault was not found.
     """
 
-    case: Case
+    case: RecordingCase
     incident: str | None
     first: str | None
     first_entity: str | None
@@ -89,7 +89,7 @@ def score(folder: Path, *, as_json: bool) -> int:
     return 0
 
 
-def cases(folder: Path) -> list[Case]:
+def cases(folder: Path) -> list[RecordingCase]:
     """Return the cases of a folder by name. Raises RecordingsError."""
     if not folder.is_dir():
         raise RecordingsError(f"{folder} is no folder")
@@ -102,9 +102,9 @@ def cases(folder: Path) -> list[Case]:
     return found
 
 
-def answer(case: Case) -> Answer:
+def answer(case: RecordingCase) -> ReplayAnswer:
     """Return what a replay of a case gives. Raises RecordingError."""
-    made = Replay(pipeline=Pipeline(), warn=lambda _text: None, failed=_failed)
+    made = ReplayRun(pipeline=DetectionPipeline(), warn=lambda _text: None, failed=_failed)
     mine = [row for row in made.run(case.file) if set(case.jobs) & set(row["jobs"])]
     above = [row for row in mine if row["severity"] != "info"]
     near = min(
@@ -113,14 +113,14 @@ def answer(case: Case) -> Answer:
         default=None,
     )
     if near is None:
-        return Answer(case, None, None, None, None, None)
+        return ReplayAnswer(case, None, None, None, None, None)
     hypotheses: Sequence[Mapping[str, Any]] = near["root_cause"]["hypotheses"]
     ranks = [number for number, row in enumerate(hypotheses, 1) if row["fault"] == case.fault]
     right = None
     if ranks and case.entity is not None:
         right = hypotheses[ranks[0] - 1]["entity"]["id"] == case.entity
     first = hypotheses[0] if hypotheses else None
-    return Answer(
+    return ReplayAnswer(
         case=case,
         incident=near["id"],
         first=None if first is None else first["fault"],
@@ -130,13 +130,13 @@ def answer(case: Case) -> Answer:
     )
 
 
-def _case(file: Path) -> Case:
+def _case(file: Path) -> RecordingCase:
     path = truth_file(file)
     try:
         row = json.loads(path.read_text(encoding="utf-8"))
         if row["schema"] != SCHEMA or row["fault"] is None:
             raise ValueError(f"its schema is not {SCHEMA}, or it names no fault")
-        return Case(
+        return RecordingCase(
             file=file,
             fault=str(row["fault"]),
             entity=None if row["entity"] is None else str(row["entity"]),
@@ -147,7 +147,7 @@ def _case(file: Path) -> Case:
         raise RecordingsError(f"{path}: no truth file: {error}") from error
 
 
-def _show(answers: Sequence[Answer], out: TextIO) -> None:
+def _show(answers: Sequence[ReplayAnswer], out: TextIO) -> None:
     head = ("recording", "fault", "first cause", "at", "rank of the fault", "")
     report.print_table((f"{len(answers)} recordings", head, list(_lines(answers))), out)
     first = sum(row.rank == 1 for row in answers)
@@ -161,7 +161,7 @@ def _show(answers: Sequence[Answer], out: TextIO) -> None:
     )
 
 
-def _lines(answers: Sequence[Answer]) -> Iterator[tuple[str, ...]]:
+def _lines(answers: Sequence[ReplayAnswer]) -> Iterator[tuple[str, ...]]:
     for row in answers:
         yield (
             row.case.file.name,

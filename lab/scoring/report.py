@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from . import rows
-from .results import Result
+from .results import CaseResult
 from .rows import Document, Table
 from .work import Report
 
@@ -54,7 +54,7 @@ def print_table(table: Table, out: TextIO) -> None:
 def progress(total: int, out: TextIO) -> Generator[Report, None, None]:
     """Return what to call with each result: a bar on a terminal, else a line now and then."""
     if not out.isatty():
-        yield _Lines(total, out).report
+        yield _ProgressLines(total, out).report
         return
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import Progress, TimeRemainingColumn  # noqa: PLC0415
@@ -63,7 +63,7 @@ def progress(total: int, out: TextIO) -> Generator[Report, None, None]:
     with Progress(*columns, console=Console(file=out)) as bar:
         task = bar.add_task("cases", total=total)
 
-        def report(done: int, total: int, row: Result) -> None:
+        def report(done: int, total: int, row: CaseResult) -> None:
             name = str(row.case["name"])
             bar.update(task, completed=done, total=total, description=f"{name:<28}")
             if row.failed:
@@ -72,13 +72,13 @@ def progress(total: int, out: TextIO) -> Generator[Report, None, None]:
         yield report
 
 
-class _Lines:
+class _ProgressLines:
     """Progress as plain lines: about twenty in all, and one for each failure."""
 
     def __init__(self, total: int, out: TextIO) -> None:
         self._every, self._out = max(total // 20, 1), out
 
-    def report(self, done: int, total: int, row: Result) -> None:
+    def report(self, done: int, total: int, row: CaseResult) -> None:
         """Print a line where one is due."""
         if row.failed:
             print(_failure(row), file=self._out, flush=True)
@@ -86,6 +86,6 @@ class _Lines:
             print(f"{done} of {total} cases", file=self._out, flush=True)
 
 
-def _failure(row: Result) -> str:
+def _failure(row: CaseResult) -> str:
     last: Any = row.error.strip().rpartition("\n")[2] or dict(row.detector_failures)
     return f"error in case {row.case['name']}: {last}"

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..suites.cases import Case
-from .seen import Seen, Truth, seen, truth
+from ..suites.cases import SuiteCase
+from .seen import CaseTruth, SeenIncident, seen, truth
 
 PIPELINE = "rankscope"
 """The name of the detectors' own row beside the baselines."""
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CaseResult:
     """What came of running one case.
 
     `case` is what was drawn, and how often it is reported (s); `seconds` the length of the
@@ -31,12 +31,12 @@ class Result:
     ranks: int
     devices: int
     samples: int
-    truth: Truth | None
-    found: Mapping[str, tuple[Seen, ...]]
+    truth: CaseTruth | None
+    found: Mapping[str, tuple[SeenIncident, ...]]
     cpu: Mapping[str, float] = field(default_factory=dict)
     error: str = ""
     detector_failures: Mapping[str, int] = field(default_factory=dict)
-    also: tuple[Truth, ...] = ()
+    also: tuple[CaseTruth, ...] = ()
     """What else went wrong in a case of two faults."""
 
     @property
@@ -63,11 +63,11 @@ class Result:
         }
 
 
-def empty(case: Case, key: str, *, error: str = "") -> Result:
+def empty(case: SuiteCase, key: str, *, error: str = "") -> CaseResult:
     """Return the result of a case of which nothing came."""
     cluster = case.scenario.cluster
     ranks = cluster.hosts * cluster.slots
-    return Result(
+    return CaseResult(
         key=key,
         case={**case.document(), "report_seconds": case.scenario.reporting.push},
         seconds=case.scenario.seconds,
@@ -81,17 +81,17 @@ def empty(case: Case, key: str, *, error: str = "") -> Result:
     )
 
 
-def result(row: Mapping[str, Any]) -> Result:
+def result(row: Mapping[str, Any]) -> CaseResult:
     """Return the result of a document."""
     rest: dict[str, Any] = {**row, "truth": truth(row["truth"])}
     rest["also"] = tuple(one for each in row.get("also", ()) if (one := truth(each)) is not None)
     rest["found"] = {name: tuple(map(seen, rows)) for name, rows in row["found"].items()}
-    return Result(**rest)
+    return CaseResult(**rest)
 
 
-def read(path: Path) -> dict[str, Result]:
+def read(path: Path) -> dict[str, CaseResult]:
     """Return the results of a file by key; a torn last line and foreign lines are left out."""
-    found: dict[str, Result] = {}
+    found: dict[str, CaseResult] = {}
     if not path.exists():
         return found
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -103,7 +103,7 @@ def read(path: Path) -> dict[str, Result]:
     return found
 
 
-def append(path: Path, rows: Iterable[Result]) -> None:
+def append(path: Path, rows: Iterable[CaseResult]) -> None:
     """Append results to a file; its folder is made where there is none. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     torn = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")

@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...collector.evaluation.schedule import Hooks, Schedule
-from ...collector.intake.payloads import Decoded
-from ...collector.pipeline.pipeline import Pipeline
+from ...collector.evaluation.schedule import EvaluationSchedule, ScheduleHooks
+from ...collector.intake.payloads import DecodedPayload
+from ...collector.pipeline.pipeline import DetectionPipeline
 from ...detectors.window import JobWindow
-from ...formats.otlp.columns import Columns, MetricsBatch
+from ...formats.otlp.columns import MetricsBatch, PointColumns
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.incidents import Incident
@@ -21,11 +21,11 @@ from ...vocabulary.samples import Event
 from ..simulator import arrivals, recording
 from ..simulator.devices import MODELS
 from ..simulator.memory import HOST_MEMORY
-from ..simulator.shape import EPOCH, Scenario
-from ..suites.cases import Case
+from ..simulator.shape import EPOCH, SimulationScenario
+from ..suites.cases import SuiteCase
 from . import baselines, results
-from .results import PIPELINE, Result
-from .seen import GROWTH, Seen, Truth, of_incident
+from .results import PIPELINE, CaseResult
+from .seen import GROWTH, CaseTruth, SeenIncident, of_incident
 
 RUN_ON_SECONDS = 30.0
 """Time runs on for so long after the last delivery, as at the end of a recording."""
@@ -34,20 +34,22 @@ _PACKAGES = ("alerts", "collector", "detectors", "formats", "vocabulary", "lab/s
 _OWN = ("lab/scoring/running.py", "lab/scoring/seen.py", "lab/scoring/baselines")
 
 
-class Run:
+class RecordingRun:
     """One recording driven through a pipeline; keeps every incident and what was delivered."""
 
     def __init__(self) -> None:
-        self.pipeline = Pipeline()
+        self.pipeline = DetectionPipeline()
         self.incidents: dict[str, Incident] = {}
-        self.seen: dict[str, Seen] = {}
-        self.delivered: list[tuple[float, Columns]] = []
+        self.seen: dict[str, SeenIncident] = {}
+        self.delivered: list[tuple[float, PointColumns]] = []
         self.events: list[tuple[float, Event]] = []
         self.grows: dict[tuple[str, Entity], float] = {}
 
-    def play(self, made: recording.Recording) -> None:
+    def play(self, made: recording.SimulatedRecording) -> None:
         """Deliver a recording. Raises what the pipeline raised."""
-        evaluation = Schedule(self.pipeline, Hooks(changed=self._changed, failed=_raise))
+        evaluation = EvaluationSchedule(
+            self.pipeline, ScheduleHooks(changed=self._changed, failed=_raise)
+        )
         if self.pipeline.watch is None:
             self.pipeline.watch = self._watch
         now = 0.0
@@ -55,10 +57,10 @@ class Run:
             now = max(now, at)
             if isinstance(what, MetricsBatch):
                 self.delivered.append((now, what.columns))
-                evaluation.apply(Decoded(metrics=what), now)
+                evaluation.apply(DecodedPayload(metrics=what), now)
             else:
                 self.events += [(now, event) for event in what]
-                evaluation.apply(Decoded(events=what), now)
+                evaluation.apply(DecodedPayload(events=what), now)
         evaluation.until(now + RUN_ON_SECONDS)
 
     def _changed(self, changes: Sequence[Any], now: float) -> None:
@@ -75,7 +77,7 @@ class Run:
                 self.grows.setdefault((row.kind, row.entity), row.observed)
 
 
-def truth_of(made: recording.Recording) -> Truth | None:
+def truth_of(made: recording.SimulatedRecording) -> CaseTruth | None:
     """Return what went wrong in a recording."""
     found = _truth(made.truth, made.scenario.fault, made.scenario.cluster.accelerator)
     if found is None or made.truth is None:
@@ -83,7 +85,7 @@ def truth_of(made: recording.Recording) -> Truth | None:
     return replace(found, shown=arrivals.first_reports(made, made.truth))
 
 
-def truths_of(made: recording.Recording) -> tuple[Truth, ...]:
+def truths_of(made: recording.SimulatedRecording) -> tuple[CaseTruth, ...]:
     """Return everything that went wrong in a recording, the first fault first."""
     accelerator = made.scenario.cluster.accelerator
     both = (truth_of(made), _truth(made.also, made.scenario.also, accelerator))
@@ -91,13 +93,13 @@ def truths_of(made: recording.Recording) -> tuple[Truth, ...]:
 
 
 def _truth(
-    true: recording.Truth | None, settings: Mapping[str, Any] | None, accelerator: str
-) -> Truth | None:
+    true: recording.RecordingTruth | None, settings: Mapping[str, Any] | None, accelerator: str
+) -> CaseTruth | None:
     if true is None:
         return None
     until = float((settings or {}).get("until", "inf"))
     growth = _growth(settings or {}, accelerator)
-    return Truth(
+    return CaseTruth(
         true.fault, true.entity, true.job, true.onset, EPOCH + until, growth, true.effects,
         accepted=true.accepted,
     )  # fmt: skip
@@ -113,17 +115,17 @@ def _growth(fault: Mapping[str, Any], accelerator: str) -> float | None:
     return None if size is None else float(fault["rate"]) / 60 * size
 
 
-def run(case: Case, *, key: str = "", with_baselines: bool = True) -> Result:
+def run(case: SuiteCase, *, key: str = "", with_baselines: bool = True) -> CaseResult:
     """Return the result of a case; an exception of any part becomes its `error`."""
     cpu: dict[str, float] = {}
-    found: dict[str, tuple[Seen, ...]] = {}
-    error, truths, samples, failures = "", tuple[Truth, ...](), 0, dict[str, int]()
+    found: dict[str, tuple[SeenIncident, ...]] = {}
+    error, truths, samples, failures = "", tuple[CaseTruth, ...](), 0, dict[str, int]()
     began = time.process_time()
     try:
         made = recording.simulate(case.scenario, case.seed)
         truths, samples = truths_of(made), made.samples
         cpu["simulation"], began = _lap(began)
-        played = Run()
+        played = RecordingRun()
         played.play(made)
         cpu[PIPELINE], began = _lap(began)
         found[PIPELINE] = in_order(played.seen.values())
@@ -145,12 +147,12 @@ def run(case: Case, *, key: str = "", with_baselines: bool = True) -> Result:
     )
 
 
-def in_order(rows: Any) -> tuple[Seen, ...]:
+def in_order(rows: Any) -> tuple[SeenIncident, ...]:
     """Return incidents by when they opened."""
     return tuple(sorted(rows, key=lambda row: (row.opened_at, row.id)))
 
 
-def key(case: Case, *, with_baselines: bool) -> str:
+def key(case: SuiteCase, *, with_baselines: bool) -> str:
     """Return what a result is kept under: it changes with the case and with any code behind it."""
     text = f"{code_version()} {case.suite} {with_baselines} {case.seed} {_text(case.scenario)}"
     return f"{case.name} {hashlib.sha256(text.encode()).hexdigest()[:20]}"
@@ -170,7 +172,7 @@ def code_version() -> str:
     return digest.hexdigest()[:16]
 
 
-def _text(scenario: Scenario) -> str:
+def _text(scenario: SimulationScenario) -> str:
     """Return a scenario as text: its settings are plain values, in the order of their fields."""
     fault = sorted((scenario.fault or {}).items())
     also = sorted((scenario.also or {}).items())

@@ -7,7 +7,7 @@ from typing import Any
 from ...vocabulary.entities import Entity
 from ...vocabulary.faults import SEVERITIES, UNKNOWN, Severity
 from ...vocabulary.incidents import Confidence, Incident
-from ...vocabulary.ranks import Ranks
+from ...vocabulary.ranks import RankSet
 
 GROWTH = (
     "rank.gpu_memory_grows",
@@ -19,7 +19,7 @@ GROWTH = (
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class CaseTruth:
     """What went wrong: the fault's id, the entity, the job; times in epoch seconds.
 
     `until` is when the fault ends, infinite where it lasts; `ranks` of the entity are those that
@@ -62,7 +62,7 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedHypothesis:
     """One hypothesis of an incident; `probability` is None where nothing is calibrated."""
 
     fault: str
@@ -85,7 +85,7 @@ MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenIncident:
     """One incident as a suite keeps it. Times in epoch seconds.
 
     `severity` is the worst that was reported, `opened_at` the onset as reported (event time),
@@ -103,11 +103,11 @@ class Seen:
     above_info_at: float | None
     fault: str
     entity: Entity | None
-    standing_out: Ranks
+    standing_out: RankSet
     symptoms: tuple[str, ...]
     summary: str
     growth: float | None = None
-    named: tuple[Named, ...] = ()
+    named: tuple[NamedHypothesis, ...] = ()
     unknown: float | None = None
 
     def document(self) -> dict[str, Any]:
@@ -133,9 +133,9 @@ class Seen:
 def of_incident(
     incident: Incident,
     now: float,
-    before: Seen | None = None,
+    before: SeenIncident | None = None,
     grows: Mapping[tuple[str, Entity], float] | None = None,
-) -> Seen:
+) -> SeenIncident:
     """Return what is kept of an incident, changed at `now`; `before` is what was kept of it.
 
     grows: how fast memory was said to grow (bytes a second), by kind and entity of the finding.
@@ -150,7 +150,7 @@ def of_incident(
     if before is not None:
         severity = worst([severity, before.severity])
         above = above if before.above_info_at is None else before.above_info_at
-    return Seen(
+    return SeenIncident(
         id=incident.id,
         jobs=incident.jobs,
         severity=severity,
@@ -164,7 +164,7 @@ def of_incident(
         summary=incident.summary,
         growth=growth,
         named=tuple(
-            Named(row.fault, row.entity, row.probability, row.confidence)
+            NamedHypothesis(row.fault, row.entity, row.probability, row.confidence)
             for row in hypotheses[:MOST_NAMED]
         ),
         unknown=incident.root_cause.unknown.score,
@@ -176,7 +176,7 @@ def worst(severities: Collection[Severity]) -> Severity:
     return next(severity for severity in SEVERITIES if severity in severities)
 
 
-def truth(row: Mapping[str, Any] | None) -> Truth | None:
+def truth(row: Mapping[str, Any] | None) -> CaseTruth | None:
     """Return the truth of a document, None where nothing went wrong."""
     if row is None:
         return None
@@ -186,10 +186,10 @@ def truth(row: Mapping[str, Any] | None) -> Truth | None:
     shown = row.get("shown", {})
     accepted = tuple(entity(one) for one in row.get("accepted", ()))
     true = entity(row["entity"])
-    return Truth(row["fault"], true, row["job"], at, until, growth, effects, shown, accepted)
+    return CaseTruth(row["fault"], true, row["job"], at, until, growth, effects, shown, accepted)
 
 
-def seen(row: Mapping[str, Any]) -> Seen:
+def seen(row: Mapping[str, Any]) -> SeenIncident:
     """Return what a document says of an incident."""
     rest: dict[str, Any] = dict(row)
     rest["jobs"] = tuple(row["jobs"])
@@ -197,10 +197,10 @@ def seen(row: Mapping[str, Any]) -> Seen:
     rest["standing_out"] = _ranks(row["standing_out"])
     rest["symptoms"] = tuple(row["symptoms"])
     rest["named"] = tuple(
-        Named(one["fault"], entity(one["entity"]), one["probability"], one["confidence"])
+        NamedHypothesis(one["fault"], entity(one["entity"]), one["probability"], one["confidence"])
         for one in row.get("named", ())
     )
-    return Seen(**rest)
+    return SeenIncident(**rest)
 
 
 def entity(row: Mapping[str, Any]) -> Entity:
@@ -208,16 +208,16 @@ def entity(row: Mapping[str, Any]) -> Entity:
     return Entity(row["type"], row["id"], row["host"], _ranks(row["ranks"]))
 
 
-def _ranks(listed: Iterable[int | str]) -> Ranks:
+def _ranks(listed: Iterable[int | str]) -> RankSet:
     text = ",".join(map(str, listed))
-    return Ranks.parse(text) if text else Ranks()
+    return RankSet.parse(text) if text else RankSet()
 
 
-def _standing_out(incident: Incident) -> Ranks:
+def _standing_out(incident: Incident) -> RankSet:
     """Return the ranks that stand out in a symptom, or that one is about."""
     found: set[int] = set()
     for row in incident.symptoms:
         found |= row.ranks.members
         if row.entity.type == "rank":
             found |= row.entity.ranks.members
-    return Ranks(found)
+    return RankSet(found)

@@ -15,12 +15,12 @@ from typing import Any
 
 from ...vocabulary.faults import UNKNOWN
 from ..suites import withheld
-from ..suites.cases import Case
+from ..suites.cases import SuiteCase
 from . import figures, ranked
-from .figures import Scored
-from .results import Result
+from .figures import ScoredResult
+from .results import CaseResult
 from .rows import Table
-from .work import Work
+from .work import ScoringWork
 
 PAGE = "missing-sources.md"
 MOST_POINTS = 10.0
@@ -45,7 +45,7 @@ it.
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class RankingShares:
     """Shares in [0, 1] over some cases, NaN of none found; `score` is unknown's, in log-odds."""
 
     found: float
@@ -56,13 +56,13 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class SourceCost:
     """One source: over how many cases, and the shares with it and without it."""
 
     source: str
     cases: int
-    given: Shares
-    withheld: Shares
+    given: RankingShares
+    withheld: RankingShares
 
     @property
     def points(self) -> float:
@@ -75,21 +75,23 @@ class Cost:
             "source": self.source,
             "cases": self.cases,
             "points": _finite(self.points),
-            "with": {name: _finite(getattr(self.given, name)) for name in Shares.__slots__},
-            "without": {name: _finite(getattr(self.withheld, name)) for name in Shares.__slots__},
+            "with": {name: _finite(getattr(self.given, name)) for name in RankingShares.__slots__},
+            "without": {
+                name: _finite(getattr(self.withheld, name)) for name in RankingShares.__slots__
+            },
         }
 
 
-def costs(results: Sequence[Result]) -> list[Cost]:
+def costs(results: Sequence[CaseResult]) -> list[SourceCost]:
     """Return the cost of every source in the results of `cases_of`, by name."""
     rows = figures.scored(results)
-    by_source: dict[str, dict[str, Scored]] = {}
+    by_source: dict[str, dict[str, ScoredResult]] = {}
     for row in rows:
         case = row.result.case
         by_source.setdefault(str(case["missing"]), {})[str(case["name"])] = row
     given = by_source.pop(withheld.COMPLETE, {})
     return [
-        Cost(
+        SourceCost(
             source,
             len(found),
             shares([given[name] for name in found if name in given]),
@@ -99,13 +101,13 @@ def costs(results: Sequence[Result]) -> list[Cost]:
     ]
 
 
-def shares(rows: Sequence[Scored]) -> Shares:
+def shares(rows: Sequence[ScoredResult]) -> RankingShares:
     """Return the shares over some cases."""
     made = ranked.ranked(rows)
     found = [row.outcome.found for row in rows if row.outcome.found]
     scores = [seen.unknown for seen in found if seen.unknown is not None]
     unknown = sum(seen.fault == UNKNOWN for seen in found)
-    return Shares(
+    return RankingShares(
         found=len(found) / len(rows) if rows else math.nan,
         first=made.first,
         first_three=made.first_three,
@@ -115,8 +117,8 @@ def shares(rows: Sequence[Scored]) -> Shares:
 
 
 def cases_of(
-    cases: Sequence[Case], sources: Sequence[str], at_most: int | None = None
-) -> list[Case]:
+    cases: Sequence[SuiteCase], sources: Sequence[str], at_most: int | None = None
+) -> list[SuiteCase]:
     """Return the complete cases, and each of them without each source. Raises SuiteError.
 
     With `at_most` so many complete cases, spread over the faults.
@@ -127,7 +129,7 @@ def cases_of(
     return complete + [case for source in sources for case in withheld.without(complete, source)]
 
 
-def table(found: Sequence[Cost]) -> Table:
+def table(found: Sequence[SourceCost]) -> Table:
     rows = [
         (
             row.source,
@@ -144,7 +146,7 @@ def table(found: Sequence[Cost]) -> Table:
     return "What a missing source costs", _COLUMNS, rows
 
 
-def write(found: Sequence[Cost], command: str, folder: Path) -> Path:
+def write(found: Sequence[SourceCost], command: str, folder: Path) -> Path:
     """Write the page; return its path. Raises OSError."""
     _, columns, rows = table(found)
     lines = [
@@ -159,7 +161,7 @@ def write(found: Sequence[Cost], command: str, folder: Path) -> Path:
     return path
 
 
-def document(work: Work, results: Sequence[Result], command: str) -> dict[str, Any]:
+def document(work: ScoringWork, results: Sequence[CaseResult], command: str) -> dict[str, Any]:
     """Return the costs as one JSON document."""
     return {
         "schema": "rankscope-sources-1",

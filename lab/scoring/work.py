@@ -19,11 +19,11 @@ from functools import partial
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 
-from ..suites.cases import Case
+from ..suites.cases import SuiteCase
 from . import results, running
-from .results import Result
+from .results import CaseResult
 
-Report = Callable[[int, int, Result], None]
+Report = Callable[[int, int, CaseResult], None]
 """Called with how many are done, how many there are in all, and the result that came in."""
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -31,16 +31,16 @@ _DIED = "the worker process ended while it ran this case (killed, or out of memo
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ScoringWork:
     """What to do: the cases, with how many processes, and the file that keeps results."""
 
-    cases: Sequence[Case]
+    cases: Sequence[SuiteCase]
     jobs: int
     file: Path
     restart: bool = False
     with_baselines: bool = True
 
-    def run(self, report: Report) -> list[Result]:
+    def run(self, report: Report) -> list[CaseResult]:
         """Return a result for every case, in their order. Raises OSError, KeyboardInterrupt."""
         if self.restart:
             self.file.unlink(missing_ok=True)
@@ -55,7 +55,7 @@ class Work:
             report(len(done), total, row)
         return [done[key] for key in keys]
 
-    def _results(self, left: Sequence[tuple[str, Case]]) -> Iterator[Result]:
+    def _results(self, left: Sequence[tuple[str, SuiteCase]]) -> Iterator[CaseResult]:
         """Return results as they come; in this process with one job, as debugging wants it."""
         work = partial(running.run, with_baselines=self.with_baselines)
         if self.jobs == 1:
@@ -65,16 +65,16 @@ class Work:
 
 
 def parallel(
-    work: Callable[..., Result], left: Sequence[tuple[str, Case]], *, jobs: int
-) -> Iterator[Result]:
+    work: Callable[..., CaseResult], left: Sequence[tuple[str, SuiteCase]], *, jobs: int
+) -> Iterator[CaseResult]:
     """Return the results of `work(case, key=key)` from so many processes, as they come.
 
     A process that dies takes the cases in flight with it: each is run again alone, and is an error
     when that process dies as well.
     """
-    waiting, alone = list(reversed(left)), list[tuple[str, Case]]()
+    waiting, alone = list(reversed(left)), list[tuple[str, SuiteCase]]()
     with _pool(jobs) as pool:
-        flying: dict[Future[Result], tuple[str, Case]] = {}
+        flying: dict[Future[CaseResult], tuple[str, SuiteCase]] = {}
         while waiting or flying:
             try:
                 while waiting and len(flying) < 2 * jobs:
@@ -96,7 +96,7 @@ def parallel(
         yield from parallel(work, rest, jobs=jobs)
 
 
-def _alone(work: Callable[..., Result], key: str, case: Case) -> Result:
+def _alone(work: Callable[..., CaseResult], key: str, case: SuiteCase) -> CaseResult:
     with _pool(1) as pool:
         try:
             return pool.submit(work, case, key=key).result()
@@ -144,4 +144,4 @@ def _follow_parent() -> None:
     threading.Thread(target=end, name="parent", daemon=True).start()
 
 
-__all__ = ["Report", "Work", "parallel"]
+__all__ = ["Report", "ScoringWork", "parallel"]

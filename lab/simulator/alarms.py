@@ -9,21 +9,21 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...agent.device_faults.tracker import FaultTracker
-from ...agent.nvml.conditions import Conditions as NvmlConditions
+from ...agent.nvml.conditions import DeviceConditions as NvmlConditions
 from ...agent.nvml.device_readings import HUNG_SECONDS
-from ...agent.readers.network.crossings import Crossings
-from ...agent.readers.network.flapping import Flapping
-from ...agent.readers.network.inventory import Port
+from ...agent.readers.network.crossings import ThresholdCrossings
+from ...agent.readers.network.flapping import LinkFlaps
+from ...agent.readers.network.inventory import NetworkPort
 from ...vocabulary.device_faults import thresholds
 from ...vocabulary.samples import Event, Scalar, attributes
-from .conditions import Conditions
-from .events import Saying
+from .conditions import ClusterConditions
+from .events import TimedEvent
 from .fabric import device_name
-from .faults.records import Record
+from .faults.records import FaultRecord
 from .placement import device_id, device_index
-from .series import Series, exporters
+from .series import SimulatedSeries, exporters
 from .series.resources import of_node
-from .site import Site
+from .site import SimulatedSite
 
 _CRITICAL = frozenset({48, 62, 63, 64, 74, 79, 94, 95, 119, 120})
 """XIDs that NVML reports by itself, without the kernel's log."""
@@ -36,10 +36,12 @@ _HARMLESS = (
 )
 
 
-class Alarms:
+class HostAlarms:
     """Collects the events of the hosts, and the states of devices that follow from them."""
 
-    def __init__(self, site: Site, *, onset: float | None, records: Sequence[Record]) -> None:
+    def __init__(
+        self, site: SimulatedSite, *, onset: float | None, records: Sequence[FaultRecord]
+    ) -> None:
         """Prepare; `onset` is when a fault begins (None: there is none).
 
         By hw.id, `status` is filled with the states of devices, `codes` with their fault codes.
@@ -47,11 +49,11 @@ class Alarms:
         self._site, self._onset, self._records = site, onset, records
         self._random = np.random.default_rng([site.seed, 25])
         self._reader = exporters.reader(site.cluster, site.reporting)
-        self.sayings: list[Saying] = []
+        self.sayings: list[TimedEvent] = []
         self.status: dict[str, list[tuple[float, str]]] = {}
         self.codes: dict[str, list[tuple[float, str]]] = {}
 
-    def collect(self, ports: Sequence[Series]) -> None:
+    def collect(self, ports: Sequence[SimulatedSeries]) -> None:
         """Collect all; `ports` are the series of the network ports."""
         found: list[list[Event]] = [[] for _ in range(self._site.cluster.hosts)]
         for host, event in self._written():
@@ -69,7 +71,7 @@ class Alarms:
             events.sort(key=lambda event: event.at)
             self._send(host, events)
 
-    def _seconds(self) -> list[tuple[float, Conditions]]:
+    def _seconds(self) -> list[tuple[float, ClusterConditions]]:
         """Return the conditions second by second, from shortly before the onset."""
         if self._onset is None:
             return []
@@ -101,7 +103,7 @@ class Alarms:
             slow = reporting.push if self._reader != "agent" and hw_id is not None else 0.0
             sent = event.at + slow + 0.3 * float(self._random.uniform(0.3, 1.5))
             dated = Event(leaving.name, leaving.at, leaving.attributes, resource)
-            self.sayings.append(Saying(host, event.at, sent, dated))
+            self.sayings.append(TimedEvent(host, event.at, sent, dated))
 
     def _written(self) -> Iterator[tuple[int, Event]]:
         """Yield what fault records say, where somebody reads them."""
@@ -129,7 +131,9 @@ class Alarms:
                 continue
             yield record.host, Event(record.name, record.at, pairs)
 
-    def _devices(self, seconds: Sequence[tuple[float, Conditions]]) -> Iterator[tuple[int, Event]]:
+    def _devices(
+        self, seconds: Sequence[tuple[float, ClusterConditions]]
+    ) -> Iterator[tuple[int, Event]]:
         """Yield what our agent concludes from the devices' own readings."""
         cluster = self._site.cluster
         if not cluster.gpus or not seconds:
@@ -143,7 +147,7 @@ class Alarms:
             yield from self._device(slot // cluster.slots, slot % cluster.slots, seconds)
 
     def _device(
-        self, host: int, place: int, seconds: Sequence[tuple[float, Conditions]]
+        self, host: int, place: int, seconds: Sequence[tuple[float, ClusterConditions]]
     ) -> Iterator[tuple[int, Event]]:
         slot = device_index(host, place, self._site.cluster.slots)
         found: list[Event] = []
@@ -186,7 +190,9 @@ class Alarms:
             conditions.take("gpu_row_remap", at, names, [float(flag) for flag in remaps.values()])
         yield from ((host, event) for event in found)
 
-    def _links(self, seconds: Sequence[tuple[float, Conditions]]) -> Iterator[tuple[int, Event]]:
+    def _links(
+        self, seconds: Sequence[tuple[float, ClusterConditions]]
+    ) -> Iterator[tuple[int, Event]]:
         """Yield ports that went down or came up, as the agent folds them."""
         if not seconds or not self._site.reporting.shows("hw.network.up"):
             return
@@ -194,7 +200,7 @@ class Alarms:
         downs = np.array([state.ports.downs for _, state in seconds])
         moved = (up != up[0]).any(axis=0) | (downs != downs[0]).any(axis=0)
         for host, port in np.argwhere(moved).tolist():
-            flapping, name = Flapping(), device_name(port)
+            flapping, name = LinkFlaps(), device_name(port)
             flapping.take(up=True, now=-1.0, changes=0)
             for number, (at, _) in enumerate(seconds):
                 before = bool(up[max(number - 1, 0), host, port])
@@ -205,7 +211,7 @@ class Alarms:
                 if count:
                     yield host, _link_event(name, at, up=now, count=count)
 
-    def _counters(self, ports: Sequence[Series]) -> Iterator[tuple[int, Event]]:
+    def _counters(self, ports: Sequence[SimulatedSeries]) -> Iterator[tuple[int, Event]]:
         """Yield error counters that grew too fast, by the agent's own thresholds."""
         rows = [row for row in ports if row.metric == "hw.network.errors"]
         for row in rows:
@@ -213,8 +219,8 @@ class Alarms:
                 continue
             named = dict(row.attributes)
             found: list[Event] = []
-            crossings = Crossings(thresholds.infiniband(), emit=found.append)
-            port = Port(str(named["device"]), "1", "infiniband", "", "", "")
+            crossings = ThresholdCrossings(thresholds.infiniband(), emit=found.append)
+            port = NetworkPort(str(named["device"]), "1", "infiniband", "", "", "")
             code = str(named["error.type"])
             crossings.take(port, code, 0, float(row.at[0]))
             grown = np.diff(row.value).astype(np.int64)

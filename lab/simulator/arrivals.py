@@ -10,15 +10,15 @@ import numpy as np
 
 from .moments import SLOWER
 from .placement import host_name
-from .progress import Attempt
-from .recording import Recording, Truth
+from .progress import SimulatedAttempt
+from .recording import RecordingTruth, SimulatedRecording
 from .shape import EPOCH
 
 ONSET = "onset"
 """The name under which the report after the onset stands."""
 
 
-def first_reports(made: Recording, truth: Truth) -> Mapping[str, float]:
+def first_reports(made: SimulatedRecording, truth: RecordingTruth) -> Mapping[str, float]:
     """Return by effect, and for the onset, when the first report that can show it arrives.
 
     Epoch seconds; one that never arrives is absent. It is the first one from the host at fault (of
@@ -44,7 +44,7 @@ def first_reports(made: Recording, truth: Truth) -> Mapping[str, float]:
     return found
 
 
-def _ended(attempts: Sequence[Attempt], at: float, *, warm: bool) -> float:
+def _ended(attempts: Sequence[SimulatedAttempt], at: float, *, warm: bool) -> float:
     """Return when the first step that begins at `at` or later has ended; ranks end it together.
 
     warm: steps of the warm-up do not count. `at` where no step ends after it.

@@ -5,28 +5,28 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .conditions import Conditions
-from .curves import Curve
+from .conditions import ClusterConditions
+from .curves import TrainingCurve
 from .devices import MODELS
 from .placement import seat
-from .shape import Cluster, Job
-from .training import Attempt, Run
+from .shape import SimulatedCluster, SimulatedJob
+from .training import AttemptRun, SimulatedAttempt
 
 
 def live(
-    job: Job,
+    job: SimulatedJob,
     *,
-    cluster: Cluster,
+    cluster: SimulatedCluster,
     seconds: float,
     skew: NDArray[np.float64],
-    conditions: Callable[[float], Conditions],
+    conditions: Callable[[float], ClusterConditions],
     random: np.random.Generator,
-) -> list[Attempt]:
+) -> list[SimulatedAttempt]:
     """Return the attempts of a job up to `seconds`; each restart moves ranks to other hosts."""
     order = np.asarray(job.hosts or range(cluster.hosts), dtype=np.int64)
     finish = job.ends_after or np.inf
     stops = [at for at in (*job.restarts, finish) if at < seconds]
-    attempts: list[Attempt] = []
+    attempts: list[SimulatedAttempt] = []
     born, first_step = job.starts_after, job.first_step
     while born < seconds:
         number = len(attempts)
@@ -35,7 +35,7 @@ def live(
         ahead = [at for at in stops if at > born]
         stop = ahead[0] if ahead else seconds
         end = "cut" if not ahead else ("done" if stop == finish else "requeue")
-        run = Run(
+        run = AttemptRun(
             job,
             seats,
             number=number,
@@ -44,7 +44,9 @@ def live(
             gpus=cluster.gpus,
             device_memory=MODELS[cluster.accelerator].memory,
             skew=skew,
-            curve=Curve(job, seats.world, random, first_step=first_step, resumed=number > 0),
+            curve=TrainingCurve(
+                job, seats.world, random, first_step=first_step, resumed=number > 0
+            ),
             conditions=conditions,
             random=random,
         )
@@ -63,7 +65,7 @@ def live(
     return attempts
 
 
-def _resume_from(job: Job, attempt: Attempt) -> int:
+def _resume_from(job: SimulatedJob, attempt: SimulatedAttempt) -> int:
     """Return the step of the last checkpoint, or where the attempt began without one."""
     if not job.checkpoint_every:
         return attempt.next_step

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .site import Site
+from .site import SimulatedSite
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Clocks:
+class HostClocks:
     """`offsets` (s) by host; `moving` has (times, seconds ahead beyond that) of those that move."""
 
     offsets: Array
@@ -28,11 +28,11 @@ class Clocks:
         return moved
 
 
-def watched(site: Site, *, steady: bool) -> Clocks:
+def watched(site: SimulatedSite, *, steady: bool) -> HostClocks:
     """Return the clocks of a site; `steady`: nothing moves them."""
     if steady:
-        return Clocks(site.offsets, {})
+        return HostClocks(site.offsets, {})
     times = np.arange(0.0, site.seconds + 1.0, 1.0)
     drift = np.array([site.conditions(float(at)).nodes.clock for at in times])
     moving = {host: (times, drift[:, host]) for host in np.flatnonzero(drift.any(axis=0)).tolist()}
-    return Clocks(site.offsets, moving)
+    return HostClocks(site.offsets, moving)

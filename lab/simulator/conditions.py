@@ -9,13 +9,13 @@ from . import devices, effects, nodes, ports
 from .devices import DeviceState
 from .nodes import NodeState
 from .ports import PortState
-from .shape import Cluster
+from .shape import SimulatedCluster
 
 NO_POISON, POISONS_LOSS, POISONS_GRADIENT = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Death:
+class ProcessDeath:
     """How a process ended: the moment, what the kernel and its log said.
 
     `role` is what its last log line counts as; `oom` reports that the kernel killed it for memory,
@@ -33,7 +33,7 @@ class Death:
 
 
 @dataclass(slots=True)
-class Conditions:
+class ClusterConditions:
     """Healthy until a fault says otherwise. H = hosts, S = device slots of the whole cluster.
 
     cpu_share (H): the part of the CPU time they ask for that the job's processes get.
@@ -67,7 +67,7 @@ class Conditions:
     stopped: NDArray[np.float64]
     busy_stop: NDArray[np.bool_]
     poison: NDArray[np.int64]
-    training: effects.Effects
+    training: effects.FaultEffects
     corrupted: NDArray[np.float64]
     devices: DeviceState
     ports: PortState
@@ -76,13 +76,13 @@ class Conditions:
     released: float = np.inf
     lost_at: float = np.inf
     poison_once: bool = False
-    deaths: dict[int, Death] = field(default_factory=dict)
+    deaths: dict[int, ProcessDeath] = field(default_factory=dict)
 
 
-def healthy(cluster: Cluster, seed: int = 0) -> Conditions:
+def healthy(cluster: SimulatedCluster, seed: int = 0) -> ClusterConditions:
     """Return the conditions of a cluster in which nothing is wrong; the seed makes its devices."""
     hosts, slots = cluster.hosts, cluster.hosts * cluster.slots
-    return Conditions(
+    return ClusterConditions(
         cpu_share=np.ones(hosts),
         cpu_clock=np.ones(hosts),
         neighbours=np.zeros(hosts),
@@ -106,7 +106,7 @@ def healthy(cluster: Cluster, seed: int = 0) -> Conditions:
     )
 
 
-def settled(state: Conditions) -> Conditions:
+def settled(state: ClusterConditions) -> ClusterConditions:
     """Return the conditions after the devices have found their clocks; call it after the faults."""
     state.clock = state.clock * devices.settle(state.devices)
     state.thermal = state.thermal | state.devices.thermal_sw | state.devices.thermal_hw

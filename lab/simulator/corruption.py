@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .curves import Values
+from .curves import StepLosses
 
 Array = NDArray[np.float64]
 
 
 def spoiled(
-    values: Values, relative: Array, random: np.random.Generator, *, reduced: bool
-) -> Values:
+    values: StepLosses, relative: Array, random: np.random.Generator, *, reduced: bool
+) -> StepLosses:
     """Return a step's values where ranks err by `relative`; `reduced`: the loss is the mean of all.
 
     A rank's wrong gradient is divided by the number of ranks in the mean: the norm hardly moves.

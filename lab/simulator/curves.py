@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .conditions import NO_POISON, POISONS_LOSS
-from .effects import Numerics
-from .shape import Job
+from .effects import NumericEffects
+from .shape import SimulatedJob
 
 Array = NDArray[np.float64]
 DOUBLES_AFTER = 2_000
@@ -26,7 +26,7 @@ _OWN_NORM = 1.35
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class StepLosses:
     """One step's values: arrays over ranks; the scalars are the same on every rank."""
 
     tokens: Array
@@ -41,12 +41,12 @@ class Values:
     own_norm: Array = field(default_factory=lambda: np.zeros(0))
 
 
-class Curve:
+class TrainingCurve:
     """The values of a job, step after step; a spoiled model stays spoiled over its attempt."""
 
     def __init__(
         self,
-        job: Job,
+        job: SimulatedJob,
         world: int,
         random: np.random.Generator,
         *,
@@ -70,15 +70,15 @@ class Curve:
         step: int,
         tokens: Array,
         poison: NDArray[np.int64],
-        numerics: Numerics | None = None,
+        numerics: NumericEffects | None = None,
         drift: Array | None = None,
-    ) -> Values:
+    ) -> StepLosses:
         """Return what the ranks see at this step; `poison` says whose own values go bad now.
 
         `drift` (over ranks) is the growth of a replica's own loss per step.
         """
         random, world, job = self._random, self._world, self._job
-        numerics = numerics or Numerics()
+        numerics = numerics or NumericEffects()
         rate = self._rate(step) * numerics.rate
         level, norm = self._moved(numerics, rate, step)
         if drift is not None:
@@ -109,9 +109,9 @@ class Curve:
         if scale > 0 and self._overflows(numerics) and not bad:
             bad_local, bad, norm = np.full(world, float(ELEMENTS)), float(ELEMENTS), float("inf")
             own = np.full(world, float("inf"))
-        return Values(tokens, loss, norm, rate, bad_loss, bad_local, bad, scale, mean, own)
+        return StepLosses(tokens, loss, norm, rate, bad_loss, bad_local, bad, scale, mean, own)
 
-    def _moved(self, numerics: Numerics, rate: float, step: int) -> tuple[float, float]:
+    def _moved(self, numerics: NumericEffects, rate: float, step: int) -> tuple[float, float]:
         """Train for one step; return the level of the loss and the norm of the gradient."""
         job, random = self._job, self._random
         if numerics.lost and self._resumed and not self._lost:
@@ -154,7 +154,7 @@ class Curve:
             return job.rate * warm * 0.1 ** math.floor(3 * done)
         return job.rate * warm
 
-    def _overflows(self, numerics: Numerics) -> bool:
+    def _overflows(self, numerics: NumericEffects) -> bool:
         """Tell whether this step overflows under loss scaling, which then skips it and halves.
 
         Two thousand steps without one double the scale again, until it no longer fits.

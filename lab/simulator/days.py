@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .shape import Cluster, Job, Reporting, Scenario
+from .shape import ReportingHabits, SimulatedCluster, SimulatedJob, SimulationScenario
 
 _MODELS = (
     (1_980e6, 700.0), (1_755e6, 350.0), (1_410e6, 400.0), (1_830e6, 600.0), (2_520e6, 450.0),
@@ -26,12 +26,12 @@ _LOSSES: tuple[dict[str, Any], ...] = (
 )
 
 
-def healthy(seed: int, *, seconds: float = 3600.0) -> Scenario:
+def healthy(seed: int, *, seconds: float = 3600.0) -> SimulationScenario:
     """Return one healthy scenario of this length."""
     random = np.random.default_rng([seed, 60])
     gpus = bool(random.random() < 0.8)
     small = random.random() < 0.15
-    cluster = Cluster(
+    cluster = SimulatedCluster(
         hosts=1 if small else int(random.integers(2, 5)),
         slots=int(random.choice([1, 2])) if small else int(random.choice([2, 4])),
         cores=int(random.choice([16, 64])),
@@ -41,7 +41,7 @@ def healthy(seed: int, *, seconds: float = 3600.0) -> Scenario:
     low, high = ((0.1, 1.0), (1.0, 60.0), (60.0, 120.0))[int(random.choice(3, p=[0.1, 0.8, 0.1]))]
     step = float(np.exp(random.uniform(np.log(low), np.log(high))))
     job = _job(random, cluster, step, seconds)
-    return Scenario(
+    return SimulationScenario(
         name=f"healthy-{seed}",
         text=f"a healthy job of {cluster.hosts * cluster.slots} ranks, steps of {step:.1f} s",
         seconds=seconds,
@@ -51,7 +51,9 @@ def healthy(seed: int, *, seconds: float = 3600.0) -> Scenario:
     )
 
 
-def _job(random: np.random.Generator, cluster: Cluster, step: float, seconds: float) -> Job:
+def _job(
+    random: np.random.Generator, cluster: SimulatedCluster, step: float, seconds: float
+) -> SimulatedJob:
     world = cluster.hosts * cluster.slots
     pipelined = random.random() < 0.3 and world % 4 == 0
     experts = not pipelined and world % 2 == 0 and random.random() < 0.2
@@ -64,7 +66,7 @@ def _job(random: np.random.Generator, cluster: Cluster, step: float, seconds: fl
             sizes = _one_of(
                 random, (cluster.hosts, cluster.hosts - 1), (cluster.hosts - 1, cluster.hosts)
             )
-    return Job(
+    return SimulatedJob(
         name=_one_of(random, "llama-8b", "moe-64", "vit-l", "asr"),
         tp=2 if pipelined else 1,
         pp=2 if pipelined else 1,
@@ -158,7 +160,9 @@ def _reports(random: np.random.Generator, step: float) -> dict[str, Any]:
     }
 
 
-def _reporting(random: np.random.Generator, cluster: Cluster, seconds: float) -> Reporting:
+def _reporting(
+    random: np.random.Generator, cluster: SimulatedCluster, seconds: float
+) -> ReportingHabits:
     push = float(random.choice([1.0, 1.0, 5.0, 10.0, 20.0, 30.0]))
     every = float(max(5.0, random.choice([5.0, push, push])))
     restarts = tuple(
@@ -170,7 +174,7 @@ def _reporting(random: np.random.Generator, cluster: Cluster, seconds: float) ->
         hidden.append("collective.*")
     if random.random() < 0.2:
         hidden.append("process.cpu.*")
-    return Reporting(
+    return ReportingHabits(
         push=push,
         rank=every,
         node=every,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...formats.otlp.columns import SKIP, Columns, SeriesTable
-from .events import Saying
+from ...formats.otlp.columns import SKIP, PointColumns, SeriesTable
+from .events import TimedEvent
 from .lines import Part
-from .series import Series
+from .series import SimulatedSeries
 
 Array = NDArray[np.float64]
 
@@ -18,7 +18,7 @@ _UNSEEN = np.int32(np.iinfo(np.int32).min)
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class SeriesPoints:
     """Points of many series: which series, which of its points, when, and how much."""
 
     row: NDArray[np.int64]
@@ -27,7 +27,7 @@ class Points:
     value: Array
 
     @classmethod
-    def of(cls, rows: Sequence[Series]) -> "Points":
+    def of(cls, rows: Sequence[SimulatedSeries]) -> "SeriesPoints":
         """Return all points of these series, one series after the other."""
         lengths = [len(row.at) for row in rows]
         return cls(
@@ -37,17 +37,17 @@ class Points:
             np.concatenate([row.value for row in rows]),
         )
 
-    def taken(self, which: NDArray[np.int64] | slice) -> "Points":
+    def taken(self, which: NDArray[np.int64] | slice) -> "SeriesPoints":
         """Return some of them."""
-        return Points(self.row[which], self.point[which], self.at[which], self.value[which])
+        return SeriesPoints(self.row[which], self.point[which], self.at[which], self.value[which])
 
 
 @dataclass(frozen=True, slots=True)
-class Push:
+class MetricPush:
     """One delivery of metrics: points of the host's series, a series after the other."""
 
-    rows: Sequence[Series]
-    points: Points
+    rows: Sequence[SimulatedSeries]
+    points: SeriesPoints
 
     @property
     def parts(self) -> list[Part]:
@@ -62,7 +62,7 @@ class Push:
 
     def columns(
         self, table: SeriesTable, ids: dict[int, NDArray[np.int32]], dates: Callable[[Array], Array]
-    ) -> Columns:
+    ) -> PointColumns:
         """Return the samples as columns; `ids` remembers the numbers of a host's series here.
 
         A series enters the table with its first sample, as it does from lines: those of a later
@@ -74,10 +74,10 @@ class Push:
         new = new[known[new] == _UNSEEN]
         if len(new):
             known[new] = _numbers(table, [self.rows[row] for row in new.tolist()])
-        return Columns(known[self.points.row], dates(self.points.at), self.points.value)
+        return PointColumns(known[self.points.row], dates(self.points.at), self.points.value)
 
 
-def _numbers(table: SeriesTable, rows: Sequence[Series]) -> NDArray[np.int32]:
+def _numbers(table: SeriesTable, rows: Sequence[SimulatedSeries]) -> NDArray[np.int32]:
     """Return the table's numbers of these series, all at once."""
     metrics = [table.metric(row.metric) for row in rows]
     found: NDArray[np.int32] = table.intern_many(
@@ -90,10 +90,10 @@ def _numbers(table: SeriesTable, rows: Sequence[Series]) -> NDArray[np.int32]:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class HostDelivery:
     """Something that arrives: a push of metrics, or an event."""
 
     at: float
     host: int
-    push: Push | None
-    saying: Saying | None
+    push: MetricPush | None
+    saying: TimedEvent | None

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .shape import Cluster
+from .shape import SimulatedCluster
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -31,7 +31,7 @@ _EXPONENT = 2.4
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class AcceleratorModel:
     """One accelerator as its exporter shows it; clocks in Hz, power in W, memory in bytes.
 
     `links` are the links to its neighbours on the host (NVLink, HCCS, XGMI, MLU-Link), `width` and
@@ -51,22 +51,22 @@ class Model:
     generation: int
 
 
-MODELS: dict[str, Model] = {
-    "nvidia": Model(
+MODELS: dict[str, AcceleratorModel] = {
+    "nvidia": AcceleratorModel(
         "nvidia", "NVIDIA H100 80GB HBM3", 1_980e6, 700.0, 75.0, 345e6, 2_619e6, 80 * 2.0**30,
         8, 16, 5,
     ),
-    "amd": Model(
+    "amd": AcceleratorModel(
         "amd", "AMD Instinct MI300X", 2_100e6, 750.0, 140.0, 132e6, 1_300e6, 192 * 2.0**30,
         7, 16, 5,
     ),
-    "ascend": Model(
+    "ascend": AcceleratorModel(
         "ascend", "Ascend 910B3", 1_800e6, 400.0, 90.0, 800e6, 1_600e6, 64 * 2.0**30, 7, 16, 4,
     ),
-    "hygon": Model(
+    "hygon": AcceleratorModel(
         "hygon", "K100-AI", 1_500e6, 350.0, 80.0, 500e6, 1_750e6, 64 * 2.0**30, 4, 16, 4,
     ),
-    "cambricon": Model(
+    "cambricon": AcceleratorModel(
         "cambricon", "MLU590", 1_900e6, 550.0, 85.0, 400e6, 1_600e6, 96 * 2.0**30, 6, 16, 5,
     ),
 }  # fmt: skip
@@ -128,7 +128,7 @@ class DeviceState:
     thermal_hw: Flags
 
 
-def sound(cluster: Cluster, seed: int) -> DeviceState:
+def sound(cluster: SimulatedCluster, seed: int) -> DeviceState:
     """Return devices with nothing wrong: they differ only by manufacture and place in the chassis.
 
     The lottery belongs to the machines: the same seed gives the same devices.
@@ -138,7 +138,7 @@ def sound(cluster: Cluster, seed: int) -> DeviceState:
 
 
 @lru_cache(maxsize=16)
-def _made(cluster: Cluster, seed: int) -> DeviceState:
+def _made(cluster: SimulatedCluster, seed: int) -> DeviceState:
     slots = cluster.hosts * cluster.slots
     random = np.random.default_rng([seed, 21])
     inlet = np.tile(np.linspace(0.0, 4.0, cluster.slots), cluster.hosts)

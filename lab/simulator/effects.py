@@ -10,7 +10,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(slots=True)
-class Numerics:
+class NumericEffects:
     """What spoils the optimisation itself; healthy by default.
 
     spike: the model is pushed so far off (share of its loss); spike_steps: how many steps it takes
@@ -36,7 +36,7 @@ class Numerics:
 
 
 @dataclass(slots=True)
-class Effects:
+class FaultEffects:
     """Healthy until a fault says otherwise. H = hosts, S = device slots of the whole cluster.
 
     Time: data_extra (S, s per step) waited for a batch; other (S, s per step): work outside forward
@@ -90,12 +90,12 @@ class Effects:
     init: Literal["", "waits", "fails"] = ""
     init_timeout: float = 600.0
     kernel_reports: bool = True
-    numerics: Numerics = field(default_factory=Numerics)
+    numerics: NumericEffects = field(default_factory=NumericEffects)
 
 
-def none(hosts: int, slots: int) -> Effects:
+def none(hosts: int, slots: int) -> FaultEffects:
     """Return no effects at all, for so many hosts and device slots of the whole cluster."""
-    return Effects(
+    return FaultEffects(
         data_extra=np.zeros(slots),
         other=np.zeros(slots),
         mismatch=np.zeros(slots, dtype=bool),

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .conditions import Conditions, Death
-from .placement import Seats
-from .progress import Attempt, Unfinished
+from .conditions import ClusterConditions, ProcessDeath
+from .placement import RankSeats
+from .progress import SimulatedAttempt, UnfinishedStep
 
 Array = NDArray[np.float64]
 _GRACE_SECONDS = 30.0
@@ -15,8 +15,8 @@ _GRACE_SECONDS = 30.0
 
 
 def initialised(
-    attempt: Attempt,
-    conditions: Callable[[float], Conditions],
+    attempt: SimulatedAttempt,
+    conditions: Callable[[float], ClusterConditions],
     stop: float,
     random: np.random.Generator,
 ) -> bool:
@@ -29,7 +29,9 @@ def initialised(
         at = attempt.born + 0.6 * attempt.job.init_seconds
         rank = int(random.integers(world))
         text = "RuntimeError: CUDA error: invalid device ordinal"
-        death = Death(at, exit_code=1, signature="python.RuntimeError", text=text, role="root")
+        death = ProcessDeath(
+            at, exit_code=1, signature="python.RuntimeError", text=text, role="root"
+        )
         cascade(attempt, {rank: death}, random)
         return False
     at = attempt.born + effects.init_timeout
@@ -40,7 +42,7 @@ def initialised(
         )
         for rank in range(world):
             moment = at + float(random.uniform(0, 2))
-            attempt.deaths[rank] = Death(
+            attempt.deaths[rank] = ProcessDeath(
                 moment, exit_code=1, signature="python.DistStoreError", text=text, role="root"
             )
             attempt.died[rank] = moment
@@ -49,8 +51,8 @@ def initialised(
 
 
 def unreachable(
-    attempt: Attempt,
-    conditions: Callable[[float], Conditions],
+    attempt: SimulatedAttempt,
+    conditions: Callable[[float], ClusterConditions],
     free: Array,
     stop: float,
     random: np.random.Generator,
@@ -66,7 +68,7 @@ def unreachable(
             moment = at + float(random.uniform(0, 2))
             alone = bool(state.nodes.unreachable[seats.host[rank]])
             text = "Bootstrap : no socket interface found" if alone else "Connection timed out"
-            attempt.deaths[rank] = Death(
+            attempt.deaths[rank] = ProcessDeath(
                 moment,
                 exit_code=1,
                 signature="python.DistBackendError",
@@ -81,7 +83,7 @@ def unreachable(
 
 
 def paused(
-    state: Conditions, seats: Seats, start: Array, own: Array, halted: float
+    state: ClusterConditions, seats: RankSeats, start: Array, own: Array, halted: float
 ) -> tuple[Array, Array]:
     """Return where in its own work each rank stood still in a step that ended, and for how long.
 
@@ -95,13 +97,13 @@ def paused(
 
 
 def tangled(
-    attempt: Attempt,
-    state: Conditions,
+    attempt: SimulatedAttempt,
+    state: ClusterConditions,
     start: Array,
     own: Array,
     step: int,
     random: np.random.Generator,
-) -> Unfinished | None:
+) -> UnfinishedStep | None:
     """Return how the ranks stand where their own collectives cannot end; None where they can.
 
     The host runs ahead of its device: ranks launch the rest of the step behind the operation that
@@ -111,7 +113,7 @@ def tangled(
     everybody = np.ones(seats.world)
     if effects.mismatch[seats.slot].any():
         culprits = np.flatnonzero(effects.mismatch[seats.slot])
-        found = Unfinished(start, own, everybody, "mismatch", culprits=culprits)
+        found = UnfinishedStep(start, own, everybody, "mismatch", culprits=culprits)
         for group in seats.groups:
             if group.kind == "dp" and np.isin(culprits, group.members).any():
                 found.completed[group.name] = int(random.integers(len(group.places)))
@@ -124,19 +126,19 @@ def tangled(
             at = float(start[rank]) + 0.2
             if effects.leaves_how == "exits":
                 attempt.own_phases.append((at, rank, "shutdown", step))
-                attempt.deaths[rank] = Death(at + 1.0, exit_code=0)
+                attempt.deaths[rank] = ProcessDeath(at + 1.0, exit_code=0)
                 attempt.died[rank] = at + 1.0
             elif effects.leaves_how == "evaluates":
                 attempt.own_phases.append((at, rank, "eval", step))
-        return Unfinished(start, own, limit, "leaves", culprits=culprits)
+        return UnfinishedStep(start, own, limit, "leaves", culprits=culprits)
     if effects.deadlock:
         return _deadlock(attempt, start, own, random)
     return None
 
 
 def _deadlock(
-    attempt: Attempt, start: Array, own: Array, random: np.random.Generator
-) -> Unfinished:
+    attempt: SimulatedAttempt, start: Array, own: Array, random: np.random.Generator
+) -> UnfinishedStep:
     """Let half of the ranks wait in the one group and half in the other, each before the other's.
 
     A thread of its own reduces the metrics; where it comes first on some ranks and second on the
@@ -145,7 +147,7 @@ def _deadlock(
     seats = attempt.seats
     first = np.zeros(seats.world, dtype=bool)
     first[random.permutation(seats.world)[: max(seats.world // 2, 1)]] = True
-    found = Unfinished(start, own, np.ones(seats.world), "deadlock")
+    found = UnfinishedStep(start, own, np.ones(seats.world), "deadlock")
     for group in seats.groups:
         if group.kind == "dp":
             found.launched[group.name] = np.where(first[group.members], 1, 0)
@@ -156,7 +158,9 @@ def _deadlock(
     return found
 
 
-def cascade(attempt: Attempt, deaths: dict[int, Death], random: np.random.Generator) -> None:
+def cascade(
+    attempt: SimulatedAttempt, deaths: dict[int, ProcessDeath], random: np.random.Generator
+) -> None:
     """End the peers of the dead: the launcher kills those beside, the network reports others."""
     seats = attempt.seats
     first = min(death.at for death in deaths.values())
@@ -165,10 +169,10 @@ def cascade(attempt: Attempt, deaths: dict[int, Death], random: np.random.Genera
         if rank in deaths:
             death = deaths[rank]
         elif int(seats.host[rank]) in hosts and random.random() < 0.7:
-            death = Death(first + float(random.uniform(0.3, 1.2)), signal=15)
+            death = ProcessDeath(first + float(random.uniform(0.3, 1.2)), signal=15)
         else:
             wait = random.uniform(0.2, 1.0) * attempt.job.teardown_seconds
-            death = Death(
+            death = ProcessDeath(
                 first + float(wait),
                 exit_code=1,
                 signature="torch.remote_closed",
@@ -180,12 +184,12 @@ def cascade(attempt: Attempt, deaths: dict[int, Death], random: np.random.Genera
 
 
 def abort(
-    attempt: Attempt, at: float, alive: NDArray[np.bool_], random: np.random.Generator
+    attempt: SimulatedAttempt, at: float, alive: NDArray[np.bool_], random: np.random.Generator
 ) -> None:
     """End everybody that still lives by the watchdog of the collectives."""
     for rank in np.flatnonzero(alive & ~np.isfinite(attempt.died)).tolist():
         moment = at + float(random.uniform(0, 2))
-        attempt.deaths[rank] = Death(
+        attempt.deaths[rank] = ProcessDeath(
             moment,
             signal=6,
             signature="nccl.watchdog_timeout",
@@ -196,7 +200,7 @@ def abort(
 
 
 def finish(
-    attempt: Attempt, at: float, step: int, random: np.random.Generator, *, killed: bool
+    attempt: SimulatedAttempt, at: float, step: int, random: np.random.Generator, *, killed: bool
 ) -> None:
     """End the attempt in order: by its own end, or asked to by the scheduler."""
     by = attempt.job.stopped_by
@@ -205,8 +209,8 @@ def finish(
     for rank in range(attempt.seats.world):
         moment = at + 0.5 + float(random.uniform(0, 1.5))
         if rank not in attempt.deaths:
-            death = Death(moment, signal=15) if killed else Death(moment, exit_code=0)
+            death = ProcessDeath(moment, signal=15) if killed else ProcessDeath(moment, exit_code=0)
             if killed and (by == "kill" or (by == "term_kill" and rank % 3 == 1)):
-                death = Death(moment + _GRACE_SECONDS, signal=9)
+                death = ProcessDeath(moment + _GRACE_SECONDS, signal=9)
             attempt.deaths[rank] = death
             attempt.died[rank] = moment

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.samples import Event, Scalar
-from .faults import Fault
+from .faults import SimulatedFault
 from .series.resources import of_job, of_node
-from .shape import Cluster, Reporting
-from .training import Attempt
+from .shape import ReportingHabits, SimulatedCluster
+from .training import SimulatedAttempt
 
 _STACKS_AFTER_SECONDS = 30.0
 _WAITING = "all_reduce (torch/distributed/distributed_c10d.py:2810); backward (train.py:212)"
@@ -19,7 +19,7 @@ _FINISHED = "barrier (torch/distributed/distributed_c10d.py:4180); main (train.p
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class TimedEvent:
     """An event, by true times in seconds: when it happened, when its host sends it."""
 
     host: int
@@ -28,23 +28,23 @@ class Saying:
     event: Event
 
 
-class Sayings:
+class TimedEvents:
     """Collects the events of a recording; `Event.at` is set when the host's clock is known."""
 
-    def __init__(self, *, cluster: Cluster, reporting: Reporting, seed: int) -> None:
+    def __init__(self, *, cluster: SimulatedCluster, reporting: ReportingHabits, seed: int) -> None:
         """Start with none."""
         self._cluster, self._reporting = cluster, reporting
         self._random = np.random.default_rng([seed, 15])
-        self.found: list[Saying] = []
+        self.found: list[TimedEvent] = []
 
-    def of(self, attempt: Attempt) -> None:
+    def of(self, attempt: SimulatedAttempt) -> None:
         """Add the events of an attempt."""
         self._phases(attempt)
         self._numerics(attempt)
         self._ends(attempt)
         self._stacks(attempt)
 
-    def of_fault(self, fault: Fault, attempt: Attempt) -> None:
+    def of_fault(self, fault: SimulatedFault, attempt: SimulatedAttempt) -> None:
         """Add what a fault itself makes others report: a deployment, a line of a log."""
         said = getattr(fault, "said", None)
         if said is None:
@@ -56,7 +56,7 @@ class Sayings:
 
     def _say(
         self,
-        attempt: Attempt,
+        attempt: SimulatedAttempt,
         host: int,
         name: str,
         at: float,
@@ -71,9 +71,9 @@ class Sayings:
         resource = of_node(host, cluster) if node else of_job(attempt, host, cluster)
         known = {key: value for key, value in pairs.items() if value is not None}
         sent = at + delay * float(self._random.uniform(0.3, 1.5))
-        self.found.append(Saying(host, at, sent, Event(name, at, known, resource)))
+        self.found.append(TimedEvent(host, at, sent, Event(name, at, known, resource)))
 
-    def _phases(self, attempt: Attempt) -> None:
+    def _phases(self, attempt: SimulatedAttempt) -> None:
         before = np.full(attempt.seats.world, -np.inf)
         for at, phase, step in attempt.phases:
             by_rank = np.broadcast_to(at, attempt.seats.world)
@@ -93,7 +93,7 @@ class Sayings:
                 host = int(attempt.seats.host[rank])
                 self._say(attempt, host, "training.phase", at, rank=rank, phase=phase, step=step)
 
-    def _stacks(self, attempt: Attempt) -> None:
+    def _stacks(self, attempt: SimulatedAttempt) -> None:
         """Add the stacks that the agents take of processes that make no progress."""
         stood = attempt.unfinished
         if not self._reporting.stacks or stood is None:
@@ -110,7 +110,7 @@ class Sayings:
                 text = _STOPPED
             self._say(attempt, host, "process.stack", at, 2.0, rank=rank, pid=pid, text=text)
 
-    def _numerics(self, attempt: Attempt) -> None:
+    def _numerics(self, attempt: SimulatedAttempt) -> None:
         """Say each rank's first non-finite value of each kind, when the step ends."""
         valid: set[tuple[int, str]] = set()
         for row, (step, values) in enumerate(
@@ -140,7 +140,7 @@ class Sayings:
                         value="NaN",
                     )
 
-    def _ends(self, attempt: Attempt) -> None:
+    def _ends(self, attempt: SimulatedAttempt) -> None:
         for rank, death in sorted(attempt.deaths.items()):
             host, pid = int(attempt.seats.host[rank]), int(attempt.seats.pid[rank])
             known = attempt.job.exit_codes_known

@@ -7,14 +7,14 @@ link: one bad port slows the collectives of every group that has a member behind
 import numpy as np
 from numpy.typing import NDArray
 
-from .conditions import Conditions
-from .placement import Seats
-from .shape import Cluster
+from .conditions import ClusterConditions
+from .placement import RankSeats
+from .shape import SimulatedCluster
 
 Array = NDArray[np.float64]
 
 
-def port_of(cluster: Cluster, place: int) -> int:
+def port_of(cluster: SimulatedCluster, place: int) -> int:
     """Return the index of the port that serves a device's place on its host."""
     return place * cluster.nics // cluster.slots
 
@@ -28,7 +28,7 @@ def nic_id(host: str, port: int) -> str:
     return f"{host}/{device_name(port)}:1"
 
 
-def slowness(state: Conditions, seats: Seats) -> Array:
+def slowness(state: ClusterConditions, seats: RankSeats) -> Array:
     """Return, per rank, the factor on the time of transfers to other hosts (1: healthy)."""
     ports, devices = state.ports, state.devices
     wire = 1 / np.maximum(ports.bandwidth[seats.host, _ports(state, seats)], 1e-3)
@@ -42,7 +42,7 @@ _BUS_NEEDED = 0.7
 """Share of a device's PCIe bandwidth that its network port needs: at most 50 of 63 GB/s."""
 
 
-def _ports(state: Conditions, seats: Seats) -> NDArray[np.int64]:
+def _ports(state: ClusterConditions, seats: RankSeats) -> NDArray[np.int64]:
     """Return the index of each rank's port."""
     hosts, nics = state.ports.up.shape
     slots = len(state.devices.lanes) // hosts
@@ -50,12 +50,14 @@ def _ports(state: Conditions, seats: Seats) -> NDArray[np.int64]:
     return found
 
 
-def local_slowness(state: Conditions, seats: Seats) -> Array:
+def local_slowness(state: ClusterConditions, seats: RankSeats) -> Array:
     """Return, per rank, the factor on the time of transfers to devices of the same host."""
     return 1 / np.maximum(state.devices.link_width[seats.slot], 1e-3)
 
 
-def slowdown(state: Conditions, seats: Seats, members: NDArray[np.int64] | None = None) -> float:
+def slowdown(
+    state: ClusterConditions, seats: RankSeats, members: NDArray[np.int64] | None = None
+) -> float:
     """Return the factor on the time of a collective among these ranks (all without `members`)."""
     hosts = seats.host if members is None else seats.host[members]
     inside = local_slowness(state, seats)
@@ -67,7 +69,7 @@ def slowdown(state: Conditions, seats: Seats, members: NDArray[np.int64] | None 
     return state.network * slowest
 
 
-def severed(state: Conditions, seats: Seats) -> bool:
+def severed(state: ClusterConditions, seats: RankSeats) -> bool:
     """Tell whether collectives of this job cannot finish: a path that it needs carries nothing."""
     if (seats.host == seats.host[0]).all():
         return False

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ...formats.otlp import encode
 from ...vocabulary.samples import Sample
-from .series import Series
+from .series import SimulatedSeries
 
-Part = tuple[Series, int, int]
+Part = tuple[SimulatedSeries, int, int]
 """A series, and which of its points: from the first to before the last."""
 
 _AT, _VALUE = 1.0, 0.5
@@ -27,7 +27,7 @@ _METRICS = '"metrics":['
 
 
 @dataclass(frozen=True, slots=True)
-class _Template:
+class _SeriesTemplate:
     """One series: the text around its times and values, and these (ns, numbers) as lists.
 
     Most deliveries carry a single point of a series; arrays would cost more than they save.
@@ -43,13 +43,13 @@ class _Template:
     resource_end: str
 
 
-class Lines:
+class DeliveryLines:
     """Writes the deliveries of one host; remembers every series it has seen."""
 
     def __init__(self, clock: float | Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> None:
         """Date everything by the host's clock: what it says at time 0, or at these true times."""
         self._clock = clock
-        self._templates: dict[int, _Template] = {}
+        self._templates: dict[int, _SeriesTemplate] = {}
 
     def metrics(self, parts: Sequence[Part]) -> str:
         """Return the line of one delivery."""
@@ -68,7 +68,7 @@ class Lines:
             ends[template.resource] = template.resource_end
         return _HEAD + ",".join(_closed(resources, ends)) + "]}"
 
-    def _template(self, row: Series) -> _Template:
+    def _template(self, row: SimulatedSeries) -> _SeriesTemplate:
         template = self._templates.get(id(row))
         if template is None:
             at = self._clock(row.at) if callable(self._clock) else row.at + self._clock
@@ -87,7 +87,7 @@ def _closed(resources: dict[str, dict[str, list[str]]], ends: dict[str, str]) ->
         yield resource + body + ends[resource]
 
 
-def _cut(row: Series, at: NDArray[np.float64]) -> _Template:
+def _cut(row: SimulatedSeries, at: NDArray[np.float64]) -> _SeriesTemplate:
     """Return the encoder's text for one point of a series, in pieces."""
     line = encode.metrics_json([(row.resource, [Sample(row.metric, _VALUE, _AT, row.attributes)])])
     resource, rest = line.removeprefix(_HEAD).split(_METRICS, 1)
@@ -100,7 +100,7 @@ def _cut(row: Series, at: NDArray[np.float64]) -> _Template:
     between, after = after.split(_VALUE_TEXT, 1)
     if before + '"' != '{"timeUnixNano":"' or between != ',"asDouble"':
         raise AssertionError(f"the encoder writes points in another form now: {point}")
-    return _Template(
+    return _SeriesTemplate(
         at=_nanoseconds(at).tolist(),
         value=row.value.tolist(),
         resource=resource + _METRICS,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .conditions import Conditions, Death
-from .placement import Seats
-from .progress import Attempt, Held
-from .shape import Job
+from .conditions import ClusterConditions, ProcessDeath
+from .placement import RankSeats
+from .progress import AllocatorState, SimulatedAttempt
+from .shape import SimulatedJob
 
 Array = NDArray[np.float64]
 GIB = 2.0**30
@@ -30,10 +30,12 @@ _KILL_AT = 0.985
 """Share of a host's memory at which the kernel kills."""
 
 
-class Allocators:
+class DeviceAllocators:
     """The device allocators of an attempt's ranks."""
 
-    def __init__(self, job: Job, seats: Seats, size: float, random: np.random.Generator) -> None:
+    def __init__(
+        self, job: SimulatedJob, seats: RankSeats, size: float, random: np.random.Generator
+    ) -> None:
         """Start empty, on devices with `size` bytes.
 
         The first and the last stage of a pipeline hold embedding and head, too.
@@ -48,7 +50,9 @@ class Allocators:
         self._retries = np.zeros(seats.world)
         self._steps = 0
 
-    def step(self, state: Conditions, tokens: Array) -> tuple[Held, NDArray[np.bool_]]:
+    def step(
+        self, state: ClusterConditions, tokens: Array
+    ) -> tuple[AllocatorState, NDArray[np.bool_]]:
         """Return what is held after a step with these tokens per rank, and who ran out in it."""
         job, effects, slot = self._job, state.training, self._seats.slot
         kept = effects.device_held[slot] * self._size
@@ -70,10 +74,10 @@ class Allocators:
         out = peak + effects.unusable[slot] * self._size > room
         self._steps += 1
         shown = allocated * (1 + 0.0005 * self._random.standard_normal(len(tight)))
-        held = Held(shown.round(), self._reserved.round(), self._retries.copy())
+        held = AllocatorState(shown.round(), self._reserved.round(), self._retries.copy())
         return held, out
 
-    def death(self, rank: int, at: float, state: Conditions) -> Death:
+    def death(self, rank: int, at: float, state: ClusterConditions) -> ProcessDeath:
         """Return how a rank ends that ran out of device memory."""
         slot = int(self._seats.slot[rank])
         loose = (
@@ -90,10 +94,12 @@ class Allocators:
             f"Of the allocated memory {(self._reserved[rank] / GIB - loose):.2f} GiB is allocated "
             f"by PyTorch, and {loose:.2f} GiB is reserved by PyTorch but unallocated."
         )
-        return Death(at, exit_code=1, signature="python.OutOfMemoryError", text=text, role="root")
+        return ProcessDeath(
+            at, exit_code=1, signature="python.OutOfMemoryError", text=text, role="root"
+        )
 
 
-def _foreign(contexts: Array, seats: Seats) -> Array:
+def _foreign(contexts: Array, seats: RankSeats) -> Array:
     """Return the bytes that other ranks' processes hold on the device of each rank."""
     found = np.zeros(seats.world)
     for rank in np.flatnonzero(seats.local == 0).tolist():
@@ -103,7 +109,7 @@ def _foreign(contexts: Array, seats: Seats) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class OnDevice:
+class DeviceMemory:
     """A process on a device: `held` are its bytes there at some moments, NaN when it is not."""
 
     pid: int
@@ -112,26 +118,28 @@ class OnDevice:
 
 
 def on_device(
-    attempt: Attempt, rank: int, at: Array, states: Sequence[Conditions]
-) -> list[OnDevice]:
+    attempt: SimulatedAttempt, rank: int, at: Array, states: Sequence[ClusterConditions]
+) -> list[DeviceMemory]:
     """Return the processes of an attempt on the device of a rank: its own, and others' contexts."""
     seats = attempt.seats
     ends = np.array([row[rank] for row in attempt.steps.end])
     reserved = np.array([0.0, *(row.reserved[rank] for row in attempt.steps.held)])
     held = reserved[np.searchsorted(ends, at, side="right")] + 2 * CONTEXT
     there = (at >= attempt.born) & (at < attempt.died[rank])
-    found = [OnDevice(int(seats.pid[rank]), rank, np.where(there, held, np.nan))]
+    found = [DeviceMemory(int(seats.pid[rank]), rank, np.where(there, held, np.nan))]
     if seats.local[rank] == 0:
         beside = np.flatnonzero((seats.host == seats.host[rank]) & (seats.local != 0))
         for other in beside.tolist():
             context = np.array([state.training.contexts[seats.slot[other]] for state in states])
             there = (context > 0) & (at >= attempt.born) & (at < attempt.died[other])
-            found.append(OnDevice(int(seats.pid[other]), other, np.where(there, context, np.nan)))
+            found.append(
+                DeviceMemory(int(seats.pid[other]), other, np.where(there, context, np.nan))
+            )
     return [process for process in found if not np.isnan(process.held).all()]
 
 
 def on_host(
-    attempts: Sequence[Attempt], host: int, at: Array, states: Sequence[Conditions]
+    attempts: Sequence[SimulatedAttempt], host: int, at: Array, states: Sequence[ClusterConditions]
 ) -> Array:
     """Return the share of a host's memory that processes and /dev/shm hold beyond the start."""
     used = np.array([float(state.training.shm_held[host]) for state in states])
@@ -146,7 +154,7 @@ def on_host(
     return used / HOST_MEMORY
 
 
-def growth(state: Conditions, job: Job, seats: Seats, host: int) -> Array:
+def growth(state: ClusterConditions, job: SimulatedJob, seats: RankSeats, host: int) -> Array:
     """Return what the processes of each rank hold more than at the start, on this host; bytes."""
     effects, slot = state.training, seats.slot
     workers = job.workers * (effects.worker_held[slot] + job.inherited * effects.copied[slot])
@@ -154,20 +162,24 @@ def growth(state: Conditions, job: Job, seats: Seats, host: int) -> Array:
     return held
 
 
-def host_share(state: Conditions, job: Job, seats: Seats, host: int) -> float:
+def host_share(state: ClusterConditions, job: SimulatedJob, seats: RankSeats, host: int) -> float:
     """Return the share of a host's memory that is taken; above 1 is more than there is."""
     more = float(growth(state, job, seats, host).sum()) + float(state.training.shm_held[host])
     return HOST_HELD + float(state.swollen[host]) + more / HOST_MEMORY
 
 
 def killed(
-    state: Conditions, job: Job, seats: Seats, at: float, random: np.random.Generator
-) -> dict[int, Death]:
+    state: ClusterConditions,
+    job: SimulatedJob,
+    seats: RankSeats,
+    at: float,
+    random: np.random.Generator,
+) -> dict[int, ProcessDeath]:
     """Return the ranks that the kernel ends now for want of host memory: the largest process.
 
     Where the data loader's workers have grown it is one of them, and its trainer fails on it.
     """
-    found: dict[int, Death] = {}
+    found: dict[int, ProcessDeath] = {}
     effects = state.training
     touched = np.flatnonzero(
         (effects.trainer_held[seats.slot] > 0)
@@ -184,7 +196,7 @@ def killed(
             worker = int(random.integers(job.workers))
             pid = int(seats.pid[rank]) + 1 + worker
             text = f"RuntimeError: DataLoader worker (pid {pid}) is killed by signal: Killed."
-            found[rank] = Death(
+            found[rank] = ProcessDeath(
                 at,
                 exit_code=1,
                 signature="python.RuntimeError",
@@ -194,15 +206,19 @@ def killed(
                 worker=worker,
             )
         else:
-            found[rank] = Death(at, signal=9, oom=oom)
+            found[rank] = ProcessDeath(at, signal=9, oom=oom)
     return found
 
 
 def out_of_shm(
-    state: Conditions, job: Job, seats: Seats, at: float, random: np.random.Generator
-) -> dict[int, Death]:
+    state: ClusterConditions,
+    job: SimulatedJob,
+    seats: RankSeats,
+    at: float,
+    random: np.random.Generator,
+) -> dict[int, ProcessDeath]:
     """Return the ranks whose data loader ends now because /dev/shm is full (SIGBUS)."""
-    found: dict[int, Death] = {}
+    found: dict[int, ProcessDeath] = {}
     held = state.training.shm_held
     for host in np.flatnonzero(held > 0).tolist():
         ranks = np.flatnonzero(seats.host == host)
@@ -215,12 +231,12 @@ def out_of_shm(
             "It is possible that dataloader's workers are out of shared memory. "
             "Please try to raise your shared memory limit."
         )
-        found[rank] = Death(
+        found[rank] = ProcessDeath(
             at, exit_code=1, signature="python.RuntimeError", text=text, role="root"
         )
     return found
 
 
-def shm_used(job: Job, ranks: int) -> float:
+def shm_used(job: SimulatedJob, ranks: int) -> float:
     """Return the bytes of /dev/shm that the ranks of a host use in health."""
     return ranks * (0.05 * GIB + job.workers * SHM_WORKER)

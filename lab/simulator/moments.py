@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from .conditions import Conditions
-from .progress import Attempt
+from .conditions import ClusterConditions
+from .progress import SimulatedAttempt
 from .work import slowdown
 
 SLOWER = {"slower_5": 1.05, "slower_10": 1.10}
@@ -17,10 +17,10 @@ SLOWER = {"slower_5": 1.05, "slower_10": 1.10}
 
 
 def moments(
-    attempts: Sequence[Attempt],
+    attempts: Sequence[SimulatedAttempt],
     onset: float,
-    sound: Conditions,
-    conditions: Callable[[float], Conditions],
+    sound: ClusterConditions,
+    conditions: Callable[[float], ClusterConditions],
     *,
     gpus: bool,
 ) -> Mapping[str, float]:
@@ -40,10 +40,10 @@ def moments(
 
 
 def _slower(
-    attempt: Attempt,
+    attempt: SimulatedAttempt,
     onset: float,
-    sound: Conditions,
-    conditions: Callable[[float], Conditions],
+    sound: ClusterConditions,
+    conditions: Callable[[float], ClusterConditions],
     *,
     gpus: bool,
 ) -> dict[str, float]:
@@ -66,7 +66,7 @@ def _slower(
     return found
 
 
-def _stopped(attempt: Attempt, onset: float) -> dict[str, float]:
+def _stopped(attempt: SimulatedAttempt, onset: float) -> dict[str, float]:
     steps = attempt.steps
     for number, (pause, end) in enumerate(zip(steps.pause, steps.end, strict=True)):
         if end.max() > onset and pause.any():
@@ -83,7 +83,7 @@ def _stopped(attempt: Attempt, onset: float) -> dict[str, float]:
     return {"stopped": float((rest.start + rest.limit * rest.own)[halted].min())}
 
 
-def _nonfinite(attempt: Attempt, onset: float) -> dict[str, float]:
+def _nonfinite(attempt: SimulatedAttempt, onset: float) -> dict[str, float]:
     for start, end, values in zip(
         attempt.steps.start, attempt.steps.end, attempt.steps.values, strict=True
     ):

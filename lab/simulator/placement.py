@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .shape import Cluster, Job, ScenarioError
+from .shape import ScenarioError, SimulatedCluster, SimulatedJob
 
 FIRST_PID = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SimulatedGroup:
     """A communication group: its contract name, its members, and where in a step it speaks.
 
     `places` are the points of a member's own work (0 = start of the step, 1 = end of backward) at
@@ -27,7 +27,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Seats:
+class RankSeats:
     """The ranks of one job attempt: arrays over ranks, plus the groups they form.
 
     `local` is the local rank; `place` the device slot on its host, `slot` that of the cluster.
@@ -41,7 +41,7 @@ class Seats:
     dp: NDArray[np.int64]
     tp: NDArray[np.int64]
     pp: NDArray[np.int64]
-    groups: tuple[Group, ...]
+    groups: tuple[SimulatedGroup, ...]
     ep: NDArray[np.int64]
 
     @property
@@ -54,18 +54,18 @@ def host_name(host: int) -> str:
     return f"gpu-{host:02d}"
 
 
-def switch_name(cluster: Cluster, host: int) -> str:
+def switch_name(cluster: SimulatedCluster, host: int) -> str:
     """Return the name of the leaf switch a host hangs on."""
     return f"leaf-{host // cluster.hosts_per_switch:02d}"
 
 
-def rail_switch(cluster: Cluster, host: int, port: int) -> str:
+def rail_switch(cluster: SimulatedCluster, host: int, port: int) -> str:
     """Return the name of the leaf switch that a port of a host is plugged into."""
     name = switch_name(cluster, host)
     return f"{name}-rail-{port}" if cluster.rails else name
 
 
-def ports_on(cluster: Cluster, switch: str) -> list[tuple[int, int]]:
+def ports_on(cluster: SimulatedCluster, switch: str) -> list[tuple[int, int]]:
     """Return (host, port) of every port on a leaf switch."""
     return [
         (host, port)
@@ -86,12 +86,12 @@ def device_index(host: int, place: int, slots: int) -> int:
     return host * slots + place
 
 
-def ranks_of_host(seats: Seats, host: int) -> tuple[int, ...]:
+def ranks_of_host(seats: RankSeats, host: int) -> tuple[int, ...]:
     """Return the ranks placed on a host, sorted."""
     return tuple(np.flatnonzero(seats.host == host).tolist())
 
 
-def rank_of(seats: Seats, host: int, place: int) -> int:
+def rank_of(seats: RankSeats, host: int, place: int) -> int:
     """Return the rank in a place of a host; raises ScenarioError when there is none."""
     found = np.flatnonzero((seats.host == host) & (seats.place == place))
     if not len(found):
@@ -99,7 +99,9 @@ def rank_of(seats: Seats, host: int, place: int) -> int:
     return int(found[0])
 
 
-def seat(cluster: Cluster, job: Job, *, attempt: int, order: NDArray[np.int64]) -> Seats:
+def seat(
+    cluster: SimulatedCluster, job: SimulatedJob, *, attempt: int, order: NDArray[np.int64]
+) -> RankSeats:
     """Place the ranks of a job on its hosts, in this order of hosts.
 
     Raises ScenarioError when the job does not fit the cluster, or tp * pp not the world size.
@@ -121,12 +123,14 @@ def seat(cluster: Cluster, job: Job, *, attempt: int, order: NDArray[np.int64]) 
     place = np.asarray(slots)[local]
     slot = host * cluster.slots + place
     pid = FIRST_PID + 1000 * attempt + 37 * host + 11 * place
-    return Seats(host, local, place, slot, pid, dp, tp, pp, _groups(job, dp, tp, pp), dp % job.ep)
+    return RankSeats(
+        host, local, place, slot, pid, dp, tp, pp, _groups(job, dp, tp, pp), dp % job.ep
+    )
 
 
 def _groups(
-    job: Job, dp: NDArray[np.int64], tp: NDArray[np.int64], pp: NDArray[np.int64]
-) -> tuple[Group, ...]:
+    job: SimulatedJob, dp: NDArray[np.int64], tp: NDArray[np.int64], pp: NDArray[np.int64]
+) -> tuple[SimulatedGroup, ...]:
     """Return the groups of every kind that has more than one member."""
     buckets = 0.5 + 0.5 * np.arange(1, job.buckets + 1) / job.buckets
     layers = np.linspace(0.02, 0.98, 32)
@@ -153,6 +157,8 @@ def _groups(
     return tuple(groups)
 
 
-def _group(kind: str, desc: str, members: NDArray[np.int64], places: NDArray[np.float64]) -> Group:
+def _group(
+    kind: str, desc: str, members: NDArray[np.int64], places: NDArray[np.float64]
+) -> SimulatedGroup:
     digest = hashlib.sha256(f"{desc} {members.tolist()}".encode()).hexdigest()[:12]
-    return Group(f"{kind}:{digest}", kind, desc, members, places)
+    return SimulatedGroup(f"{kind}:{digest}", kind, desc, members, places)

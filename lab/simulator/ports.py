@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .shape import Cluster
+from .shape import SimulatedCluster
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -37,7 +37,7 @@ class PortState:
     sockets: Flags
 
 
-def sound(cluster: Cluster) -> PortState:
+def sound(cluster: SimulatedCluster) -> PortState:
     """Return ports with nothing wrong but the noise that the cluster has."""
     shape = (cluster.hosts, cluster.nics)
     symbol = np.zeros(shape)

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .conditions import Death
-from .curves import Values
-from .placement import Seats
-from .shape import Job
+from .conditions import ProcessDeath
+from .curves import StepLosses
+from .placement import RankSeats
+from .shape import SimulatedJob
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class AllocatorState:
     """What the allocators of all ranks show at the end of a step; arrays over ranks, bytes."""
 
     allocated: Array
@@ -23,7 +23,7 @@ class Held:
 
 
 @dataclass(slots=True)
-class Steps:
+class StepRows:
     """Rows of finished steps; every array is [step, rank] except `index`, `sync` ([step]).
 
     done: when the collectives of the step ended for a rank; sync: for the last one. stop, pause:
@@ -43,12 +43,12 @@ class Steps:
     gc: list[Array] = field(default_factory=list)
     stop: list[Array] = field(default_factory=list)
     pause: list[Array] = field(default_factory=list)
-    held: list[Held] = field(default_factory=list)
-    values: list[Values] = field(default_factory=list)
+    held: list[AllocatorState] = field(default_factory=list)
+    values: list[StepLosses] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Segments:
+class UsageSegments:
     """What each rank's process and device used up to each edge; all [edge, rank], cumulative.
 
     cpu: CPU seconds used; wait: seconds runnable but not running; kernel: seconds in which a
@@ -72,7 +72,7 @@ class Segments:
 
 
 @dataclass(slots=True)
-class Unfinished:
+class UnfinishedStep:
     """The step in which the job stood when it stopped: where each rank was in its own work.
 
     Where that does not say it, `launched` counts each member's operations of the step by group,
@@ -91,23 +91,23 @@ class Unfinished:
 
 
 @dataclass(slots=True)
-class Attempt:
+class SimulatedAttempt:
     """One attempt of a job from the start of its processes to their end (inf: still running).
 
     phases: (at, phase, step) of all ranks, at one time or at [rank]; own_phases: (at, rank, phase,
     step) of one.
     """
 
-    job: Job
+    job: SimulatedJob
     number: int
-    seats: Seats
+    seats: RankSeats
     born: float
-    steps: Steps
-    segments: Segments
+    steps: StepRows
+    segments: UsageSegments
     phases: list[tuple[float | Array, str, int]]
     died: Array
-    deaths: dict[int, Death]
-    unfinished: Unfinished | None = None
+    deaths: dict[int, ProcessDeath]
+    unfinished: UnfinishedStep | None = None
     next_step: int = 0
     crashed: bool = False
     own_phases: list[tuple[float, int, str, int]] = field(default_factory=list)

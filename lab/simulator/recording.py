@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 from ...formats.otlp import encode
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.entities import Entity
-from ...vocabulary.samples import Event, Resource
+from ...vocabulary.samples import Event, TelemetryResource
 from . import attempts as job_attempts
 from . import faults
-from .alarms import Alarms
-from .clocks import Clocks, watched
-from .conditions import Conditions, healthy, settled
-from .deliveries import Delivery, Points, Push
-from .events import Saying, Sayings
-from .lines import Lines
+from .alarms import HostAlarms
+from .clocks import HostClocks, watched
+from .conditions import ClusterConditions, healthy, settled
+from .deliveries import HostDelivery, MetricPush, SeriesPoints
+from .events import TimedEvent, TimedEvents
+from .lines import DeliveryLines
 from .moments import moments
 from .placement import host_name
-from .series import Series, collectives, gpus, hosts, network, processes, steps, storage
-from .series.ranks import Ranks
-from .shape import EPOCH, Scenario
-from .site import Site
-from .training import Attempt
+from .series import SimulatedSeries, collectives, gpus, hosts, network, processes, steps, storage
+from .series.ranks import PeriodicRankSeries
+from .shape import EPOCH, SimulationScenario
+from .site import SimulatedSite
+from .training import SimulatedAttempt
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ _RUN_UP_SECONDS = 900.0
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class RecordingTruth:
     """What really happened: the fault's id, what is at fault, since when (epoch s).
 
     `effects` are the moments of moments.py (epoch s). `accepted`: other entities that name it as
@@ -51,21 +51,21 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class SimulatedRecording:
     """One simulated recording. `truth` is None when nothing went wrong, `also` the second truth.
 
     `clocks` are the hosts' clocks, `lost` says since when a host sends nothing more.
     """
 
-    scenario: Scenario
+    scenario: SimulationScenario
     seed: int
-    truth: Truth | None
-    attempts: Sequence[Attempt]
-    series: Sequence[Series]
-    sayings: Sequence[Saying]
-    clocks: Clocks
+    truth: RecordingTruth | None
+    attempts: Sequence[SimulatedAttempt]
+    series: Sequence[SimulatedSeries]
+    sayings: Sequence[TimedEvent]
+    clocks: HostClocks
     lost: Mapping[int, float]
-    also: Truth | None = None
+    also: RecordingTruth | None = None
 
     @property
     def samples(self) -> int:
@@ -75,7 +75,7 @@ class Recording:
     def lines(self) -> Iterator[str]:
         """Return the lines, in the order in which a collector would have received them."""
         hosts = range(self.scenario.cluster.hosts)
-        writers = [Lines(partial(self._dates, host)) for host in hosts]
+        writers = [DeliveryLines(partial(self._dates, host)) for host in hosts]
         for delivery in self.deliveries():
             if delivery.push is not None:
                 yield writers[delivery.host].metrics(delivery.push.parts)
@@ -99,25 +99,25 @@ class Recording:
         """Return what a host's clock says at these true times, in epoch seconds."""
         return at + (EPOCH + self.clocks.ahead(host, at))
 
-    def _dated(self, saying: Saying) -> tuple[Resource, list[Event]]:
+    def _dated(self, saying: TimedEvent) -> tuple[TelemetryResource, list[Event]]:
         (at,) = self._dates(saying.host, np.array([saying.at])).tolist()
         event = replace(saying.event, at=at)
         return event.resource, [event]
 
-    def deliveries(self) -> list["Delivery"]:
+    def deliveries(self) -> list["HostDelivery"]:
         """Return everything that arrives, in order of arrival."""
-        by_host: list[list[Series]] = [[] for _ in range(self.scenario.cluster.hosts)]
+        by_host: list[list[SimulatedSeries]] = [[] for _ in range(self.scenario.cluster.hosts)]
         for row in self.series:
             by_host[row.host].append(row)
         found = [push for host, rows in enumerate(by_host) for push in self._pushes(host, rows)]
         found.extend(
-            Delivery(self._late(said.host, said.sent), said.host, None, said)
+            HostDelivery(self._late(said.host, said.sent), said.host, None, said)
             for said in self.sayings
         )
         found.sort(key=lambda delivery: (delivery.at, delivery.host))
         return found
 
-    def _pushes(self, host: int, rows: list[Series]) -> Iterator["Delivery"]:
+    def _pushes(self, host: int, rows: list[SimulatedSeries]) -> Iterator["HostDelivery"]:
         """Return the deliveries of a host that carry anything."""
         if not rows:
             return
@@ -125,7 +125,7 @@ class Recording:
         random = np.random.default_rng([self.seed, 16, host])
         count = int(np.ceil(self.scenario.seconds / every)) + 1
         moments = (np.arange(count) + random.random()) * every
-        points = Points.of(rows)
+        points = SeriesPoints.of(rows)
         due = np.searchsorted(moments, points.at, side="left")
         order = np.argsort(due, kind="stable")
         points = points.taken(order)
@@ -139,9 +139,9 @@ class Recording:
                 begin = end
                 continue
             if end > begin:
-                push = Push(rows, points.taken(slice(begin, end)))
+                push = MetricPush(rows, points.taken(slice(begin, end)))
                 arrival = self._late(host, moment + 0.01 + 0.03 * float(random.random()))
-                yield Delivery(arrival, host, push, None)
+                yield HostDelivery(arrival, host, push, None)
             begin = end
 
     def _away(self, host: int, at: float) -> bool:
@@ -159,7 +159,7 @@ class Recording:
         return at
 
 
-def _acting(fault: faults.Fault, attempts: Sequence[Attempt]) -> float:
+def _acting(fault: faults.SimulatedFault, attempts: Sequence[SimulatedAttempt]) -> float:
     """Return since when a fault acts: what is so before a step was made begins with the first.
 
     A fault that `resumes` brings begins with the first step of an attempt after the first.
@@ -177,7 +177,7 @@ def _acting(fault: faults.Fault, attempts: Sequence[Attempt]) -> float:
     return min(starts, default=fault.onset)
 
 
-def simulate(scenario: Scenario, seed: int) -> Recording:
+def simulate(scenario: SimulationScenario, seed: int) -> SimulatedRecording:
     """Return the recording of a scenario; the same seed gives the same recording."""
     cluster, reporting = scenario.cluster, scenario.reporting
     random = np.random.default_rng([seed, 1])
@@ -203,7 +203,7 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
     sound = settled(healthy(cluster, seed))
 
     @lru_cache(maxsize=4096)
-    def conditions(at: float) -> Conditions:
+    def conditions(at: float) -> ClusterConditions:
         if onset is None or at < onset - _RUN_UP_SECONDS:
             return sound
         state = healthy(cluster, seed)
@@ -211,10 +211,10 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
             fault.act(state, at)
         return settled(state)
 
-    site = Site(cluster, reporting, scenario.seconds, phases, offsets, conditions, seed)
-    found: list[Attempt] = []
-    series: list[Series] = []
-    sayings = Sayings(cluster=cluster, reporting=reporting, seed=seed)
+    site = SimulatedSite(cluster, reporting, scenario.seconds, phases, offsets, conditions, seed)
+    found: list[SimulatedAttempt] = []
+    series: list[SimulatedSeries] = []
+    sayings = TimedEvents(cluster=cluster, reporting=reporting, seed=seed)
     for number, job in enumerate(scenario.jobs):
         for attempt in job_attempts.live(
             job,
@@ -227,10 +227,10 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
             found.append(attempt)
             sayings.of(attempt)
             series += steps.series(attempt, site)
-            series += Ranks(attempt, site).series()
+            series += PeriodicRankSeries(attempt, site).series()
             series += processes.series(attempt, site)
     ports = network.series(found, site)
-    alarms = Alarms(
+    alarms = HostAlarms(
         site,
         onset=onset,
         records=[record for fault in acting for record in faults.written(fault, cluster)],
@@ -240,12 +240,12 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
     series += processes.shared_memory(found, site)
     series += storage.series(found, site)
     series += ports
-    series += gpus.Devices(found, site, status=alarms.status, codes=alarms.codes).series()
+    series += gpus.DeviceSeries(found, site, status=alarms.status, codes=alarms.codes).series()
     series += collectives.series(found, site)
     clocks = watched(site, steady=all(fault.id != "host.clock_skew" for fault in acting))
     last = conditions(scenario.seconds)
     lost = dict.fromkeys(np.flatnonzero(last.silent).tolist(), last.lost_at)
-    truths: list[Truth] = []
+    truths: list[RecordingTruth] = []
     for fault in acting:
         first = scenario.jobs[0]
         ours = [row for row in found if row.job is first]
@@ -258,8 +258,8 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
         seen_at = moments(ours, since, sound, conditions, gpus=cluster.gpus)
         effects = {name: EPOCH + at for name, at in seen_at.items()}
         others = faults.accepted(fault, cluster, there[-1].seats, first.name)
-        truths.append(Truth(fault.id, entity, first.name, EPOCH + since, effects, others))
+        truths.append(RecordingTruth(fault.id, entity, first.name, EPOCH + since, effects, others))
         sayings.of_fault(fault, there[-1])
     events = [*sayings.found, *alarms.sayings]
     truth, also = (*truths, None, None)[:2]
-    return Recording(scenario, seed, truth, found, series, events, clocks, lost, also)
+    return SimulatedRecording(scenario, seed, truth, found, series, events, clocks, lost, also)

@@ -8,20 +8,26 @@ from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
 
-from .shape import Cluster, Job, Reporting, Scenario, ScenarioError
+from .shape import (
+    ReportingHabits,
+    ScenarioError,
+    SimulatedCluster,
+    SimulatedJob,
+    SimulationScenario,
+)
 
-T = TypeVar("T", Cluster, Job, Reporting)
+T = TypeVar("T", SimulatedCluster, SimulatedJob, ReportingHabits)
 
 
 @cache
-def catalogue() -> Mapping[str, Scenario]:
+def catalogue() -> Mapping[str, SimulationScenario]:
     """Return every scenario by name, in the order of the file."""
     text = resources.files(__package__ or "").joinpath("scenarios.toml").read_text(encoding="utf-8")
     found = [read(row) for row in tomllib.loads(text)["scenario"]]
     return {scenario.name: scenario for scenario in found}
 
 
-def named(name: str) -> Scenario:
+def named(name: str) -> SimulationScenario:
     """Return a scenario; raises ScenarioError with the nearest name when there is none."""
     scenario = catalogue().get(name)
     if scenario is None:
@@ -31,19 +37,21 @@ def named(name: str) -> Scenario:
     return scenario
 
 
-def read(row: Mapping[str, Any]) -> Scenario:
+def read(row: Mapping[str, Any]) -> SimulationScenario:
     """Return the scenario of a table as scenarios.toml writes it."""
     name = str(row.get("name", ""))
     known = {"name", "text", "seconds", "cluster", "job", "reporting", "fault"}
     if unknown := sorted(set(row) - known):
         raise ScenarioError(f"scenario {name}: unknown {', '.join(unknown)}")
-    return Scenario(
+    return SimulationScenario(
         name=name,
         text=str(row["text"]),
         seconds=float(row["seconds"]),
-        cluster=_part(Cluster, row.get("cluster", {}), f"scenario {name}, cluster"),
-        jobs=tuple(_part(Job, job, f"scenario {name}, job") for job in row.get("job", ({},))),
-        reporting=_part(Reporting, row.get("reporting", {}), f"scenario {name}, reporting"),
+        cluster=_part(SimulatedCluster, row.get("cluster", {}), f"scenario {name}, cluster"),
+        jobs=tuple(
+            _part(SimulatedJob, job, f"scenario {name}, job") for job in row.get("job", ({},))
+        ),
+        reporting=_part(ReportingHabits, row.get("reporting", {}), f"scenario {name}, reporting"),
         fault=row.get("fault"),
     )
 

@@ -23,7 +23,7 @@ class ScenarioError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reporting:
+class ReportingHabits:
     """How telemetry leaves the hosts. All times in seconds.
 
     `push` is the interval of a host's deliveries, `rank` that of per-rank readings, `node` that of
@@ -64,7 +64,7 @@ class Reporting:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class SimulatedCluster:
     """The machines. `slots` = devices (places for a rank) on each host; `cores` = CPUs of each.
 
     `models` are the device models (SM clock in Hz, power limit in W), which the hosts take in turn;
@@ -101,7 +101,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SimulatedJob:
     """One training job. Durations are shares of `step_seconds`, the healthy step.
 
     `hosts` and `slots` are the places it takes (empty: all). `tp` and `pp` split the model; the
@@ -222,7 +222,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class SimulationScenario:
     """One recording: what runs for how long, and what goes wrong (`fault`: kind and settings).
 
     `also` is a second fault of the same time, as `fault` is.
@@ -231,8 +231,8 @@ class Scenario:
     name: str
     text: str
     seconds: float
-    cluster: Cluster
-    jobs: tuple[Job, ...]
-    reporting: Reporting
+    cluster: SimulatedCluster
+    jobs: tuple[SimulatedJob, ...]
+    reporting: ReportingHabits
     fault: Mapping[str, Any] | None = None
     also: Mapping[str, Any] | None = None

@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .conditions import Conditions
+from .conditions import ClusterConditions
 from .placement import switch_name
-from .shape import Cluster, Reporting
+from .shape import ReportingHabits, SimulatedCluster
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class ConditionHistory:
     """The conditions at ascending moments `at` (s)."""
 
     at: Array
-    states: list[Conditions]
+    states: list[ClusterConditions]
 
     def of(self, part: str, name: str) -> NDArray[np.generic]:
         """Return a field of a part of the conditions at every moment: [moment, ...]."""
@@ -30,25 +30,25 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class SimulatedSite:
     """The machines as sensors see them.
 
     `phases` ([host], s) are the moments in a period at which each host reads, `offsets` ([host],
     s) how far its clock is ahead; `conditions` answers what is so at a moment of the recording.
     """
 
-    cluster: Cluster
-    reporting: Reporting
+    cluster: SimulatedCluster
+    reporting: ReportingHabits
     seconds: float
     phases: Array
     offsets: Array
-    conditions: Callable[[float], Conditions]
+    conditions: Callable[[float], ClusterConditions]
     seed: int
-    _known: dict[tuple[int, float], History] = field(
-        default_factory=dict[tuple[int, float], History]
+    _known: dict[tuple[int, float], ConditionHistory] = field(
+        default_factory=dict[tuple[int, float], ConditionHistory]
     )
 
-    def history(self, host: int, every: float) -> History:
+    def history(self, host: int, every: float) -> ConditionHistory:
         """Return the conditions at a host's readings every so many seconds, while it is up."""
         found = self._known.get((host, every))
         if found is None:
@@ -58,7 +58,7 @@ class Site:
             states = [self.conditions(float(moment)) for moment in at]
             up = [not state.silent[host] for state in states]
             states = [state for state in states if not state.silent[host]]
-            found = self._known[host, every] = History(at[up], states)
+            found = self._known[host, every] = ConditionHistory(at[up], states)
         return found
 
     def up_since(self, host: int) -> float:

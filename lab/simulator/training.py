@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import corruption, ends, fabric, memory
-from .conditions import Conditions, Death
-from .curves import Curve
-from .placement import Seats
-from .progress import Attempt, Segments, Steps, Unfinished
-from .shape import Job
-from .waits import Waits
-from .work import Work, Workload
+from .conditions import ClusterConditions, ProcessDeath
+from .curves import TrainingCurve
+from .placement import RankSeats
+from .progress import SimulatedAttempt, StepRows, UnfinishedStep, UsageSegments
+from .shape import SimulatedJob
+from .waits import AttemptWaits
+from .work import RankWorkload, StepWork
 
-__all__ = ["Attempt", "Run"]
+__all__ = ["AttemptRun", "SimulatedAttempt"]
 
 Array = NDArray[np.float64]
 _ASYNC_STALL = 0.15
@@ -30,13 +30,13 @@ _COMPILING = 0.8
 """CPUs that the trainer's own process uses while it compiles; its workers use more."""
 
 
-class Run:
+class AttemptRun:
     """One attempt while it is being computed."""
 
     def __init__(
         self,
-        job: Job,
-        seats: Seats,
+        job: SimulatedJob,
+        seats: RankSeats,
         *,
         number: int,
         born: float,
@@ -44,8 +44,8 @@ class Run:
         gpus: bool,
         device_memory: float,
         skew: Array,
-        curve: Curve,
-        conditions: Callable[[float], Conditions],
+        curve: TrainingCurve,
+        conditions: Callable[[float], ClusterConditions],
         random: np.random.Generator,
     ) -> None:
         """Start the processes at `born`; `skew` is the lasting speed of each device slot."""
@@ -57,17 +57,17 @@ class Run:
         self._step = first_step
         self._pending_checkpoint = np.zeros(world)
         self._poisoned = np.zeros(world, dtype=bool)
-        self._waits = Waits(job, seats)
-        self._allocators = memory.Allocators(job, seats, device_memory, random)
+        self._waits = AttemptWaits(job, seats)
+        self._allocators = memory.DeviceAllocators(job, seats, device_memory, random)
         self._writing_until = 0.0
-        self._workload = Workload(job, seats, gpus=gpus, skew=skew, random=random)
-        self.attempt = Attempt(
+        self._workload = RankWorkload(job, seats, gpus=gpus, skew=skew, random=random)
+        self.attempt = SimulatedAttempt(
             job=job,
             number=number,
             seats=seats,
             born=born,
-            steps=Steps(),
-            segments=Segments(),
+            steps=StepRows(),
+            segments=UsageSegments(),
             phases=[(born + 0.5, "init", first_step)],
             died=np.full(world, np.inf),
             deaths={},
@@ -76,7 +76,7 @@ class Run:
         self.attempt.segments.add(np.full(world, born), cpu=zero)
         self.attempt.segments.add(self._free, cpu=0.8 * job.init_seconds + zero)
 
-    def until(self, stop: float, *, end: str) -> Attempt:
+    def until(self, stop: float, *, end: str) -> SimulatedAttempt:
         """Run to `stop` and return the attempt; `end`: "cut" (recording ends), "done", "requeue".
 
         A fault may end or hang it before.
@@ -158,18 +158,18 @@ class Run:
 
     def _deaths(
         self,
-        state: Conditions,
+        state: ClusterConditions,
         start: Array,
         own: Array,
         until: tuple[float, float],
         out: NDArray[np.bool_],
-    ) -> dict[int, Death]:
+    ) -> dict[int, ProcessDeath]:
         """Return which ranks end: by a fault until the latter of two times, or for want of memory.
 
         The former is the end of the step.
         """
         seats, job, (sync, latest) = self._seats, self._job, until
-        deaths: dict[int, Death] = {}
+        deaths: dict[int, ProcessDeath] = {}
         for slot, death in state.deaths.items():
             if self.attempt.born <= death.at <= latest:
                 deaths |= dict.fromkeys(np.flatnonzero(seats.slot == slot).tolist(), death)
@@ -182,7 +182,7 @@ class Run:
 
     def _halted(
         self,
-        state: Conditions,
+        state: ClusterConditions,
         start: Array,
         own: Array,
         until: tuple[float, float],
@@ -212,7 +212,7 @@ class Run:
             attempt.died[rank] = death.at
         gone = np.isfinite(attempt.died)
         limit[gone] = np.clip((attempt.died[gone] - start[gone]) / own[gone], 0, 1)
-        attempt.unfinished = tangled or Unfinished(start, own, limit)
+        attempt.unfinished = tangled or UnfinishedStep(start, own, limit)
         attempt.unfinished.stalled = state.devices.stalled[seats.slot]
         timeout = float(start.max()) + attempt.job.collective_timeout
         if deaths:
@@ -231,7 +231,7 @@ class Run:
         self.attempt.segments.add(self._free, cpu=np.full(self._seats.world, 0.01 * (at - now)))
         return at < stop
 
-    def _wait_out(self, to: Array, state: Conditions) -> None:
+    def _wait_out(self, to: Array, state: ClusterConditions) -> None:
         """Add what ranks use while they wait, up to `to`, for one that never comes."""
         seats, job = self._seats, self._job
         span = np.maximum(to - self._free, 0)
@@ -249,10 +249,10 @@ class Run:
     def _use(
         self,
         end: Array,
-        work: Work,
+        work: StepWork,
         comm: Array,
         optimizer: Array,
-        state: Conditions,
+        state: ClusterConditions,
         burnt: Array,
     ) -> None:
         """Add what the ranks used in a finished step; `burnt`: CPU seconds of an endless loop."""

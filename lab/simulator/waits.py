@@ -11,25 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import fabric
-from .conditions import Conditions
-from .placement import Group, Seats
-from .shape import Job
+from .conditions import ClusterConditions
+from .placement import RankSeats, SimulatedGroup
+from .shape import SimulatedJob
 
 Array = NDArray[np.float64]
 BACKWARD = 2 / 3
 """Share of backward in a rank's compute."""
 
 
-class Waits:
+class AttemptWaits:
     """The waits of one attempt."""
 
-    def __init__(self, job: Job, seats: Seats) -> None:
+    def __init__(self, job: SimulatedJob, seats: RankSeats) -> None:
         """Prepare for these groups; ranks without data-parallel peers reduce nothing."""
         self._job, self._seats = job, seats
         # Peers of one model replica and stage meet in every layer; so do those of an expert group.
         self._close = seats.dp * job.pp + seats.pp
         self._experts = (seats.pp * job.tp + seats.tp) * seats.world + seats.dp // job.ep
-        self._reducing: list[Group] = [group for group in seats.groups if group.kind == "dp"]
+        self._reducing: list[SimulatedGroup] = [
+            group for group in seats.groups if group.kind == "dp"
+        ]
 
     def arrivals(self, ready: Array, compute: Array) -> Array:
         """Return when each rank has its gradients, given when it has its batch."""
@@ -63,7 +65,7 @@ class Waits:
         return ready, compute
 
     def reduced(
-        self, arrival: Array, compute: Array, state: Conditions, random: np.random.Generator
+        self, arrival: Array, compute: Array, state: ClusterConditions, random: np.random.Generator
     ) -> Array:
         """Return when the reduction of each rank's gradients is done."""
         job, seats = self._job, self._seats

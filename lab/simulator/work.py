@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .conditions import Conditions
-from .placement import Seats
-from .shape import Job
+from .conditions import ClusterConditions
+from .placement import RankSeats
+from .shape import SimulatedJob
 
 Array = NDArray[np.float64]
 _ASYNC_DRAG = 1.01
@@ -16,7 +16,7 @@ _ASYNC_DRAG = 1.01
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class StepWork:
     """What each rank has to do in a step before it meets its peers; arrays over ranks.
 
     device: time of the kernels; launch: CPU time to feed them, at full speed; share: the part of
@@ -35,13 +35,20 @@ class Work:
     built: Array
 
 
-def slowdown(state: Conditions, sound: Conditions, job: Job, seats: Seats, *, gpus: bool) -> Array:
+def slowdown(
+    state: ClusterConditions,
+    sound: ClusterConditions,
+    job: SimulatedJob,
+    seats: RankSeats,
+    *,
+    gpus: bool,
+) -> Array:
     """Return by which factor each rank's own work takes longer than under sound conditions.
 
     A device hides what its CPU has to spare, so that the longer of both counts.
     """
 
-    def taken(at: Conditions) -> Array:
+    def taken(at: ClusterConditions) -> Array:
         share = at.cpu_share[seats.host] * (1 - at.steal[seats.host]) * at.quota_share[seats.slot]
         on_cpu = 1 / (share * at.cpu_clock[seats.host])
         if not gpus:
@@ -54,18 +61,24 @@ def slowdown(state: Conditions, sound: Conditions, job: Job, seats: Seats, *, gp
     return found
 
 
-class Workload:
+class RankWorkload:
     """The work of an attempt's ranks, step after step."""
 
     def __init__(
-        self, job: Job, seats: Seats, *, gpus: bool, skew: Array, random: np.random.Generator
+        self,
+        job: SimulatedJob,
+        seats: RankSeats,
+        *,
+        gpus: bool,
+        skew: Array,
+        random: np.random.Generator,
     ) -> None:
         """Prepare; `skew` is the lasting speed of each device slot of the cluster."""
         self._job, self._seats, self._gpus = job, seats, gpus
         self._skew, self._random = skew[seats.slot], random
         self._drift_phase = float(self._random.uniform(0, 2 * np.pi))
 
-    def step(self, state: Conditions, now: float, *, done: int, writing: bool) -> Work:
+    def step(self, state: ClusterConditions, now: float, *, done: int, writing: bool) -> StepWork:
         """Return what each rank has to do in the step that starts now.
 
         `done`: steps finished so far; `writing`: a checkpoint is written in the background.
@@ -106,9 +119,9 @@ class Workload:
         gc = paused * seconds * self._lognormal(0.2, world)
         if not job.gc_reported:
             compute, gc = compute + gc, np.zeros(world)
-        return Work(data, compute, device, launch_cpu, share, tokens, gc, other, built)
+        return StepWork(data, compute, device, launch_cpu, share, tokens, gc, other, built)
 
-    def _lengths(self, state: Conditions) -> tuple[Array, Array]:
+    def _lengths(self, state: ClusterConditions) -> tuple[Array, Array]:
         """Return the tokens of each rank and the factor on its compute that comes of them."""
         job, seats = self._job, self._seats
         tokens = np.full(seats.world, float(job.tokens))
@@ -130,7 +143,7 @@ class Workload:
         found: Array = values[np.unique(self._seats.dp, return_index=True)[1]][self._seats.dp]
         return found
 
-    def _loads(self, state: Conditions) -> Array:
+    def _loads(self, state: ClusterConditions) -> Array:
         """Return the factors on compute of each rank's stage and experts."""
         job, seats, effects = self._job, self._seats, state.training
         load = np.asarray(job.stage_load or (1.0,))[seats.pp % max(len(job.stage_load), 1)]
@@ -149,7 +162,7 @@ class Workload:
             load = load * (1 - job.moe + job.moe * experts)
         return load
 
-    def _strays(self, state: Conditions, done: int) -> tuple[Array, Array]:
+    def _strays(self, state: ClusterConditions, done: int) -> tuple[Array, Array]:
         """Return seconds that only some steps have: delays, and compilation and warm-up."""
         job, world = self._job, self._seats.world
         stray = self._random.random(world) < job.hiccups

@@ -9,9 +9,9 @@ In: tables and a seed. Out: cases to simulate. Imports: vocabulary;
 simulator.
 """
 
-from .cases import Case
+from .cases import SuiteCase
 from .drawing import draw
-from .tables import SUITES, Suite, SuiteError, suite
+from .tables import SUITES, CaseSuite, SuiteError, suite
 from .withheld import sources
 
-__all__ = ["SUITES", "Case", "Suite", "SuiteError", "draw", "sources", "suite"]
+__all__ = ["SUITES", "CaseSuite", "SuiteCase", "SuiteError", "draw", "sources", "suite"]

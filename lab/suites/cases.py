@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..simulator.shape import Scenario
+from ..simulator.shape import SimulationScenario
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SuiteCase:
     """One recording to simulate and to score.
 
     `kind` is the simulator's fault and `fault` its id, both None where nothing is wrong.
@@ -27,7 +27,7 @@ class Case:
     benign: str
     seed: int
     observable: bool
-    scenario: Scenario
+    scenario: SimulationScenario
     second: str | None = None
 
     def document(self) -> dict[str, Any]:

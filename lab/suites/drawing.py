@@ -14,12 +14,20 @@ import numpy as np
 
 from ..simulator import days, scenarios
 from ..simulator.faults import FAULTS, inject
-from ..simulator.shape import Scenario, ScenarioError, Strength
-from .cases import Case
+from ..simulator.shape import ScenarioError, SimulationScenario, Strength
+from .cases import SuiteCase
 from .fresh import drawn_habits, drawn_shapes
 from .observable import shown_in, signs_of
 from .pairs import with_second
-from .tables import Benign, Habit, Missing, Shape, Suite, Tables, tables
+from .tables import (
+    BenignEvent,
+    CaseSuite,
+    ClusterShape,
+    MissingSource,
+    ReportingHabit,
+    SuiteTables,
+    tables,
+)
 
 Random = np.random.Generator
 HEALTHY = "healthy"
@@ -27,7 +35,7 @@ _STEPS_AFTER = 8
 """Steps of a recording after the onset, at least."""
 
 
-def draw(suite: Suite, *, seed: int | None = None, hours: float = 24.0) -> list[Case]:
+def draw(suite: CaseSuite, *, seed: int | None = None, hours: float = 24.0) -> list[SuiteCase]:
     """Return the cases of a suite: the faulty ones by fault id, then the healthy ones.
 
     `seed` is for `fresh` (and moves the seeds of `quiet`); `hours` is how much `quiet` simulates.
@@ -40,7 +48,7 @@ def draw(suite: Suite, *, seed: int | None = None, hours: float = 24.0) -> list[
         shapes, habits = drawn_shapes(suite.seed), drawn_habits(suite.seed)
     else:
         shapes, habits = read.shapes_of(suite.name), read.habits_of(suite.name)
-    drawing = _Drawing(suite, read, shapes, habits)
+    drawing = _SuiteDrawing(suite, read, shapes, habits)
     if suite.name == "pairs":
         return [
             case
@@ -66,7 +74,7 @@ def fault_id(kind: str) -> str:
     return FAULTS[kind].id
 
 
-def _kinds(suite: Suite, read: Tables) -> list[str]:
+def _kinds(suite: CaseSuite, read: SuiteTables) -> list[str]:
     """Return the kinds of a suite, by fault id and name."""
     left_out = read.untuned_faults if suite.name == "tuning" else frozenset[str]()
     kinds = [kind for kind in FAULTS if fault_id(kind) not in left_out]
@@ -74,15 +82,15 @@ def _kinds(suite: Suite, read: Tables) -> list[str]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Drawing:
+class _SuiteDrawing:
     """What the cases of one suite are drawn from."""
 
-    suite: Suite
-    read: Tables
-    shapes: Sequence[Shape]
-    habits: Sequence[Habit]
+    suite: CaseSuite
+    read: SuiteTables
+    shapes: Sequence[ClusterShape]
+    habits: Sequence[ReportingHabit]
 
-    def faulty(self, kind: str, number: int) -> Case | None:
+    def faulty(self, kind: str, number: int) -> SuiteCase | None:
         """Return a case with a fault, None where no shape of the suite can have it."""
         fault = fault_id(kind)
         random = self._random(kind, number)
@@ -106,7 +114,7 @@ class _Drawing:
             return self._case(f"{kind}-{number}", kind, strength, shape, chosen, scenario, random)
         return None
 
-    def pair(self, kind: str, second: str, number: int) -> Case | None:
+    def pair(self, kind: str, second: str, number: int) -> SuiteCase | None:
         """Return a case with two faults, None where no shape can have both on hosts of their own.
 
         Every source is reported: what is asked is whether one fault hides the other.
@@ -120,7 +128,7 @@ class _Drawing:
             if shape.hosts >= max(2, *(need.hosts for need in needs))
             and (shape.gpus or not any(need.gpus for need in needs))
         ]
-        chosen = Chosen(self.habits[int(random.integers(len(self.habits)))])
+        chosen = DrawnChoice(self.habits[int(random.integers(len(self.habits)))])
         first = int(random.integers(max(len(shapes), 1)))
         for offset in range(len(shapes)):
             shape = shapes[(first + offset) % len(shapes)]
@@ -133,7 +141,7 @@ class _Drawing:
             return dataclasses.replace(case, second=fault_id(second))
         return None
 
-    def healthy(self, number: int) -> Case:
+    def healthy(self, number: int) -> SuiteCase:
         """Return a case in which nothing is wrong."""
         random = self._random(HEALTHY, number)
         shape = self.shapes[number % len(self.shapes)]
@@ -145,7 +153,7 @@ class _Drawing:
     def _random(self, kind: str, number: int) -> Random:
         return np.random.default_rng([self.suite.seed, zlib.crc32(kind.encode()), number + 1])
 
-    def _chosen(self, random: Random, *, faulty: bool) -> "Chosen":
+    def _chosen(self, random: Random, *, faulty: bool) -> "DrawnChoice":
         missing = benign = None
         hide, vary = random.random(2)
         sources, variety = random.integers(1 << 30, size=2).tolist()
@@ -156,20 +164,20 @@ class _Drawing:
         if vary < (self.suite.benign if faulty else 5 / 6):
             benign = rows[variety % len(rows)]
         habit = self.habits[int(random.integers(len(self.habits)))]
-        return Chosen(habit, missing, benign)
+        return DrawnChoice(habit, missing, benign)
 
     def _case(
         self,
         name: str,
         kind: str | None,
         strength: str,
-        shape: Shape,
-        chosen: "Chosen",
-        scenario: Scenario,
+        shape: ClusterShape,
+        chosen: "DrawnChoice",
+        scenario: SimulationScenario,
         random: Random,
-    ) -> Case:
+    ) -> SuiteCase:
         fault = fault_id(kind) if kind else None
-        return Case(
+        return SuiteCase(
             suite=self.suite.name,
             name=name,
             kind=kind,
@@ -186,15 +194,17 @@ class _Drawing:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Chosen:
+class DrawnChoice:
     """What is drawn beside shape and fault."""
 
-    habit: Habit
-    missing: Missing | None = None
-    benign: Benign | None = None
+    habit: ReportingHabit
+    missing: MissingSource | None = None
+    benign: BenignEvent | None = None
 
 
-def scenario_of(shape: Shape, chosen: Chosen, *, seconds: float | None = None) -> Scenario:
+def scenario_of(
+    shape: ClusterShape, chosen: DrawnChoice, *, seconds: float | None = None
+) -> SimulationScenario:
     """Return the healthy scenario of a shape that reports by this habit.
 
     Raises ScenarioError where a table names a setting that the simulator does not have.
@@ -219,8 +229,8 @@ def scenario_of(shape: Shape, chosen: Chosen, *, seconds: float | None = None) -
 
 
 def with_fault(
-    kind: str, shape: Shape, chosen: Chosen, random: Random, *, strength: Strength
-) -> Scenario:
+    kind: str, shape: ClusterShape, chosen: DrawnChoice, random: Random, *, strength: Strength
+) -> SimulationScenario:
     """Return the scenario of a shape with a fault in it, long enough for the fault to be seen.
 
     Raises ScenarioError where a job of this shape cannot have it.
@@ -234,7 +244,7 @@ def with_fault(
     return inject(kind, scenario, random, strength=strength, onset=onset)
 
 
-def _benign_job(benign: Benign, step: float, seconds: float) -> dict[str, Any]:
+def _benign_job(benign: BenignEvent, step: float, seconds: float) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for key, value in benign.job.items():
         name = key.removesuffix("_each_seconds")
@@ -249,7 +259,7 @@ def _benign_job(benign: Benign, step: float, seconds: float) -> dict[str, Any]:
     return settings
 
 
-def _benign_reporting(benign: Benign, seconds: float) -> dict[str, Any]:
+def _benign_reporting(benign: BenignEvent, seconds: float) -> dict[str, Any]:
     named: Mapping[str, tuple[float, float] | None] = {
         "late": benign.late,
         "agent_restarts": benign.agent_restart,
@@ -261,12 +271,12 @@ def _benign_reporting(benign: Benign, seconds: float) -> dict[str, Any]:
     }
 
 
-def _quiet(first: int, hours: float) -> list[Case]:
+def _quiet(first: int, hours: float) -> list[SuiteCase]:
     cases, left, number = [], hours, first
     while left > 1e-6:
         scenario = days.healthy(number, seconds=3600.0 * min(1.0, left))
         cases.append(
-            Case(
+            SuiteCase(
                 suite="quiet",
                 name=f"healthy-{number}",
                 kind=None,
@@ -285,4 +295,4 @@ def _quiet(first: int, hours: float) -> list[Case]:
     return cases
 
 
-__all__ = ["Chosen", "draw", "fault_id", "scenario_of", "with_fault"]
+__all__ = ["DrawnChoice", "draw", "fault_id", "scenario_of", "with_fault"]

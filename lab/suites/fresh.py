@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..simulator.devices import MODELS
-from .tables import Habit, Shape
+from .tables import ClusterShape, ReportingHabit
 
 SHAPES, HABITS = 8, 5
 
@@ -19,7 +19,7 @@ OTHERS = tuple(sorted(set(MODELS) - {"nvidia"}))
 """Accelerators with an exporter of their own."""
 
 
-def drawn_shapes(seed: int) -> tuple[Shape, ...]:
+def drawn_shapes(seed: int) -> tuple[ClusterShape, ...]:
     """Return the shapes of this seed; one in eight has no accelerators."""
     random = np.random.default_rng([seed, 81])
     others = np.random.default_rng([seed, 83]).permutation(OTHERS).tolist()
@@ -29,7 +29,7 @@ def drawn_shapes(seed: int) -> tuple[Shape, ...]:
     )
 
 
-def drawn_habits(seed: int) -> tuple[Habit, ...]:
+def drawn_habits(seed: int) -> tuple[ReportingHabit, ...]:
     """Return the reporting habits of this seed."""
     random = np.random.default_rng([seed, 82])
     return tuple(
@@ -40,7 +40,7 @@ def drawn_habits(seed: int) -> tuple[Habit, ...]:
 
 def _shape(
     random: np.random.Generator, number: int, life: np.random.Generator, others: list[str]
-) -> Shape:
+) -> ClusterShape:
     gpus = number % 8 != 7
     hosts = int(random.integers(2, 9))
     slots = int(random.choice([1, 2, 4, 8])) if hosts < 6 else int(random.choice([2, 4]))
@@ -52,7 +52,7 @@ def _shape(
     world = hosts * slots
     pipelined = number % 3 == 1 and world % 4 == 0
     split = {"tp": 2, "pp": 2, "stage_load": [1.0, float(random.uniform(0.9, 1.15))]}
-    return Shape(
+    return ClusterShape(
         name=f"drawn-{number}",
         seconds=float(max(420.0, 60 * step)),
         cluster={
@@ -92,7 +92,7 @@ def _machines(random: np.random.Generator, slots: int, accelerator: str) -> dict
     }
 
 
-def _habit(random: np.random.Generator, number: int, life: np.random.Generator) -> Habit:
+def _habit(random: np.random.Generator, number: int, life: np.random.Generator) -> ReportingHabit:
     push = float(random.uniform(1.0, 30.0)) if number else 1.0
     reporting: dict[str, Any] = {
         "push": push,
@@ -108,7 +108,7 @@ def _habit(random: np.random.Generator, number: int, life: np.random.Generator) 
             "device_period": float(life.choice([10.0, 15.0, 30.0])),
             "attributed": False,
         }
-    return Habit(
+    return ReportingHabit(
         name=f"drawn-push-{push:.0f}s-{number}",
         reporting={
             **reporting,

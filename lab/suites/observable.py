@@ -12,7 +12,7 @@ from typing import Annotated
 
 from ...vocabulary import faults, tables
 from ..simulator.series import exporters
-from ..simulator.shape import Cluster, Reporting, Scenario
+from ..simulator.shape import ReportingHabits, SimulatedCluster, SimulationScenario
 
 DEVICE_METRICS = ("hw.gpu.", "hw.temperature", "hw.power", "hw.energy", "hw.frequency")
 """Beginnings of the names that only a cluster with accelerators reports."""
@@ -22,12 +22,12 @@ def _terms(alternatives: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(names.split(" + ")) for names in alternatives)
 
 
-FaultName = Annotated[str, tables.Known("fault", faults.catalogue)]
-Alternatives = Annotated[tuple[tuple[str, ...], ...], tables.Written(tuple[str, ...], _terms)]
+FaultName = Annotated[str, tables.KnownValues("fault", faults.catalogue)]
+Alternatives = Annotated[tuple[tuple[str, ...], ...], tables.WrittenAs(tuple[str, ...], _terms)]
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class FaultSigns:
     """What shows a fault: alternatives, each a set of names; `after` in seconds, `steps` in steps.
 
     `gpus` and `hosts` are what a cluster needs to have the fault. `rise` is the least that it must
@@ -44,22 +44,24 @@ class Signs:
 
 
 @cache
-def signs() -> Mapping[str, Signs]:
+def signs() -> Mapping[str, FaultSigns]:
     """Return the signs of every fault, by fault id."""
-    rows = tables.packaged(Signs, __package__ or "", "observable.toml", "fault")
+    rows = tables.packaged(FaultSigns, __package__ or "", "observable.toml", "fault")
     return {row.fault: row for row in rows}
 
 
-def signs_of(fault: str) -> Signs:
+def signs_of(fault: str) -> FaultSigns:
     """Return the signs of a fault; without a rule it is taken to be visible."""
-    return signs().get(fault, Signs(fault, alternatives=((),), after=180.0))
+    return signs().get(fault, FaultSigns(fault, alternatives=((),), after=180.0))
 
 
 LINES = ("gpu.fault", "log.fault")
 """Events that are read from logs: a fault that nobody logs shows none."""
 
 
-def observable(fault: str, reporting: Reporting, cluster: Cluster, *, logged: bool = True) -> bool:
+def observable(
+    fault: str, reporting: ReportingHabits, cluster: SimulatedCluster, *, logged: bool = True
+) -> bool:
     """Return whether at least one alternative of the fault's signs is reported in full.
 
     logged: whether anybody logs it.
@@ -70,7 +72,7 @@ def observable(fault: str, reporting: Reporting, cluster: Cluster, *, logged: bo
     )
 
 
-def shown_in(fault: str, scenario: Scenario) -> bool:
+def shown_in(fault: str, scenario: SimulationScenario) -> bool:
     """Return whether the telemetry of a scenario can show the fault that it has."""
     settings = scenario.fault or {}
     if "rate" in settings:
@@ -86,7 +88,7 @@ def rises(fault: str, rate: float, steps: float) -> bool:
     return rate * steps >= signs_of(fault).rise
 
 
-def _reported(name: str, reporting: Reporting, cluster: Cluster) -> bool:
+def _reported(name: str, reporting: ReportingHabits, cluster: SimulatedCluster) -> bool:
     if not cluster.gpus and name.startswith(DEVICE_METRICS):
         return False
     if not exporters.has(name, exporters.reader(cluster, reporting)):

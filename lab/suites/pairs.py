@@ -9,13 +9,15 @@ from typing import Any, cast
 import numpy as np
 
 from ..simulator.faults import FAULTS, inject
-from ..simulator.shape import Scenario
+from ..simulator.shape import SimulationScenario
 
 APART_SECONDS = 30.0
 """The second fault begins up to so long after the first."""
 
 
-def with_second(kind: str, scenario: Scenario, random: np.random.Generator) -> Scenario:
+def with_second(
+    kind: str, scenario: SimulationScenario, random: np.random.Generator
+) -> SimulationScenario:
     """Return a scenario with a fault with a second one of this kind beside it.
 
     Raises ScenarioError where its job cannot have it.

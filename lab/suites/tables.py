@@ -17,7 +17,7 @@ class SuiteError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Suite:
+class CaseSuite:
     """One suite.
 
     `per_kind` cases of every fault kind, `at_least` cases in all; every `weak_every`th case of a
@@ -36,7 +36,7 @@ class Suite:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ClusterShape:
     """A cluster and its job, as tables of settings; `seconds` is the length of a recording."""
 
     name: str
@@ -56,7 +56,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Habit:
+class ReportingHabit:
     """How telemetry leaves the hosts: settings of the simulator's Reporting."""
 
     name: str
@@ -65,7 +65,7 @@ class Habit:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingSource:
     """A source that a cluster does not have: metrics and events that never leave."""
 
     name: str
@@ -73,7 +73,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Benign:
+class BenignEvent:
     """Something that healthy jobs do; times are shares of the recording in (0, 1)."""
 
     name: str
@@ -86,43 +86,43 @@ class Benign:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class SuiteTables:
     """Everything of suites.toml."""
 
     untuned_faults: frozenset[str]
-    suites: Mapping[str, Suite]
-    shapes: tuple[Shape, ...]
-    habits: tuple[Habit, ...]
-    missing: tuple[Missing, ...]
-    benign: tuple[Benign, ...]
+    suites: Mapping[str, CaseSuite]
+    shapes: tuple[ClusterShape, ...]
+    habits: tuple[ReportingHabit, ...]
+    missing: tuple[MissingSource, ...]
+    benign: tuple[BenignEvent, ...]
     pairs: tuple[tuple[str, str], ...]
     """Kinds of the simulator that the cases of `pairs` have at once."""
 
-    def shapes_of(self, name: str) -> tuple[Shape, ...]:
+    def shapes_of(self, name: str) -> tuple[ClusterShape, ...]:
         return tuple(row for row in self.shapes if name in row.suites)
 
-    def habits_of(self, name: str) -> tuple[Habit, ...]:
+    def habits_of(self, name: str) -> tuple[ReportingHabit, ...]:
         """Return the reporting habits of a suite."""
         return tuple(row for row in self.habits if name in row.suites)
 
 
 @cache
-def tables() -> Tables:
+def tables() -> SuiteTables:
     """Return the tables; an unknown key raises TypeError, which names it."""
     text = resources.files(__package__ or "").joinpath("suites.toml").read_text(encoding="utf-8")
     read = tomllib.loads(text)
-    return Tables(
+    return SuiteTables(
         untuned_faults=frozenset(read["untuned_faults"]),
-        suites={row["name"]: Suite(**row) for row in read["suite"]},
-        shapes=tuple(Shape(**_frozen(row)) for row in read["shape"]),
-        habits=tuple(Habit(**_frozen(row)) for row in read["habit"]),
-        missing=tuple(Missing(**_frozen(row)) for row in read["missing"]),
-        benign=tuple(Benign(**_frozen(row)) for row in read["benign"]),
+        suites={row["name"]: CaseSuite(**row) for row in read["suite"]},
+        shapes=tuple(ClusterShape(**_frozen(row)) for row in read["shape"]),
+        habits=tuple(ReportingHabit(**_frozen(row)) for row in read["habit"]),
+        missing=tuple(MissingSource(**_frozen(row)) for row in read["missing"]),
+        benign=tuple(BenignEvent(**_frozen(row)) for row in read["benign"]),
         pairs=tuple((row["first"], row["second"]) for row in read["pair"]),
     )
 
 
-def suite(name: str) -> Suite:
+def suite(name: str) -> CaseSuite:
     """Return a suite; raises SuiteError with the nearest name where there is none."""
     found = tables().suites.get(name)
     if found is None:

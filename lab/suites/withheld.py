@@ -5,7 +5,7 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 
-from .cases import Case
+from .cases import SuiteCase
 from .observable import shown_in
 from .tables import SuiteError, tables
 
@@ -17,12 +17,12 @@ def sources() -> tuple[str, ...]:
     return tuple(row.name for row in tables().missing)
 
 
-def complete(cases: Sequence[Case]) -> list[Case]:
+def complete(cases: Sequence[SuiteCase]) -> list[SuiteCase]:
     """Return the faulty cases that report every source and whose telemetry shows the fault."""
     return [case for case in cases if case.fault and case.observable and case.missing == COMPLETE]
 
 
-def spread(cases: Sequence[Case], count: int) -> list[Case]:
+def spread(cases: Sequence[SuiteCase], count: int) -> list[SuiteCase]:
     """Return so many cases in their order: one of every fault before a second one of any.
 
     Which faults have one more is drawn by their names; more cases take in those of fewer.
@@ -36,7 +36,7 @@ def spread(cases: Sequence[Case], count: int) -> list[Case]:
     return [cases[number] for number in sorted(place for *_, place in sorted(ordered)[:count])]
 
 
-def without(cases: Sequence[Case], source: str) -> list[Case]:
+def without(cases: Sequence[SuiteCase], source: str) -> list[SuiteCase]:
     """Return these cases with a source withheld; raises SuiteError for one that does not exist.
 
     Left out are those whose fault only this source shows: nobody could find them.
@@ -44,7 +44,7 @@ def without(cases: Sequence[Case], source: str) -> list[Case]:
     row = next((row for row in tables().missing if row.name == source), None)
     if row is None:
         raise SuiteError(f"there is no source {source!r}; one of {', '.join(sources())}")
-    found: list[Case] = []
+    found: list[SuiteCase] = []
     for case in cases:
         reporting = case.scenario.reporting
         less = dataclasses.replace(reporting, hidden=(*reporting.hidden, *row.hidden))

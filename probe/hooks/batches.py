@@ -8,8 +8,8 @@ prefetcher) is no wait of the training thread and is left alone.
 import threading
 from typing import Any
 
-from ..patches import Function, UnsupportedError
-from ..timeline import Span
+from ..patches import Function, UnsupportedLibraryError
+from ..timeline import TimelineSpan
 from .context import HookContext
 
 
@@ -18,7 +18,9 @@ def install(context: HookContext) -> None:
     loader = getattr(getattr(context.torch.utils, "data", None), "dataloader", None)
     iterator = getattr(loader, "_BaseDataLoaderIter", None)
     if iterator is None:
-        raise UnsupportedError("torch.utils.data.dataloader._BaseDataLoaderIter is not there")
+        raise UnsupportedLibraryError(
+            "torch.utils.data.dataloader._BaseDataLoaderIter is not there"
+        )
     timeline = context.timeline
 
     def timed(original: Function) -> Function:
@@ -27,7 +29,7 @@ def install(context: HookContext) -> None:
                 return original(self)
             timeline.waiting = True
             evaluating = _evaluating(context)
-            span = Span(timeline.open)
+            span = TimelineSpan(timeline.open)
             try:
                 return original(self)
             finally:
@@ -52,7 +54,7 @@ def _evaluating(context: HookContext) -> bool:
         return False
 
 
-def _waited(context: HookContext, span: Span, *, evaluating: bool) -> None:
+def _waited(context: HookContext, span: TimelineSpan, *, evaluating: bool) -> None:
     try:
         context.timeline.waited_for_data(span, evaluating=evaluating)
         if context.device is not None:

@@ -9,8 +9,8 @@ once and the wait happens in a stream, so calls on device tensors are passed thr
 import threading
 from typing import Any
 
-from ..patches import Function, UnsupportedError
-from ..timeline import Span
+from ..patches import Function, UnsupportedLibraryError
+from ..timeline import TimelineSpan
 from .context import HookContext
 
 _NAMES = (
@@ -45,7 +45,7 @@ def install(context: HookContext) -> None:
     dist = getattr(context.torch, "distributed", None)
     names = [name for name in _NAMES if callable(getattr(dist, name, None))]
     if not names:
-        raise UnsupportedError("torch.distributed has no collectives")
+        raise UnsupportedLibraryError("torch.distributed has no collectives")
     inside = False
 
     def timed(original: Function) -> Function:
@@ -58,7 +58,7 @@ def install(context: HookContext) -> None:
             if any(_on_device(each) for each in (*args, *kwargs.values())):
                 return original(*args, **kwargs)
             inside = True
-            span = Span(context.open)
+            span = TimelineSpan(context.open)
             try:
                 return original(*args, **kwargs)
             finally:

@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 from ..patches import Function
-from ..timeline import Span
+from ..timeline import TimelineSpan
 from .context import HookContext
 
 
@@ -26,7 +26,7 @@ def install(context: HookContext) -> None:
                 return original(*args, **kwargs)  # an asynchronous writer: nobody waits for it
             inside = True
             context.phases.save_begins()
-            span = Span(timeline.open)
+            span = TimelineSpan(timeline.open)
             try:
                 return original(*args, **kwargs)
             finally:

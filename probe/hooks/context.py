@@ -4,18 +4,18 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ..budgets import LOCAL_SHARE, NORM_SHARE, Budget
+from ..budgets import LOCAL_SHARE, NORM_SHARE, TimeBudget
 from ..devices import DeviceReader
-from ..patches import Patches
-from ..phases import Phases
+from ..patches import LibraryPatches
+from ..phases import PhaseReports
 from ..step_record import StepRecord
-from ..timeline import Timeline
+from ..timeline import StepTimeline
 
 _WATCHED_STEPS = 50
 """After a value that was not finite, how many steps are checked whatever it costs."""
 
 
-class Steps(Protocol):
+class HookSteps(Protocol):
     """Ends steps: the watch, as the hooks see it."""
 
     def end_step(self, index: int | None = None) -> None:
@@ -36,9 +36,9 @@ class HookContext:
         self,
         *,
         torch: Any,
-        steps: Steps,
-        timeline: Timeline,
-        phases: Phases,
+        steps: HookSteps,
+        timeline: StepTimeline,
+        phases: PhaseReports,
         model: object = None,
         optimizer: object = None,
     ) -> None:
@@ -46,7 +46,7 @@ class HookContext:
         self.steps = steps
         self.timeline = timeline
         self.phases = phases
-        self.patches = Patches()
+        self.patches = LibraryPatches()
         self.undo: list[Callable[[], None]] = []
         self.active = True
         self.failures = 0
@@ -58,8 +58,8 @@ class HookContext:
         self.scaler: Callable[[], Any] | None = None
         self.updated = False
         self.clipped = False
-        self.norm_budget = Budget(NORM_SHARE)
-        self.local_budget = Budget(LOCAL_SHARE)
+        self.norm_budget = TimeBudget(NORM_SHARE)
+        self.local_budget = TimeBudget(LOCAL_SHARE)
         self.gradient_hook: Any = None
         self.gradient_hooked = False
         self.gradient_seen: Callable[[], None] = _nothing

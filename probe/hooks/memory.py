@@ -3,19 +3,19 @@
 import time
 
 from .. import devices
-from ..budgets import Budget
+from ..budgets import TimeBudget
 from .context import HookContext
 
 _SHARE = 0.0005
 """The books are read on the host in some 50 us, so at short steps not at every one."""
 
 
-class Memory:
+class AllocatorReadings:
     """Reads the allocator's books once the job uses a CUDA device."""
 
     def __init__(self, context: HookContext) -> None:
         self._seat = context
-        self._budget = Budget(_SHARE)
+        self._budget = TimeBudget(_SHARE)
 
     def close(self) -> None:
         """Add the figures to the step that is about to end."""

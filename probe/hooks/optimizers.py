@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Any
 
-from ..patches import UnsupportedError
+from ..patches import UnsupportedLibraryError
 from . import gradients, scaling
 from .context import HookContext
 
@@ -25,7 +25,7 @@ def install(context: HookContext) -> None:
     before = getattr(module, "register_optimizer_step_pre_hook", None)
     after = getattr(module, "register_optimizer_step_post_hook", None)
     if before is None or after is None:
-        raise UnsupportedError("torch.optim.optimizer has no global step hooks")
+        raise UnsupportedLibraryError("torch.optim.optimizer has no global step hooks")
     timeline, compiling, clock = context.timeline, context.compiling, time.perf_counter
     outer: Any = None
     began = counted = 0.0

@@ -8,8 +8,8 @@ are private; without them this hook is left out.
 
 from typing import Any
 
-from ..patches import Function, UnsupportedError
-from ..timeline import Span
+from ..patches import Function, UnsupportedLibraryError
+from ..timeline import TimelineSpan
 from .context import HookContext
 
 
@@ -17,7 +17,7 @@ def install(context: HookContext) -> None:
     """See replicas run forward, and time their buffer broadcasts."""
     parallel = getattr(getattr(context.torch.nn, "parallel", None), "DistributedDataParallel", None)
     if parallel is None:
-        raise UnsupportedError("torch.nn.parallel.DistributedDataParallel is not there")
+        raise UnsupportedLibraryError("torch.nn.parallel.DistributedDataParallel is not there")
 
     compiling = context.compiling
 
@@ -36,7 +36,7 @@ def install(context: HookContext) -> None:
         def _sync_buffers(self: Any, *args: Any, **kwargs: Any) -> Any:
             if context.inactive() or context.device is not None:
                 return original(self, *args, **kwargs)
-            span = Span(context.open)
+            span = TimelineSpan(context.open)
             try:
                 return original(self, *args, **kwargs)
             finally:

@@ -7,7 +7,7 @@ optimizer hook marks the end of the step).
 
 from typing import Any
 
-from ..patches import Function, UnsupportedError
+from ..patches import Function, UnsupportedLibraryError
 from .context import HookContext, reference
 
 
@@ -15,7 +15,7 @@ def install(context: HookContext) -> None:
     """See losses before scaling, and steps that the scaler skips."""
     scaler = getattr(getattr(context.torch, "amp", None), "GradScaler", None)
     if scaler is None:
-        raise UnsupportedError("torch.amp.GradScaler is not there")
+        raise UnsupportedLibraryError("torch.amp.GradScaler is not there")
 
     def unscaled(original: Function) -> Function:
         def scale(self: Any, outputs: Any, *args: Any, **kwargs: Any) -> Any:

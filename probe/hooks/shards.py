@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from ..importing import when_imported
-from ..patches import Function, UnsupportedError
+from ..patches import Function, UnsupportedLibraryError
 from .context import HookContext
 
 _MODULE = "torch.distributed.fsdp._fully_shard._fsdp_param_group"
@@ -20,7 +20,7 @@ _MODULE = "torch.distributed.fsdp._fully_shard._fsdp_param_group"
 def install(context: HookContext) -> None:
     """Mark where the wait for gathered parameters begins and ends, once the job imports FSDP."""
     if not isinstance(getattr(context.torch, "distributed", None), ModuleType):
-        raise UnsupportedError("torch.distributed is not there")
+        raise UnsupportedLibraryError("torch.distributed is not there")
 
     def imported(module: ModuleType) -> None:
         try:
@@ -29,7 +29,7 @@ def install(context: HookContext) -> None:
                 "wait_for_unshard",
                 lambda original: _marked(context, original),
             )
-        except UnsupportedError as error:
+        except UnsupportedLibraryError as error:
             context.missing.append(f"shards: {error}")
 
     context.undo.append(when_imported(_MODULE, imported))

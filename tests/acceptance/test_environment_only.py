@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from tests.waiting import until
 
-from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.client import DemoClient
 from rankscope.lab.demo.hosts import divide, usable_cpus
-from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.stage import Stage, clean_environment, free_port
+from rankscope.lab.demo.processes import DemoProcesses
+from rankscope.lab.demo.stage import DemoStage, clean_environment, free_port
 
 pytestmark = pytest.mark.alone
 
@@ -71,8 +71,8 @@ def test_loss_step_time_and_collectives_are_in_the_api_and_the_metrics(short_pat
     (short_path / "train.py").write_text(SCRIPT)
     host = divide(usable_cpus())[0][0]
     page = f"127.0.0.1:{free_port()}"
-    with Processes(short_path / "logs") as processes:
-        stage = Stage(short_path, processes, [host])
+    with DemoProcesses(short_path / "logs") as processes:
+        stage = DemoStage(short_path, processes, [host])
         stage.collector()
         attach = {
             "RANKSCOPE_PROBE": "1",
@@ -81,7 +81,7 @@ def test_loss_step_time_and_collectives_are_in_the_api_and_the_metrics(short_pat
         }
         torchrun(processes, short_path, PROBED, attach, host)
         torchrun(processes, short_path, PLAIN, {}, host)
-        client = Client(stage.address, timeout_seconds=60.0)
+        client = DemoClient(stage.address, timeout_seconds=60.0)
         until(client.ready, "the collector")
         follow = {"RANKSCOPE_LOGS__FOLLOW": "true", "RANKSCOPE_EXPORT__LISTEN": page}
         stage.agent(host, {**follow, "RANKSCOPE_EXPORT__GROUPS": "true"})

@@ -21,7 +21,7 @@ from tests.waiting import get, until
 
 from bench.live import scraped
 from rankscope.lab import trial
-from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import clean_environment, free_port
 from rankscope.lab.simulator import recording
 
@@ -50,7 +50,7 @@ def file(name: str) -> str:
 
 def simulated() -> Any:
     """Return a recording of 32 devices that only exporters show, one hot from minute ten on."""
-    scenario = trial.scenario(trial.Trial("gpu.thermal_throttle", ranks=32, seed=0))
+    scenario = trial.scenario(trial.LabTrial("gpu.thermal_throttle", ranks=32, seed=0))
     broken = {**(scenario.fault or {}), "onset": ONSET}
     broken.pop("until", None)
     job = replace(scenario.jobs[0], name="llama")
@@ -86,7 +86,7 @@ def places(program, exporters, tmp_path_factory):
         [program("promtool"), "tsdb", "create-blocks-from", "openmetrics", past, folder / "tsdb"],
         check=True, capture_output=True, timeout=120,
     )  # fmt: skip
-    with Processes(folder) as processes:
+    with DemoProcesses(folder) as processes:
         store, sent, polling = (f"http://127.0.0.1:{free_port()}" for _ in range(3))
         written = yaml.safe_load(file("prometheus.yml").replace(COLLECTOR, sent))
         config = {

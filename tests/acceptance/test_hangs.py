@@ -10,10 +10,10 @@ from tests.waiting import until
 
 from bench.soak.real_faults import HANGS
 from rankscope.lab import mechanisms
-from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.client import DemoClient
 from rankscope.lab.demo.hosts import divide, usable_cpus
-from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.stage import Stage, clean_environment
+from rankscope.lab.demo.processes import DemoProcesses
+from rankscope.lab.demo.stage import DemoStage, clean_environment
 from rankscope.lab.jobs import orders
 
 JOBS = Path(__file__).with_name("hanging_jobs.py")
@@ -33,10 +33,10 @@ def test_whoever_hangs_in_whichever_way_is_named_first(ways, short_path):
     pytest.importorskip("torch", reason="gloo is torch's")
     (short_path / "logs").mkdir()
     (host, _), _ = divide(usable_cpus())
-    with Processes(short_path / "logs") as processes:
-        stage = Stage(short_path, processes, (host,))
+    with DemoProcesses(short_path / "logs") as processes:
+        stage = DemoStage(short_path, processes, (host,))
         stage.collector()
-        client = Client(stage.address, timeout_seconds=60.0)
+        client = DemoClient(stage.address, timeout_seconds=60.0)
         until(client.ready, "the collector")
         stage.agent(host)
         agent = f"unix://{short_path / host.name}.sock"

@@ -9,10 +9,10 @@ import urllib.request
 from tests.acceptance.launching import torchrun
 from tests.waiting import until
 
-from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.client import DemoClient
 from rankscope.lab.demo.hosts import divide, usable_cpus
-from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.stage import Stage
+from rankscope.lab.demo.processes import DemoProcesses
+from rankscope.lab.demo.stage import DemoStage
 from rankscope.lab.jobs import orders
 
 JOB = "profiled"
@@ -25,10 +25,10 @@ def test_a_rank_is_profiled_on_request_and_on_suspicion_and_its_stack_is_there_w
     hosts, _ = divide(usable_cpus())
     allowed = {"RANKSCOPE_PROFILING__ALLOWED": "true", "RANKSCOPE_PROFILING__POLL_SECONDS": "0.5"}
     allowed["RANKSCOPE_PROFILING__INTERVAL_SECONDS"] = "0"
-    with Processes(short_path / "logs") as processes:
-        stage = Stage(short_path, processes, hosts)
+    with DemoProcesses(short_path / "logs") as processes:
+        stage = DemoStage(short_path, processes, hosts)
         stage.collector({"RANKSCOPE_PROFILES__AUTOMATIC": "true"})
-        client = Client(stage.address, timeout_seconds=60.0)
+        client = DemoClient(stage.address, timeout_seconds=60.0)
         until(client.ready, "the collector")
         for host in hosts:
             stage.agent(host, allowed)

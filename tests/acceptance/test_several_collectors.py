@@ -24,9 +24,9 @@ from bench.cluster.box import SECRET
 from bench.cluster.nats_servers import program as nats_server
 from bench.cluster.takeovers import partitions
 from bench.soak.load import payload
-from bench.soak.receiver import Receiver
-from rankscope.lab.demo.client import Client
-from rankscope.lab.demo.processes import Processes
+from bench.soak.receiver import MessageReceiver
+from rankscope.lab.demo.client import DemoClient
+from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import clean_environment, free_port
 from rankscope.vocabulary.times import rfc3339
 
@@ -66,7 +66,7 @@ def replaced(text: str, words: Replaced) -> str:
 class Agents(threading.Thread):
     """Send the jobs' telemetry, and each payload again until it is taken."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: DemoClient) -> None:
         super().__init__(daemon=True)
         self.client = client
         self.over = threading.Event()
@@ -90,7 +90,7 @@ class Agents(threading.Thread):
 class Reader:
     """Somebody who follows the page in one folder, on one machine."""
 
-    def __init__(self, folder: Path, processes: Processes, environ: dict[str, str]) -> None:
+    def __init__(self, folder: Path, processes: DemoProcesses, environ: dict[str, str]) -> None:
         self.folder = folder
         self._processes = processes
         self._environ = environ
@@ -117,7 +117,7 @@ class Reader:
             name, ["sh", "-ec", script], environ={**self._environ, **environ}
         )
 
-    def collector(self, name: str, block: str, words: Replaced) -> tuple[Any, Client]:
+    def collector(self, name: str, block: str, words: Replaced) -> tuple[Any, DemoClient]:
         """Start a collector with a folder and an address of its own; return once it is ready."""
         listen = f"127.0.0.1:{free_port()}"
         mine = {
@@ -125,14 +125,14 @@ class Reader:
             "RANKSCOPE_HTTP__LISTEN": listen,
         }
         process = self.start(name, block, words, **mine)
-        client = Client(f"http://{listen}")
+        client = DemoClient(f"http://{listen}")
         until(client.ready, f"{name} to be ready", more=process.log.read_text)
         return process, client
 
 
 @pytest.fixture
-def receiver(tmp_path: Path) -> Iterator[Receiver]:
-    one = Receiver(tmp_path / "messages.jsonl", SECRET)
+def receiver(tmp_path: Path) -> Iterator[MessageReceiver]:
+    one = MessageReceiver(tmp_path / "messages.jsonl", SECRET)
     yield one
     one.stop()
 
@@ -152,16 +152,16 @@ def reader(tmp_path, receiver, program) -> Iterator[Reader]:
     settings = {"webhooks": [{"name": "page", "url": receiver.url, "secret": SECRET}]}
     tmp_path.joinpath("collector.yaml").write_text(json.dumps(settings), encoding="utf-8")
     path = os.pathsep.join((str(programs), str(Path(program("haproxy")).parent), os.defpath))
-    with Processes(tmp_path) as processes:
+    with DemoProcesses(tmp_path) as processes:
         yield Reader(tmp_path, processes, {**clean_environment(), "PATH": path})
 
 
 @pytest.fixture
-def new_agents() -> Iterator[Callable[[Client], Agents]]:
+def new_agents() -> Iterator[Callable[[DemoClient], Agents]]:
     """Return a function that lets agents send to a collector, until the test ends."""
     made: list[Agents] = []
 
-    def new(client: Client) -> Agents:
+    def new(client: DemoClient) -> Agents:
         made.append(Agents(client))
         made[-1].start()
         return made[-1]
@@ -172,25 +172,25 @@ def new_agents() -> Iterator[Callable[[Client], Agents]]:
         agents.join()
 
 
-def incidents(client: Client) -> dict[str, tuple[str, str]]:
+def incidents(client: DemoClient) -> dict[str, tuple[str, str]]:
     """Return (id, status) of the incident of each job; a second one of a job is an error."""
     found = until(lambda: client.ask("/api/v1/incidents?limit=100"), "the incidents")["items"]
     assert len({row["job"] for row in found}) == len(found), found
     return {row["job"]: (row["id"], row["status"]) for row in found}
 
 
-def acknowledge(client: Client, incident: str) -> None:
+def acknowledge(client: DemoClient, incident: str) -> None:
     body, path = b'{"by": "somebody", "note": "on it"}', f"/api/v1/incidents/{incident}/ack"
     until(lambda: client.send(path, body, "application/json") in {200, 202}, "the acknowledgement")
 
 
-def pages(receiver: Receiver) -> list[tuple[str, str]]:
+def pages(receiver: MessageReceiver) -> list[tuple[str, str]]:
     """Return (job, webhook-id) of each message that says that an incident was opened."""
     rows = {(row.job, row.webhook_id) for row in receiver.messages if row.type == "incident.opened"}
     return sorted(rows)
 
 
-def owners(clients: list[Client]) -> list[int]:
+def owners(clients: list[DemoClient]) -> list[int]:
     """Return how many partitions each collector owns, of those that own any."""
     ports = [int(one.address.rpartition(":")[2]) for one in clients]
     return [owned for owned, recovering in map(partitions, ports) if owned and not recovering]
@@ -263,7 +263,7 @@ def test_from_files_to_jetstream_an_open_incident_goes_on_and_nobody_is_paged_ag
     }
     reader.write("haproxy.cfg", {"0.0.0.0:8470": f"127.0.0.1:{balanced}", **listens})
     reader.start("haproxy", haproxy, {})
-    agents.client = Client(f"http://127.0.0.1:{balanced}")
+    agents.client = DemoClient(f"http://127.0.0.1:{balanced}")
     until(agents.client.ready, "a collector behind the load balancer")
 
     def went_on() -> bool:

@@ -13,12 +13,12 @@ import httpx
 import pytest
 from tests.waiting import until
 
-from bench.cluster.box import Box
+from bench.cluster.box import ClusterBox
 from bench.cluster.takeovers import one_job_each, partitions
 from rankscope.collector.cluster.gateway import PASSED_ON
 from rankscope.formats.otlp import encode
-from rankscope.lab.demo.client import Client
-from rankscope.vocabulary.samples import Event, Resource, Sample
+from rankscope.lab.demo.client import DemoClient
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource
 
 pytestmark = [pytest.mark.programs, pytest.mark.timeout(600)]
 
@@ -28,10 +28,10 @@ BEFORE, AFTER, STEP_SECONDS = 8, 8, 0.5
 
 
 @pytest.fixture
-def box(tmp_path: Path, program) -> Iterator[Box]:
+def box(tmp_path: Path, program) -> Iterator[ClusterBox]:
     """Return two collectors over one NATS server and PostgreSQL, started."""
     program("postgres")
-    one = Box(tmp_path, collectors=2, servers=1, balanced=False, partitions=PARTITIONS)
+    one = ClusterBox(tmp_path, collectors=2, servers=1, balanced=False, partitions=PARTITIONS)
     one.start()
     yield one
     one.stop()
@@ -43,7 +43,7 @@ def metrics(job: str, step: int) -> bytes:
     groups = []
     for host, ranks in ((HOST, (0, 1)), (f"{job}-own", (2, 3))):
         samples = [sample for rank in ranks for sample in _rank(rank, step, at)]
-        groups.append((Resource(host=host, job=job), samples))
+        groups.append((TelemetryResource(host=host, job=job), samples))
     return encode.metrics_request(groups)
 
 
@@ -59,7 +59,7 @@ def _rank(rank: int, step: int, at: float) -> list[Sample]:
 
 def out_of_memory(job: str) -> bytes:
     """Return that the kernel of the shared host has killed a rank of a job."""
-    at, whose = time.time(), Resource(host=HOST, job=job)
+    at, whose = time.time(), TelemetryResource(host=HOST, job=job)
     killed = {"rank": 0, "pid": 100}
     return encode.logs_request(
         [
@@ -74,7 +74,7 @@ def out_of_memory(job: str) -> bytes:
     )
 
 
-def train(client: Client, jobs: Iterable[str], steps: Iterable[int]) -> None:
+def train(client: DemoClient, jobs: Iterable[str], steps: Iterable[int]) -> None:
     """Send steps of all jobs in real time: receive times are those of JetStream."""
     for step in steps:
         for job in jobs:
@@ -82,12 +82,12 @@ def train(client: Client, jobs: Iterable[str], steps: Iterable[int]) -> None:
         time.sleep(STEP_SECONDS)
 
 
-def send(client: Client, path: str, body: bytes) -> None:
+def send(client: DemoClient, path: str, body: bytes) -> None:
     """Send a payload until it is taken."""
     until(lambda: client.send(path, body, "application/x-protobuf") == 200, f"{path} to be taken")
 
 
-def owners(box: Box) -> dict[str, int]:
+def owners(box: ClusterBox) -> dict[str, int]:
     """Return for each collector a job that it has: one that it answers for and asks no other."""
 
     def answers(port: int, job: str) -> bool:
@@ -108,7 +108,7 @@ def owners(box: Box) -> dict[str, int]:
     }
 
 
-def pages(box: Box) -> dict[str, str]:
+def pages(box: ClusterBox) -> dict[str, str]:
     """Return the incident of each page that says that one was opened, by webhook-id."""
     return {
         row.webhook_id: row.incident
@@ -117,7 +117,7 @@ def pages(box: Box) -> dict[str, str]:
     }
 
 
-def incidents(client: Client) -> list[tuple[str, list[str], str]]:
+def incidents(client: DemoClient) -> list[tuple[str, list[str], str]]:
     """Return id, jobs and the host that is blamed, of each incident that is not over."""
     found = until(lambda: client.ask("/api/v1/incidents?limit=100"), "the incidents")["items"]
     return [

@@ -12,12 +12,12 @@ from tests.acceptance.launching import torchrun
 from tests.serving import Answer, served
 from tests.waiting import PATIENCE_SECONDS, until
 
-from rankscope.collector.store import Store
+from rankscope.collector.store import IncidentDatabaseStore
 from rankscope.lab import mechanisms
-from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.client import DemoClient
 from rankscope.lab.demo.hosts import divide, usable_cpus
-from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.stage import Stage
+from rankscope.lab.demo.processes import DemoProcesses
+from rankscope.lab.demo.stage import DemoStage
 from rankscope.lab.jobs import orders
 
 JOB = "torchrun/job 1"
@@ -60,9 +60,9 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it
     mechanism = mechanisms.named(name)
     (short_path / "logs").mkdir()
     hosts, _ = divide(usable_cpus())
-    with Processes(short_path / "logs") as processes:
-        stage = Stage(short_path, processes, hosts)
-        collector, client = stage.collector(), Client(stage.address, timeout_seconds=60.0)
+    with DemoProcesses(short_path / "logs") as processes:
+        stage = DemoStage(short_path, processes, hosts)
+        collector, client = stage.collector(), DemoClient(stage.address, timeout_seconds=60.0)
         until(client.ready, "the collector")
         with receiver(stage.address) as messages:
             agents = [stage.agent(host) for host in hosts]
@@ -104,7 +104,7 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it
         assert once == again
 
         # Before a collector runs again: its first evaluation may already change an open incident.
-        store = Store(f"sqlite:///{short_path / 'collector' / 'rankscope.db'}")
+        store = IncidentDatabaseStore(f"sqlite:///{short_path / 'collector' / 'rankscope.db'}")
         kept = store.incident(document["id"])
         store.close()
         (line,) = [line for line in once.splitlines() if json.loads(line)["id"] == document["id"]]

@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 from tests.waiting import until
 
-from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.client import DemoClient
 from rankscope.lab.demo.hosts import divide, usable_cpus
-from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.stage import Stage, clean_environment, free_port
+from rankscope.lab.demo.processes import DemoProcesses
+from rankscope.lab.demo.stage import DemoStage, clean_environment, free_port
 
 pytestmark = [pytest.mark.alone, pytest.mark.long]
 
@@ -64,8 +64,8 @@ def test_jobs_without_our_probe_show_what_they_print(short_path):
     (short_path / "logs").mkdir()
     (short_path / "train.py").write_text(SCRIPT)
     host = divide(usable_cpus())[0][0]
-    with Processes(short_path / "logs") as processes:
-        stage = Stage(short_path, processes, [host])
+    with DemoProcesses(short_path / "logs") as processes:
+        stage = DemoStage(short_path, processes, [host])
         stage.collector()
         for form, _ in SHOWN:
             # Both ranks write to the file of their launcher, as `torchrun train.py > train.log`.
@@ -74,7 +74,7 @@ def test_jobs_without_our_probe_show_what_they_print(short_path):
             command += [str(short_path / "train.py"), form]
             job = {"RANKSCOPE_JOB_ID": f"logs/{form}", "OMP_NUM_THREADS": "1"}
             processes.start(form, command, environ={**clean_environment(), **job}, host=host)
-        client = Client(stage.address, timeout_seconds=60.0)
+        client = DemoClient(stage.address, timeout_seconds=60.0)
         until(client.ready, "the collector")
         stage.agent(host, {"RANKSCOPE_LOGS__FOLLOW": "true"})
 

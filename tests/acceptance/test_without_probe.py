@@ -13,10 +13,10 @@ import pytest
 from tests.waiting import until
 
 from rankscope.agent.profiling import spying
-from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.client import DemoClient
 from rankscope.lab.demo.hosts import divide, usable_cpus
-from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.stage import Stage, clean_environment, free_port
+from rankscope.lab.demo.processes import DemoProcesses
+from rankscope.lab.demo.stage import DemoStage, clean_environment, free_port
 
 pytestmark = pytest.mark.programs
 
@@ -94,15 +94,15 @@ def test_ranks_without_a_probe_are_profiled_and_the_one_that_hangs_shows_its_sta
         "RANKSCOPE_PROFILING__MAX_SECONDS": "2",
         "RANKSCOPE_STACKS__PY_SPY": "true",
     }
-    with Processes(short_path / "logs") as processes:
-        stage = Stage(short_path, processes, [host])
+    with DemoProcesses(short_path / "logs") as processes:
+        stage = DemoStage(short_path, processes, [host])
         stage.collector()
         command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
         command += ["--master-addr=127.0.0.1", f"--master-port={free_port()}"]
         command += [str(short_path / "train.py"), str(short_path / "hang")]
         job = {"RANKSCOPE_JOB_ID": JOB, "OMP_NUM_THREADS": "1"}
         processes.start("torchrun", command, environ={**clean_environment(), **job}, host=host)
-        client = Client(stage.address, timeout_seconds=60.0)
+        client = DemoClient(stage.address, timeout_seconds=60.0)
         until(client.ready, "the collector")
         stage.agent(host, allowed)
         until(lambda: client.ranks(JOB), "both ranks", lambda found: len(found) == 2)

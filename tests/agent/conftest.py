@@ -24,9 +24,9 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from tests import waiting
 
 from rankscope.agent import service
-from rankscope.agent.health import Health
+from rankscope.agent.health import AgentHealth
 from rankscope.agent.settings import AgentSettings
-from rankscope.agent.spool import Spool
+from rankscope.agent.spool import DiskSpool
 
 
 @pytest.fixture
@@ -44,13 +44,13 @@ def until() -> Callable[..., object]:
 
 
 @pytest.fixture
-def health() -> Health:
-    return Health()
+def health() -> AgentHealth:
+    return AgentHealth()
 
 
 @pytest.fixture
-def spool(tmp_path: Path, health: Health) -> Iterator[Spool]:
-    one = Spool(tmp_path / "spool", max_bytes=64 << 20, health=health)
+def spool(tmp_path: Path, health: AgentHealth) -> Iterator[DiskSpool]:
+    one = DiskSpool(tmp_path / "spool", max_bytes=64 << 20, health=health)
     yield one
     one.close()
 
@@ -197,11 +197,11 @@ def intake() -> Iterator[Intake]:
 
 
 @pytest.fixture
-def run_agent(folder: Path) -> Iterator[Callable[..., service.Agent]]:
+def run_agent(folder: Path) -> Iterator[Callable[..., service.NodeAgent]]:
     """Start agents inside this process, each in a thread; they end with the test."""
-    running: list[tuple[service.Agent, threading.Thread]] = []
+    running: list[tuple[service.NodeAgent, threading.Thread]] = []
 
-    def start(**sections: dict[str, object]) -> service.Agent:
+    def start(**sections: dict[str, object]) -> service.NodeAgent:
         number = len(running)
         given: dict[str, dict[str, object]] = {
             "export": {"listen": "127.0.0.1:0"},
@@ -218,7 +218,7 @@ def run_agent(folder: Path) -> Iterator[Callable[..., service.Agent]]:
         }
         for section, keys in sections.items():
             given[section] = {**given.get(section, {}), **keys}
-        agent = service.Agent(AgentSettings.model_validate(given), environ={})
+        agent = service.NodeAgent(AgentSettings.model_validate(given), environ={})
         thread = threading.Thread(target=agent.run)
         thread.start()
         running.append((agent, thread))

@@ -1,6 +1,6 @@
 import pytest
 
-from rankscope.agent.devices import Device, Devices, normal
+from rankscope.agent.devices import DeviceRegister, KnownDevice, normal
 from rankscope.vocabulary.samples import Sample, attributes
 
 
@@ -18,11 +18,11 @@ def test_an_address_that_is_none_is_left_alone():
 
 
 def test_a_device_is_found_by_its_address_and_keeps_its_id_under_a_new_index():
-    devices = Devices()
-    devices.note(Device("GPU-a", 0, "0000:1b:00.0"))
-    devices.note(Device("GPU-b", 1, "0000:43:00.0"))
+    devices = DeviceRegister()
+    devices.note(KnownDevice("GPU-a", 0, "0000:1b:00.0"))
+    devices.note(KnownDevice("GPU-b", 1, "0000:43:00.0"))
     assert devices.by_pci("00000000:43:00.0") == "GPU-b"
-    devices.note(Device("GPU-b", 0, "0000:43:00.0"))
+    devices.note(KnownDevice("GPU-b", 0, "0000:43:00.0"))
     assert devices.index_of("GPU-b") == 0
     assert devices.by_pci("0000:43:00.0") == "GPU-b"
     assert devices.by_pci("0000:99:00.0") is None
@@ -30,9 +30,9 @@ def test_a_device_is_found_by_its_address_and_keeps_its_id_under_a_new_index():
 
 
 def test_a_device_in_a_slot_takes_the_place_of_the_one_before():
-    devices = Devices()
-    devices.note(Device("GPU-old", 0, "0000:1b:00.0"))
-    devices.note(Device("GPU-new", 0, "0000:1b:00.0"))
+    devices = DeviceRegister()
+    devices.note(KnownDevice("GPU-old", 0, "0000:1b:00.0"))
+    devices.note(KnownDevice("GPU-new", 0, "0000:1b:00.0"))
     assert [one.hw_id for one in devices.everyone()] == ["GPU-new"]
 
 
@@ -42,7 +42,7 @@ def info(hw_id, gpu, **more):
 
 
 def test_an_exporters_devices_are_known_by_address_but_are_not_ours_to_miss():
-    devices = Devices()
+    devices = DeviceRegister()
     devices.learn([info("AMD-1", 0, **{"pci.bus_id": "0000:1B:00.0", "hw.model": "MI300X"})])
     devices.learn([info("AMD-2", 1), info("AMD-2/7", 1, partition="1g"), info("AMD-3", "x")])
     assert devices.by_pci("0000:1b:00") == "AMD-1"
@@ -51,15 +51,17 @@ def test_an_exporters_devices_are_known_by_address_but_are_not_ours_to_miss():
 
 
 def test_what_a_reader_of_ours_knows_of_a_device_is_not_replaced_by_an_exporters_words():
-    devices = Devices()
-    devices.note(Device("GPU-a", 3, "0000:1b:00.0", "nvidia", "H100"))
+    devices = DeviceRegister()
+    devices.note(KnownDevice("GPU-a", 3, "0000:1b:00.0", "nvidia", "H100"))
     devices.learn([info("GPU-a", 0)])
     assert devices.index_of("GPU-a") == 3
     assert [one.hw_id for one in devices.natives("nvidia")] == ["GPU-a"]
 
 
 def test_the_list_outlives_the_agent_and_a_broken_one_is_learnt_anew(tmp_path):
-    Devices(tmp_path).note(Device("GPU-a", 3, "0000:1b:00.0", "nvidia", "H100"))
-    assert Devices(tmp_path).get("GPU-a") == Device("GPU-a", 3, "0000:1b:00.0", "nvidia", "H100")
+    DeviceRegister(tmp_path).note(KnownDevice("GPU-a", 3, "0000:1b:00.0", "nvidia", "H100"))
+    assert DeviceRegister(tmp_path).get("GPU-a") == KnownDevice(
+        "GPU-a", 3, "0000:1b:00.0", "nvidia", "H100"
+    )
     (tmp_path / "devices.json").write_text('[{"hw_id": "GPU-a"')
-    assert Devices(tmp_path).everyone() == []
+    assert DeviceRegister(tmp_path).everyone() == []

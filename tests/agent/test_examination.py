@@ -8,7 +8,7 @@ from bench.node import trees
 from rankscope.agent import examination
 from rankscope.agent.readers import ReaderContext, catalogue
 from rankscope.agent.settings import AgentSettings
-from rankscope.lab.node.nvml import Scenario
+from rankscope.lab.node.nvml import NvmlScenario
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def examine(tmp_path, monkeypatch, program):
         root = tmp_path / str(len(list(tmp_path.iterdir())))
         node = trees.build(root, gpus=gpus, network=network)
         if driver:
-            scenario = Scenario(tmp_path / "driver", profile=driver, gpus=gpus)
+            scenario = NvmlScenario(tmp_path / "driver", profile=driver, gpus=gpus)
             for name, value in scenario.environment().items():
                 monkeypatch.setenv(name, value)
         around = ReaderContext(

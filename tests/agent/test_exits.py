@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rankscope.agent import procfs
-from rankscope.agent.exits import Exit, ExitWatch
+from rankscope.agent.exits import ExitWatch, ProcessExit
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ def end(process: Any) -> None:
     process.stdin.flush()
 
 
-def exits_of(watch, selector, until) -> list[Exit]:
-    found: list[Exit] = []
+def exits_of(watch, selector, until) -> list[ProcessExit]:
+    found: list[ProcessExit] = []
 
     def look() -> bool:
         if selector.get_map():
@@ -96,7 +96,7 @@ def test_without_pidfds_a_status_that_the_parent_took_is_unknown(start, selector
     watch.watch(process.pid)
     end(process)
     process.wait()
-    assert exits_of(watch, selector, until) == [Exit(process.pid, None)]
+    assert exits_of(watch, selector, until) == [ProcessExit(process.pid, None)]
 
 
 def test_a_process_that_ended_before_it_was_watched_is_told_without_status(start, selector):
@@ -105,7 +105,7 @@ def test_a_process_that_ended_before_it_was_watched_is_told_without_status(start
     process.wait()
     watch = ExitWatch(selector=selector)
     watch.watch(process.pid)
-    assert watch.ended(time.monotonic()) == [Exit(process.pid, None)]
+    assert watch.ended(time.monotonic()) == [ProcessExit(process.pid, None)]
     assert watch.ended(time.monotonic()) == []
 
 
@@ -144,7 +144,7 @@ def test_the_status_of_a_process_that_is_not_shown_to_us_waits_for_its_parent(
 
     def hiding(pid, proc=procfs.PROC):
         found = real(pid, proc)
-        return found and procfs.Stat(found.command, (*found.fields[:-1], "0"))
+        return found and procfs.ProcessStat(found.command, (*found.fields[:-1], "0"))
 
     monkeypatch.setattr(procfs, "stat", hiding)
     watch = ExitWatch(selector=selector)
@@ -154,4 +154,4 @@ def test_the_status_of_a_process_that_is_not_shown_to_us_waits_for_its_parent(
     assert watch.ended(100.0) == []
     assert watch.waiting
     assert watch.ended(100.3) == []
-    assert watch.ended(100.6) == [Exit(process.pid, None)]
+    assert watch.ended(100.6) == [ProcessExit(process.pid, None)]

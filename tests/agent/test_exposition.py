@@ -5,24 +5,26 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from rankscope.agent.attribution import Attribution
-from rankscope.agent.exposition import Page
-from rankscope.agent.health import Health, measures
-from rankscope.agent.imitation import Imitation
-from rankscope.agent.latest import Latest
+from rankscope.agent.attribution import DeviceAttribution
+from rankscope.agent.exposition import ExpositionPage
+from rankscope.agent.health import AgentHealth, measures
+from rankscope.agent.imitation import DcgmPage
+from rankscope.agent.latest import LatestValues
 from rankscope.vocabulary import metrics
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
-JOB = Resource(host="node-1", job="job-1", cluster="blue")
+JOB = TelemetryResource(host="node-1", job="job-1", cluster="blue")
 
 
 @pytest.fixture
 def latest():
-    return Latest(period_seconds=5.0)
+    return LatestValues(period_seconds=5.0)
 
 
 def page(latest, health=None, *, groups=False, max_series=2000) -> bytes:
-    shown = Page(latest=latest, health=health or Health(), groups=groups, max_series=max_series)
+    shown = ExpositionPage(
+        latest=latest, health=health or AgentHealth(), groups=groups, max_series=max_series
+    )
     return shown.render(1.0)
 
 
@@ -61,7 +63,10 @@ def test_names_units_and_labels_are_the_contracts(latest):
 
 def test_counters_end_in_total_and_carry_their_type(latest):
     latest.read(
-        "cpu", [(Resource(host="n"), Sample("system.cpu.steal", 2.0, 1.0))], period=5.0, now=1.0
+        "cpu",
+        [(TelemetryResource(host="n"), Sample("system.cpu.steal", 2.0, 1.0))],
+        period=5.0,
+        now=1.0,
     )
     body = page(latest).decode()
     assert "# TYPE system_cpu_steal_seconds_total counter\n" in body
@@ -103,7 +108,7 @@ def test_a_pid_is_never_a_label_and_workers_are_added_up(latest):
 
 def test_of_two_attempts_of_a_rank_the_newer_is_shown(latest):
     mine = attributes({"rank": 0})
-    again = Resource(host="node-1", job="job-1", cluster="blue", attempt=1)
+    again = TelemetryResource(host="node-1", job="job-1", cluster="blue", attempt=1)
     latest.receive("new", again, [Sample("training.step", 1.0, 1.0, mine)], 0.5)
     latest.receive("old", JOB, [Sample("training.step", 900.0, 1.0, mine)], 1.0)
     assert list(ours(page(latest)).values()) == [1.0]
@@ -130,7 +135,7 @@ def test_a_sender_cannot_invent_a_label(latest):
 
 
 def test_odd_characters_in_a_job_id_are_escaped(latest):
-    odd = Resource(host="node-1", job='a "job" \\ of\nmine 训')
+    odd = TelemetryResource(host="node-1", job='a "job" \\ of\nmine 训')
     latest.receive("a", odd, [Sample("training.loss", 1.0, 1.0)], 1.0)
     ((_, labels),) = ours(page(latest))
     assert dict(labels)["job_id"] == odd.job
@@ -149,7 +154,7 @@ def test_series_beyond_the_bound_are_left_out_and_counted_and_health_stays(lates
     for rank in range(30):
         mine = attributes({"rank": rank})
         latest.receive(rank, JOB, [Sample("training.loss", 1.0, 1.0, mine)], 1.0)
-    health = Health()
+    health = AgentHealth()
     body = page(latest, health, max_series=20)
     assert len(ours(body)) == 20
     assert samples(body)[("rankscope_agent_series_dropped", ())] == 10
@@ -173,12 +178,12 @@ def test_series_of_single_links_are_the_first_to_be_left_out(latest):
 def test_dcgms_names_come_first_and_count_as_series(latest):
     power = attributes({"hw.id": "GPU-0", "gpu": 0, "hw.vendor": "nvidia"})
     latest.read("power", [(JOB, Sample("hw.power", 1.0, 1.0, power))], period=5.0, now=1.0)
-    shown = Page(
+    shown = ExpositionPage(
         latest=latest,
-        health=Health(),
+        health=AgentHealth(),
         groups=False,
         max_series=2,
-        imitation=Imitation(names="old", host="node-1", attribution=Attribution()),
+        imitation=DcgmPage(names="old", host="node-1", attribution=DeviceAttribution()),
     )
     body = shown.render(1.0)
     assert {name for name, _ in ours(body)} == {"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_XID_ERRORS"}
@@ -188,29 +193,31 @@ def test_dcgms_names_come_first_and_count_as_series(latest):
 def test_an_imitation_that_fails_costs_only_its_own_names(latest, monkeypatch):
     power = attributes({"hw.id": "GPU-0", "gpu": 0, "hw.vendor": "nvidia"})
     latest.read("power", [(JOB, Sample("hw.power", 1.0, 1.0, power))], period=5.0, now=1.0)
-    imitation = Imitation(names="old", host="node-1", attribution=Attribution())
+    imitation = DcgmPage(names="old", host="node-1", attribution=DeviceAttribution())
     monkeypatch.delattr(imitation, "_fields")
-    health = Health()
-    shown = Page(latest=latest, health=health, groups=False, max_series=9, imitation=imitation)
+    health = AgentHealth()
+    shown = ExpositionPage(
+        latest=latest, health=health, groups=False, max_series=9, imitation=imitation
+    )
     assert {name for name, _ in ours(shown.render(1.0))} == {"hw_power_watts"}
     assert health.counted("internal_errors") == 1
 
 
 def test_health_counters_stand_on_the_page_from_the_start():
-    body = page(Latest(period_seconds=5.0))
+    body = page(LatestValues(period_seconds=5.0))
     assert samples(body)[("rankscope_agent_datagrams_lost_total", ())] == 0
 
 
 def test_ages_grow_until_something_happens_again():
-    health = Health()
+    health = AgentHealth()
     health.happened("push_last_success", 0.25)
-    body = page(Latest(period_seconds=5.0), health)
+    body = page(LatestValues(period_seconds=5.0), health)
     assert samples(body)[("rankscope_agent_push_last_success_age_seconds", ())] == 0.75
 
 
-def _all_health() -> Health:
+def _all_health() -> AgentHealth:
     """Return health in which every metric has a value."""
-    health = Health()
+    health = AgentHealth()
     for name, measure in measures().items():
         health._values[name][("x",) * len(measure.labels)] = 1.0
     return health
@@ -240,10 +247,10 @@ def test_promtool_accepts_every_metric_the_agent_can_show(latest, program):
 
 
 def test_what_is_shown_no_more_is_not_kept_for_ever(latest):
-    shown = Page(latest=latest, health=Health(), groups=False, max_series=2000)
+    shown = ExpositionPage(latest=latest, health=AgentHealth(), groups=False, max_series=2000)
     for number in range(2000):
         mine = attributes({"hw.id": f"GPU-{number}", "gpu": 0, "hw.vendor": "nvidia"})
-        reading = [(Resource(host="n"), Sample("hw.power", 1.0, 1.0, mine))]
+        reading = [(TelemetryResource(host="n"), Sample("hw.power", 1.0, 1.0, mine))]
         latest.read("gpu_power", reading, period=5.0, now=1.0)
         body = shown.render(1.0)
     assert b'hw_id="GPU-1999"' in body

@@ -6,9 +6,9 @@ import pytest
 
 from rankscope.agent import exposition
 from rankscope.agent.device_faults import FaultTracker
-from rankscope.agent.health import Health
-from rankscope.agent.latest import Latest
-from rankscope.agent.scraping import Scraping
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.latest import LatestValues
+from rankscope.agent.scraping import ScrapeServer
 from rankscope.vocabulary.samples import Event
 
 
@@ -18,10 +18,13 @@ def serve():
     running = []
 
     def start(**more):
-        page = exposition.Page(
-            latest=Latest(period_seconds=5.0), health=Health(), groups=False, max_series=100
+        page = exposition.ExpositionPage(
+            latest=LatestValues(period_seconds=5.0),
+            health=AgentHealth(),
+            groups=False,
+            max_series=100,
         )
-        one = Scraping("127.0.0.1:0", page=page, now=lambda: 0.0, **more)
+        one = ScrapeServer("127.0.0.1:0", page=page, now=lambda: 0.0, **more)
         running.append(one)
         return f"http://127.0.0.1:{one.port}"
 

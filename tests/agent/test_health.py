@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from rankscope.agent.health import Health, measures
+from rankscope.agent.health import AgentHealth, measures
 
 
 @pytest.mark.parametrize("measure", measures().values(), ids=lambda measure: measure.name)
@@ -14,7 +14,7 @@ def test_a_health_metric_follows_the_naming_rules(measure):
 
 
 def test_counts_of_many_threads_add_up():
-    health = Health()
+    health = AgentHealth()
 
     def work():
         for _ in range(2000):
@@ -29,7 +29,7 @@ def test_counts_of_many_threads_add_up():
 
 
 def test_a_misspelt_name_or_a_missing_label_shows_at_once():
-    health = Health()
+    health = AgentHealth()
     with pytest.raises(KeyError):
         health.count("datagrams_bat", "form")
     with pytest.raises(ValueError, match="labels"):

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from rankscope.agent.hung import Hung, main_thread, spied
+from rankscope.agent.hung import HungProcesses, main_thread, spied
 from rankscope.agent.open_file import OpenFile
 from rankscope.agent.procfs import PROC
-from rankscope.agent.settings import Stacks
-from rankscope.agent.trainers import Trainer
+from rankscope.agent.settings import StacksSettings
+from rankscope.agent.trainers import TrainerProcess
 
 DUMPED = """Timeout (0:00:11)!
 Thread 0x00007fc22 [rankscope-probe] (most recent call first):
@@ -35,13 +35,13 @@ Thread 8 (idle): "rankscope-probe"
 STACK = "<module> (train.py:19)\nhold (data.py:18)"
 
 
-def trainer(pid: int, silent_since: float) -> Trainer:
-    return Trainer(("", pid), "job", 0, 3, pid, None, silent_since)
+def trainer(pid: int, silent_since: float) -> TrainerProcess:
+    return TrainerProcess(("", pid), "job", 0, 3, pid, None, silent_since)
 
 
 @pytest.fixture
 def hung():
-    return Hung(Stacks(), proc=PROC, spied=lambda _: None)
+    return HungProcesses(StacksSettings(), proc=PROC, spied=lambda _: None)
 
 
 def memory(text: str):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from rankscope.agent import claims
-from rankscope.agent.inbox import Inbox
+from rankscope.agent.inbox import ProbeInbox
 from rankscope.vocabulary import datagram
 from rankscope.vocabulary.samples import Event, Sample, attributes
 
@@ -24,12 +24,12 @@ def line(folder):
 
 
 def taken(source, health):
-    inbox = Inbox(health=health)
+    inbox = ProbeInbox(health=health)
     inbox.fetch(source)
     return list(inbox.read())
 
 
-def said(**changes) -> datagram.Datagram:
+def said(**changes) -> datagram.ProbeDatagram:
     mine = attributes({"rank": 3})
     parts = {
         "job": "job-1",
@@ -40,7 +40,7 @@ def said(**changes) -> datagram.Datagram:
         "samples": (Sample("training.loss", float("nan"), 1000.5, mine),),
         "events": (Event("training.phase", 1000.0, {"rank": 3, "phase": "train"}),),
     }
-    return datagram.Datagram(**{**parts, **changes})
+    return datagram.ProbeDatagram(**{**parts, **changes})
 
 
 def test_a_datagram_comes_out_as_it_was_sent(line, health):
@@ -137,7 +137,7 @@ def test_a_flood_is_taken_in_portions(line, health):
     agent, sender = line
     for _ in range(5):
         sender.send(datagram.encode(said()))
-    inbox = Inbox(health=health)
+    inbox = ProbeInbox(health=health)
     inbox.fetch(agent, limit=3)
     assert len(list(inbox.read())) == 3
     inbox.fetch(agent, limit=3)
@@ -157,7 +157,7 @@ def test_a_socket_that_fails_is_counted_and_not_raised(health):
 
 def test_a_datagram_with_an_event_is_urgent_and_steps_may_wait(line, health):
     agent, sender = line
-    inbox = Inbox(health=health)
+    inbox = ProbeInbox(health=health)
     sender.send(datagram.encode(said(events=())))
     assert inbox.fetch(agent) is False
     sender.send(bad())
@@ -171,7 +171,7 @@ def test_a_datagram_with_an_event_is_urgent_and_steps_may_wait(line, health):
 
 def test_many_unread_datagrams_are_urgent_whatever_they_say(line, health):
     agent, sender = line
-    inbox = Inbox(health=health)
+    inbox = ProbeInbox(health=health)
     urgent = []
     for _ in range(256):
         sender.send(datagram.encode(said(events=())))

@@ -1,17 +1,17 @@
 import pytest
 
-from rankscope.agent.latest import Latest
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.agent.latest import LatestValues
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
-NODE = Resource(host="node-1")
-JOB = Resource(host="node-1", job="job-1")
-AGAIN = Resource(host="node-1", job="job-1", attempt=1)
+NODE = TelemetryResource(host="node-1")
+JOB = TelemetryResource(host="node-1", job="job-1")
+AGAIN = TelemetryResource(host="node-1", job="job-1", attempt=1)
 RANK = attributes({"rank": 0})
 
 
 @pytest.fixture
 def latest():
-    return Latest(period_seconds=5.0)
+    return LatestValues(period_seconds=5.0)
 
 
 def shown(latest, now):

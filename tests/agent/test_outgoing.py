@@ -9,24 +9,26 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from rankscope.agent import outgoing
-from rankscope.agent.spool import Spool
+from rankscope.agent.spool import DiskSpool
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
 
-JOB = Resource(host="node-1", job="job-1")
-NODE = Resource(host="node-1")
+JOB = TelemetryResource(host="node-1", job="job-1")
+NODE = TelemetryResource(host="node-1")
 
 
 @pytest.fixture
 def going(spool, health):
-    return outgoing.Outgoing(spool=spool, health=health, now=lambda: 1000.0, spooled=lambda: None)
+    return outgoing.OutgoingTelemetry(
+        spool=spool, health=health, now=lambda: 1000.0, spooled=lambda: None
+    )
 
 
 def sample(number: float) -> Sample:
     return Sample("training.loss", number, 1000.0, attributes({"rank": 0}))
 
 
-def spooled(spool: Spool) -> list[tuple[int, Any]]:
+def spooled(spool: DiskSpool) -> list[tuple[int, Any]]:
     kinds: dict[int, Any] = {1: ExportMetricsServiceRequest, 2: ExportLogsServiceRequest}
     found: list[tuple[int, Any]] = []
     while (record := spool.first()) is not None:
@@ -101,7 +103,9 @@ def test_a_disk_that_hangs_blocks_nobody_and_costs_what_does_not_fit(spool, heal
         real(*record)
 
     monkeypatch.setattr(spool, "append", append)
-    going = outgoing.Outgoing(spool=spool, health=health, now=lambda: 1000.0, spooled=lambda: None)
+    going = outgoing.OutgoingTelemetry(
+        spool=spool, health=health, now=lambda: 1000.0, spooled=lambda: None
+    )
     going.start()
     going.add(JOB, [sample(0.0)])
     going.flush()

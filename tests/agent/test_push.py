@@ -9,7 +9,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from rankscope.agent.outgoing import LOGS, METRICS
-from rankscope.agent.push import Answer, Post, Sender, UnreachableError
+from rankscope.agent.push import PushAnswer, PushConnection, SpoolSender, UnreachableError
 
 
 @pytest.fixture
@@ -23,8 +23,10 @@ def send(spool, health, intake, senders):
     """Start a sender to the intake; batches go into the spool through what it returns."""
 
     def start(**more):
-        post = Post(intake.endpoint, timeout=60, **more)
-        sender = Sender(spool=spool, post=post, health=health, now=time.time, jitter=lambda: 0.0)
+        post = PushConnection(intake.endpoint, timeout=60, **more)
+        sender = SpoolSender(
+            spool=spool, post=post, health=health, now=time.time, jitter=lambda: 0.0
+        )
         sender.start()
         senders.append(sender)
 
@@ -157,7 +159,7 @@ def test_retry_after_is_waited_for(send, intake, until):
 )
 def test_retry_after_is_seconds_or_a_date_and_bounded(intake, header, least, most):
     intake.answer = lambda: (503, {"Retry-After": header(time.time())})
-    post = Post(intake.endpoint, timeout=60)
+    post = PushConnection(intake.endpoint, timeout=60)
     answer = post.send(METRICS, b"")
     post.close()
     assert answer.status == 503
@@ -167,13 +169,13 @@ def test_retry_after_is_seconds_or_a_date_and_bounded(intake, header, least, mos
 @pytest.mark.parametrize("header", ["soon", "-1", ""])
 def test_a_retry_after_that_makes_no_sense_is_passed_over(intake, header):
     intake.answer = lambda: (503, {"Retry-After": header})
-    post = Post(intake.endpoint, timeout=60)
-    assert post.send(METRICS, b"") == Answer(503, None)
+    post = PushConnection(intake.endpoint, timeout=60)
+    assert post.send(METRICS, b"") == PushAnswer(503, None)
     post.close()
 
 
 def test_a_kept_connection_that_the_server_closed_is_no_failure(intake):
-    post = Post(intake.endpoint, timeout=60)
+    post = PushConnection(intake.endpoint, timeout=60)
     assert post.send(METRICS, gzip.compress(b"a")).status == 200
     intake.close()
     intake.open()
@@ -182,7 +184,7 @@ def test_a_kept_connection_that_the_server_closed_is_no_failure(intake):
 
 
 def test_pushes_share_a_connection(intake, monkeypatch):
-    post = Post(intake.endpoint, timeout=60)
+    post = PushConnection(intake.endpoint, timeout=60)
     opened = []
     real = post._opened
 
@@ -198,7 +200,7 @@ def test_pushes_share_a_connection(intake, monkeypatch):
 
 
 def test_a_path_in_the_endpoint_is_kept(intake):
-    post = Post(f"{intake.endpoint}/otlp/", timeout=60)
+    post = PushConnection(f"{intake.endpoint}/otlp/", timeout=60)
     post.send(METRICS, gzip.compress(b"a"))
     post.close()
     assert intake.taken[0][0] == "/otlp/v1/metrics"
@@ -210,7 +212,7 @@ def test_a_path_in_the_endpoint_is_kept(intake):
 )
 def test_why_a_collector_cannot_be_reached_is_one_word(endpoint, reason):
     with pytest.raises(UnreachableError) as caught:
-        Post(endpoint, timeout=60).send(METRICS, b"")
+        PushConnection(endpoint, timeout=60).send(METRICS, b"")
     assert caught.value.reason == reason
 
 
@@ -221,15 +223,15 @@ def test_a_server_that_never_answers_is_a_timeout(intake):
         return 200, {}
 
     intake.answer = slowly
-    post = Post(intake.endpoint, timeout=0.2)
+    post = PushConnection(intake.endpoint, timeout=0.2)
     with pytest.raises(UnreachableError) as caught:
         post.send(METRICS, gzip.compress(b"a"))
     assert caught.value.reason == "timeout"
 
 
 def test_pauses_grow_to_a_limit_and_start_small_again_after_a_success(spool, health):
-    post = Post("http://127.0.0.1:1", timeout=1)
-    sender = Sender(spool=spool, post=post, health=health, now=time.time, jitter=lambda: 1.0)
+    post = PushConnection("http://127.0.0.1:1", timeout=1)
+    sender = SpoolSender(spool=spool, post=post, health=health, now=time.time, jitter=lambda: 1.0)
     pauses = [sender._backoff() for _ in range(9)]
     assert pauses == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
 

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from rankscope.agent.reading import Reading
+from rankscope.agent.reading import ReadingThread
 from rankscope.agent.support_log import SupportLog
 from rankscope.vocabulary.samples import Sample
 
@@ -43,7 +43,7 @@ def reading(health, support):
 
     def start(*readers, **more):
         delivered = []
-        one = Reading(
+        one = ReadingThread(
             readers=readers,
             health=health,
             now=lambda: 1000.0,

@@ -3,18 +3,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankscope.agent.attribution import Attribution
+from rankscope.agent.attribution import DeviceAttribution
 from rankscope.agent.device_faults import FaultTracker
 from rankscope.agent.exits import ExitWatch
-from rankscope.agent.health import Health
-from rankscope.agent.inbox import Received
-from rankscope.agent.latest import Latest
-from rankscope.agent.names import Names
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.inbox import ReceivedDatagram
+from rankscope.agent.latest import LatestValues
+from rankscope.agent.names import NodeNames
 from rankscope.agent.rank_processes import RankProcess
-from rankscope.agent.routing import Routing
-from rankscope.agent.trainers import Trainers
-from rankscope.agent.training_logs import Batch, Launched
-from rankscope.vocabulary.datagram import Datagram
+from rankscope.agent.routing import TelemetryRouter
+from rankscope.agent.trainers import TrainerRegister
+from rankscope.agent.training_logs import LaunchedProcesses, LogBatch
+from rankscope.vocabulary.datagram import ProbeDatagram
 from rankscope.vocabulary.samples import Sample, Scalar, attributes
 
 READER = SimpleNamespace(name="gpu_processes", period=5.0)
@@ -23,15 +23,15 @@ READER = SimpleNamespace(name="gpu_processes", period=5.0)
 @pytest.fixture
 def parts():
     """Return the routing of an agent that pushes nothing, and what it works with."""
-    health, attribution = Health(), Attribution()
+    health, attribution = AgentHealth(), DeviceAttribution()
     trainers, latest = (
-        Trainers(health=health, started_at=lambda pid: None),
-        Latest(period_seconds=5.0),
+        TrainerRegister(health=health, started_at=lambda pid: None),
+        LatestValues(period_seconds=5.0),
     )
     selector = selectors.DefaultSelector()
     exits = ExitWatch(selector=selector, pidfds=False)
-    routing = Routing(
-        names=Names(host="n"),
+    routing = TelemetryRouter(
+        names=NodeNames(host="n"),
         trainers=trainers,
         latest=latest,
         exits=exits,
@@ -51,8 +51,8 @@ def test_a_device_gets_the_rank_placed_on_it_and_ranks_long_gone_are_forgotten(p
     for number in range(100):
         now = 1000.0 + 100.0 * number
         pid, rank = 1_000_000 + number, number % 8
-        said = Datagram(f"job-{number}", 0, rank, pid)
-        parts.trainers.receive(Received(said, pid, "unix:"), now)
+        said = ProbeDatagram(f"job-{number}", 0, rank, pid)
+        parts.trainers.receive(ReceivedDatagram(said, pid, "unix:"), now)
         device: dict[str, Scalar] = {"hw.id": "GPU-1", "gpu": 0, "hw.vendor": "nvidia"}
         held = Sample("hw.gpu.process.memory", 1.0, now, attributes({**device, "pid": pid}))
         other = Sample(  # a process of nobody's, beside
@@ -78,21 +78,21 @@ def info(parts):
 
 
 def test_a_rank_without_a_probe_is_placed_by_its_process_and_shown_with_what_its_log_reports(parts):
-    parts.routing.adopt(Launched((LAUNCHED_RANK,)), 1000.0)
+    parts.routing.adopt(LaunchedProcesses((LAUNCHED_RANK,)), 1000.0)
     assert {"rank": 3, "local_rank": 1, "world_size": 8, "pid": PID, "source": "log"} == dict(
         *info(parts)
     )
     pairs = attributes({"rank": 3, "source": "log"})
     losses = [Sample("training.loss", 2.0 + step, 1000.0 + step, pairs) for step in range(3)]
-    parts.routing.report(Batch("job", None, losses, []), 1000.0)
+    parts.routing.report(LogBatch("job", None, losses, []), 1000.0)
     assert [4.0] == [row[3] for row in parts.latest.series(1000.0) if row[1] == "training.loss"]
     device = attributes({"pid": PID})
     assert 3 == parts.trainers.owner(Sample("process.memory.usage", 1.0, 1000.0, device)).rank
 
 
 def test_a_probe_that_reports_is_not_overruled_by_a_look_at_its_process(parts):
-    parts.routing.adopt(Launched((LAUNCHED_RANK,)), 1000.0)
-    said = Datagram("job", None, 4, PID)  # as torch's process group corrected it
-    parts.routing.receive(Received(said, PID, "unix:"), 1001.0)
-    parts.routing.adopt(Launched((LAUNCHED_RANK,)), 1002.0)
+    parts.routing.adopt(LaunchedProcesses((LAUNCHED_RANK,)), 1000.0)
+    said = ProbeDatagram("job", None, 4, PID)  # as torch's process group corrected it
+    parts.routing.receive(ReceivedDatagram(said, PID, "unix:"), 1001.0)
+    parts.routing.adopt(LaunchedProcesses((LAUNCHED_RANK,)), 1002.0)
     assert [(4, True)] == [(one.rank, one.probed) for one in parts.trainers.everyone()]

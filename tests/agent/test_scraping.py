@@ -6,22 +6,22 @@ import time
 import pytest
 
 from rankscope.agent import scraping as scraping_module
-from rankscope.agent.exposition import Page
-from rankscope.agent.health import Health
-from rankscope.agent.latest import Latest
-from rankscope.agent.scraping import Scraping
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.agent.exposition import ExpositionPage
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.latest import LatestValues
+from rankscope.agent.scraping import ScrapeServer
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 
 @pytest.fixture
 def scraping():
-    latest = Latest(period_seconds=5.0)
+    latest = LatestValues(period_seconds=5.0)
     for rank in range(100):
         mine = attributes({"rank": rank})
         one = [Sample("training.loss", 1.0, time.time(), mine)]
-        latest.receive(rank, Resource(host="n", job="j"), one, time.time())
-    page = Page(latest=latest, health=Health(), groups=False, max_series=2000)
-    serving = Scraping("127.0.0.1:0", page=page, now=time.time)
+        latest.receive(rank, TelemetryResource(host="n", job="j"), one, time.time())
+    page = ExpositionPage(latest=latest, health=AgentHealth(), groups=False, max_series=2000)
+    serving = ScrapeServer("127.0.0.1:0", page=page, now=time.time)
     yield serving
     serving.close()
 
@@ -85,13 +85,13 @@ def test_a_client_that_says_nothing_keeps_nobody_else_waiting(scraping):
 def test_a_client_that_keeps_its_connection_waits_for_no_acknowledgement(scraping, monkeypatch):
     """Two small writes on a kept connection cost 40 ms, unless each may leave at once."""
     seen = []
-    answer = scraping_module._Handler._answer
+    answer = scraping_module._ScrapeHandler._answer
 
     def watched(self, *args):
         seen.append(self.connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         answer(self, *args)
 
-    monkeypatch.setattr(scraping_module._Handler, "_answer", watched)
+    monkeypatch.setattr(scraping_module._ScrapeHandler, "_answer", watched)
     connection = http.client.HTTPConnection("127.0.0.1", scraping.port, timeout=60)
     connection.request("GET", "/healthz")
     connection.getresponse().read()

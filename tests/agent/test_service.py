@@ -13,7 +13,7 @@ from rankscope.vocabulary import datagram, metrics
 from rankscope.vocabulary.samples import Sample, attributes
 
 
-def page(agent: service.Agent) -> dict[str, list[tuple[dict[str, str], float]]]:
+def page(agent: service.NodeAgent) -> dict[str, list[tuple[dict[str, str], float]]]:
     connection = http.client.HTTPConnection("127.0.0.1", agent.port, timeout=60)
     connection.request("GET", "/metrics")
     body = connection.getresponse().read().decode()
@@ -243,7 +243,7 @@ def test_two_jobs_on_one_node_are_told_apart(run_agent, trainer, intake, until):
 
 def test_datagrams_over_udp_count_too(run_agent, intake, until):
     agent = run_agent(push={"endpoint": intake.endpoint}, probe={"udp_listen": "127.0.0.1:0"})
-    said = datagram.Datagram(
+    said = datagram.ProbeDatagram(
         "job-1", 0, 4, 7, samples=(Sample("training.loss", 2.0, 1e9, attributes({"rank": 4})),)
     )
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:

@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from rankscope.agent.spool import Spool, SpoolError
+from rankscope.agent.spool import DiskSpool, SpoolError
 
 
 @pytest.fixture
@@ -12,8 +12,8 @@ def opened(tmp_path, health):
     """Open spools in one folder, one after the other."""
     held = []
 
-    def open_(max_bytes: int = 1 << 20) -> Spool:
-        spool = Spool(tmp_path / "spool", max_bytes=max_bytes, health=health)
+    def open_(max_bytes: int = 1 << 20) -> DiskSpool:
+        spool = DiskSpool(tmp_path / "spool", max_bytes=max_bytes, health=health)
         held.append(spool)
         return spool
 
@@ -22,7 +22,7 @@ def opened(tmp_path, health):
         spool.close()
 
 
-def emptied(spool: Spool, most: int = 1 << 30) -> list[bytes]:
+def emptied(spool: DiskSpool, most: int = 1 << 30) -> list[bytes]:
     found: list[bytes] = []
     while len(found) < most and (record := spool.first()) is not None:
         found.append(record.payload)
@@ -34,7 +34,7 @@ def numbered(count: int, start: int = 0, size: int = 0) -> list[bytes]:
     return [f"{number:08}".encode().ljust(size, b".") for number in range(start, start + count)]
 
 
-def fill(spool: Spool, payloads: list[bytes]) -> None:
+def fill(spool: DiskSpool, payloads: list[bytes]) -> None:
     for payload in payloads:
         spool.append(1, 1_000, payload)
 
@@ -74,7 +74,7 @@ def test_what_waits_survives_a_restart_and_what_was_sent_does_not_come_again(ope
 def test_nothing_is_lost_when_the_agent_is_killed(opened, tmp_path, health):
     pid = os.fork()
     if pid == 0:
-        spool = Spool(tmp_path / "spool", max_bytes=1 << 20, health=health)
+        spool = DiskSpool(tmp_path / "spool", max_bytes=1 << 20, health=health)
         fill(spool, numbered(50))
         emptied(spool, 20)
         os.kill(os.getpid(), 9)
@@ -177,7 +177,7 @@ def test_a_torn_note_of_what_was_sent_sends_twice_rather_than_never(opened, tmp_
 def test_a_second_agent_in_the_same_folder_is_told_what_to_do(opened, tmp_path, health):
     opened()
     with pytest.raises(SpoolError, match=r"another agent.*spool\.folder"):
-        Spool(tmp_path / "spool", max_bytes=1 << 20, health=health)
+        DiskSpool(tmp_path / "spool", max_bytes=1 << 20, health=health)
 
 
 def _full(*_):

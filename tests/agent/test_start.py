@@ -74,7 +74,7 @@ def test_what_cannot_be_had_stops_the_start_with_its_key(folder, intake, section
     settings = AgentSettings.model_validate(given)
     before = opened()
     with pytest.raises(ways.StartError) as caught:
-        service.Agent(settings, environ={})
+        service.NodeAgent(settings, environ={})
     assert words in str(caught.value)
     assert opened() - before == set()
     assert not (folder / "probe.sock").exists()

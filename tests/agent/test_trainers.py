@@ -2,23 +2,23 @@ import os
 import time
 
 from rankscope.agent import procfs
-from rankscope.agent.inbox import Received
-from rankscope.agent.names import Names
-from rankscope.agent.trainers import Trainers
+from rankscope.agent.inbox import ReceivedDatagram
+from rankscope.agent.names import NodeNames
+from rankscope.agent.trainers import TrainerRegister
 from rankscope.formats.otlp import resources
-from rankscope.vocabulary.datagram import Datagram
+from rankscope.vocabulary.datagram import ProbeDatagram
 from rankscope.vocabulary.samples import Event, Sample, attributes
 
 
 def unseen(health, **more):
     """Return a register of processes that are not on this machine."""
-    return Trainers(health=health, started_at=lambda pid: None, **more)
+    return TrainerRegister(health=health, started_at=lambda pid: None, **more)
 
 
 def received(*, pid=100, claimed=None, number=0, dropped=0, job="job-1", attempt=0, rank=0, **more):
     events = tuple(Event("training.phase", 1.0, {"phase": more[key]}) for key in more)
-    said = Datagram(job, attempt, rank, claimed or pid or 7, number, dropped, (), events)
-    return Received(said, pid, "unix:" if pid else "udp:10.0.0.1")
+    said = ProbeDatagram(job, attempt, rank, claimed or pid or 7, number, dropped, (), events)
+    return ReceivedDatagram(said, pid, "unix:" if pid else "udp:10.0.0.1")
 
 
 def test_a_gap_in_the_numbers_is_that_many_lost(health):
@@ -73,8 +73,8 @@ def test_a_process_that_learns_its_rank_later_is_the_same_process(health):
 
 def test_same_pids_in_two_pods_are_two_senders_when_they_come_over_udp(health):
     trainers = unseen(health)
-    one = Received(Datagram("job-1", 0, 0, 7), None, "udp:10.0.0.1")
-    other = Received(Datagram("job-1", 0, 1, 7), None, "udp:10.0.0.2")
+    one = ReceivedDatagram(ProbeDatagram("job-1", 0, 0, 7), None, "udp:10.0.0.1")
+    other = ReceivedDatagram(ProbeDatagram("job-1", 0, 1, 7), None, "udp:10.0.0.2")
     trainers.receive(one, 1.0)
     trainers.receive(other, 1.0)
     assert [trainer.rank for trainer in trainers.everyone()] == [0, 1]
@@ -129,7 +129,7 @@ def test_who_a_process_was_is_known_for_a_minute_after_its_end(health):
 
 
 def test_what_happened_before_a_process_started_was_about_an_earlier_tenant_of_its_pid(health):
-    trainers = Trainers(health=health, started_at=lambda pid: 1000.0)
+    trainers = TrainerRegister(health=health, started_at=lambda pid: 1000.0)
     trainer, _ = trainers.receive(received(pid=100), 1010.0)
     trainers.adopt([(101, 100)])
     assert trainers.at(100, 400.0) is None  # an XID of ten minutes ago
@@ -142,14 +142,14 @@ def test_what_happened_before_a_process_started_was_about_an_earlier_tenant_of_i
 
 
 def test_a_living_process_started_when_the_kernel_says(health):
-    trainer, _ = Trainers(health=health).receive(received(pid=os.getpid()), 1.0)
+    trainer, _ = TrainerRegister(health=health).receive(received(pid=os.getpid()), 1.0)
     assert trainer.started_at is not None
     assert (procfs.boot_time() or 0.0) <= trainer.started_at <= time.time() + 2
 
 
 def test_a_resource_is_one_for_each_host_job_and_attempt(health):
     trainers = unseen(health)
-    names = Names(host="node-1", cluster="blue", extra=attributes({"network.switch": "leaf-3"}))
+    names = NodeNames(host="node-1", cluster="blue", extra=attributes({"network.switch": "leaf-3"}))
     ranks = [trainers.receive(received(pid=pid, rank=pid, attempt=2), 1.0)[0] for pid in (1, 2)]
     resources = {names.of(trainer) for trainer in ranks}
     (resource,) = resources
@@ -161,7 +161,7 @@ def test_a_resource_is_one_for_each_host_job_and_attempt(health):
 def test_the_user_of_a_job_is_a_resource_attribute_the_same_for_all_its_processes(health):
     users = iter(["ann", "bob"])
     trainers = unseen(health, user_of=lambda _: next(users))
-    names = Names(host="node-1", extra=attributes({"network.switch": "leaf-3"}))
+    names = NodeNames(host="node-1", extra=attributes({"network.switch": "leaf-3"}))
     ranks = [trainers.receive(received(pid=pid, rank=pid), 1.0)[0] for pid in (1, 2)]
     (resource,) = {names.of(trainer) for trainer in ranks}
     assert resource.extra == (("network.switch", "leaf-3"), ("rankscope.job.user", "ann"))
@@ -171,7 +171,7 @@ def test_the_user_of_a_job_is_a_resource_attribute_the_same_for_all_its_processe
 
 
 def test_an_attempt_that_nobody_numbered_is_absent_on_the_wire(health):
-    trainers, names = unseen(health), Names(host="node-1")
+    trainers, names = unseen(health), NodeNames(host="node-1")
     unnamed, _ = trainers.receive(received(pid=1, attempt=None), 1.0)
     first, _ = trainers.receive(received(pid=2, attempt=0), 1.0)
     sent = [dict(resources.pairs(names.of(one))) for one in (unnamed, first)]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rankscope.agent.inbox import Received
-from rankscope.agent.users import Users
-from rankscope.vocabulary.datagram import Datagram
+from rankscope.agent.inbox import ReceivedDatagram
+from rankscope.agent.users import ProcessUsers
+from rankscope.vocabulary.datagram import ProbeDatagram
 
 POD = "0::/kubepods.slice/kubepods-pod12345678_1234_1234_1234_123456789012.slice/x.scope\n"
 
@@ -18,7 +18,9 @@ def sent(tmp_path):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "status").write_text(f"Name:\tpython\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\n")
         (folder / "cgroup").write_text(POD if pod else "0::/user.slice/session-1.scope\n")
-        return Received(Datagram("job-1", 0, 0, 7, user=named), pid, "unix:" if pid else "udp:a")
+        return ReceivedDatagram(
+            ProbeDatagram("job-1", 0, 0, 7, user=named), pid, "unix:" if pid else "udp:a"
+        )
 
     return send
 
@@ -30,7 +32,7 @@ def users(tmp_path):
     passwords.write_text("root:x:0:0::/root:/bin/sh\n#\nann:x:1001:1001::/home/ann:/bin/sh\n")
 
     def make(policy="owner"):
-        return Users(policy, proc=tmp_path / "proc", passwords=passwords)
+        return ProcessUsers(policy, proc=tmp_path / "proc", passwords=passwords)
 
     return make
 

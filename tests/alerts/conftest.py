@@ -8,7 +8,7 @@ from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.causes.scoring import UNPROVEN
-from rankscope.alerts.lifecycle import Change, JobHealth
+from rankscope.alerts.lifecycle import IncidentChange, JobHealth
 from rankscope.alerts.repairs import Seen, unread
 from rankscope.alerts.tracker import IncidentTracker
 from rankscope.vocabulary import findings as kinds
@@ -16,20 +16,20 @@ from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.incidents import RootCause
-from rankscope.vocabulary.ranks import Ranks
-from rankscope.vocabulary.topology import Placement, Topology
+from rankscope.vocabulary.ranks import RankSet
+from rankscope.vocabulary.topology import JobTopology, RankPlacement
 
 START = 1_700_000_000.0
 
 
 def laid_out(
     name: str = "run-1", hosts: Sequence[str] = ("host-a", "host-b"), each: int = 2
-) -> Topology:
+) -> JobTopology:
     """Return a job with `each` ranks on each of its hosts, one device a rank."""
-    return Topology(
+    return JobTopology(
         Job(name),
         placements=[
-            Placement(
+            RankPlacement(
                 rank,
                 hosts[rank // each],
                 local_rank=rank % each,
@@ -42,18 +42,18 @@ def laid_out(
 
 
 @pytest.fixture
-def topology() -> Topology:
+def topology() -> JobTopology:
     return laid_out()
 
 
 @pytest.fixture
-def lay_out() -> Callable[..., Topology]:
+def lay_out() -> Callable[..., JobTopology]:
     """Return a function that lays out a job of another name or on other hosts."""
     return laid_out
 
 
 @pytest.fixture
-def entity_of(topology: Topology) -> Callable[[str, int], Entity]:
+def entity_of(topology: JobTopology) -> Callable[[str, int], Entity]:
     """Return a function that returns an entity that a kind of finding is about, by a number."""
 
     def entity(kind: str, number: int) -> Entity:
@@ -69,7 +69,7 @@ def entity_of(topology: Topology) -> Callable[[str, int], Entity]:
             "nic": Entity("nic", f"{host}/mlx5_0:1", host, topology.ranks_of_host(host)),
             "switch": Entity("switch", "leaf-1", None, ranks),
             "storage": Entity("storage", "/data", None, ranks),
-            "process": Entity("process", f"{host}:{1000 + number}", host, Ranks((number,))),
+            "process": Entity("process", f"{host}:{1000 + number}", host, RankSet((number,))),
             "group": Entity("group", "dp:1", None, ranks),
             "code": Entity("code", topology.job, None, ranks),
         }[kinds.catalogue()[kind].entities[0]]
@@ -109,7 +109,7 @@ def found() -> Callable[..., Finding]:
             observed=magnitude,
             expected=1.0,
             text=text or f"{kind} on {entity}",
-            ranks=Ranks(ranks),
+            ranks=RankSet(ranks),
         )
 
     return make
@@ -139,20 +139,20 @@ def tracker() -> IncidentTracker:
 
 @pytest.fixture
 def evaluated(
-    tracker: IncidentTracker, topology: Topology, health: Callable[..., JobHealth]
-) -> Callable[..., list[Change]]:
+    tracker: IncidentTracker, topology: JobTopology, health: Callable[..., JobHealth]
+) -> Callable[..., list[IncidentChange]]:
     """Return a function that takes what was found about a job at a second after START."""
 
     def evaluate(
         now: float,
         *findings: Finding,
-        layout: Topology = topology,
+        layout: JobTopology = topology,
         attempt: int = 0,
         stepped: float | None = None,
         silent: float = 0.0,
         into: IncidentTracker = tracker,
         seen: Seen = unread,
-    ) -> list[Change]:
+    ) -> list[IncidentChange]:
         return into.update(
             layout.job,
             attempt,
@@ -181,11 +181,11 @@ def proven() -> Callable[[RootCause], set[str]]:
 
 
 @pytest.fixture
-def contended(topology: Topology, found: Callable[..., Finding]) -> Callable[..., list[Finding]]:
+def contended(topology: JobTopology, found: Callable[..., Finding]) -> Callable[..., list[Finding]]:
     """Return a function for what is found when one host's ranks do not get their CPU time."""
 
     def make(
-        onset: float = 40.0, *, host: str = "host-b", layout: Topology = topology, **more: float
+        onset: float = 40.0, *, host: str = "host-b", layout: JobTopology = topology, **more: float
     ) -> list[Finding]:
         job = layout.job
         return [
@@ -201,7 +201,7 @@ def contended(topology: Topology, found: Callable[..., Finding]) -> Callable[...
 
 
 @pytest.fixture
-def stuck(topology: Topology, found: Callable[..., Finding]) -> Callable[..., list[Finding]]:
+def stuck(topology: JobTopology, found: Callable[..., Finding]) -> Callable[..., list[Finding]]:
     """Return a function for what is found of a rank that stopped, as sure as its detector is."""
 
     def make(onset: float = 40.0, *, score: float = 3.0, rank: int = 2) -> list[Finding]:

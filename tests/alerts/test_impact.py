@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.alerts.impact import Claims, cost
+from rankscope.alerts.impact import TimeClaims, cost
 
 RANKS = 4
 
@@ -129,7 +129,7 @@ intervals = st.lists(
 @given(rows=intervals)
 def test_no_more_is_claimed_than_time_passed_and_nothing_twice(rows):
     """The ranges of one call do not overlap; what is claimed again is a higher share."""
-    claims, now = Claims(), 1000.0
+    claims, now = TimeClaims(), 1000.0
     claimed: dict[int, float] = {}
     for active, share, late in rows:
         now += 1.0

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.alerts.losses import MOST_OLDER, Claim, JobLosses, divided
+from rankscope.alerts.losses import MOST_OLDER, JobLosses, LossClaim, divided
 
 STOPS, CORRUPTS, SLOWS = 0, 1, 2
 GPUS = 16
 
 
 def claim(name, share, begin=0.0, end=100.0, tier=SLOWS):
-    return Claim(name, tier, share, begin, end)
+    return LossClaim(name, tier, share, begin, end)
 
 
 def granted(losses, *claims, gpus=GPUS):
@@ -88,7 +88,7 @@ second = st.lists(
 
 
 def claims_of(rows, now):
-    return [Claim(name, tier, share, now - 1.0 - late, now) for name, tier, share, late in rows]
+    return [LossClaim(name, tier, share, now - 1.0 - late, now) for name, tier, share, late in rows]
 
 
 @given(seconds=st.lists(second, min_size=1, max_size=30))

@@ -2,14 +2,14 @@
 
 from rankscope.alerts import outside
 from rankscope.alerts.outside import OutsideAlerts
-from rankscope.vocabulary.samples import Event, Resource
+from rankscope.vocabulary.samples import Event, TelemetryResource
 
 T0 = 1_700_000_000.0
 
 
 def _event(at, *, status="firing", host="gpu-1", job=None, key="f1"):
     attributes = {"name": "NodeDiskFull", "status": status, "fingerprint": key, "text": "97%"}
-    return Event("alert", at, attributes, Resource(host=host, job=job))
+    return Event("alert", at, attributes, TelemetryResource(host=host, job=job))
 
 
 def _texts(alerts, *, job="run-1", hosts=("gpu-1",), opened_at=T0):

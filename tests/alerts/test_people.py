@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.alerts.actions import ACTION_KINDS, Action
+from rankscope.alerts.actions import ACTION_KINDS, PersonAction
 from rankscope.vocabulary.ids import IncidentId
 
 START = 1_700_000_000.0
@@ -21,7 +21,7 @@ def did(tracker):
     """Return a function that does something about an incident at a second after START."""
 
     def act(kind, incident, now, **detail):
-        return tracker.act(Action(kind, incident, START + now, "ada", detail), START + now)
+        return tracker.act(PersonAction(kind, incident, START + now, "ada", detail), START + now)
 
     return act
 
@@ -138,8 +138,8 @@ def test_resolving_twice_and_what_concerns_no_known_incident_change_nothing(did,
 
 @pytest.mark.parametrize("kind", ACTION_KINDS)
 def test_an_action_is_the_same_after_the_journal(kind):
-    action = Action(kind, IncidentId("abc"), START, "ada", {"note": "n", "verdict": "wrong"})
-    assert action == Action.parse(action.document())
+    action = PersonAction(kind, IncidentId("abc"), START, "ada", {"note": "n", "verdict": "wrong"})
+    assert action == PersonAction.parse(action.document())
 
 
 @pytest.mark.parametrize(
@@ -153,17 +153,17 @@ def test_an_action_is_the_same_after_the_journal(kind):
     ],
 )
 def test_what_is_no_action_is_refused(change, why):
-    good = Action("resolve", None, START, "ada").document()
+    good = PersonAction("resolve", None, START, "ada").document()
     with pytest.raises(ValueError, match=why):
-        Action.parse({**good, **change})
+        PersonAction.parse({**good, **change})
 
 
 @pytest.mark.parametrize("field", ["kind", "at", "by"])
 def test_an_action_without_a_field_is_refused(field):
-    document = Action("resolve", None, START, "ada").document()
+    document = PersonAction("resolve", None, START, "ada").document()
     del document[field]
     with pytest.raises(ValueError, match=field):
-        Action.parse(document)
+        PersonAction.parse(document)
 
 
 def test_feedback_can_be_withdrawn(did, opened):

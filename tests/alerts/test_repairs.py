@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from rankscope.alerts.actions import Action
+from rankscope.alerts.actions import PersonAction
 from rankscope.alerts.repairs import LONGEST_SECONDS
 from rankscope.vocabulary.ids import IncidentId
 
@@ -97,7 +97,7 @@ def test_nobody_waits_longer_than_a_day(fallen, tracker, read):
 
 
 def test_a_person_resolves_it_meanwhile(fallen, tracker, read):
-    did = partial(Action, incident=IncidentId(fallen.incident.id), by="ada", detail={})
+    did = partial(PersonAction, incident=IncidentId(fallen.incident.id), by="ada", detail={})
     now = START + ENDED + 50
     (taken,) = tracker.act(did(kind="acknowledge", at=now), now)
     assert taken.incident.status == "acknowledged"

@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
-from rankscope.alerts.actions import Action
-from rankscope.alerts.closed import PastIncident
+from rankscope.alerts.actions import PersonAction
+from rankscope.alerts.closed import ClosedIncident
 from rankscope.alerts.tracker import IncidentTracker
 
 START = 1_700_000_000.0
@@ -16,7 +16,7 @@ def past(tracker):
     """Return a function that gives what an earlier process has stored about its incidents."""
 
     def stored():
-        return [PastIncident.of(row.document()) for row in tracker.incidents.values()]
+        return [ClosedIncident.of(row.document()) for row in tracker.incidents.values()]
 
     return stored
 
@@ -52,9 +52,9 @@ def test_what_people_did_about_an_open_incident_goes_on_with_it(
     """Whether the journal gives their actions again (one collector) or not (another log)."""
     (opened,) = evaluated(60, *contended())
     did = [
-        Action("acknowledge", opened.incident.id, START + 61.0004, "ada", {"note": "on it"}),
-        Action("assign", opened.incident.id, START + 62, "ada", {"assignee": "bob"}),
-        Action("feedback", opened.incident.id, START + 63, "bob", {"verdict": "correct"}),
+        PersonAction("acknowledge", opened.incident.id, START + 61.0004, "ada", {"note": "on it"}),
+        PersonAction("assign", opened.incident.id, START + 62, "ada", {"assignee": "bob"}),
+        PersonAction("feedback", opened.incident.id, START + 63, "bob", {"verdict": "correct"}),
     ]
     for action in did:
         tracker.act(action, action.at)
@@ -79,7 +79,7 @@ def test_what_a_person_resolved_before_the_restart_stays_quiet_for_a_while(
     evaluated, contended, past, tracker
 ):
     (opened,) = evaluated(60, *contended())
-    tracker.act(Action("resolve", opened.incident.id, START + 70, "ada"), START + 70)
+    tracker.act(PersonAction("resolve", opened.incident.id, START + 70, "ada"), START + 70)
     again = IncidentTracker()
     again.remember(past())
     assert [] == [c for now in range(70, 200) for c in evaluated(now, *contended(), into=again)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.alerts.actions import Action
+from rankscope.alerts.actions import PersonAction
 
 START = 1_700_000_000.0
 
@@ -63,6 +63,6 @@ def test_an_action_on_a_shared_incident_is_taken_once(two, evaluated, contended,
     one, other = two
     (opened,) = evaluated(60, *contended(layout=one), layout=one)
     evaluated(60, *contended(layout=other), layout=other)
-    tracker.act(Action("resolve", opened.incident.id, START + 70, "ada"), START + 70)
+    tracker.act(PersonAction("resolve", opened.incident.id, START + 70, "ada"), START + 70)
     assert not tracker.has_open(one.job)
     assert not tracker.has_open(other.job)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bench.budgets.pool import Prepared
-from bench.budgets.stream import Stream
+from bench.budgets.pool import PreparedRequest
+from bench.budgets.stream import SampleStream
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder
 from rankscope.vocabulary import metrics
@@ -16,8 +16,8 @@ def columns(*bodies):
 
 
 def test_a_later_request_lies_alike_and_has_its_own_time_and_steps():
-    (body,) = Stream(hosts=1, hosts_a_request=1).round(1_700_000_000.0)
-    prepared = Prepared.of(body)
+    (body,) = SampleStream(hosts=1, hosts_a_request=1).round(1_700_000_000.0)
+    prepared = PreparedRequest.of(body)
     table, (first, later) = columns(body, prepared.later(10, 1_700_000_009.0))
     assert later.layout is not None
     assert set(later.columns.at.tolist()) == {1_700_000_009.0}
@@ -35,7 +35,7 @@ def test_a_later_request_lies_alike_and_has_its_own_time_and_steps():
 
 
 def test_every_metric_it_sends_is_in_the_vocabulary():
-    (body,) = Stream(hosts=2, hosts_a_request=2).round(1_700_000_000.0)
+    (body,) = SampleStream(hosts=2, hosts_a_request=2).round(1_700_000_000.0)
     table, _ = columns(body)
     sent = {table[series].metric for series in range(len(table))}
     assert sent <= metrics.catalogue().keys()

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from bench.calibration import catalogue_file, collecting, curves
-from bench.calibration.curves import FITS, Answer
-from bench.calibration.evaluations import Replayed
+from bench.calibration.curves import FITS, CalibrationAnswer
+from bench.calibration.evaluations import RerankedCase
 from rankscope.alerts.causes import calibration
-from rankscope.alerts.causes.calibration import Calibration
+from rankscope.alerts.causes.calibration import ProbabilityCalibration
 from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.lab import suites
 from rankscope.lab.scoring import running
@@ -22,8 +22,8 @@ def rows():
     """Return answers of which those with a small lead are right in three of four cases."""
     draw = random.Random(3)
     return [
-        Answer(lead, draw.random() < (0.75 if lead < 3 else 0.995), f"fault.{number % 11}",
-               f"shape {number % 7}")
+        CalibrationAnswer(lead, draw.random() < (0.75 if lead < 3 else 0.995),
+                          f"fault.{number % 11}", f"shape {number % 7}")
         for number in range(2000)
         for lead in (draw.uniform(0.0, 6.0),)
     ]  # fmt: skip
@@ -63,7 +63,7 @@ def test_high_confidence_starts_where_hardly_any_held_out_answer_is_wrong(rows, 
 def test_what_is_held_out_has_no_say_in_its_own_probability(by):
     """Answers of one fault, and of one cluster, are all wrong: they are as sure as the others."""
     rows = [
-        Answer(4.0, number % 10 > 0, f"fault.{number % 10}", f"shape {number % 10}")
+        CalibrationAnswer(4.0, number % 10 > 0, f"fault.{number % 10}", f"shape {number % 10}")
         for number in range(200)
     ]
     said = curves.said_held_out(rows, curves.isotonic, by)
@@ -81,7 +81,7 @@ def test_between_two_points_the_curve_is_straight(lead, chance):
 
 
 def test_probabilities_of_all_hypotheses_sum_to_one():
-    fitted = Calibration(0.7, 0.98, 0.6, "", ((0.0, 0.5), (2.0, 0.9)))
+    fitted = ProbabilityCalibration(0.7, 0.98, 0.6, "", ((0.0, 0.5), (2.0, 0.9)))
     chances, unknown = fitted.probabilities([4.0, 3.0, 1.0], 2.0, lead=1.0)
     assert chances[0] == pytest.approx(0.7)
     assert sum(chances) + unknown == pytest.approx(1.0)
@@ -89,7 +89,7 @@ def test_probabilities_of_all_hypotheses_sum_to_one():
 
 
 def test_unknown_is_never_of_high_confidence():
-    fitted = Calibration(0.7, 0.9, 0.6)
+    fitted = ProbabilityCalibration(0.7, 0.9, 0.6)
     assert "low" == fitted.confidence("unknown", 1.0)
     assert "high" == fitted.confidence("gpu.lost", 1.0)
 
@@ -97,7 +97,7 @@ def test_unknown_is_never_of_high_confidence():
 def test_a_curve_that_is_written_reads_back():
     text = (Path(calibration.__file__).parent / "catalogue.toml").read_text("utf-8")
     held = catalogue().calibration
-    fitted = Calibration(0.8, 0.95, 0.5, "test", ((0.0, 0.25), (1.5, 0.875)))
+    fitted = ProbabilityCalibration(0.8, 0.95, 0.5, "test", ((0.0, 0.25), (1.5, 0.875)))
     written = catalogue_file.rewrite(text, fitted, "test")
     assert "curve = [[0, 0.25], [1.5, 0.875]]" in written
     assert held is not None
@@ -108,7 +108,7 @@ def test_a_case_is_kept_as_its_tracker_was_given_it_and_ranked_again_the_same():
     case = next(row for row in suites.draw(suites.suite("tuning")) if row.kind == "crash")
     tracked = collecting.collect(case)
     assert "" == tracked.error
-    again = Replayed()
+    again = RerankedCase()
     again.play(tracked.evaluations, None)
     assert ["software.crash"] == [row.fault for row in tracked.found]
     assert tracked.found == running.in_order(again.seen.values())

@@ -6,13 +6,15 @@ from dataclasses import replace
 import pytest
 
 from bench.capacity import model, page
-from bench.capacity.runs import Run, Size, measured
+from bench.capacity.runs import JobSize, SizeRun, measured
 
 
 def run(ranks, period, *, a_sample=1e-6, a_rank=2e-6, constant=0.01):
     samples = ranks * 37 / period
     cores = constant + a_sample * samples + a_rank * ranks
-    return Run(Size(ranks, period), ranks * 37, samples, ranks / 80, cores, ranks * 37 * 500, 3.0)
+    return SizeRun(
+        JobSize(ranks, period), ranks * 37, samples, ranks / 80, cores, ranks * 37 * 500, 3.0
+    )
 
 
 def test_a_linear_cost_is_found_and_goes_on_at_the_largest_size():
@@ -28,7 +30,7 @@ def test_a_linear_cost_is_found_and_goes_on_at_the_largest_size():
 
 
 def test_a_cluster_needs_a_collector_for_each_share_of_a_core():
-    fit = model.Model(0.0, 1e-6, 0.0, 500.0, 3.0, a_message=1e-3)
+    fit = model.CapacityModel(0.0, 1e-6, 0.0, 500.0, 3.0, a_message=1e-3)
     wanted = model.needs(fit, 1_000_000, series_a_rank=37, period=10)
     assert wanted.cores == pytest.approx(3.7 + 125.0)
     assert wanted.collectors == 215  # each 0.6 of a core
@@ -54,7 +56,7 @@ def test_the_page_says_how_far_the_model_is_off_at_the_largest_size():
 
 
 def test_a_run_goes_through_the_stages_of_a_collector():
-    found = measured(Size(16, 5), seconds=10, warm=5)
+    found = measured(JobSize(16, 5), seconds=10, warm=5)
     assert found.samples_a_second == pytest.approx(2 * (16 * 34 + 2 * 3) / 10, rel=0.2)
     assert found.cpu_cores > 0
     assert found.window_bytes > 0

@@ -8,7 +8,7 @@ from bench import curves
 def run(loss, labels=()):
     """Return a run of one rank, a report every fifth step."""
     count = len(loss)
-    return curves.Run(
+    return curves.CurveRun(
         "made", "training.loss", 1 + 5 * np.arange(count), loss, np.full(count, 2.0), list(labels)
     )
 
@@ -19,9 +19,9 @@ def test_a_labelled_spike_is_found_and_a_quiet_run_has_no_episode():
     loss[150:152] += [1.0, 0.3]
     spiked = run(loss, labels=[751])
     assert {"job.loss_spike": [(150, 150)]} == curves.episodes(spiked)
-    count = curves.Count()
+    count = curves.MethodCount()
     curves.score(spiked, [(150, 150), (30, 31)], count, above_info=True)
-    assert curves.Count(found=1, false=1, critical=1) == count
+    assert curves.MethodCount(found=1, false=1, critical=1) == count
 
 
 def test_the_baseline_counts_points_above_its_deviations():

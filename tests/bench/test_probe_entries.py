@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.budgets.probe_entries import Entries
+from bench.budgets.probe_entries import EntryCosts
 
 
 class Clock:
@@ -19,7 +19,7 @@ class Clock:
 
 def test_a_function_that_the_probe_replaced_is_counted_without_its_original():
     clock = Clock()
-    entries = Entries(clock)
+    entries = EntryCosts(clock)
     hook = entries.outer("hook", lambda: clock.spend(0.5))
 
     def original():
@@ -40,7 +40,7 @@ def test_a_function_that_the_probe_replaced_is_counted_without_its_original():
 
 def test_what_a_callback_raises_is_raised_and_its_time_is_counted():
     clock = Clock()
-    entries = Entries(clock)
+    entries = EntryCosts(clock)
 
     def fails():
         clock.spend(1.0)

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from bench.live.scraped import Exported
+from bench.live.scraped import ScrapedSeries
 from bench.scraping import quiet
-from bench.scraping.scrapes import Habits, arrivals
+from bench.scraping.scrapes import ScrapeHabits, arrivals
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.remote_write import RemoteWriteDecoder
 from rankscope.lab.simulator.shape import EPOCH
@@ -17,7 +17,7 @@ AT = np.arange(0.0, 600.0, 30.0)
 
 
 def shown(name, values, kind="gauge"):
-    return Exported("gpu-1:9400", name, kind, LABELS, AT, np.asarray(values, float))
+    return ScrapedSeries("gpu-1:9400", name, kind, LABELS, AT, np.asarray(values, float))
 
 
 def read(found, habits, seconds=600.0):
@@ -37,7 +37,7 @@ def read(found, habits, seconds=600.0):
 
 
 def test_a_gauge_is_repeated_while_the_exporter_has_nothing_newer():
-    habits = Habits(interval=15.0, missed=0.0, restarts=0.0)
+    habits = ScrapeHabits(interval=15.0, missed=0.0, restarts=0.0)
     rows = read([shown("DCGM_FI_DEV_GPU_TEMP", AT)], habits)
     values = [value for _, _, value, metric in rows if metric == "hw.temperature"]
     assert len(values) == 40
@@ -46,16 +46,16 @@ def test_a_gauge_is_repeated_while_the_exporter_has_nothing_newer():
 
 def test_what_is_polled_arrives_at_whole_intervals_and_what_is_sent_soon():
     found = [shown("DCGM_FI_DEV_GPU_TEMP", AT)]
-    sent = read(found, Habits(missed=0.0, restarts=0.0))
+    sent = read(found, ScrapeHabits(missed=0.0, restarts=0.0))
     assert all(0 < arrives - at <= 5.1 for arrives, at, _, _ in sent)
-    polled = read(found, Habits(missed=0.0, restarts=0.0, polled=True))
+    polled = read(found, ScrapeHabits(missed=0.0, restarts=0.0, polled=True))
     assert all(5.0 < arrives - at <= 25.1 for arrives, at, _, _ in polled)
     assert {round(arrives % 15.0, 3) for arrives, _, _, _ in polled} == {5.0}
 
 
 def test_a_counter_begins_anew_with_its_exporter_and_never_goes_down_otherwise():
     energy = shown("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 1e6 * (1 + AT), "counter")
-    rows = read([energy], Habits(missed=0.0, restarts=12.0))
+    rows = read([energy], ScrapeHabits(missed=0.0, restarts=12.0))
     values = [value for _, _, value, metric in rows if metric == "hw.energy"]
     resets = [pair for pair in itertools.pairwise(values) if pair[1] < pair[0]]
     assert resets
@@ -64,8 +64,8 @@ def test_a_counter_begins_anew_with_its_exporter_and_never_goes_down_otherwise()
 
 def test_scrapes_fail_as_often_as_they_are_said_to():
     found = [shown("DCGM_FI_DEV_GPU_TEMP", AT)]
-    all_of_them = read(found, Habits(missed=0.0, restarts=0.0))
-    some = read(found, Habits(missed=0.5, restarts=0.0))
+    all_of_them = read(found, ScrapeHabits(missed=0.0, restarts=0.0))
+    some = read(found, ScrapeHabits(missed=0.5, restarts=0.0))
     assert 0.2 * len(all_of_them) < len(some) < 0.8 * len(all_of_them)
 
 

@@ -3,12 +3,12 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
-from bench.steady import Track
+from bench.steady import PartReadings
 
 
-def track(readings: list[tuple[float, int, float]]) -> Track:
+def track(readings: list[tuple[float, int, float]]) -> PartReadings:
     """Return a track of a part that nobody has to run."""
-    return Track(cast("Any", SimpleNamespace(name="agent")), readings)
+    return PartReadings(cast("Any", SimpleNamespace(name="agent")), readings)
 
 
 def test_steady_growth_is_told_in_kib_a_minute():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import structlog
 
-from rankscope.collector.service import Service
+from rankscope.collector.service import CollectorService
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.vocabulary.clock import SystemClock
 
@@ -130,7 +130,7 @@ def serving():
     def serve(settings: CollectorSettings) -> Iterator[str]:
         # Its log would come out between the lines of a verb, at whatever moment.
         structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
-        service = Service(settings, clock=SystemClock())
+        service = CollectorService(settings, clock=SystemClock())
         thread = threading.Thread(target=service.serve, daemon=True)
         thread.start()
         assert service.ready.wait(60)

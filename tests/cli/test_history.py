@@ -9,8 +9,8 @@ import pytest
 
 from rankscope.cli.main import main
 from rankscope.collector.settings.collector import CollectorSettings
-from rankscope.collector.store import Store
-from rankscope.collector.store.usage import Usage, by_week
+from rankscope.collector.store import IncidentDatabaseStore
+from rankscope.collector.store.usage import AttemptUsage, by_week
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +19,10 @@ def collector(tmp_path_factory, serving):
     settings = CollectorSettings.model_validate(
         {"data_dir": tmp_path_factory.mktemp("data"), "http": {"listen": "127.0.0.1:0"}}
     )
-    store = Store(settings.store_url)
+    store = IncidentDatabaseStore(settings.store_url)
     at = time.time() - 86_400  # what is older than retention would be trimmed at once
     for user, hours in (("ann", 3), ("bob", 1)):
-        row = Usage(f"run-{user}", 0, 0, user, 8, at, at + hours * 3600)
+        row = AttemptUsage(f"run-{user}", 0, 0, user, 8, at, at + hours * 3600)
         store.use(list(by_week(row)))
     store.close()
     with serving(settings) as address:

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from rankscope.alerts.lifecycle import Change
+from rankscope.alerts.lifecycle import IncidentChange
 from rankscope.cli import asking
 from rankscope.cli.main import main
 from rankscope.collector.settings.collector import CollectorSettings
-from rankscope.collector.store import Store
+from rankscope.collector.store import IncidentDatabaseStore
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.ids import Fault, IncidentId
 from rankscope.vocabulary.incidents import (
@@ -18,7 +18,7 @@ from rankscope.vocabulary.incidents import (
     Incident,
     RootCause,
     Symptom,
-    Unknown,
+    UnknownScore,
 )
 
 TOKEN = "read-token-0123456789"
@@ -43,7 +43,7 @@ def _incident(identity, *, job="run-1", severity="critical", at=1_700_000_000.0)
         summary="slow",
         symptoms=(Symptom("job.slow", entities.rank(3, "gpu-1"), at, 1.5, "stragglers", "slow"),),
         root_cause=RootCause(
-            "stable", "e", "1", (cause,), Unknown(0.0, ()), (), DataQuality((), 0.0, 1.0)
+            "stable", "e", "1", (cause,), UnknownScore(0.0, ()), (), DataQuality((), 0.0, 1.0)
         ),
         impact=Impact(8, 2, 1.5, 100.0),
     )
@@ -59,13 +59,13 @@ def collector(tmp_path_factory, serving):
             "api": {"tokens": [{"token": TOKEN, "role": "read"}]},
         }
     )
-    store = Store(settings.store_url)
+    store = IncidentDatabaseStore(settings.store_url)
     rows = [
         _incident("aaaa1"),
         _incident("aaaa2", severity="warning", at=1_700_000_001.0),
         _incident("bbbb1", job="evil\x1b[2J\njob", at=1_700_000_002.0),
     ]
-    store.commit([Change("incident.opened", row, notify=True) for row in rows], 0.0)
+    store.commit([IncidentChange("incident.opened", row, notify=True) for row in rows], 0.0)
     store.close()
     with serving(settings) as address:
         yield address
@@ -107,7 +107,7 @@ def test_no_incident_is_an_answer(capsys):
 
 
 def test_every_page_is_followed():
-    source = asking.Collector.of(_arguments())
+    source = asking.CollectorClient.of(_arguments())
     assert len(list(source.every("incidents", limit=1))) == 3
 
 

@@ -103,7 +103,7 @@ def test_ctrl_c_while_a_recording_is_written_leaves_no_file_and_says_so(
         yield "{}"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(recording.Recording, "lines", interrupted)
+    monkeypatch.setattr(recording.SimulatedRecording, "lines", interrupted)
     out = tmp_path / "crash.jsonl.gz"
     assert main(["lab", "run", "crash", "--out", str(out)]) == 130
     assert f"stopped; {out} was not written\n" == capsys.readouterr().err
@@ -241,7 +241,7 @@ def test_ctrl_c_says_how_to_go_on(two_cases, tmp_path, monkeypatch, capsys):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(work.Work, "run", interrupted)
+    monkeypatch.setattr(work.ScoringWork, "run", interrupted)
     assert score(tmp_path, "--suite", "tuning") == 130
     assert "the same command goes on" in capsys.readouterr().err
 

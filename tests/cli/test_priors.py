@@ -112,7 +112,7 @@ def test_what_a_collector_that_is_behind_has_not_applied_is_not_shown_as_done(
             super().__init__(json.dumps(document).encode())
             self.status = status
 
-    monkeypatch.setattr(asking.Collector, "_opened", lambda *_, **__: Answer())
+    monkeypatch.setattr(asking.CollectorClient, "_opened", lambda *_, **__: Answer())
     assert 0 == main(["feedback", "aaaa", "wrong", "--fault", "gpu.slow"])
     assert said in capsys.readouterr().out
 

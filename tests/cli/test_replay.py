@@ -8,13 +8,16 @@ import pandas as pd
 import pytest
 
 from rankscope.cli.main import main
-from rankscope.collector.journal.journal import Journal
+from rankscope.collector.journal.journal import FileJournal
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Resource, Sample
+from rankscope.vocabulary.samples import Sample, TelemetryResource
 
 RECORDING = Path(__file__).parents[1] / "fixtures" / "cpu_contention.otlp.jsonl.gz"
-QUIET = encode.metrics_json([(Resource(host="a"), [Sample("training.step", 1.0, 100.0)])]) + "\n"
+QUIET = (
+    encode.metrics_json([(TelemetryResource(host="a"), [Sample("training.step", 1.0, 100.0)])])
+    + "\n"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +79,7 @@ def test_a_recording_without_telemetry_is_no_healthy_one(tmp_path, capsys, name,
 
 
 def test_a_journal_without_telemetry_is_no_healthy_one(tmp_path, capsys):
-    Journal(tmp_path / "journal", JournalSettings()).close()
+    FileJournal(tmp_path / "journal", JournalSettings()).close()
     assert main(["replay", str(tmp_path)]) == 1
     assert "holds no telemetry" in capsys.readouterr().err
 

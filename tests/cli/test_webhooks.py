@@ -6,11 +6,11 @@ import time
 import pytest
 from tests.serving import Answer, served
 
-from rankscope.alerts.lifecycle import Change
-from rankscope.alerts.ports import Outcome
+from rankscope.alerts.lifecycle import IncidentChange
+from rankscope.alerts.ports import DeliveryOutcome
 from rankscope.cli.main import main
 from rankscope.collector.settings.collector import CollectorSettings
-from rankscope.collector.store import Store
+from rankscope.collector.store import IncidentDatabaseStore
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.ids import IncidentId
 from rankscope.vocabulary.incidents import (
@@ -19,7 +19,7 @@ from rankscope.vocabulary.incidents import (
     Incident,
     RootCause,
     Symptom,
-    Unknown,
+    UnknownScore,
 )
 
 TOKEN = "admin-token-0123456789"
@@ -53,7 +53,7 @@ def collector(tmp_path_factory, serving, receiver):
             ],
         }
     )
-    store = Store(settings.store_url, webhooks=settings.webhooks)
+    store = IncidentDatabaseStore(settings.store_url, webhooks=settings.webhooks)
     rank = entities.rank(3, "gpu-1")
     incident = Incident(
         id=IncidentId("aaaa1".ljust(20, "0")),
@@ -69,13 +69,16 @@ def collector(tmp_path_factory, serving, receiver):
         summary="slow",
         symptoms=(Symptom("job.slow", rank, AT, 1.5, "stragglers", "slow"),),
         root_cause=RootCause(
-            "stable", "e", "1", (), Unknown(0.0, ()), (), DataQuality((), 0.0, 1.0)
+            "stable", "e", "1", (), UnknownScore(0.0, ()), (), DataQuality((), 0.0, 1.0)
         ),
         impact=Impact(8, 2, 1.5, 100.0),
     )
     now = time.time()  # what is older than a month is not kept
-    store.commit([Change("incident.opened", incident, notify=True)], now)
-    for name, outcome in (("pager", Outcome(400, "bad \x1b[2J")), ("group", Outcome(200))):
+    store.commit([IncidentChange("incident.opened", incident, notify=True)], now)
+    for name, outcome in (
+        ("pager", DeliveryOutcome(400, "bad \x1b[2J")),
+        ("group", DeliveryOutcome(200)),
+    ):
         due = store.next_delivery(name, now)
         assert due is not None
         delivery = due[1]

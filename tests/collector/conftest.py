@@ -11,32 +11,32 @@ from typing import Any
 import pytest
 
 from bench.stepped import SteppedStages
-from rankscope.alerts.actions import Action as Done
-from rankscope.collector.health.health import Health
-from rankscope.collector.journal.actions import Entered
-from rankscope.collector.journal.entries import Entry
-from rankscope.collector.journal.interface import Offset, Written
-from rankscope.collector.store import Store
+from rankscope.alerts.actions import PersonAction as Done
+from rankscope.collector.health.health import CollectorHealth
+from rankscope.collector.journal.actions import RecordedAction
+from rankscope.collector.journal.entries import JournalEntry
+from rankscope.collector.journal.interface import AppendOutcome, Offset
+from rankscope.collector.store import IncidentDatabaseStore
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import MetricsBatch, SeriesTable
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.faults import Severity
 from rankscope.vocabulary.ids import Fault, IncidentId
 from rankscope.vocabulary.incidents import (
-    Action,
     DataQuality,
     Evidence,
     Hypothesis,
     Impact,
     Incident,
-    Lost,
-    Moment,
+    RecommendedAction,
     RootCause,
     Status,
     Symptom,
-    Unknown,
+    TimelineMoment,
+    UnknownScore,
+    WeeklyLoss,
 )
-from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
 
 
 @dataclass
@@ -119,24 +119,24 @@ class RememberingPipeline:
 class MemoryJournal:
     """A partition in memory; offsets are ("", number of entries before)."""
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[JournalEntry] = field(default_factory=list)
     failure: OSError | None = None
     closed: bool = False
 
-    def write(self, entries: Sequence[Entry]) -> Written:
+    def write(self, entries: Sequence[JournalEntry]) -> AppendOutcome:
         if self.failure is not None:
-            return Written(0, 0, self.failure)
+            return AppendOutcome(0, 0, self.failure)
         before = len(self.entries)
         self.entries.extend(entries)
         ends = [("", before + number + 1) for number in range(len(entries))]
-        return Written(len(entries), sum(len(entry.body) for entry in entries), None, ends)
+        return AppendOutcome(len(entries), sum(len(entry.body) for entry in entries), None, ends)
 
-    def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
+    def read(self, after: Offset | None) -> Iterator[tuple[JournalEntry, Offset]]:
         start = 0 if after is None else after[1]
         for number, entry in enumerate(self.entries[start:], start=start + 1):
             yield entry, ("", number)
 
-    def latest(self, seconds: float) -> Iterator[tuple[Entry, Offset]]:
+    def latest(self, seconds: float) -> Iterator[tuple[JournalEntry, Offset]]:
         return self.read(None)
 
     def holds(self, offset: Offset) -> bool:
@@ -155,7 +155,7 @@ class MemoryJournal:
 @dataclass
 class MemorySink:
     committed: list[tuple[Any, float]] = field(default_factory=list)
-    actions: list[Entered] = field(default_factory=list)
+    actions: list[RecordedAction] = field(default_factory=list)
     failure: Exception | None = None
 
     def commit(self, changes: Sequence[Any], now: float) -> None:
@@ -163,7 +163,7 @@ class MemorySink:
             raise self.failure
         self.committed.extend((change, now) for change in changes)
 
-    def enter(self, entered: Entered, changes: Sequence[Any], now: float) -> None:
+    def enter(self, entered: RecordedAction, changes: Sequence[Any], now: float) -> None:
         self.commit(changes, now)
         self.actions.append(entered)
 
@@ -172,7 +172,7 @@ class MemorySink:
 def migrated(tmp_path_factory) -> Path:
     """Return the file of a store that has been made, and holds nothing."""
     path: Path = tmp_path_factory.mktemp("store") / "rankscope.db"
-    Store(f"sqlite:///{path}").close()
+    IncidentDatabaseStore(f"sqlite:///{path}").close()
     return path
 
 
@@ -209,8 +209,8 @@ def sink() -> MemorySink:
 
 
 @pytest.fixture
-def health() -> Health:
-    return Health()
+def health() -> CollectorHealth:
+    return CollectorHealth()
 
 
 @pytest.fixture
@@ -249,7 +249,7 @@ def metrics_body() -> Callable[..., bytes]:
             Sample("training.step", value, at, attributes({"rank": rank}))
             for rank, value in enumerate(values)
         ]
-        return encode.metrics_request([(Resource(host=host, job="run-1"), samples)])
+        return encode.metrics_request([(TelemetryResource(host=host, job="run-1"), samples)])
 
     return body
 
@@ -257,7 +257,7 @@ def metrics_body() -> Callable[..., bytes]:
 @pytest.fixture
 def logs_body() -> Callable[..., bytes]:
     def body(*names: str, host: str = "gpu-1", at: float = 1_700_000_000.0) -> bytes:
-        resource = Resource(host=host, job="run-1")
+        resource = TelemetryResource(host=host, job="run-1")
         events = [Event(name, at, {"rank": 0}, resource) for name in names]
         return encode.logs_request([(resource, events)])
 
@@ -280,14 +280,14 @@ def new_incident() -> Callable[..., Incident]:
         host: str = "gpu-1",
         lost: float = 100.0,
         summary: str = "rank 3 is slow",
-        parts: tuple[Lost, ...] = (),
+        parts: tuple[WeeklyLoss, ...] = (),
     ) -> Incident:
         entity = entities.host(host, (3,))
         signal, window = "system.cpu.utilization", (at - 9, at)
         evidence = Evidence("supports", "cpu", entity, signal, window, 0.99, 0.4, 2.5, "busy")
         cause = Hypothesis(
             1, Fault(fault), entity, 4.2, None, "high", (evidence,),
-            (Action("now", "stop the neighbour", "top"),), "docs/runbooks/host.md",
+            (RecommendedAction("now", "stop the neighbour", "top"),), "docs/runbooks/host.md",
         )  # fmt: skip
         return Incident(
             id=IncidentId(identity.ljust(20, "0")),
@@ -309,12 +309,12 @@ def new_incident() -> Callable[..., Incident]:
                 "log-odds-1",
                 "1",
                 (cause,),
-                Unknown(0.1, ()),
+                UnknownScore(0.1, ()),
                 (),
                 DataQuality(("gpu",), 0.0, 0.8),
             ),
             impact=Impact(8, 2, 1.5, lost, lost=parts),
-            timeline=(Moment(at + 5, "opened", "1.5 x slower"),),
+            timeline=(TimelineMoment(at + 5, "opened", "1.5 x slower"),),
         )
 
     return make

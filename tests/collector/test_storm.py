@@ -12,15 +12,21 @@ from typing import Any
 import pytest
 from tests.examples import LONG
 
-from rankscope.alerts.ports import Endpoint
-from rankscope.collector.evaluation.schedule import Hooks, Schedule
-from rankscope.collector.intake.payloads import Decoded
-from rankscope.collector.pipeline.pipeline import Pipeline
-from rankscope.collector.store import Store, endpoints
-from rankscope.collector.store.deliver import Deliverer
+from rankscope.alerts.ports import NotifiedEndpoint
+from rankscope.collector.evaluation.schedule import EvaluationSchedule, ScheduleHooks
+from rankscope.collector.intake.payloads import DecodedPayload
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
+from rankscope.collector.store import IncidentDatabaseStore, endpoints
+from rankscope.collector.store.deliver import OutboxDeliverer
 from rankscope.formats.otlp.columns import MetricsBatch
 from rankscope.lab.simulator import recording
-from rankscope.lab.simulator.shape import EPOCH, Cluster, Job, Reporting, Scenario
+from rankscope.lab.simulator.shape import (
+    EPOCH,
+    ReportingHabits,
+    SimulatedCluster,
+    SimulatedJob,
+    SimulationScenario,
+)
 
 ONSET, PORTS = 30.0, 8
 FINDINGS, SECONDS = (10_000 if LONG else 1000), 10.0
@@ -33,15 +39,15 @@ CHANNELS = ("chat", "pager")
 def recorded(*, behind, ends):
     """Return how the leaf switch of `behind` hosts goes down, with their ports, until `ends`."""
     return recording.simulate(
-        Scenario(
+        SimulationScenario(
             name="storm",
             text="a leaf switch goes down, and everything behind it",
             seconds=ends,
-            cluster=Cluster(
+            cluster=SimulatedCluster(
                 hosts=behind + behind // 8, slots=1, nics=PORTS, hosts_per_switch=behind
             ),
-            jobs=(Job(step_seconds=1.0, hiccups=0.0),),
-            reporting=Reporting(),
+            jobs=(SimulatedJob(step_seconds=1.0, hiccups=0.0),),
+            reporting=ReportingHabits(),
             fault={
                 "kind": "switch", "onset": ONSET, "host": 0, "place": 0, "slots": 1, "down": True,
                 "per_switch": behind, "gives_up": 2 * MINUTE,
@@ -111,14 +117,14 @@ class Storm:
     """A pipeline, a store with two channels and what delivers; what was found in each second."""
 
     def __init__(self, url: str, port: int, clock: StormClock) -> None:
-        self.store = Store(url)
+        self.store = IncidentDatabaseStore(url)
         for name in CHANNELS:
             secret = endpoints.new_secret()
             address = f"http://127.0.0.1:{port}/{name}"
-            self.store.add_webhook(Endpoint(name, address, secret, "standard"), 0.0)
+            self.store.add_webhook(NotifiedEndpoint(name, address, secret, "standard"), 0.0)
         self.clock = clock
-        self.deliverer = Deliverer(outbox=self.store, clock=clock)
-        self.pipeline = Pipeline()
+        self.deliverer = OutboxDeliverer(outbox=self.store, clock=clock)
+        self.pipeline = DetectionPipeline()
         self.pipeline.watch = lambda window, found: self.found.update({window.now: len(found)})
         self.found: dict[float, int] = {}
         self.changes: list[tuple[float, str]] = []
@@ -127,12 +133,16 @@ class Storm:
         def failed(stage, error):
             raise AssertionError(stage) from error
 
-        schedule = Schedule(self.pipeline, Hooks(changed=self.changed, failed=failed))
+        schedule = EvaluationSchedule(
+            self.pipeline, ScheduleHooks(changed=self.changed, failed=failed)
+        )
         now = 0.0
         for at, what in recorded.batches(self.pipeline.table):
             now = max(now, at)
             batch = isinstance(what, MetricsBatch)
-            schedule.apply(Decoded(metrics=what) if batch else Decoded(events=what), now)
+            schedule.apply(
+                DecodedPayload(metrics=what) if batch else DecodedPayload(events=what), now
+            )
             if now >= self.clock.at + 1.0:
                 self.deliver(now)
         schedule.until(now)

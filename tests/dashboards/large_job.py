@@ -9,17 +9,17 @@ import numpy as np
 import uvicorn
 
 from rankscope.collector.api.app import create_app
-from rankscope.collector.api.services import Services
+from rankscope.collector.api.services import CollectorParts
 from rankscope.collector.flows.standalone import StandaloneFlow
-from rankscope.collector.health.health import Health
-from rankscope.collector.past.held import HeldFiles
-from rankscope.collector.pipeline.pipeline import Pipeline
-from rankscope.collector.profiles.shelf import Shelf
+from rankscope.collector.health.health import CollectorHealth
+from rankscope.collector.past.held import FileJournalReader
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
+from rankscope.collector.profiles.shelf import ProfileShelf
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.settings.profiles import ProfilesSettings
-from rankscope.collector.store import Store
-from rankscope.formats.otlp.columns import Columns, MetricsBatch
-from rankscope.vocabulary.samples import Resource, Scalar, attributes
+from rankscope.collector.store import IncidentDatabaseStore
+from rankscope.formats.otlp.columns import MetricsBatch, PointColumns
+from rankscope.vocabulary.samples import Scalar, TelemetryResource, attributes
 
 START = 1_700_000_000.0
 STEP_SECONDS = 1.2
@@ -53,11 +53,11 @@ class Held:
 
     ready = True
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: DetectionPipeline) -> None:
         self._pipeline = pipeline
         self._lock = threading.Lock()
 
-    def read(self, question: Callable[[Pipeline], Any]) -> Any:
+    def read(self, question: Callable[[DetectionPipeline], Any]) -> Any:
         with self._lock:
             return question(self._pipeline)
 
@@ -65,13 +65,13 @@ class Held:
         return []
 
 
-def fill(pipeline: Pipeline, *, ranks: int, steps: int) -> None:
+def fill(pipeline: DetectionPipeline, *, ranks: int, steps: int) -> None:
     """Put a job of so many ranks and steps into the windows, in batches of fifty steps."""
     table, noise = pipeline.table, np.random.default_rng(1)
     ids = {name: np.zeros(ranks, np.int32) for name in ("training.step", *METRICS)}
     infos: list[int] = []
     for rank in range(ranks):
-        resource = Resource(host=f"gpu-{rank // PER_HOST:03}", job="large", cluster="c1")
+        resource = TelemetryResource(host=f"gpu-{rank // PER_HOST:03}", job="large", cluster="c1")
         pairs = attributes({"rank": rank})
         where: dict[str, Scalar | None] = {
             "rank": rank, "local_rank": rank % PER_HOST, "world_size": ranks, "pid": 1000 + rank,
@@ -94,8 +94,8 @@ def fill(pipeline: Pipeline, *, ranks: int, steps: int) -> None:
         _send(pipeline, np.concatenate(series), np.tile(at, len(series)), flat)
 
 
-def _send(pipeline: Pipeline, series: Any, at: Any, values: Any) -> None:
-    columns = Columns(series, np.ascontiguousarray(at), np.ascontiguousarray(values))
+def _send(pipeline: DetectionPipeline, series: Any, at: Any, values: Any) -> None:
+    columns = PointColumns(series, np.ascontiguousarray(at), np.ascontiguousarray(values))
     pipeline.windows.metrics(MetricsBatch(columns), float(at.max()))
 
 
@@ -103,22 +103,22 @@ class LargeJob:
     """The application on a port of its own, a context manager."""
 
     def __init__(self, folder: Path, *, ranks: int, steps: int) -> None:
-        pipeline = Pipeline(detectors=())
+        pipeline = DetectionPipeline(detectors=())
         fill(pipeline, ranks=ranks, steps=steps)
-        self._store = Store(f"sqlite:///{folder / 'rankscope.db'}")
+        self._store = IncidentDatabaseStore(f"sqlite:///{folder / 'rankscope.db'}")
         clock = SetClock(START + steps * STEP_SECONDS)
-        services = Services(
+        services = CollectorParts(
             stages=StandaloneFlow(
                 cast("Any", Held(pipeline)),
-                history=HeldFiles(folder / "journal"),
-                profiles=Shelf(folder / "profiles", ProfilesSettings()),
+                history=FileJournalReader(folder / "journal"),
+                profiles=ProfileShelf(folder / "profiles", ProfilesSettings()),
             ),
             store=self._store,
             settings=CollectorSettings(data_dir=folder),
             clock=clock,
             store_clock=clock,
             version="0",
-            health=Health(),
+            health=CollectorHealth(),
         )
         settings = uvicorn.Config(
             create_app(services), port=0, log_level="error", timeout_graceful_shutdown=1

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.collector.figures.distribution import Distribution, Wanted, results
-from rankscope.collector.figures.spread import Spreading
-from rankscope.collector.windows.matrices import Matrix
+from rankscope.collector.figures.distribution import MetricDistribution, SpreadQuery, results
+from rankscope.collector.figures.spread import SpreadSummer
+from rankscope.collector.windows.matrices import MetricMatrix
 from rankscope.vocabulary import metrics
 
 from .documents import ONSET, STEPS
@@ -17,7 +17,7 @@ from .documents import ONSET, STEPS
 KNOWN = metrics.catalogue()
 
 
-def matrices(metric: str, ranks: int, culprits: set[int]) -> list[Matrix]:
+def matrices(metric: str, ranks: int, culprits: set[int]) -> list[MetricMatrix]:
     """Return two minutes of a per-step metric in which the culprits stand out after the onset."""
     noise = random.Random(metric)
     at: list[list[float]] = []
@@ -45,10 +45,10 @@ def matrices(metric: str, ranks: int, culprits: set[int]) -> list[Matrix]:
     if metric == "training.grad_norm":  # what every rank sees after the reduction, and its own
         own_norm = found * np.array([3 if rank in culprits else 1 for rank in names])[:, None]
         return [
-            Matrix("training.grad_norm|global", names, times, found),
-            Matrix("training.grad_norm|local", names, times, own_norm),
+            MetricMatrix("training.grad_norm|global", names, times, found),
+            MetricMatrix("training.grad_norm|local", names, times, own_norm),
         ]
-    return [Matrix(metric, names, times, found)]
+    return [MetricMatrix(metric, names, times, found)]
 
 
 def distribution(
@@ -58,12 +58,12 @@ def distribution(
     metric = query["metric"][0]
     counter = metrics.catalogue()[metric].kind == "counter" if metric in KNOWN else False
     chosen = tuple(int(rank) for rank in query.get("rank", ()))
-    wanted = Wanted(metric, counter, 120, chosen, int(query.get("peers", ["0"])[0]))
+    wanted = SpreadQuery(metric, counter, 120, chosen, int(query.get("peers", ["0"])[0]))
     held = matrices(metric, ranks, culprits)
-    spreadings = {one.name: Spreading(ONSET - 60, ONSET + 85, 120, counter) for one in held}
+    spreadings = {one.name: SpreadSummer(ONSET - 60, ONSET + 85, 120, counter) for one in held}
     for one in held:
         spreadings[one.name].add(one)
-    found = Distribution(ONSET - 60, 145 / 120, ONSET - 60, results(spreadings, wanted))
+    found = MetricDistribution(ONSET - 60, 145 / 120, ONSET - 60, results(spreadings, wanted))
     unit = metrics.catalogue()[metric].unit if metric in KNOWN else None
     return {
         "metric": metric,

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests import waiting
 
-from rankscope.lab.demo.processes import Process, Processes
+from rankscope.lab.demo.processes import DemoProcess, DemoProcesses
 from rankscope.lab.demo.stage import clean_environment, free_port
 
 from .clients import KUBERNETES, Clients
@@ -37,7 +37,7 @@ def get(url: str, token: str = "") -> Any:
     return json.loads(text) if text.startswith((b"{", b"[")) else {"text": text.decode()}
 
 
-def until(question: Any, started: list[Process]) -> Any:
+def until(question: Any, started: list[DemoProcess]) -> Any:
     def look() -> Any:
         for one in started:
             assert one.ended is None, one.log.read_text()
@@ -57,7 +57,7 @@ def test_the_node_of_the_manifests_is_in_the_console(clients: Clients, short_pat
     inside, outside = "http://rankscope-collector:8470", f"http://127.0.0.1:{free_port()}"
     page = f"http://127.0.0.1:{free_port()}"
     begun = time.monotonic()
-    with Processes(short_path) as processes:
+    with DemoProcesses(short_path) as processes:
         given = environ(collector(documents))
         assert "/var/lib/rankscope" == given["RANKSCOPE_DATA_DIR"]
         given |= {

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from tests.detectors.troubled import read_only
 
-from rankscope.detectors.baselines import Baselines
+from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Floats, JobWindow, Processes, Readings
+from rankscope.detectors.window import Floats, JobWindow, PeriodicReadings, ProcessReadings
 from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.ranks import Ranks
-from rankscope.vocabulary.samples import Event, Resource
-from rankscope.vocabulary.topology import CommunicationGroup, Placement, Topology
+from rankscope.vocabulary.ranks import RankSet
+from rankscope.vocabulary.samples import Event, TelemetryResource
+from rankscope.vocabulary.topology import CommunicationGroup, JobTopology, RankPlacement
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def diverging() -> list[JobWindow]:
     falling = np.maximum(6.0 - 0.6 * np.log(np.arange(1, 1001)), 2.2)
     norm = np.tile(rng.lognormal(0.0, 0.2, 1000), (8, 1))
     other = np.where(np.arange(8)[:, None] == 5, late * 0.01, 0.0)
-    resumed = Baselines()
+    resumed = JobBaselines()
     before = sketch(own[:, :300], planes={"training.loss": 2.0 + noise[:, :300]}, first=500)
     resumed.follow(before.baselines)
     windows = [
@@ -71,7 +71,7 @@ def event() -> Callable[..., Event]:
     def make(
         name: str, at: float, *, host: str = "host-0", job: str | None = "example", **pairs: object
     ) -> Event:
-        return Event(name, START + at, pairs, Resource(host, job))  # type: ignore[arg-type]
+        return Event(name, START + at, pairs, TelemetryResource(host, job))  # type: ignore[arg-type]
 
     return make
 
@@ -83,7 +83,7 @@ def named() -> Callable[[Sequence[Finding], str], list[str]]:
 
 
 @pytest.fixture
-def levels() -> Callable[..., Readings]:
+def levels() -> Callable[..., PeriodicReadings]:
     """Return a function that draws readings of rows, every 5 s: usual, and odd on some rows.
 
     `odd` on the rows `which` from `since` seconds after START on, until `until`; with `counter` as
@@ -100,7 +100,7 @@ def levels() -> Callable[..., Readings]:
         until: float = math.inf,
         seconds: float = 60.0,
         counter: bool = False,
-    ) -> Readings:
+    ) -> PeriodicReadings:
         at = START + np.arange(0.0, seconds + 1, 5)
         value = np.full((rows, len(at)), float(usual))
         if odd is not None:
@@ -168,7 +168,7 @@ def _leaking() -> JobWindow:
             "system.shm.usage": readings(at, shm),
             "system.shm.limit": readings(at, np.full((4, 1), 64 * GIB)),
         },
-        processes=Processes(
+        processes=ProcessReadings(
             rows // 2,
             np.array([501, 502, 1001]),
             np.array([4, 6, 1]),
@@ -190,9 +190,9 @@ def _uneven() -> JobWindow:
     own = tokens / 2000 * random.normal(1, 0.002, tokens.shape)
     own[4:] *= 1.4
     own[[1, 5]] *= 1.3
-    groups = [CommunicationGroup(f"ep:{n}", "ep", Ranks(range(4 * n, 4 * n + 4))) for n in (0, 1)]
+    groups = [CommunicationGroup(f"ep:{n}", "ep", RankSet(range(4 * n, 4 * n + 4))) for n in (0, 1)]
     where = [
-        Placement(rank, f"host-{rank // 2}", pid=1000 + rank, hw_id=f"GPU-{rank}", pp=rank // 4)
+        RankPlacement(rank, f"host-{rank // 2}", pid=1000 + rank, hw_id=f"GPU-{rank}", pp=rank // 4)
         for rank in range(8)
     ]
     window = sketch(
@@ -200,7 +200,7 @@ def _uneven() -> JobWindow:
         hosts=4,
         planes={"training.tokens": tokens},
         role_of=np.arange(8) // 4,
-        placed=Topology(Job("example"), world_size=8, placements=where, groups=groups),
+        placed=JobTopology(Job("example"), world_size=8, placements=where, groups=groups),
     )
     at = np.arange(START, window.now + 1, 30)
     used = {"hw.gpu.sm.activity": readings(at, np.full((8, 1), 0.1))}

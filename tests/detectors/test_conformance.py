@@ -32,7 +32,7 @@ from rankscope.detectors import conformance
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.conformance import writes
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import JobWindow, Readings, Steps, no_processes
+from rankscope.detectors.window import JobWindow, PeriodicReadings, StepValues, no_processes
 from rankscope.vocabulary import findings as vocabulary
 
 EVERY = pytest.mark.parametrize("detector", detectors(), ids=lambda detector: detector.name)
@@ -186,13 +186,13 @@ def without_values() -> JobWindow:
     nothing = np.full(window.steps.at.shape, np.nan)
     return replace(
         window,
-        steps=Steps(window.steps.index, nothing, dict.fromkeys(window.steps.planes, nothing)),
+        steps=StepValues(window.steps.index, nothing, dict.fromkeys(window.steps.planes, nothing)),
         rank_readings={
-            name: Readings(held.at * np.nan, held.value * np.nan)
+            name: PeriodicReadings(held.at * np.nan, held.value * np.nan)
             for name, held in window.rank_readings.items()
         },
         host_readings={
-            name: Readings(held.at * np.nan, held.value * np.nan)
+            name: PeriodicReadings(held.at * np.nan, held.value * np.nan)
             for name, held in window.host_readings.items()
         },
         groups=(),

@@ -12,9 +12,9 @@ from tests.detectors.troubled import read_only, turned
 from tests.examples import told
 
 from rankscope.detectors.catalogue import detectors
-from rankscope.detectors.window import JobWindow, Readings, no_processes
+from rankscope.detectors.window import JobWindow, PeriodicReadings, no_processes
 from rankscope.vocabulary import findings as vocabulary
-from rankscope.vocabulary.topology import Placement, Topology
+from rankscope.vocabulary.topology import JobTopology, RankPlacement
 
 EVERY = pytest.mark.parametrize("detector", detectors(), ids=lambda detector: detector.name)
 JOBS = ("leaking", "uneven", "idle")
@@ -35,13 +35,15 @@ def short(findings):
     return sorted((f.kind, f.entity.id, f.onset, round(f.magnitude, 6), f.text) for f in findings)
 
 
-def placed_in(window: JobWindow, order) -> Topology | None:
+def placed_in(window: JobWindow, order) -> JobTopology | None:
     """Return where the ranks of a job run, with their rows in another order."""
     old = window.placed
     if old is None:
         return None
-    rows = [Placement(old.ranks[row], old.hosts[old.host_of[row]], pp=old.pp[row]) for row in order]
-    return Topology(old.job, world_size=8, placements=rows, groups=old.groups)
+    rows = [
+        RankPlacement(old.ranks[row], old.hosts[old.host_of[row]], pp=old.pp[row]) for row in order
+    ]
+    return JobTopology(old.job, world_size=8, placements=rows, groups=old.groups)
 
 
 @EVERY
@@ -86,7 +88,7 @@ def _without_each(window: JobWindow) -> list[tuple[str, JobWindow]]:
     steps = window.steps
 
     def blank(held):
-        return {name: Readings(one.at, one.value * np.nan) for name, one in held.items()}
+        return {name: PeriodicReadings(one.at, one.value * np.nan) for name, one in held.items()}
 
     def without(held, name):
         return {other: one for other, one in held.items() if other != name}
@@ -132,8 +134,8 @@ def _torn(window: JobWindow, seed: int) -> JobWindow:
             random.random(values.shape) < 0.01, random.choice(odd, values.shape), values
         )
 
-    def of(held: Readings) -> Readings:
-        return Readings(np.where(random.random(held.at.shape) < 0.1, np.nan, held.at),
+    def of(held: PeriodicReadings) -> PeriodicReadings:
+        return PeriodicReadings(np.where(random.random(held.at.shape) < 0.1, np.nan, held.at),
                         spoilt(held.value))  # fmt: skip
 
     processes = window.processes

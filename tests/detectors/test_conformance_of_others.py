@@ -8,7 +8,7 @@ from rankscope.detectors import conformance
 from rankscope.detectors.conformance import drawn, evaluations, examples
 from rankscope.detectors.conformance.turned import turned
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.window import Group
+from rankscope.detectors.window import GroupProgress
 
 
 def test_a_good_one_has_nothing_wrong():
@@ -99,7 +99,7 @@ def test_what_an_example_evaluates_is_kept_as_it_was_before():
 
 def test_members_of_groups_keep_their_ranks_when_the_rows_are_turned():
     numbers = np.array([5.0, 6.0])
-    group = Group("tp:0", "tp", np.array([0, 2]), numbers, numbers, numbers, numbers)
+    group = GroupProgress("tp:0", "tp", np.array([0, 2]), numbers, numbers, numbers, numbers)
     window = sketch(np.full((4, 20), 0.8), groups=(group,))
     other = turned(window)
     assert [3, 2, 1, 0] == other.ranks.tolist()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rankscope.detectors.baselines import Baselines
+from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.curves import MOST_POINTS, CurveMemory, curve
 from rankscope.detectors.sketch import sketch
 
@@ -46,14 +46,14 @@ def test_what_was_seen_before_is_not_taken_in_twice():
 
 
 def test_the_next_attempt_has_the_curve_of_the_one_before():
-    before, now = Baselines(), Baselines()
+    before, now = JobBaselines(), JobBaselines()
     before.record(job(np.ones((1, 50))).features)
     now.follow(before)
     assert (50, 0) == (len(now.loss.earlier), len(now.loss.curve))
 
 
 def test_an_attempt_that_reported_no_loss_passes_on_what_it_was_given():
-    first, second, third = Baselines(), Baselines(), Baselines()
+    first, second, third = JobBaselines(), JobBaselines(), JobBaselines()
     first.record(job(np.ones((1, 50))).features)
     second.follow(first)
     third.follow(second)

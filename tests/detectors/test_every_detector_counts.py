@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.detectors import catalogue, own_time
-from rankscope.detectors.selection import Rule, Selection
+from rankscope.detectors.selection import DetectorSelection, SelectionRule
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import JobWindow, Steps
-from rankscope.vocabulary.samples import Event, Resource
+from rankscope.detectors.window import JobWindow, StepValues
+from rankscope.vocabulary.samples import Event, TelemetryResource
 
 TABLE = Path(__file__).with_suffix(".toml")
 ROWS: dict[str, dict[str, Any]] = tomllib.loads(TABLE.read_text())
@@ -91,7 +91,7 @@ def slow(window, *, since, what="work", ranks=()):
     held = {name: plane[:, ended] for name, plane in steps.planes.items()}
     for name, plane in window.steps.planes.items():
         held.setdefault(name, plane[:, ended % plane.shape[1]])
-    return replace(window, steps=Steps(steps.index[ended], steps.at[:, ended], held))
+    return replace(window, steps=StepValues(steps.index[ended], steps.at[:, ended], held))
 
 
 def stopped(window, *, seconds):
@@ -112,7 +112,7 @@ def exited(window, *, ranks, since, **how):
     """Return the window with processes that end, and no step after them."""
     before = window.steps.at.max(axis=0) <= START + since
     planes = {name: plane[:, before] for name, plane in window.steps.planes.items()}
-    steps = Steps(window.steps.index[before], window.steps.at[:, before], planes)
+    steps = StepValues(window.steps.index[before], window.steps.at[:, before], planes)
     places = [(rank, window.hosts[window.host_of[rank]]) for rank in ranks]
     ends = [event("process.exit", since, host, rank=rank, **how) for rank, host in places]
     return replace(window, steps=steps, events=(*window.events, *ends))
@@ -126,7 +126,7 @@ def logged(window, *, since, rank, **pairs):
 
 
 def event(name, at, host, **pairs):
-    return Event(name, START + at, pairs, Resource(host, "example"))
+    return Event(name, START + at, pairs, TelemetryResource(host, "example"))
 
 
 CHANGES: dict[str, Callable[..., JobWindow]] = {
@@ -157,7 +157,7 @@ def drawn(name):
 
 def causes(window, *rules):
     """Return the first causes of the incidents that a pipeline makes of a window."""
-    pipeline: Any = Pipeline(detectors=Selection(catalogue.detectors(), rules))
+    pipeline: Any = DetectionPipeline(detectors=DetectorSelection(catalogue.detectors(), rules))
     pipeline.windows = OneWindow(window)
     pipeline.evaluate(window.now)
     assert {} == pipeline.detector_failures
@@ -178,4 +178,4 @@ def test_every_detector_of_the_catalogue_has_a_row():
 def test_an_incident_names_the_cause_with_the_detector_and_not_without(name):
     window, cause = drawn(name), ROWS[name]["cause"]
     assert cause in causes(window)
-    assert cause not in causes(window, Rule(disabled=(name,)))
+    assert cause not in causes(window, SelectionRule(disabled=(name,)))

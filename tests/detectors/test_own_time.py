@@ -5,14 +5,14 @@ import pytest
 
 from rankscope.detectors import medians, own_time
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.window import Steps
+from rankscope.detectors.window import StepValues
 
 NAN = np.nan
 
 
 def steps(**planes):
     first = next(iter(planes.values()))
-    return Steps(np.arange(first.shape[1]), np.ones(first.shape).cumsum(axis=1), planes)
+    return StepValues(np.arange(first.shape[1]), np.ones(first.shape).cumsum(axis=1), planes)
 
 
 def own(valid):
@@ -99,8 +99,8 @@ def test_the_newest_steps_cover_the_seconds_asked_for_or_the_fewest(steady):
 
 def test_a_step_ends_with_the_last_of_its_ranks():
     at = np.array([[1.0, NAN, 5.0], [2.0, NAN, 4.0]])
-    np.testing.assert_allclose([2.0, NAN, 5.0], own_time.step_ends(Steps(np.arange(3), at)))
-    assert 0 == len(own_time.step_ends(Steps(np.zeros(0, int), np.zeros((2, 0)))))
+    np.testing.assert_allclose([2.0, NAN, 5.0], own_time.step_ends(StepValues(np.arange(3), at)))
+    assert 0 == len(own_time.step_ends(StepValues(np.zeros(0, int), np.zeros((2, 0)))))
 
 
 def test_steps_that_some_ranks_have_yet_to_tell_are_cut_off(steady):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from bench import curves
-from rankscope.detectors.baselines import Baselines
+from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.sketch import START, sketch
-from rankscope.detectors.speed.slow_steps import SlowSteps
-from rankscope.detectors.window import Steps
+from rankscope.detectors.speed.slow_steps import SlowStepsDetector
+from rankscope.detectors.window import StepValues
 
 STOPPING = {"job.stalled", "job.crashed", "job.nonfinite", "host.silent"}
 
@@ -51,10 +51,10 @@ def test_each_slow_episode_of_a_real_run_is_one_incident_and_nothing_else_is(
     index, seconds = megatron(real_data, run, between)
     every = np.diff(index, prepend=index[0] - 1).clip(1)
     at = START + np.cumsum(every * seconds)
-    held, found, until = Baselines(), [], -np.inf
+    held, found, until = JobBaselines(), [], -np.inf
     for end in range(12, len(index) + 1):
         first = max(0, end - 512)
-        steps = Steps(
+        steps = StepValues(
             index[first:end],
             at[None, first:end],
             {"training.step.duration": seconds[None, first:end]},
@@ -64,7 +64,7 @@ def test_each_slow_episode_of_a_real_run_is_one_incident_and_nothing_else_is(
         held.frozen = now <= until
         if not held.frozen:
             held.learn(window.features)
-        if SlowSteps().evaluate(window):
+        if SlowStepsDetector().evaluate(window):
             if now > until:
                 found.append([int(index[end - 1]), 0])
             found[-1][1] = int(index[end - 1])
@@ -96,8 +96,8 @@ def test_labelled_spikes_are_found_and_healthy_runs_have_no_trouble_of_training(
         last = run.labels[-1] // 5 + 200 if run.labels else len(run.loss)
         part = slice(max(last - 2_000, 0), last)
         fields = (run.index[part], run.loss[part], run.seconds[part], run.labels)
-        found = curves.episodes(curves.Run(run.name, run.plane, *fields))
-        spikes, count = found.pop("job.loss_spike", []), curves.Count()
+        found = curves.episodes(curves.CurveRun(run.name, run.plane, *fields))
+        spikes, count = found.pop("job.loss_spike", []), curves.MethodCount()
         curves.score(run, [(a + part.start, b + part.start) for a, b in spikes], count,
                      above_info=False)  # fmt: skip
         wrong += [(run.name, found)] * (count.found != len(run.labels) or bool(found))

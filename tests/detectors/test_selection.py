@@ -7,7 +7,7 @@ import pytest
 
 from rankscope.detectors import catalogue, selection
 from rankscope.detectors.contract import Detector
-from rankscope.detectors.selection import Rule, Selection, SelectionError
+from rankscope.detectors.selection import DetectorSelection, SelectionError, SelectionRule
 from rankscope.vocabulary import findings
 from rankscope.vocabulary.findings import FindingKind
 
@@ -21,7 +21,7 @@ def selected():
     """Return a function: the detectors of a job by name, under some rules."""
 
     def detectors_of(*rules, job="llama-8b", cluster="eu-1"):
-        return by_name(Selection(catalogue.detectors(), rules).of(job, cluster))
+        return by_name(DetectorSelection(catalogue.detectors(), rules).of(job, cluster))
 
     return detectors_of
 
@@ -31,7 +31,9 @@ def test_without_a_rule_everything_runs_with_its_defaults(selected):
 
 
 def test_a_rule_changes_only_the_jobs_that_match(selected):
-    rule = Rule(jobs="llama-*", parameters={"stragglers": {"least": 0.2}}, disabled=("cpu_time",))
+    rule = SelectionRule(
+        jobs="llama-*", parameters={"stragglers": {"least": 0.2}}, disabled=("cpu_time",)
+    )
     assert 0.2 == selected(rule)["stragglers"].least
     assert "cpu_time" not in selected(rule)
     other = selected(rule, job="vit")
@@ -41,14 +43,14 @@ def test_a_rule_changes_only_the_jobs_that_match(selected):
 
 @pytest.mark.parametrize(("cluster", "runs"), [("eu-1", False), ("us-1", True), (None, True)])
 def test_a_rule_may_be_for_a_cluster(selected, cluster, runs):
-    rule = Rule(clusters="eu-*", disabled=("stalls",))
+    rule = SelectionRule(clusters="eu-*", disabled=("stalls",))
     assert runs == ("stalls" in selected(rule, cluster=cluster))
 
 
 def test_of_two_rules_for_one_parameter_the_later_wins_and_the_others_stay(selected):
     made = selected(
-        Rule(parameters={"stragglers": {"least": 0.2, "fewest": 7}}),
-        Rule(jobs="llama-8b", parameters={"stragglers": {"least": 0.3}}),
+        SelectionRule(parameters={"stragglers": {"least": 0.2, "fewest": 7}}),
+        SelectionRule(jobs="llama-8b", parameters={"stragglers": {"least": 0.3}}),
     )["stragglers"]
     assert (0.3, 7) == (made.least, made.fewest)
 
@@ -56,23 +58,27 @@ def test_of_two_rules_for_one_parameter_the_later_wins_and_the_others_stay(selec
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        (Rule(disabled=("stal",)), "there is no detector 'stal'; did you mean stalls?"),
-        (Rule(parameters={"stalls": {"lest": 1}}), "no parameter 'lest'; did you mean least?"),
+        (SelectionRule(disabled=("stal",)), "there is no detector 'stal'; did you mean stalls?"),
         (
-            Rule(parameters={"stalls": {"least": "soon"}}),
+            SelectionRule(parameters={"stalls": {"lest": 1}}),
+            "no parameter 'lest'; did you mean least?",
+        ),
+        (
+            SelectionRule(parameters={"stalls": {"least": "soon"}}),
             "stalls.least: must be a number, not text",
         ),
     ],
 )
 def test_a_mistake_is_named_when_the_selection_is_made(rule, words):
     with pytest.raises(SelectionError, match=words.replace("?", r"\?")):
-        Selection(catalogue.detectors(), [rule])
+        DetectorSelection(catalogue.detectors(), [rule])
 
 
 def test_equal_selections_have_one_description_and_others_another():
-    rules = [Rule(disabled=("stalls",))]
+    rules = [SelectionRule(disabled=("stalls",))]
     one, same, other = (
-        Selection(catalogue.detectors(), chosen).description for chosen in (rules, rules, [])
+        DetectorSelection(catalogue.detectors(), chosen).description
+        for chosen in (rules, rules, [])
     )
     assert one == same != other
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Readings, Steps
+from rankscope.detectors.window import PeriodicReadings, StepValues
 from rankscope.vocabulary import entities
 
 NAN = np.nan
@@ -16,7 +16,7 @@ def window(steady):
 
 
 def test_a_plane_that_nobody_reports_is_all_nan():
-    steps = Steps(
+    steps = StepValues(
         np.arange(3), np.zeros((2, 3)), {"valid": np.ones((2, 3)), "empty": np.full((2, 3), NAN)}
     )
     assert steps.has("valid")
@@ -30,7 +30,7 @@ def test_a_plane_that_nobody_reports_is_all_nan():
     ("count", "left"), [(2, [8, 9]), (0, []), (-1, []), (3, [7, 8, 9]), (9, [7, 8, 9])]
 )
 def test_the_newest_steps_are_cut_off_in_every_plane(count, left):
-    steps = Steps(
+    steps = StepValues(
         np.array([7, 8, 9]), np.arange(6.0).reshape(2, 3), {"p": np.arange(6.0).reshape(2, 3)}
     )
     last = steps.last(count)
@@ -39,7 +39,7 @@ def test_the_newest_steps_are_cut_off_in_every_plane(count, left):
 
 
 def test_the_latest_reading_is_the_newest_wherever_it_stands_in_the_ring():
-    valid = Readings(
+    valid = PeriodicReadings(
         np.array([[30.0, 10.0, 20.0], [NAN, 5.0, NAN]]),
         np.array([[3.0, 1.0, 2.0], [NAN, 9.0, NAN]]),
     )
@@ -48,7 +48,7 @@ def test_the_latest_reading_is_the_newest_wherever_it_stands_in_the_ring():
 
 
 def test_without_readings_the_latest_is_nan():
-    value, at = Readings(np.full((2, 0), NAN), np.full((2, 0), NAN)).latest()
+    value, at = PeriodicReadings(np.full((2, 0), NAN), np.full((2, 0), NAN)).latest()
     assert np.isnan(value).all()
     assert np.isnan(at).all()
 
@@ -59,7 +59,7 @@ def test_a_mean_takes_what_lies_after_the_start_up_to_the_end():
 
 
 def test_a_rate_is_growth_over_the_time_between_the_readings_inside():
-    valid = Readings(np.array([[40.0, 10.0, 20.0]]), np.array([[9.0, 0.0, 2.0]]))
+    valid = PeriodicReadings(np.array([[40.0, 10.0, 20.0]]), np.array([[9.0, 0.0, 2.0]]))
     assert [0.3] == valid.rate(10.0, 40.0).tolist()
     assert [0.2] == valid.rate(0.0, 30.0).tolist()
 

@@ -6,10 +6,16 @@ from dataclasses import fields, replace
 import numpy as np
 
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Group, JobWindow, Processes, Readings, Steps
+from rankscope.detectors.window import (
+    GroupProgress,
+    JobWindow,
+    PeriodicReadings,
+    ProcessReadings,
+    StepValues,
+)
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.samples import Event, Resource
-from rankscope.vocabulary.topology import Placement, Topology
+from rankscope.vocabulary.samples import Event, TelemetryResource
+from rankscope.vocabulary.topology import JobTopology, RankPlacement
 
 
 def hardware(at, stopped):
@@ -60,14 +66,14 @@ def hardware(at, stopped):
     return by_rank, by_host
 
 
-def laid_out(ranks) -> Topology:
+def laid_out(ranks) -> JobTopology:
     """Return eight ranks on four hosts behind two leaf switches, in some order of the rows."""
     hosts = [f"host-{number}" for number in range(4)]
-    return Topology(
+    return JobTopology(
         Job("example"),
         hosts=hosts,
         placements=[
-            Placement(int(r), hosts[r // 2], pid=1000 + int(r), hw_id=f"GPU-{r}") for r in ranks
+            RankPlacement(int(r), hosts[r // 2], pid=1000 + int(r), hw_id=f"GPU-{r}") for r in ranks
         ],
         switches={host: f"leaf-{number // 2}" for number, host in enumerate(hosts)},
     )
@@ -76,7 +82,7 @@ def laid_out(ranks) -> Topology:
 def unstarted() -> JobWindow:
     """Return the same job before any of its steps has ended."""
     window = troubled()
-    return replace(window, steps=Steps(window.steps.index[:0], window.steps.at[:, :0], {}))
+    return replace(window, steps=StepValues(window.steps.index[:0], window.steps.at[:, :0], {}))
 
 
 def ended_from_outside() -> JobWindow:
@@ -91,9 +97,18 @@ def ended_from_outside() -> JobWindow:
 
 def ended_by_its_logs() -> JobWindow:
     """Return a job one of whose ranks logged an error, and the others that it was gone."""
-    lines = [Event("log.fault", START + 60.2, {"rank": 3, "role": "root"}, Resource("host-1", "a"))]
+    lines = [
+        Event(
+            "log.fault", START + 60.2, {"rank": 3, "role": "root"}, TelemetryResource("host-1", "a")
+        )
+    ]
     lines += [
-        Event("log.fault", START + 60.6, {"rank": rank, "role": "cascade"}, Resource("host-0", "a"))
+        Event(
+            "log.fault",
+            START + 60.6,
+            {"rank": rank, "role": "cascade"},
+            TelemetryResource("host-0", "a"),
+        )
         for rank in (0, 1, 5, 6, 7)
     ]
     return sketch(np.full((8, 60), 0.8), hosts=4, now=START + 70, events=lines)
@@ -109,7 +124,9 @@ def moved_clock() -> JobWindow:
 
 def never_started() -> JobWindow:
     """Return a job of eight ranks that ended by an error before its first step."""
-    exit_ = Event("process.exit", START + 90, {"rank": 3, "exit_code": 1}, Resource("host-1", "a"))
+    exit_ = Event(
+        "process.exit", START + 90, {"rank": 3, "exit_code": 1}, TelemetryResource("host-1", "a")
+    )
     own = np.zeros((8, 0))
     return sketch(own, hosts=4, now=START + 120, attempt_started_at=START, events=[exit_])
 
@@ -137,7 +154,7 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
     wait[2:4] += np.cumsum(np.where(at > bare.steps.at[0, 50], 3.0, 0.0))
     by_rank, by_host = hardware(at, bare.now)
     held = {"hw.gpu.process.memory": readings(at, np.full((1, 1), 2e10))}
-    stranger = Processes(np.array([1]), np.array([77]), np.array([-1]), ("GPU-2",), held)
+    stranger = ProcessReadings(np.array([1]), np.array([77]), np.array([-1]), ("GPU-2",), held)
     clock = np.full((8, 1), 1.755e9)
     clock[3] = 1.1e9
     busy = np.full((8, 1), 0.9)
@@ -148,7 +165,7 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
     def event(name: str, second: float, **pairs: object) -> Event:
         rank = pairs.get("rank", 0)
         host = f"host-{int(rank) // 2}"  # type: ignore[call-overload]
-        return Event(name, START + second, pairs, Resource(host, "example"))  # type: ignore[arg-type]
+        return Event(name, START + second, pairs, TelemetryResource(host, "example"))  # type: ignore[arg-type]
 
     return sketch(
         own,
@@ -176,7 +193,7 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
         },
         host_readings={**by_host, "system.cpu.utilization": readings(at, np.full((4, 1), 0.4))},
         groups=(
-            Group("dp:1", "dp", np.arange(8), counters, np.full(8, 79.0),
+            GroupProgress("dp:1", "dp", np.arange(8), counters, np.full(8, 79.0),
                   np.full(8, now), np.full(8, bare.now)),
         ),
         events=(
@@ -209,12 +226,12 @@ def _arrays(held: object) -> Iterator[np.ndarray]:
     """Yield the arrays of what a window holds."""
     if isinstance(held, np.ndarray):
         yield held
-    elif isinstance(held, Readings):
+    elif isinstance(held, PeriodicReadings):
         yield from (held.at, held.value)
     elif isinstance(held, Mapping):
         for one in held.values():
             yield from _arrays(one)
-    elif isinstance(held, Steps | Processes | Group):
+    elif isinstance(held, StepValues | ProcessReadings | GroupProgress):
         for one in fields(held):
             yield from _arrays(getattr(held, one.name))
     elif isinstance(held, tuple):
@@ -222,7 +239,7 @@ def _arrays(held: object) -> Iterator[np.ndarray]:
             yield from _arrays(one)
 
 
-def turned(window: JobWindow, order: np.ndarray, placed: Topology | None) -> JobWindow:
+def turned(window: JobWindow, order: np.ndarray, placed: JobTopology | None) -> JobWindow:
     """Return the same job with its ranks' rows in another order; `placed` has that order."""
     place = np.argsort(order)
     steps, processes = window.steps, window.processes
@@ -234,7 +251,7 @@ def turned(window: JobWindow, order: np.ndarray, placed: Topology | None) -> Job
         hw_ids=tuple(window.hw_ids[row] for row in order),
         pids=window.pids[order],
         last_received=window.last_received[order],
-        steps=Steps(
+        steps=StepValues(
             steps.index, steps.at[order], {name: p[order] for name, p in steps.planes.items()}
         ),
         rank_readings={name: held.of(order) for name, held in window.rank_readings.items()},
@@ -254,7 +271,7 @@ def scaled(window: JobWindow, factor: float) -> JobWindow:
     return replace(
         window,
         now=START + (window.now - START) * factor,
-        steps=Steps(window.steps.index, at, planes),
+        steps=StepValues(window.steps.index, at, planes),
     )
 
 

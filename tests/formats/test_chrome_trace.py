@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rankscope.formats.chrome_trace import Amount, TraceError, summary
+from rankscope.formats.chrome_trace import TraceAmount, TraceError, summary
 
 SPAN = {
     "ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "ts": 0, "dur": 1000, "tid": "P",
@@ -58,7 +58,7 @@ def test_gloo_collectives_are_found_on_whatever_thread_they_run():
     found = summary(
         written(ran("user_annotation", "gloo:all_reduce", 0, 400, 9), ran("cpu_op", "a", 0, 1))
     )
-    assert Amount(1, 400e-6) == found.kinds["collectives"]
+    assert TraceAmount(1, 400e-6) == found.kinds["collectives"]
     assert ("collectives", "gloo:all_reduce") in found.names
     assert found.kinds["gaps"].seconds == pytest.approx(600e-6)  # who waits for others has none
 

@@ -13,7 +13,7 @@ from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.errors import OversizedError, UndecodableError
 from rankscope.formats.remote_write import RemoteWriteDecoder, decode
 from rankscope.vocabulary import metrics
-from rankscope.vocabulary.samples import Resource
+from rankscope.vocabulary.samples import TelemetryResource
 
 AT_MS = 1_790_000_000_125
 STALE = struct.unpack("<d", struct.pack("<Q", 0x7FF0_0000_0000_0002))[0]
@@ -65,7 +65,7 @@ def test_the_agents_own_series_come_back_in_the_contracts_names():
         )
     )
     extra = (("service.instance.id", "10.0.0.1:9470"),)
-    expected = Resource("gpu-12", "run 1", None, "a", "rankscope-agents", extra)
+    expected = TelemetryResource("gpu-12", "run 1", None, "a", "rankscope-agents", extra)
     assert expected == table[0].resource
     assert table[0].metric == "hw.energy"
     assert table[0].attributes == (("hw.id", "GPU-1"), ("rank", 3))
@@ -239,7 +239,7 @@ def test_labels_in_any_order_are_one_series_also_for_a_decoder_that_knows_it():
         batch = decoder.plain(wire.block(1, body))
         described = [table[number] for number in batch.columns.series.tolist()]
         assert [(one.metric, one.resource, one.attributes) for one in described] == [
-            ("training.loss", Resource("gpu-1", "a", None), (("rank", 3),))
+            ("training.loss", TelemetryResource("gpu-1", "a", None), (("rank", 3),))
         ]
 
 

@@ -15,12 +15,12 @@ import psutil
 import pytest
 
 from rankscope.lab.demo import flow
-from rankscope.lab.demo.hosts import Host, divide
-from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.stage import JOB, Elsewhere, Stage, free_port, new_folder
-from rankscope.lab.demo.verdict import Truth, evaluate, unrelated
+from rankscope.lab.demo.hosts import DemoHost, divide
+from rankscope.lab.demo.processes import DemoProcesses
+from rankscope.lab.demo.stage import JOB, DemoStage, RemoteCollector, free_port, new_folder
+from rankscope.lab.demo.verdict import InjectedTruth, evaluate, unrelated
 
-CRASH_OF_3 = Truth(("software.crash",), "rank", ("3",), "demo-b")
+CRASH_OF_3 = InjectedTruth(("software.crash",), "rank", ("3",), "demo-b")
 
 
 def document(fault, kind, entity_id, host):
@@ -57,7 +57,7 @@ def test_one_cpu_is_divided_by_priority_and_that_is_said():
     ],
 )
 def test_a_host_fault_is_right_only_at_its_host(answer, right):
-    truth = Truth(("host.cpu_contention",), "host", ("demo-b",), "demo-b")
+    truth = InjectedTruth(("host.cpu_contention",), "host", ("demo-b",), "demo-b")
     assert evaluate(document(*answer), truth).right is right
 
 
@@ -84,12 +84,14 @@ def test_a_rank_fault_is_right_only_at_its_rank_and_host(answer, right):
     ],
 )
 def test_a_worker_fault_is_right_only_at_one_of_the_ranks_worker_processes(answer, right):
-    truth = Truth(("memory.dataloader_leak",), "process", ("demo-b:12", "demo-b:13"), "demo-b")
+    truth = InjectedTruth(
+        ("memory.dataloader_leak",), "process", ("demo-b:12", "demo-b:13"), "demo-b"
+    )
     assert evaluate(document(*answer), truth).right is right
 
 
 def test_a_fault_that_no_metric_can_show_may_be_unknown_but_must_accuse_nobody():
-    truth = Truth(("network.congestion", "unknown"), "job", ("demo-job",))
+    truth = InjectedTruth(("network.congestion", "unknown"), "job", ("demo-job",))
     assert evaluate(document("unknown", "job", "demo-job", None), truth).right
     assert not evaluate(document("unknown", "rank", "3", "demo-b"), truth).right
     assert not evaluate(document("host.cpu_contention", "host", "demo-b", "demo-b"), truth).right
@@ -168,14 +170,14 @@ def ends(pid):
 
 @pytest.mark.parametrize("apart", [False, True], ids=["its group", "a session of its own"])
 def test_processes_are_ended_with_everything_they_started(logs, apart):
-    with Processes(logs) as processes:
+    with DemoProcesses(logs) as processes:
         process, child = a_stubborn_process_with_a_child(processes, apart=apart)
     assert process.ended is not None
     assert ends(child)
 
 
 def test_a_second_ctrl_c_ends_the_waiting_and_leaves_not_even_a_stopped_process(logs, monkeypatch):
-    processes = Processes(logs)
+    processes = DemoProcesses(logs)
     process, child = a_stubborn_process_with_a_child(processes, apart=True)
     os.kill(child, signal.SIGSTOP)
 
@@ -200,7 +202,7 @@ def test_a_stopped_process_is_let_go_so_that_it_can_end_by_itself(logs):
         "import signal, subprocess, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
         "sys.exit(subprocess.call([sys.executable, '-c', sys.argv[1]]))"
     )
-    with Processes(logs) as processes:
+    with DemoProcesses(logs) as processes:
         process = processes.start("starter", [sys.executable, "-c", starter, script], environ={})
         while "ready" not in process.log.read_text():
             assert process.ended is None
@@ -211,13 +213,13 @@ def test_a_stopped_process_is_let_go_so_that_it_can_end_by_itself(logs):
 
 
 def test_on_a_collector_that_goes_on_each_demo_is_a_job_of_its_own(tmp_path):
-    hosts = (Host("demo-a", (0, 1)), Host("demo-b", (2, 3)))
-    elsewhere = Elsewhere("http://collector:8470", "a-token-of-role-read", ("0.0.0.0", 9471))
-    with Processes(tmp_path) as processes:
-        stage = Stage(tmp_path, processes, hosts, elsewhere=elsewhere)
+    hosts = (DemoHost("demo-a", (0, 1)), DemoHost("demo-b", (2, 3)))
+    elsewhere = RemoteCollector("http://collector:8470", "a-token-of-role-read", ("0.0.0.0", 9471))
+    with DemoProcesses(tmp_path) as processes:
+        stage = DemoStage(tmp_path, processes, hosts, elsewhere=elsewhere)
         assert "http://collector:8470" == stage.address
         assert stage.job_id.startswith(f"{JOB}-")
-        assert JOB == Stage(tmp_path, processes, hosts).job_id
+        assert JOB == DemoStage(tmp_path, processes, hosts).job_id
         pages = [stage._page(host) for host in hosts]
     assert [
         {"RANKSCOPE_EXPORT__LISTEN": "0.0.0.0:9471", "RANKSCOPE_PUSH__TOKEN": elsewhere.token},

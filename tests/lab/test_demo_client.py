@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.client import DemoClient
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def answering():
         listeners.append(listener)
         threads.append(threading.Thread(target=serve, daemon=True))
         threads[-1].start()
-        return Client(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        return DemoClient(f"http://127.0.0.1:{listener.getsockname()[1]}")
 
     yield start
     for listener in listeners:

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from rankscope.cli.main import main
-from rankscope.collector.store.store import Store
+from rankscope.collector.store.store import IncidentDatabaseStore
 from rankscope.lab import from_incident
 
 
@@ -63,7 +63,7 @@ def test_another_truth_makes_it_wrong(taken, tmp_path, capsys):
 def test_without_feedback_there_is_no_truth(recorded, tmp_path, capsys):
     folder = tmp_path / "data"
     shutil.copytree(recorded.folder, folder)
-    database = Store(f"sqlite:///{folder / 'rankscope.db'}")
+    database = IncidentDatabaseStore(f"sqlite:///{folder / 'rankscope.db'}")
     with database._database.write() as db:
         db.exec_driver_sql("DELETE FROM actions")
     database.close()

@@ -15,7 +15,7 @@ from tests.waiting import PATIENCE_SECONDS, until
 
 from rankscope.lab.demo.stage import free_port
 from rankscope.lab.jobs import orders
-from rankscope.lab.jobs.star import PeerLostError, Star
+from rankscope.lab.jobs.star import PeerLostError, StarEnd
 
 
 def meet(world, job):
@@ -23,7 +23,7 @@ def meet(world, job):
     port, results = free_port(), {}
 
     def one(rank):
-        star = Star(rank=rank, world=world, address="127.0.0.1", port=port)
+        star = StarEnd(rank=rank, world=world, address="127.0.0.1", port=port)
         try:
             results[rank] = job(star, rank)
         except PeerLostError as error:

@@ -13,11 +13,11 @@ from tests.waiting import until
 
 from rankscope.lab import mechanisms
 from rankscope.lab.demo import cpu_quota, private_shm
-from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.unsupported import UnsupportedError
+from rankscope.lab.demo.processes import DemoProcesses
+from rankscope.lab.demo.unsupported import InjectionUnsupportedError
 from rankscope.lab.jobs import loader, metrics, orders, storage
-from rankscope.lab.jobs.link import Link
-from rankscope.lab.jobs.orders import Orders
+from rankscope.lab.jobs.link import SlowLink
+from rankscope.lab.jobs.orders import RankOrders
 from rankscope.lab.mechanisms import leaks
 from rankscope.lab.mechanisms.contract import TRAINERS
 from rankscope.vocabulary import faults, findings
@@ -28,7 +28,7 @@ MIB = 1 << 20
 @pytest.fixture
 def processes(tmp_path):
     (tmp_path / "logs").mkdir()
-    with Processes(tmp_path / "logs") as started:
+    with DemoProcesses(tmp_path / "logs") as started:
         yield started
 
 
@@ -40,7 +40,7 @@ def test_a_mechanism_is_of_a_fault_of_the_contract_and_says_what_it_does(one):
     assert "{" not in one.text.format(rank=3, host="demo-b")
     assert set(one.trainers) <= set(TRAINERS)
     assert one.trainers
-    assert one.change is None or isinstance(one.change(), mechanisms.Change)
+    assert one.change is None or isinstance(one.change(), mechanisms.JobChange)
     # Something is done: inside the ranks, to them, or beside them.
     assert one.change or one.signal or one.quota or one.neighbours or one.link or one.beside
     assert bool(one.quiet) != bool(one.fault)
@@ -55,7 +55,7 @@ def test_every_mechanism_has_a_name_of_its_own_and_orders_find_it():
 def test_an_order_reaches_its_ranks_only_and_only_at_steps_at_which_orders_are_looked_at(tmp_path):
     path = tmp_path / "orders.json"
     environ = {orders.VARIABLE: str(path), "RANKSCOPE_LAB_ORDER_EVERY": "50"}
-    first, second = Orders(0, environ), Orders(1, environ)
+    first, second = RankOrders(0, environ), RankOrders(1, environ)
     orders.give(path, mechanism="nan-samples", ranks=[1])
     first.step(50)
     second.step(49)
@@ -67,7 +67,7 @@ def test_an_order_reaches_its_ranks_only_and_only_at_steps_at_which_orders_are_l
 
 
 def test_without_orders_nothing_is_changed():
-    calm = Orders(0, {}).change
+    calm = RankOrders(0, {}).change
     calm.step(0, 0)
     calm.load([])
     assert not any((calm.spoils(), calm.ends(), calm.other_collective(), calm.gathered_bytes()))
@@ -76,7 +76,7 @@ def test_without_orders_nothing_is_changed():
 def test_a_leak_keeps_what_its_rate_says_and_stops_before_the_machine_suffers(monkeypatch):
     now = 100.0
     monkeypatch.setattr(leaks, "available", lambda: 200.0 * MIB)
-    leak = leaks.Leak(clock=lambda: now)
+    leak = leaks.MemoryLeak(clock=lambda: now)
     leak.grow()
     assert leak.held == 0
     now = 102.0
@@ -91,7 +91,7 @@ def test_a_large_host_is_leaked_into_faster_so_that_it_would_be_full_within_the_
     free = 1024.0 * 1024 * MIB
     monkeypatch.setattr(leaks, "available", lambda: free)
     now = 0.0
-    leak = leaks.Leak(clock=lambda: now)
+    leak = leaks.MemoryLeak(clock=lambda: now)
     now = 0.1
     leak.grow()
     assert leak.held == int(0.1 * free / (leaks.HOURS_LEFT * 3600))
@@ -137,7 +137,7 @@ def test_batches_are_made_in_another_process_which_ends_with_its_trainer():
 
 def test_a_link_delivers_everything_in_order_and_later_when_it_is_slow():
     with socket.create_server(("127.0.0.1", 0)) as target:
-        link = Link(0, target.getsockname()[1])
+        link = SlowLink(0, target.getsockname()[1])
         threading.Thread(target=link.serve, daemon=True).start()
         with socket.create_connection(("127.0.0.1", link.port)) as near:
             far, _ = target.accept()
@@ -193,7 +193,7 @@ def test_results_are_small_until_ordered_and_the_sort_takes_all_of_them():
 def test_what_was_done_outside_of_processes_is_undone_after_their_end(tmp_path):
     (tmp_path / "logs").mkdir()
     undone = []
-    started = Processes(tmp_path / "logs")
+    started = DemoProcesses(tmp_path / "logs")
     process = started.start("sleeper", ["sleep", "600"], environ=os.environ)
     started.at_end(lambda: undone.append(process.ended))
     started.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
@@ -202,7 +202,7 @@ def test_what_was_done_outside_of_processes_is_undone_after_their_end(tmp_path):
 
 
 def test_a_quota_that_cannot_be_set_is_refused_with_the_reason_and_leaves_nothing(tmp_path):
-    with pytest.raises(UnsupportedError, match="control group with a CPU quota"):
+    with pytest.raises(InjectionUnsupportedError, match="control group with a CPU quota"):
         cpu_quota.check(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -210,7 +210,7 @@ def test_a_quota_that_cannot_be_set_is_refused_with_the_reason_and_leaves_nothin
 def test_a_quota_is_set_and_taken_back(processes):
     try:
         folder = cpu_quota.check()
-    except UnsupportedError as error:
+    except InjectionUnsupportedError as error:
         pytest.skip(str(error))
     before = set(folder.iterdir())
     process = processes.start("sleeper", ["sleep", "600"], environ=os.environ)
@@ -225,7 +225,7 @@ def test_a_quota_is_set_and_taken_back(processes):
 def test_a_private_shared_memory_is_small_and_the_machines_own_stays_as_it_is(processes, tmp_path):
     try:
         within = private_shm.mount(processes, "demo-a", 4)
-    except UnsupportedError as error:
+    except InjectionUnsupportedError as error:
         pytest.skip(str(error))
     script = "import os; s = os.statvfs('/dev/shm'); print(s.f_blocks * s.f_frsize)"
     words = [*within, sys.executable, "-c", script]

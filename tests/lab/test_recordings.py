@@ -11,13 +11,13 @@ from rankscope.formats.otlp import decode, encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.lab import recordings
 from rankscope.lab.simulator import faults, recording, scenarios
-from rankscope.lab.simulator.lines import Lines
-from rankscope.lab.simulator.series import Series
+from rankscope.lab.simulator.lines import DeliveryLines
+from rankscope.lab.simulator.series import SimulatedSeries
 from rankscope.lab.simulator.shape import EPOCH, ScenarioError
 from rankscope.vocabulary import events, metrics
 from rankscope.vocabulary import faults as fault_ids
 from rankscope.vocabulary.ids import Fault
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 HEALTHY = [n for n, row in scenarios.catalogue().items() if not row.fault and row.seconds <= 400]
 FAULTY = [name for name, row in scenarios.catalogue().items() if row.fault]
@@ -93,18 +93,20 @@ def test_lines_decode_to_what_was_simulated(name):
 
 def test_lines_are_what_the_encoder_itself_would_write():
     rng = np.random.default_rng(1)
-    node = Resource("gpu-00", None, 0, "lab", "rankscope-agent", (("network.switch", "leaf-0"),))
-    job = Resource("gpu-00", "a job", 3, "lab", "rankscope-agent")
+    node = TelemetryResource(
+        "gpu-00", None, 0, "lab", "rankscope-agent", (("network.switch", "leaf-0"),)
+    )
+    job = TelemetryResource("gpu-00", "a job", 3, "lab", "rankscope-agent")
     named = attributes({"rank": 3, "quality": "exact", "odd": 0.5, "text": '"dataPoints":[{}'})
     at = np.sort(rng.uniform(0, 100, 6))
     value = np.array([0.1, np.nan, np.inf, -np.inf, 1e300, 3.0])
     rows = [
-        Series(0, job, "training.loss", named, at, value),
-        Series(0, job, "process.cpu.wait", attributes({"pid": 7, "rank": 3}), at, value),
-        Series(0, node, "system.cpu.utilization", (), at, value),
-        Series(0, job, "training.loss", attributes({"rank": 4}), at, value),
+        SimulatedSeries(0, job, "training.loss", named, at, value),
+        SimulatedSeries(0, job, "process.cpu.wait", attributes({"pid": 7, "rank": 3}), at, value),
+        SimulatedSeries(0, node, "system.cpu.utilization", (), at, value),
+        SimulatedSeries(0, job, "training.loss", attributes({"rank": 4}), at, value),
     ]
-    writer = Lines(EPOCH)
+    writer = DeliveryLines(EPOCH)
     for first, last in ((0, 2), (2, 6)):
         groups = [
             (

@@ -29,7 +29,7 @@ class Listener:
         self.path = path
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(str(path))
-        self.received: list[datagram.Datagram] = []
+        self.received: list[datagram.ProbeDatagram] = []
         self.wrong: list[Exception] = []
         self._marked = threading.Semaphore(0)
         self._thread = threading.Thread(target=self._listen, daemon=True)
@@ -51,7 +51,7 @@ class Listener:
             except Exception as error:
                 self.wrong.append(error)
 
-    def wait(self) -> list[datagram.Datagram]:
+    def wait(self) -> list[datagram.ProbeDatagram]:
         """Wait until all is read that was sent so far: a socket keeps the order of datagrams."""
         self._send(MARK)
         assert self._marked.acquire(timeout=60)
@@ -93,7 +93,7 @@ class Listener:
         assert not self.wrong
 
 
-def sweep(received: datagram.Datagram) -> None:
+def sweep(received: datagram.ProbeDatagram) -> None:
     """Hold every sample and event of a datagram against the vocabulary."""
     for sample in received.samples:
         metric = metrics.catalogue()[sample.metric]

@@ -1,6 +1,6 @@
 """Checks that cost something stay below their share of the time."""
 
-from rankscope.probe.budgets import Budget
+from rankscope.probe.budgets import TimeBudget
 
 SHARE = 0.002
 
@@ -15,7 +15,7 @@ class Clock:
 def test_a_check_costs_at_most_its_share_however_expensive_it_is():
     clock = Clock()
     for cost in (1e-5, 1e-3, 0.1):
-        budget, spent, began = Budget(SHARE, clock=clock), 0.0, clock.time
+        budget, spent, began = TimeBudget(SHARE, clock=clock), 0.0, clock.time
         for _step in range(20_000):
             clock.time += 0.01
             if budget.due():
@@ -27,7 +27,7 @@ def test_a_check_costs_at_most_its_share_however_expensive_it_is():
 
 def test_after_a_bad_value_every_step_is_checked_for_a_while():
     clock = Clock()
-    budget = Budget(SHARE, clock=clock)
+    budget = TimeBudget(SHARE, clock=clock)
     budget.spent(10.0)
     assert not budget.due()
     budget.insist(3)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankscope.probe.coordinates import Coordinates
+from rankscope.probe.coordinates import ParallelCoordinates
 
 MEGATRON = "megatron.core.parallel_state"
 DEEPSPEED = "deepspeed.utils.groups"
@@ -44,7 +44,7 @@ WORLD = Group("default_pg", [0, 1, 2, 3])
     ],
 )  # fmt: skip
 def test_groups_of_torch_are_read_by_their_descriptions(groups, expected):
-    assert expected == Coordinates().read(torch_with(*groups))
+    assert expected == ParallelCoordinates().read(torch_with(*groups))
 
 
 def parallel_state(*, ready=True):
@@ -64,9 +64,9 @@ def parallel_state(*, ready=True):
 
 def test_megatron_is_asked_once_it_is_set_up(monkeypatch):
     monkeypatch.setitem(sys.modules, MEGATRON, parallel_state())
-    assert {"tp": 1, "pp": 2, "dp": 5} == Coordinates().read(torch_with(WORLD))
+    assert {"tp": 1, "pp": 2, "dp": 5} == ParallelCoordinates().read(torch_with(WORLD))
     monkeypatch.setitem(sys.modules, MEGATRON, parallel_state(ready=False))
-    assert {} == Coordinates().read(torch_with(WORLD))
+    assert {} == ParallelCoordinates().read(torch_with(WORLD))
 
 
 def test_of_deepspeed_only_groups_that_are_there_are_read(monkeypatch):
@@ -83,11 +83,11 @@ def test_of_deepspeed_only_groups_that_are_there_are_read(monkeypatch):
         get_data_parallel_rank=makes_a_group,
     )
     monkeypatch.setitem(sys.modules, DEEPSPEED, groups)
-    assert {"pp": 1, "dp": 0, "ep": 1} == Coordinates().read(torch_with(WORLD))
+    assert {"pp": 1, "dp": 0, "ep": 1} == ParallelCoordinates().read(torch_with(WORLD))
 
 
 def test_groups_made_later_are_seen_and_nothing_is_read_between(monkeypatch):
-    reader, few = Coordinates(), torch_with(WORLD)
+    reader, few = ParallelCoordinates(), torch_with(WORLD)
     assert {} == reader.read(few)
     assert {} == reader.read(few)
     few.get_process_group_ranks = None  # another reading would fail, and be an empty answer
@@ -98,4 +98,4 @@ def test_groups_made_later_are_seen_and_nothing_is_read_between(monkeypatch):
 
 @pytest.mark.parametrize("broken", [SimpleNamespace(), None, torch_with(object())])
 def test_a_torch_of_another_shape_has_no_indices(broken):
-    assert {} == Coordinates().read(broken)
+    assert {} == ParallelCoordinates().read(broken)

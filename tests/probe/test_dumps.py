@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from rankscope.agent.hung import main_thread
-from rankscope.probe.dumps import Dumps, refused
+from rankscope.probe.dumps import StackDumps, refused
 
 HOLDS = """
 import ctypes, faulthandler, os, sys, time
@@ -49,7 +49,7 @@ def test_a_job_that_uses_the_watchdog_itself_keeps_it():
 def test_it_can_be_turned_off_and_closed_twice():
     assert refused({"RANKSCOPE_STACKS": "0"})
     assert not refused({})
-    made = Dumps()
+    made = StackDumps()
     made.close()
     made.close()
     assert made.beat() is None

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankscope.probe.flight_recorder import FlightRecorder
+from rankscope.probe.flight_recorder import RecorderReader
 
 
 class Recorder:
@@ -68,7 +68,7 @@ def launches(samples):
 
 
 def test_a_rank_that_goes_on_sends_no_kinds_and_reads_the_list_once(recorder):
-    reader = FlightRecorder()
+    reader = RecorderReader()
     for at in (0.0, 5.0, 10.0):
         recorder.completed = recorder.enqueued
         recorder.enqueued += 1  # always inside one, never inside the same
@@ -77,7 +77,7 @@ def test_a_rank_that_goes_on_sends_no_kinds_and_reads_the_list_once(recorder):
 
 
 def test_a_rank_inside_the_same_collective_twice_sends_its_kind_and_its_number(recorder):
-    reader = FlightRecorder()
+    reader = RecorderReader()
     recorder.enqueued, recorder.kinds = 6, {6: "broadcast"}
     assert launches(reader.samples(0.0, 0)) == {}
     assert launches(reader.samples(5.0, 0)) == {"broadcast": 6.0}
@@ -87,7 +87,7 @@ def test_a_rank_inside_the_same_collective_twice_sends_its_kind_and_its_number(r
 
 
 def test_a_kind_that_the_ring_no_longer_holds_is_not_sent_and_not_looked_for_again(recorder):
-    reader = FlightRecorder()
+    reader = RecorderReader()
     recorder.enqueued, recorder.kinds = 6, {6: ""}
     for at in (0.0, 5.0, 10.0):
         assert launches(reader.samples(at, 0)) == {}

@@ -184,8 +184,8 @@ def test_a_base_class_that_cannot_be_derived_from_is_done_without(monkeypatch):
 
     library = types.SimpleNamespace(Base=Meta("Base", (), {}))
     monkeypatch.setitem(sys.modules, "closed", library)
-    made = callbacks.derive("Ours", callbacks.Callbacks, [("closed", "Base")])
-    assert issubclass(made, callbacks.Unavailable)
+    made = callbacks.derive("Ours", callbacks.CallbackHooks, [("closed", "Base")])
+    assert issubclass(made, callbacks.UnavailableCallback)
 
 
 class Failing:
@@ -232,14 +232,14 @@ def test_no_hook_raises_whatever_it_is_handed(listener, module, hook, given):
 
 
 def test_a_callback_is_copied_and_pickled_without_its_watch(listener):
-    callback = huggingface._Hooks(job="j", environ=listener.environ)
+    callback = huggingface._TrainerHooks(job="j", environ=listener.environ)
     callback.on_train_begin(None, None, None)
     assert callback._watch is not None
     copied = copy.deepcopy(callback)
     assert copied._watch is None
     assert "j" == copied._attaching["job"]
     callback.on_train_end(None, None, None)
-    assert pickle.loads(pickle.dumps(lightning._Hooks(job="x")))._attaching == {"job": "x"}  # noqa: S301
+    assert pickle.loads(pickle.dumps(lightning._LightningHooks(job="x")))._attaching == {"job": "x"}  # noqa: S301
 
 
 def update(model, optimizer):
@@ -252,7 +252,7 @@ def test_a_resumed_lightning_run_goes_on_with_the_trainers_number(listener):
     """Driven by a stand-in: the library calls these two and says how many updates it has made."""
     model = torch.nn.Linear(2, 1)
     optimizers = [torch.optim.SGD(model.parameters(), lr=0.1) for _ in range(2)]
-    callback = lightning._Hooks(job="pl", environ=listener.environ)
+    callback = lightning._LightningHooks(job="pl", environ=listener.environ)
     callback.on_train_start(types.SimpleNamespace(optimizers=optimizers, global_step=12), model)
     update(model, optimizers[0])
     update(model, optimizers[0])

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from rankscope.probe.heartbeat import Heartbeat, stack_text
-from rankscope.probe.placement import Placement
+from rankscope.probe.heartbeat import RankHeartbeat, stack_text
+from rankscope.probe.placement import ProcessPlacement
 from rankscope.vocabulary.identity import identify
 
 
@@ -23,9 +23,11 @@ def steady():
     return Steady()
 
 
-def heartbeat_of(steady, **known) -> Heartbeat:
+def heartbeat_of(steady, **known) -> RankHeartbeat:
     who = identify({"RANKSCOPE_JOB_ID": "j"}, rank=2, world_size=8)
-    return Heartbeat(placement=Placement(who, known, steady=steady), sources=(), steady=steady)
+    return RankHeartbeat(
+        placement=ProcessPlacement(who, known, steady=steady), sources=(), steady=steady
+    )
 
 
 def test_every_five_seconds_it_says_who_it_is_and_how_long_it_has_not_stepped(steady):
@@ -96,8 +98,8 @@ def test_a_source_that_fails_leaves_the_sign_of_life(steady):
             raise RuntimeError
 
     who = identify({}, rank=0)
-    heartbeat = Heartbeat(
-        placement=Placement(who, {}, steady=steady), sources=(Broken(),), steady=steady
+    heartbeat = RankHeartbeat(
+        placement=ProcessPlacement(who, {}, steady=steady), sources=(Broken(),), steady=steady
     )
     samples, _events = heartbeat(0.0) or ([], [])
     assert 2 == len(samples)
@@ -121,10 +123,10 @@ def test_a_stack_names_functions_files_and_lines_and_never_values():
 
 
 def test_a_process_nobody_launched_waits_for_its_process_group_before_it_sends(steady):
-    placement = Placement(identify({}), {}, steady=steady)
+    placement = ProcessPlacement(identify({}), {}, steady=steady)
     assert not placement.settled(stepped=False)
     steady.time += 11
     assert placement.settled(stepped=False)
-    again = Placement(identify({}), {}, steady=steady)
+    again = ProcessPlacement(identify({}), {}, steady=steady)
     assert again.settled(stepped=True)
-    assert Placement(identify({"RANK": "0"}), {}, steady=steady).settled(stepped=False)
+    assert ProcessPlacement(identify({"RANK": "0"}), {}, steady=steady).settled(stepped=False)

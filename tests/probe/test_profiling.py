@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rankscope.probe.agent_socket import AgentSocket
-from rankscope.probe.profiling import Profiling
+from rankscope.probe.profiling import ProfileRequests
 from rankscope.probe.traces import TraceMessage, written
 from rankscope.vocabulary import profiling
 from rankscope.vocabulary.identity import identify
@@ -84,7 +84,7 @@ def arrived() -> threading.Semaphore:
 
 @pytest.fixture
 def new_profiling(tmp_path, watch, sent, arrived):
-    def make(**environ: str) -> Profiling:
+    def make(**environ: str) -> ProfileRequests:
         agent = AgentSocket({"RANKSCOPE_AGENT": f"unix://{tmp_path}/probe.sock"})
         agent.path = tmp_path / "probe.sock"
         agent.path.touch()
@@ -94,7 +94,9 @@ def new_profiling(tmp_path, watch, sent, arrived):
             arrived.release()
 
         who = identify({"RANKSCOPE_JOB_ID": "job"}, rank=3, world_size=8)
-        return Profiling(agent=agent, identity=lambda: who, watch=watch, send=send, environ=environ)
+        return ProfileRequests(
+            agent=agent, identity=lambda: who, watch=watch, send=send, environ=environ
+        )
 
     return make
 

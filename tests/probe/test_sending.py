@@ -8,7 +8,7 @@ import pytest
 
 from rankscope.probe.agent_socket import AgentSocket
 from rankscope.probe.event_message import EventMessage
-from rankscope.probe.sender import QUEUE, Sender
+from rankscope.probe.sender import QUEUE, DatagramSender
 from rankscope.vocabulary import datagram
 from rankscope.vocabulary.identity import identify
 
@@ -28,9 +28,11 @@ class Quiet:
         return None
 
 
-def sender_to(address: str, *, heartbeat=None, clock=time.time) -> Sender:
+def sender_to(address: str, *, heartbeat=None, clock=time.time) -> DatagramSender:
     agent = AgentSocket({"RANKSCOPE_AGENT": address})
-    return Sender(agent=agent, identity=lambda: WHO, heartbeat=heartbeat or Quiet(), clock=clock)
+    return DatagramSender(
+        agent=agent, identity=lambda: WHO, heartbeat=heartbeat or Quiet(), clock=clock
+    )
 
 
 def notice(number: int, at: float | None = None) -> EventMessage:

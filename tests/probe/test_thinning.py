@@ -5,11 +5,11 @@ import math
 import pytest
 
 from rankscope.probe.step_record import StepRecord
-from rankscope.probe.thinning import Thinning
+from rankscope.probe.thinning import ReportThinning
 
 
 def sent(duration: float, steps: int, first: int = 0) -> list[int]:
-    thinning = Thinning()
+    thinning = ReportThinning()
     records = [StepRecord(step=first + n, duration=duration) for n in range(steps)]
     return [record.step for record in records if thinning.wanted(record)]
 
@@ -32,7 +32,7 @@ def test_ranks_that_joined_at_different_steps_tell_the_same_ones():
 
 
 def test_a_step_that_stands_out_is_always_sent():
-    thinning = Thinning()
+    thinning = ReportThinning()
     for number in range(600):
         thinning.wanted(StepRecord(step=number, duration=0.001))
     bad = StepRecord(step=601, duration=0.001, loss_sum=math.nan, loss_count=1)

@@ -7,16 +7,16 @@ from typing import Literal
 import pytest
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from rankscope.settings import Section, SettingsError, keys, load
+from rankscope.settings import SettingsError, SettingsSection, keys, load
 from rankscope.settings.errors import InnerError, InnerProblem
 
 
-class Hook(Section):
+class Hook(SettingsSection):
     url: str
     secret: SecretStr | None = None
 
 
-class Push(Section):
+class Push(SettingsSection):
     endpoint: str = "http://127.0.0.1:8470"
     interval_seconds: float = Field(1.0, gt=0, le=60, description="time between two pushes")
     retries: int = 3
@@ -31,12 +31,12 @@ class Push(Section):
         return endpoint
 
 
-class Export(Section):
+class Export(SettingsSection):
     dcgm_names: Literal["off", "old", "new", "both"] = "off"
     groups: bool = False
 
 
-class Checked(Section):
+class Checked(SettingsSection):
     names: tuple[str, ...] = ()
 
     @model_validator(mode="after")
@@ -48,7 +48,7 @@ class Checked(Section):
         return self
 
 
-class Root(Section):
+class Root(SettingsSection):
     data_dir: Path = Path("rankscope-data")
     push: Push = Push()
     export: Export = Export()
@@ -56,7 +56,7 @@ class Root(Section):
     checked: Checked = Checked()
 
 
-class Strict(Section):
+class Strict(SettingsSection):
     name: str
 
 

@@ -6,8 +6,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as some
 
-from rankscope.vocabulary.datagram import Datagram, decode, encode
-from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+from rankscope.vocabulary.datagram import ProbeDatagram, decode, encode
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
 
 scalars = some.one_of(
     some.text(), some.integers(-(2**53), 2**53), some.floats(allow_nan=False), some.booleans()
@@ -15,9 +15,11 @@ scalars = some.one_of(
 pairs = some.dictionaries(some.text(min_size=1), scalars, max_size=4)
 times = some.floats(0, 4e9)
 samples = some.builds(Sample, some.text(min_size=1), some.floats(), times, pairs.map(attributes))
-events = some.builds(Event, some.text(min_size=1), times, pairs, some.just(Resource(host="")))
+events = some.builds(
+    Event, some.text(min_size=1), times, pairs, some.just(TelemetryResource(host=""))
+)
 datagrams = some.builds(
-    Datagram,
+    ProbeDatagram,
     job=some.text(min_size=1),
     attempt=some.none() | some.integers(0, 9),
     rank=some.integers(0, 10**6),
@@ -31,7 +33,7 @@ datagrams = some.builds(
 )
 
 
-def spelled(said: Datagram) -> str:
+def spelled(said: ProbeDatagram) -> str:
     """Return the datagram as text in which NaN equals NaN and 1 is not True."""
     return repr(said)
 
@@ -43,13 +45,13 @@ def test_what_is_encoded_decodes_to_the_same(said):
 
 def test_numbers_that_are_equal_keep_their_types():
     for value in (1, True, 1.0):
-        said = Datagram("j", 0, 0, 1, samples=(Sample("m", 1.0, 2.0, (("a", value),)),))
+        said = ProbeDatagram("j", 0, 0, 1, samples=(Sample("m", 1.0, 2.0, (("a", value),)),))
         ((_name, decoded),) = decode(encode(said)).samples[0].attributes
         assert type(value) is type(decoded)
 
 
 def test_values_that_are_not_finite_travel_as_jsons_common_extension():
-    said = Datagram(
+    said = ProbeDatagram(
         "j", 0, 0, 1, samples=tuple(Sample("m", v, 1.0) for v in (math.nan, math.inf, -math.inf))
     )
     text = encode(said).decode()
@@ -58,19 +60,19 @@ def test_values_that_are_not_finite_travel_as_jsons_common_extension():
 
 
 def test_an_attempt_that_nobody_numbers_is_left_out_as_old_agents_read_it():
-    body = json.loads(encode(Datagram("j", None, 0, 1)))
+    body = json.loads(encode(ProbeDatagram("j", None, 0, 1)))
     assert not {"attempt", "start", "user"} & set(body)
-    assert 0 == json.loads(encode(Datagram("j", 0, 0, 1)))["attempt"]
+    assert 0 == json.loads(encode(ProbeDatagram("j", 0, 0, 1)))["attempt"]
 
 
 def test_a_datagram_of_an_older_probe_is_read():
     old = (
         b'{"v":1,"job":"j","attempt":2,"rank":3,"pid":4,"n":5,"dropped":0,"samples":[],"events":[]}'
     )
-    assert Datagram("j", 2, 3, 4, number=5) == decode(old)
+    assert ProbeDatagram("j", 2, 3, 4, number=5) == decode(old)
 
 
 def test_keys_that_a_newer_probe_adds_are_ignored():
-    assert Datagram("j", 0, 0, 1) == decode(
+    assert ProbeDatagram("j", 0, 0, 1) == decode(
         b'{"v":1,"job":"j","attempt":0,"rank":0,"pid":1,"later":{"x":[]}}'
     )

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from rankscope.vocabulary import device_faults, metrics
-from rankscope.vocabulary.device_faults import OverrideError, Recovery
+from rankscope.vocabulary.device_faults import FaultRecovery, OverrideError
 from rankscope.vocabulary.device_faults.catalogue import TABLES, codes, load
 
 ROWS = device_faults.catalogue().rows
@@ -131,7 +131,7 @@ def test_a_sites_row_changes_what_it_names_and_nothing_else(tmp_path):
         found.find("nvidia", "sxid.12028").fault_class,
         found.find("nvidia", "sxid.12028").immediate,
     )
-    assert Recovery("operator") == found.find("amd", "amd.42").cleared_by
+    assert FaultRecovery("operator") == found.find("amd", "amd.42").cleared_by
     assert device_faults.find("nvidia", "79") == found.find("nvidia", "79")
     assert found.version.endswith("site=7")
 

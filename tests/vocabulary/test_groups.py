@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.vocabulary.groups import Group
+from rankscope.vocabulary.groups import ProcessGroup
 
 
 @pytest.mark.parametrize(
@@ -20,15 +20,21 @@ from rankscope.vocabulary.groups import Group
     ],
 )
 def test_the_kind_is_read_from_what_frameworks_write(desc, kind):
-    assert kind == Group(desc, (0, 1)).kind
-    assert Group(desc, (0, 1)).name.startswith(f"{kind}:")
+    assert kind == ProcessGroup(desc, (0, 1)).kind
+    assert ProcessGroup(desc, (0, 1)).name.startswith(f"{kind}:")
 
 
 def test_the_name_depends_on_ranks_and_description_only():
-    assert Group("a", (0, 1)).name == Group("a", (0, 1)).name
-    assert 3 == len({Group("a", (0, 1)).name, Group("b", (0, 1)).name, Group("a", (0, 2)).name})
+    assert ProcessGroup("a", (0, 1)).name == ProcessGroup("a", (0, 1)).name
+    assert 3 == len(
+        {
+            ProcessGroup("a", (0, 1)).name,
+            ProcessGroup("b", (0, 1)).name,
+            ProcessGroup("a", (0, 2)).name,
+        }
+    )
 
 
 def test_a_group_is_described_with_its_ranks_spelled_short():
-    labels = dict(Group("default_pg", tuple(range(0, 1024, 8))).info(5.0).attributes)
+    labels = dict(ProcessGroup("default_pg", tuple(range(0, 1024, 8))).info(5.0).attributes)
     assert ("world", 128, "0-1016:8") == (labels["kind"], labels["size"], labels["ranks"])

@@ -10,17 +10,17 @@ import pytest
 from rankscope.vocabulary import entities, incident_schema
 from rankscope.vocabulary.ids import Fault, IncidentId
 from rankscope.vocabulary.incidents import (
-    Action,
     DataQuality,
     Evidence,
     Hypothesis,
     Impact,
     Incident,
-    Moment,
     NextCheck,
+    RecommendedAction,
     RootCause,
     Symptom,
-    Unknown,
+    TimelineMoment,
+    UnknownScore,
 )
 
 AT = 1_700_000_000.0
@@ -42,7 +42,7 @@ def incident() -> Incident:
     )
     cause = Hypothesis(
         1, Fault("numerics.nan_rank"), rank, 3.9, None, "high", (evidence,),
-        (Action("now", "Stop the job"),), "docs/runbooks/numerics.nan_rank.md",
+        (RecommendedAction("now", "Stop the job"),), "docs/runbooks/numerics.nan_rank.md",
     )  # fmt: skip
     separates = (Fault("numerics.nan_rank"), Fault("numerics.nan_data"))
     check = NextCheck("Replay the batch", "", separates)
@@ -60,11 +60,11 @@ def incident() -> Incident:
         summary="NaN from one rank: rank 3 on gpu-12",
         symptoms=(Symptom("job.nonfinite", entities.job("run-1"), AT, 1.0, "nonfinite", "NaN"),),
         root_cause=RootCause(
-            "provisional", "log-odds-1", "2026.11", (cause,), Unknown(1.6, ("a reason",)), (check,),
-            DataQuality(("training.loss_scale",), 0.0, 0.75),
+            "provisional", "log-odds-1", "2026.11", (cause,), UnknownScore(1.6, ("a reason",)),
+            (check,), DataQuality(("training.loss_scale",), 0.0, 0.75),
         ),
         impact=Impact(8, 2, None, 12.3456789),
-        timeline=(Moment(AT + 1, "opened", "NaN"),),
+        timeline=(TimelineMoment(AT + 1, "opened", "NaN"),),
     )  # fmt: skip
 
 

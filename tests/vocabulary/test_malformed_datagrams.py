@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.vocabulary.datagram import LARGEST, VERSION, Datagram, DatagramError, decode
+from rankscope.vocabulary.datagram import LARGEST, VERSION, DatagramError, ProbeDatagram, decode
 
 WELL = {"v": VERSION, "job": "run-1", "attempt": 0, "rank": 3, "pid": 42, "n": 7, "dropped": 0,
         "samples": [], "events": []}  # fmt: skip
@@ -20,11 +20,11 @@ def body(**changes):
 
 
 def test_a_well_formed_one_is_read():
-    assert Datagram("run-1", 0, 3, 42, 7) == decode(body())
+    assert ProbeDatagram("run-1", 0, 3, 42, 7) == decode(body())
 
 
 def test_only_the_job_is_needed():
-    assert Datagram("run-1", None, 0, 0) == decode(
+    assert ProbeDatagram("run-1", None, 0, 0) == decode(
         json.dumps({"v": VERSION, "job": "run-1"}).encode()
     )
 
@@ -84,7 +84,7 @@ def test_each_mistake_has_its_words(data, words):
 @given(data=st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data):
     with contextlib.suppress(DatagramError):
-        assert isinstance(decode(data), Datagram)
+        assert isinstance(decode(data), ProbeDatagram)
 
 
 WORDS = st.text(max_size=5)
@@ -98,4 +98,4 @@ json_values = st.recursive(
 @given(changes=st.dictionaries(st.sampled_from(sorted(WELL)), json_values, max_size=4))
 def test_any_json_in_any_field_is_read_or_refused(changes):
     with contextlib.suppress(DatagramError):
-        assert isinstance(decode(body(**changes)), Datagram)
+        assert isinstance(decode(body(**changes)), ProbeDatagram)

@@ -6,7 +6,7 @@ import pytest
 from tests.examples import told
 
 from rankscope.vocabulary import metrics
-from rankscope.vocabulary.metrics import Metric
+from rankscope.vocabulary.metrics import ContractMetric
 
 CATALOGUE = metrics.catalogue()
 UNITS = {"s", "By", "By/s", "Cel", "W", "J", "Hz", "V", "1"}
@@ -98,7 +98,7 @@ def test_prometheus_names_carry_their_unit(metric, name):
 
 
 def test_a_unit_that_the_name_ends_with_is_not_said_twice():
-    assert "up_seconds" == Metric("up.seconds", "s", "gauge", "period", "").prometheus_name
+    assert "up_seconds" == ContractMetric("up.seconds", "s", "gauge", "period", "").prometheus_name
 
 
 def test_attributes_that_tell_series_apart_are_never_labels_that_prometheus_keeps():

@@ -2,17 +2,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.ranks import RankSet
 
 
 def test_ranks_are_written_as_the_wire_writes_them():
-    assert "0-1016:8" == str(Ranks(range(0, 1017, 8)))
-    assert "0,2,5-7" == str(Ranks([7, 5, 6, 0, 2]))
+    assert "0-1016:8" == str(RankSet(range(0, 1017, 8)))
+    assert "0,2,5-7" == str(RankSet([7, 5, 6, 0, 2]))
 
 
 @given(st.sets(st.integers(0, 300)))
 def test_a_set_is_what_it_was_made_of_in_order(ranks):
-    held = Ranks(ranks)
+    held = RankSet(ranks)
     assert sorted(ranks) == list(held)
     assert len(ranks) == len(held)
     assert all(rank in held for rank in ranks)
@@ -21,29 +21,29 @@ def test_a_set_is_what_it_was_made_of_in_order(ranks):
 
 @given(st.sets(st.integers(0, 300), min_size=1))
 def test_what_is_written_can_be_read_again_and_equals_it(ranks):
-    assert Ranks(ranks) == Ranks.parse(str(Ranks(ranks)))
-    assert hash(Ranks(ranks)) == hash(Ranks.parse(str(Ranks(ranks))))
+    assert RankSet(ranks) == RankSet.parse(str(RankSet(ranks)))
+    assert hash(RankSet(ranks)) == hash(RankSet.parse(str(RankSet(ranks))))
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(1, 9))
 def test_a_range_equals_the_list_of_its_members(first, length, stride):
     ranks = range(first, first + length, stride)
-    assert Ranks(list(ranks)) == Ranks(ranks) == Ranks(ranks[::-1])
+    assert RankSet(list(ranks)) == RankSet(ranks) == RankSet(ranks[::-1])
 
 
 @pytest.mark.parametrize("text", ["", "a", "3-1", "0-8:0", "-1", "0-99999999999", "1,,2"])
 def test_what_is_no_set_of_ranks_is_refused(text):
     with pytest.raises(ValueError, match=r"rank|runs"):
-        Ranks.parse(text)
+        RankSet.parse(text)
 
 
 def test_a_document_lists_few_ranks_and_writes_many_as_runs():
-    assert [1, 5] == Ranks([5, 1]).document()
-    assert ["0-16378:2", 20_001] == Ranks([*range(0, 16_379, 2), 20_001]).document()
+    assert [1, 5] == RankSet([5, 1]).document()
+    assert ["0-16378:2", 20_001] == RankSet([*range(0, 16_379, 2), 20_001]).document()
 
 
 def test_sets_can_be_intersected_joined_and_subtracted():
-    evens, low = Ranks(range(0, 20, 2)), Ranks(range(6))
+    evens, low = RankSet(range(0, 20, 2)), RankSet(range(6))
     assert [0, 2, 4] == list(evens & low)
     assert [1, 3, 5] == list(low - evens)
     assert 13 == len(evens | low)

@@ -1,6 +1,6 @@
 """Attributes are equal however their sender ordered them."""
 
-from rankscope.vocabulary.samples import Event, Resource, attributes
+from rankscope.vocabulary.samples import Event, TelemetryResource, attributes
 
 
 def test_attributes_are_sorted_and_what_is_unknown_is_left_out():
@@ -12,4 +12,4 @@ def test_zero_false_and_the_empty_text_are_known():
 
 
 def test_an_event_without_a_resource_comes_from_nowhere():
-    assert Resource(host="") == Event("change", 1.0).resource
+    assert TelemetryResource(host="") == Event("change", 1.0).resource

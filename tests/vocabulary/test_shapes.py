@@ -21,13 +21,13 @@ from rankscope.vocabulary import (
 )
 from rankscope.vocabulary.entities import WrittenRanks
 from rankscope.vocabulary.ids import Fault
-from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.ranks import RankSet
 from rankscope.vocabulary.shapes import (
     Count,
+    FieldPresence,
     Figure,
-    Json,
+    JsonType,
     MaybeFigure,
-    Presence,
     Reading,
     Shape,
     Time,
@@ -65,7 +65,7 @@ class Whole(Shape):
     skew: MaybeFigure
     read: Reading
     count: Count
-    share: Annotated[Figure | None, Json({"maximum": 1})]
+    share: Annotated[Figure | None, JsonType({"maximum": 1})]
     kind: Literal["a", "b"]
     version: Literal["1"]
     fault: Fault
@@ -79,9 +79,9 @@ class Whole(Shape):
     free: dict[str, Any]
     ranks: WrittenRanks
     from_: str
-    later: Annotated[str | None, Presence.OPTIONAL] = None
-    seldom: Annotated[tuple[str, ...], Presence.FILLED] = ()
-    inside: Annotated[str, Presence.INTERNAL] = "never shown"
+    later: Annotated[str | None, FieldPresence.OPTIONAL] = None
+    seldom: Annotated[tuple[str, ...], FieldPresence.FILLED] = ()
+    inside: Annotated[str, FieldPresence.INTERNAL] = "never shown"
 
 
 def whole(**changed: Any) -> Whole:
@@ -104,7 +104,7 @@ def whole(**changed: Any) -> Whole:
         "named": {"it": Part("right", 2.0)},
         "states": {"on": 1},
         "free": {"anything": [1]},
-        "ranks": Ranks(range(100)),
+        "ranks": RankSet(range(100)),
         "from_": "here",
     }
     return Whole(**{**given, **changed})
@@ -208,7 +208,7 @@ def test_a_schema_refuses_what_no_value_is_written_as(name, wrong):
 
 def test_a_type_that_json_does_not_have_needs_an_annotation():
     with pytest.raises(TypeError, match="annotate it with Json"):
-        shapes.schema(Ranks)
+        shapes.schema(RankSet)
 
 
 @pytest.mark.parametrize("shape", EVERY, ids=lambda shape: shape.__name__)

@@ -38,14 +38,16 @@ class Planet:
     inner: bool
     moons: tuple[Moon, ...] = ()
     orbit: tuple[float, float] = (0.0, 0.0)
-    near: tuple[Annotated[str, tables.Known("planet", lambda: PLANETS)], ...] = ()
+    near: tuple[Annotated[str, tables.KnownValues("planet", lambda: PLANETS)], ...] = ()
     words: frozenset[str] = frozenset()
     names: Mapping[str, str] = field(default_factory=dict)
     seen: re.Pattern[str] | None = None
     year: int | None = None
     value: str | float = ""
     loose: Any = None
-    sets: Annotated[tuple[str, ...], tables.Written(str, lambda text: tuple(text.split("+")))] = ()
+    sets: Annotated[
+        tuple[str, ...], tables.WrittenAs(str, lambda text: tuple(text.split("+")))
+    ] = ()
     of: str = field(default="", metadata={"key": "class"})
     learnt: float = field(default=0.0, metadata={"key": ""})
 
@@ -158,7 +160,7 @@ def test_a_form_that_makes_no_sense_is_a_mistake():
     @dataclass(frozen=True, slots=True)
     class Row:
         name: str
-        number: Annotated[int, tables.Written(str, int)]
+        number: Annotated[int, tables.WrittenAs(str, int)]
 
     with pytest.raises(TableError, match=r"row a: number: invalid literal"):
         tables.rows(Row, '[[row]]\nname = "a"\nnumber = "x"\n', "row")

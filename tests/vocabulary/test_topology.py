@@ -2,25 +2,25 @@ import pytest
 
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.ranks import Ranks
-from rankscope.vocabulary.topology import CommunicationGroup, Nic, Placement, Topology
+from rankscope.vocabulary.ranks import RankSet
+from rankscope.vocabulary.topology import CommunicationGroup, JobTopology, NicPort, RankPlacement
 
 
 @pytest.fixture
-def topology() -> Topology:
+def topology() -> JobTopology:
     """Return four ranks on two hosts of one leaf switch, and rank 9 that nobody placed."""
-    return Topology(
+    return JobTopology(
         Job("run-1"),
         placements=[
-            Placement(0, "host-a", 0, 100, "GPU-0"),
-            Placement(1, "host-a", 1, 101, "GPU-1"),
-            Placement(2, "host-b", 0, 100, "GPU-2"),
-            Placement(3, "host-b", 1, 101, "GPU-3"),
-            Placement(9),
+            RankPlacement(0, "host-a", 0, 100, "GPU-0"),
+            RankPlacement(1, "host-a", 1, 101, "GPU-1"),
+            RankPlacement(2, "host-b", 0, 100, "GPU-2"),
+            RankPlacement(3, "host-b", 1, 101, "GPU-3"),
+            RankPlacement(9),
         ],
         switches={"host-a": "leaf-1", "host-b": "leaf-1"},
-        nics=[Nic("host-a", "mlx5_0", "1", gpu="GPU-1"), Nic("host-b", "mlx5_0", "1")],
-        groups=[CommunicationGroup("dp:1", "dp", Ranks((0, 2)))],
+        nics=[NicPort("host-a", "mlx5_0", "1", gpu="GPU-1"), NicPort("host-b", "mlx5_0", "1")],
+        groups=[CommunicationGroup("dp:1", "dp", RankSet((0, 2)))],
     )
 
 
@@ -44,11 +44,11 @@ def test_entities_carry_the_ranks_that_are_placed_on_them(topology):
 @pytest.mark.parametrize(
     ("entity", "kind", "ids"),
     [
-        (Entity("rank", "3", "host-b", Ranks((3,))), "gpu", ["GPU-3"]),
-        (Entity("rank", "9", None, Ranks((9,))), "gpu", []),
-        (Entity("gpu", "GPU-0", "host-a", Ranks((0,))), "host", ["host-a"]),
-        (Entity("host", "host-a", "host-a", Ranks((0, 1))), "switch", ["leaf-1"]),
-        (Entity("group", "dp:1", None, Ranks((0, 2))), "host", []),
+        (Entity("rank", "3", "host-b", RankSet((3,))), "gpu", ["GPU-3"]),
+        (Entity("rank", "9", None, RankSet((9,))), "gpu", []),
+        (Entity("gpu", "GPU-0", "host-a", RankSet((0,))), "host", ["host-a"]),
+        (Entity("host", "host-a", "host-a", RankSet((0, 1))), "switch", ["leaf-1"]),
+        (Entity("group", "dp:1", None, RankSet((0, 2))), "host", []),
         (Entity("host", "host-a", "host-a"), "job", ["run-1"]),
     ],
 )
@@ -58,15 +58,17 @@ def test_an_entity_is_seen_as_another_type_where_the_layout_says_which(topology,
 
 def test_with_a_switch_a_rail_each_port_of_a_host_says_what_it_hangs_on():
     hosts = ("host-a", "host-b", "host-c")
-    rails = Topology(
+    rails = JobTopology(
         Job("run-1"),
         placements=[
-            Placement(rank, host, rank % 2, 100 + rank, f"GPU-{rank}")
+            RankPlacement(rank, host, rank % 2, 100 + rank, f"GPU-{rank}")
             for rank, host in enumerate(host for host in hosts for _ in range(2))
         ],
         switches={"host-c": "leaf-7"},
         nics=[
-            Nic(host, f"mlx5_{rail}", "1", switch=f"rail-{rail}", gpu=f"GPU-{2 * number + rail}")
+            NicPort(
+                host, f"mlx5_{rail}", "1", switch=f"rail-{rail}", gpu=f"GPU-{2 * number + rail}"
+            )
             for number, host in enumerate(hosts)
             for rail in range(2)
         ],

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 from bench.live import asking
-from bench.live.prometheus import Client
+from bench.live.prometheus import PrometheusQueries
 from rankscope.dashboards.grafana import building
-from rankscope.dashboards.grafana.frame import Given
+from rankscope.dashboards.grafana.frame import BuildOptions
 
 from ..chromium import Chromium
 from .page import page
@@ -28,15 +28,17 @@ def main() -> int:
     wanted = parser.parse_args()
     now = time.time()
     step = max(wanted.scrape, 60 * wanted.minutes / POINTS)
-    span = asking.Span(now - 60 * wanted.minutes, now, step=step, scrape=wanted.scrape)
+    span = asking.QueryRange(now - 60 * wanted.minutes, now, step=step, scrape=wanted.scrape)
     chosen = dict(one.split("=", 1) for one in wanted.set)
     wanted.folder.mkdir(parents=True, exist_ok=True)
     with Chromium(width=1456, height=1000) as browser:
-        for uid, document in building.documents(Given()).items():
+        for uid, document in building.documents(BuildOptions()).items():
             if wanted.only not in (None, uid):
                 continue
             path = (wanted.folder / f"{uid}.html").resolve()
-            path.write_text(page(document, Client(wanted.url), span, chosen), encoding="utf-8")
+            path.write_text(
+                page(document, PrometheusQueries(wanted.url), span, chosen), encoding="utf-8"
+            )
             browser.size(1456, 200)  # else the page is as tall as the one before
             browser.open(path.as_uri())
             browser.wait("document.querySelector('.grid')")

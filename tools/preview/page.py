@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.live import asking
-from bench.live.prometheus import Client
+from bench.live.prometheus import PrometheusQueries
 
 from .plots import Frame, Line, heatmap, states, timeseries
 from .units import COLOURS, colour, written
@@ -38,8 +38,8 @@ margin:0 8px;border-radius:2px}.bar em{width:38%;font-style:normal;text-align:ri
 
 def page(
     document: Mapping[str, Any],
-    server: Client,
-    span: asking.Span,
+    server: PrometheusQueries,
+    span: asking.QueryRange,
     chosen: Mapping[str, str],
 ) -> str:
     """Return the page; variables that are not chosen are All, or the first value."""
@@ -79,7 +79,7 @@ def page(
     )
 
 
-Found = Sequence[tuple[asking.Asked, list[dict[str, Any]]]]
+Found = Sequence[tuple[asking.PanelTarget, list[dict[str, Any]]]]
 
 
 def _short(value: str) -> str:
@@ -87,7 +87,10 @@ def _short(value: str) -> str:
 
 
 def _marks(
-    document: Mapping[str, Any], server: Client, span: asking.Span, values: Mapping[str, str]
+    document: Mapping[str, Any],
+    server: PrometheusQueries,
+    span: asking.QueryRange,
+    values: Mapping[str, str],
 ) -> list[tuple[float, float]]:
     found = []
     for annotation in document["annotations"]["list"]:

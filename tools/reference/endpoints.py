@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from rankscope.collector.api.app import create_app
-from rankscope.collector.api.services import Services
+from rankscope.collector.api.services import CollectorParts
 from rankscope.collector.flows.standalone import StandaloneFlow
 from rankscope.collector.settings.collector import CollectorSettings
-from rankscope.collector.store.store import Store
+from rankscope.collector.store.store import IncidentDatabaseStore
 from rankscope.vocabulary.clock import SystemClock
 
 from .tables import NOTE, code, table
@@ -30,9 +30,9 @@ class _NoStore:
 def description() -> Mapping[str, Any]:
     """Return the OpenAPI document of the collector."""
     nothing = cast("Any", None)
-    services = Services(
+    services = CollectorParts(
         stages=StandaloneFlow(nothing, history=nothing, profiles=nothing),
-        store=cast("Store", _NoStore()),
+        store=cast("IncidentDatabaseStore", _NoStore()),
         settings=CollectorSettings(),
         clock=SystemClock(),
         store_clock=SystemClock(),

@@ -53,7 +53,7 @@ def _listed(model: type[BaseModel]) -> list[tuple[str, type[BaseModel]]]:
     ]
 
 
-def _meaning(key: sections.Key) -> str:
+def _meaning(key: sections.SettingsKey) -> str:
     choices = _choices(key.annotation)
     return f"{key.help} ({' | '.join(choices)})" if choices else key.help
 
@@ -66,7 +66,7 @@ def _choices(annotation: Any) -> list[str]:
     return []
 
 
-def _default(key: sections.Key) -> str:
+def _default(key: sections.SettingsKey) -> str:
     value = key.default
     if key.required:
         return "required"

@@ -6,9 +6,9 @@ from importlib import resources
 
 from rankscope.collector.accounting.families import FAMILIES
 from rankscope.collector.cluster.health import ClusterHealth
-from rankscope.collector.health.health import Health
+from rankscope.collector.health.health import CollectorHealth
 from rankscope.dashboards.grafana.alerts import ALERTS
-from rankscope.dashboards.grafana.rules import Alert
+from rankscope.dashboards.grafana.rules import AlertRule
 
 from .tables import NOTE, code, table
 
@@ -40,7 +40,7 @@ def page() -> str:
                 (code(rule.name), rule.severity, rule.lasts or "at once", code(rule.expr))
                 for group in ALERTS
                 for rule in group.rules
-                if isinstance(rule, Alert)
+                if isinstance(rule, AlertRule)
             ),
         )
     )
@@ -48,7 +48,7 @@ def page() -> str:
 
 def _collector() -> Iterator[tuple[str, ...]]:
     # A family without samples does not tell its labels: the client keeps them to itself.
-    health = Health()
+    health = CollectorHealth()
     ClusterHealth(health.registry)
     for family in health.registry.collect():
         end = "_total" if family.type == "counter" else ""

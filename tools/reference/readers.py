@@ -1,7 +1,7 @@
 """The agent's readers: a page each, and the list of them, from readers.toml and the vocabulary."""
 
 from rankscope.agent.nvml import SUBJECTS
-from rankscope.agent.readers.catalogue import Entry, entries
+from rankscope.agent.readers.catalogue import ReaderEntry, entries
 from rankscope.vocabulary import events, metrics
 
 from .tables import NOTE, code, table
@@ -53,7 +53,7 @@ def pages() -> dict[str, str]:
     return {f"readers/{name}.md": _page(entry) for name, entry in entries().items()}
 
 
-def _page(entry: Entry) -> str:
+def _page(entry: ReaderEntry) -> str:
     parts = [f"{NOTE}# Reader {entry.name}\n\n{entry.what}.\n"]
     pace = SUBJECTS.get(entry.name)
     if pace:
@@ -76,6 +76,6 @@ def _page(entry: Entry) -> str:
     return "\n".join(parts)
 
 
-def _metrics(entry: Entry) -> list[tuple[str, str, str, str]]:
+def _metrics(entry: ReaderEntry) -> list[tuple[str, str, str, str]]:
     known = metrics.catalogue()
     return [(code(n), code(known[n].unit), known[n].kind, known[n].help) for n in entry.metrics]

@@ -45,7 +45,7 @@ def metrics_page() -> str:
     return text
 
 
-def _attributes(metric: metrics.Metric) -> str:
+def _attributes(metric: metrics.ContractMetric) -> str:
     def one(name: str) -> str:
         values = metric.values.get(name)
         return f"`{name}`" + (f" = {', '.join(values)}" if values else "")

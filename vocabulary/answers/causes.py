@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from ..entities import Entity
-from ..incidents import Incident, Moment, RootCause
-from ..shapes import OptionalText, Presence, Shape
+from ..incidents import Incident, RootCause, TimelineMoment
+from ..shapes import FieldPresence, OptionalText, Shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class IncidentsDocument(Shape):
 class TimelineDocument(Shape):
     """What happened in an incident, in order, by the machine and by people."""
 
-    items: list[Moment]
+    items: list[TimelineMoment]
     next_cursor: OptionalText = None
 
 
@@ -81,6 +81,6 @@ class PriorsDocument(Shape):
     """
 
     items: list[PriorDocument]
-    next_cursor: Annotated[None, Presence.OPTIONAL] = None
+    next_cursor: Annotated[None, FieldPresence.OPTIONAL] = None
     incidents: int
     strength: float

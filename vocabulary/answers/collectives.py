@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from ..shapes import OptionalText, Presence, Shape
+from ..shapes import FieldPresence, OptionalText, Shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +48,9 @@ class CollectiveMember(Shape):
     completed: float | None
     at: str | None
     changed_at: str | None
-    pid: Annotated[int | None, Presence.OPTIONAL] = None
+    pid: Annotated[int | None, FieldPresence.OPTIONAL] = None
     pci_bus_id: OptionalText = None
-    communicator_rank: Annotated[int | None, Presence.OPTIONAL] = None
+    communicator_rank: Annotated[int | None, FieldPresence.OPTIONAL] = None
     operations: list[CollectiveOperations]
 
 

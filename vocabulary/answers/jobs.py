@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from ..shapes import Json, OptionalText, Presence, Shape
+from ..shapes import FieldPresence, JsonType, OptionalText, Shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class JobDocument(Shape):
 
     job: str
     status: Annotated[
-        Literal["running", "ended"], Json({"default": "ended"}), Presence.OPTIONAL
+        Literal["running", "ended"], JsonType({"default": "ended"}), FieldPresence.OPTIONAL
     ] = "ended"
     attempt: int | None
     cluster: str | None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..inspection import Profiled
+from ..inspection import IncidentProfile
 from ..profiling import ProfileRequest
 from ..shapes import OptionalText, Shape
 
@@ -38,7 +38,7 @@ class ProfileDocument(Shape):
     steps: int
     status: ProfileState
     ranks: list[ProfiledRank]
-    comparison: Profiled | None
+    comparison: IncidentProfile | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ NVIDIA's own catalogue is followed where tools disagree; what the others say sta
 In: tables of codes by vendor. Out: what a code means, how bad it is, what to do. Imports: tables.
 """
 
-from .catalogue import Catalogue, catalogue
-from .knowledge import CLASSES, FaultClass, FaultKnowledge, Opinion, Recovery
+from .catalogue import DeviceFaultCatalogue, catalogue
+from .knowledge import CLASSES, FaultClass, FaultKnowledge, FaultRecovery, OutsideOpinion
 from .overrides import OverrideError, overridden
 from .thresholds import (
     ClockReason,
@@ -19,14 +19,14 @@ from .thresholds import (
 
 __all__ = [
     "CLASSES",
-    "Catalogue",
     "ClockReason",
     "CounterThreshold",
+    "DeviceFaultCatalogue",
     "FaultClass",
     "FaultKnowledge",
-    "Opinion",
+    "FaultRecovery",
+    "OutsideOpinion",
     "OverrideError",
-    "Recovery",
     "RecoveryAction",
     "catalogue",
     "clock_reasons",

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, cast
 
 from .. import tables
-from .knowledge import CLASSES, FaultClass, FaultKnowledge, Opinion, Recovery, recovery
+from .knowledge import CLASSES, FaultClass, FaultKnowledge, FaultRecovery, OutsideOpinion, recovery
 
 TABLES = ("xid", "sxid", "driver", "dcgm_fr", "vendor_codes")
 _DEFAULT = "*"
@@ -56,7 +56,7 @@ _NOWHERE = FaultKnowledge(
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
+class DeviceFaultCatalogue:
     """Every known code by vendor, and each vendor's default."""
 
     rows: Mapping[tuple[str, str], FaultKnowledge]
@@ -77,10 +77,10 @@ class Catalogue:
         general = general or self.rows.get((vendor, _DEFAULT)) or _NOWHERE
         return replace(general, vendor=vendor, code=code, known=False)
 
-    def over(self, rows: Sequence[FaultKnowledge], version: str) -> "Catalogue":
+    def over(self, rows: Sequence[FaultKnowledge], version: str) -> "DeviceFaultCatalogue":
         """Return a catalogue in which these rows win."""
         merged = {**self.rows, **{(row.vendor, row.code): row for row in rows}}
-        return Catalogue(rows=merged, version=f"{self.version} {version}")
+        return DeviceFaultCatalogue(rows=merged, version=f"{self.version} {version}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class CodeTable:
 
 
 @cache
-def catalogue() -> Catalogue:
+def catalogue() -> DeviceFaultCatalogue:
     """Return the catalogue that this version ships."""
     rows: dict[tuple[str, str], FaultKnowledge] = {}
     versions = []
@@ -110,7 +110,7 @@ def catalogue() -> Catalogue:
                 file = tables.shown(__package__ or "", f"{name}.toml")
                 mistakes.append(f"{file}, fault {row.get('codes', number)}: {error}")
     tables.stop(mistakes)
-    return Catalogue(rows=rows, version=" ".join(versions))
+    return DeviceFaultCatalogue(rows=rows, version=" ".join(versions))
 
 
 def load(name: str) -> CodeTable:
@@ -167,11 +167,11 @@ def codes(written: object) -> Iterator[str]:
                 yield f"{prefix}{number}"
 
 
-def _recovery(row: Mapping[str, Any], fault_class: FaultClass) -> Recovery:
+def _recovery(row: Mapping[str, Any], fault_class: FaultClass) -> FaultRecovery:
     return recovery(str(row.get("cleared_by", _CLEARED_BY[fault_class])))
 
 
-def _opinions(written: object) -> Iterator[Opinion]:
+def _opinions(written: object) -> Iterator[OutsideOpinion]:
     """Read others as {gpud = "Fatal, reboot", ...}: a tool's class, then what it would do."""
     if not written:
         return
@@ -179,4 +179,4 @@ def _opinions(written: object) -> Iterator[Opinion]:
         raise ValueError(f'others {written!r}: write {{ tool = "class, action" }}')  # noqa: TRY004
     for tool, opinion in cast("dict[str, object]", written).items():
         grade, _, action = str(opinion).partition(",")
-        yield Opinion(tool, grade.strip(), action.strip())
+        yield OutsideOpinion(tool, grade.strip(), action.strip())

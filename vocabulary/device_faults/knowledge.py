@@ -20,7 +20,7 @@ _MINUTE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
+class FaultRecovery:
     """When a fault counts as over.
 
     reboot: with the next boot. gpu_reset: after a reset of the device, or a boot. answer: when
@@ -38,10 +38,10 @@ class Recovery:
         return self.kind
 
 
-def recovery(text: str) -> Recovery:
+def recovery(text: str) -> FaultRecovery:
     """Read `reboot`, `gpu_reset`, `answer`, `operator` or `quiet:MINUTES`; ValueError otherwise."""
     if text in ("reboot", "gpu_reset", "answer", "operator"):
-        return Recovery(cast("RecoveryKind", text))
+        return FaultRecovery(cast("RecoveryKind", text))
     head, _, minutes = text.partition(":")
     try:
         seconds = float(minutes) * _MINUTE
@@ -51,11 +51,11 @@ def recovery(text: str) -> Recovery:
         raise ValueError(
             f"cleared_by {text!r}: write reboot, gpu_reset, answer, operator or quiet:MINUTES"
         )
-    return Recovery("quiet", seconds)
+    return FaultRecovery("quiet", seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class OutsideOpinion:
     """What another public tool says of the same code."""
 
     tool: str
@@ -80,9 +80,9 @@ class FaultKnowledge:
     fault_class: FaultClass
     immediate: str
     investigate: str
-    cleared_by: Recovery
+    cleared_by: FaultRecovery
     source: str
-    others: tuple[Opinion, ...] = ()
+    others: tuple[OutsideOpinion, ...] = ()
     line_decides: bool = False
     part_of: tuple[str, ...] = ()
     known: bool = True

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .catalogue import Catalogue, codes, knowledge
+from .catalogue import DeviceFaultCatalogue, codes, knowledge
 from .knowledge import FaultKnowledge
 
 _LARGEST = 1 << 20
@@ -18,7 +18,7 @@ class OverrideError(Exception):
     """A site's file cannot be used; the text says which file and row, and the fix."""
 
 
-def overridden(shipped: Catalogue, path: Path) -> Catalogue:
+def overridden(shipped: DeviceFaultCatalogue, path: Path) -> DeviceFaultCatalogue:
     """Return the catalogue with a site's rows over it; raises OverrideError."""
     try:
         with path.open("rb") as file:
@@ -47,7 +47,7 @@ def overridden(shipped: Catalogue, path: Path) -> Catalogue:
     return shipped.over(rows, f"site={table.get('version', 1)}")
 
 
-def _merged(shipped: Catalogue, row: object, source: str) -> list[FaultKnowledge]:
+def _merged(shipped: DeviceFaultCatalogue, row: object, source: str) -> list[FaultKnowledge]:
     if not isinstance(row, Mapping):
         raise ValueError("write it as [[fault]]")  # noqa: TRY004  one kind of error for the caller
     vendor = str(row.get("vendor", "nvidia"))

@@ -14,7 +14,7 @@ from typing import Literal
 from .. import tables
 from ..entities import EntityType
 from ..ids import Fault
-from ..shapes import Json
+from ..shapes import JsonType
 
 Severity = Literal["critical", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
@@ -32,7 +32,7 @@ def _enumerated() -> dict[str, list[Fault]]:
     return {"enum": list(catalogue())}
 
 
-ONE_OF_ALL = Json(_enumerated)
+ONE_OF_ALL = JsonType(_enumerated)
 """What JSON Schema says of a fault's id."""
 
 

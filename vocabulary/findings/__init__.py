@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from .. import events, metrics, tables
 from ..entities import Entity, EntityType
 from ..ids import Job
-from ..ranks import Ranks
+from ..ranks import RankSet
 
 Effect = Literal["stops", "corrupts", "slows", "none"]
 """What a symptom does to its job: no step ends, steps end but are worth nothing, steps are long."""
@@ -47,7 +47,7 @@ class Finding:
     observed: float | str | None
     expected: float | str | None
     text: str
-    ranks: Ranks = field(default_factory=Ranks)
+    ranks: RankSet = field(default_factory=RankSet)
 
 
 FAMILIES = (
@@ -65,8 +65,8 @@ def _together(sets: tuple[str, ...]) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(names.split(" + ")) for names in sets)
 
 
-Signal = Annotated[str, tables.Known("metric or event", _signals)]
-SignalSets = Annotated[tuple[frozenset[str], ...], tables.Written(tuple[str, ...], _together)]
+Signal = Annotated[str, tables.KnownValues("metric or event", _signals)]
+SignalSets = Annotated[tuple[frozenset[str], ...], tables.WrittenAs(tuple[str, ...], _together)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What a device is asked, one function a subject: this is their contract and their list.
 
 A subject asks through `Device.ask`, which isolates every call, and reports values in
-the units of the vocabulary through `Device`. It runs in the worker: standard library and
+the units of the vocabulary through `PolledDevice`. It runs in the worker: standard library and
 pynvml only.
 
 In: calls of NVML on one device. Out: values by metric and attributes. Imports: vocabulary; asking.
@@ -9,10 +9,10 @@ In: calls of NVML on one device. Out: values by metric and attributes. Imports: 
 
 from collections.abc import Callable, Mapping
 
-from ..asking import Device
+from ..asking import PolledDevice
 from . import activity, errors, identity, links, readings
 
-READ: Mapping[str, Callable[[Device], None]] = {
+READ: Mapping[str, Callable[[PolledDevice], None]] = {
     "gpu_info": identity.identity,
     "gpu_utilization": readings.utilization,
     "gpu_activity": activity.read,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pynvml
 
-from ..asking import Device, Series
+from ..asking import PolledDevice, Series
 
 _PERCENT: dict[int, Series] = {
     pynvml.NVML_GPM_METRIC_GRAPHICS_UTIL: ("hw.gpu.graphics.activity", ()),
@@ -42,7 +42,7 @@ _MEBIBYTES: dict[int, Series] = {
 _WANTED = (*_PERCENT, *_MEBIBYTES)
 
 
-def read(device: Device) -> None:
+def read(device: PolledDevice) -> None:
     """Say ratios (GPM gives percent) and bytes a second (MiB) since the last turn."""
     if not _supported(device):
         return
@@ -65,12 +65,12 @@ def read(device: Device) -> None:
         _report(device, before, after)
 
 
-def _sampled(device: Device, sample: Any) -> bool:
+def _sampled(device: PolledDevice, sample: Any) -> bool:
     taken = device.ask_with("nvmlGpmSampleGet", pynvml.nvmlGpmSampleGet, device.handle, sample)
     return taken is not None
 
 
-def _supported(device: Device) -> bool:
+def _supported(device: PolledDevice) -> bool:
     answer = device.kept.get("gpm support")
     if answer is None:
         support = device.ask("nvmlGpmQueryDeviceSupport")
@@ -80,7 +80,7 @@ def _supported(device: Device) -> bool:
     return bool(answer)
 
 
-def _report(device: Device, before: Any, after: Any) -> None:
+def _report(device: PolledDevice, before: Any, after: Any) -> None:
     request: Any = pynvml.c_nvmlGpmMetricsGet_t()
     request.version = pynvml.NVML_GPM_METRICS_GET_VERSION
     request.numMetrics = len(_WANTED)

@@ -2,7 +2,7 @@
 
 import pynvml
 
-from ..asking import Device
+from ..asking import PolledDevice
 
 _TYPES = {
     "corrected": pynvml.NVML_MEMORY_ERROR_TYPE_CORRECTED,
@@ -14,7 +14,7 @@ _PARTS = {
 }
 
 
-def ecc(device: Device) -> None:
+def ecc(device: PolledDevice) -> None:
     """Report errors by type and part; devices that do not separate parts have one total."""
     for error, kind in _TYPES.items():
         counted = False
@@ -31,7 +31,7 @@ def ecc(device: Device) -> None:
                 _report_ecc(device, count, error, "memory")
 
 
-def _report_ecc(device: Device, count: float, error: str, part: str) -> None:
+def _report_ecc(device: PolledDevice, count: float, error: str, part: str) -> None:
     device.report("hw.errors", count, ("error.type", error), ("hw.part", part))
 
 
@@ -42,7 +42,7 @@ _CAUSES = {
 _BANKS = ("max", "high", "partial", "low", "none")
 
 
-def remapping(device: Device) -> None:
+def remapping(device: PolledDevice) -> None:
     """Say remapped rows and their states, the spare rows left, retired pages."""
     rows = device.ask("nvmlDeviceGetRemappedRows")
     if rows is None:
@@ -59,7 +59,7 @@ def remapping(device: Device) -> None:
             device.report("hw.gpu.row_remap.banks", getattr(banks, name), ("availability", name))
 
 
-def _retired_pages(device: Device) -> None:
+def _retired_pages(device: PolledDevice) -> None:
     for error, cause in _CAUSES.items():
         pages = device.ask("nvmlDeviceGetRetiredPages", cause)
         if pages is not None:
@@ -82,7 +82,7 @@ ACTIONS = (
 """NVML's recovery actions by number (nvml.h, nvmlDeviceGpuRecoveryAction)."""
 
 
-def recovery(device: Device) -> None:
+def recovery(device: PolledDevice) -> None:
     """Say 1 for the action asked for; drivers before 570 do not know the field."""
     (number,) = device.fields(pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION)
     if number is None or not 0 <= number < len(ACTIONS):

@@ -1,9 +1,9 @@
 """What a device is (model, serial number, driver, firmware, place on the bus), and who uses it."""
 
-from ..asking import Device
+from ..asking import PolledDevice
 
 
-def identity(device: Device) -> None:
+def identity(device: PolledDevice) -> None:
     """Say `hw.gpu.info`; asked once, since none of it changes while the driver is loaded."""
     facts = device.kept.get("identity")
     if facts is None:
@@ -11,7 +11,7 @@ def identity(device: Device) -> None:
     device.report("hw.gpu.info", 1, *facts)
 
 
-def _asked(device: Device) -> tuple[tuple[str, str], ...]:
+def _asked(device: PolledDevice) -> tuple[tuple[str, str], ...]:
     pci = device.ask("nvmlDeviceGetPciInfo_v3")
     known = {
         "hw.model": device.ask("nvmlDeviceGetName"),
@@ -28,7 +28,7 @@ def text(value: object) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def processes(device: Device) -> None:
+def processes(device: PolledDevice) -> None:
     """Say bytes by pid, as the driver sees it: in a container with the host's pids, the host's."""
     held: dict[int, int] = {}
     for kind in ("Compute", "Graphics"):

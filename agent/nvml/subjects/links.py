@@ -2,7 +2,7 @@
 
 import pynvml
 
-from ..asking import Device
+from ..asking import PolledDevice
 
 _LINK = {
     "hw.gpu.pcie.width": "nvmlDeviceGetCurrPcieLinkWidth",
@@ -17,7 +17,7 @@ _BYTES = {
 }
 
 
-def pcie(device: Device) -> None:
+def pcie(device: PolledDevice) -> None:
     """Say the link's state; an idle link runs at a lower generation to save power.
 
     nvmlDeviceGetPcieThroughput is left alone: each call measures for 20 ms, in which it blocks.
@@ -41,7 +41,7 @@ _DATA = {
 }
 
 
-def nvlink(device: Device) -> None:
+def nvlink(device: PolledDevice) -> None:
     """Say the state of every link, and bytes in all; NVML counts those in KiB."""
     there = links(device)
     for link, state in there.items():
@@ -54,7 +54,7 @@ def nvlink(device: Device) -> None:
             device.report("hw.gpu.nvlink.io", kibibytes * 1024, ("direction", direction))
 
 
-def links(device: Device) -> dict[int, int]:
+def links(device: PolledDevice) -> dict[int, int]:
     """Return the state of each link there is, by its number."""
     asked = {link: device.ask("nvmlDeviceGetNvLinkState", link) for link in range(_MOST)}
     return {link: int(state) for link, state in asked.items() if state is not None}
@@ -73,7 +73,7 @@ _NEW = {
 """Their successors from NVLink 5 on, as fields with the link as scope."""
 
 
-def nvlink_errors(device: Device) -> None:
+def nvlink_errors(device: PolledDevice) -> None:
     """Say the errors of every link."""
     there = links(device)
     if not there:
@@ -93,5 +93,5 @@ def nvlink_errors(device: Device) -> None:
             _report(device, count, link, error)
 
 
-def _report(device: Device, count: float, link: int, error: str) -> None:
+def _report(device: PolledDevice, count: float, link: int, error: str) -> None:
     device.report("hw.gpu.nvlink.errors", count, ("link", link), ("error.type", error))

@@ -3,10 +3,10 @@
 import pynvml
 
 from ....vocabulary.device_faults import clock_reasons
-from ..asking import Device
+from ..asking import PolledDevice
 
 
-def utilization(device: Device) -> None:
+def utilization(device: PolledDevice) -> None:
     """Say utilizations as ratios; NVML gives percent."""
     rates = device.ask("nvmlDeviceGetUtilizationRates")
     if rates is not None:
@@ -18,7 +18,7 @@ def utilization(device: Device) -> None:
             device.report(f"hw.gpu.{engine.lower()}.utilization", answer[0] / 100)
 
 
-def memory_of(device: Device) -> None:
+def memory_of(device: PolledDevice) -> None:
     """Report bytes. The second version separates what is reserved from what is used."""
     memory = device.ask("nvmlDeviceGetMemoryInfo", pynvml.nvmlMemory_v2)
     if memory is not None:
@@ -38,7 +38,7 @@ _LIMITS = {
 }
 
 
-def temperature(device: Device) -> None:
+def temperature(device: PolledDevice) -> None:
     """Say degrees Celsius.
 
     The margin to slowdown is left alone: some devices answer 0 or less where they mean that they
@@ -61,7 +61,7 @@ def temperature(device: Device) -> None:
             device.report("hw.temperature.limit", limit, ("limit", name))
 
 
-def power(device: Device) -> None:
+def power(device: PolledDevice) -> None:
     """Say watts and joules; NVML gives thousandths of both."""
     drawn = device.ask("nvmlDeviceGetPowerUsage")
     if drawn is not None:
@@ -77,7 +77,7 @@ def power(device: Device) -> None:
 _DOMAINS = {"sm": pynvml.NVML_CLOCK_SM, "memory": pynvml.NVML_CLOCK_MEM}
 
 
-def clocks(device: Device) -> None:
+def clocks(device: PolledDevice) -> None:
     """Say hertz; NVML gives megahertz."""
     for domain, number in _DOMAINS.items():
         now = device.ask("nvmlDeviceGetClockInfo", number)
@@ -88,7 +88,7 @@ def clocks(device: Device) -> None:
             device.report("hw.frequency.limit", most * 1e6, ("domain", domain))
 
 
-def throttling(device: Device) -> None:
+def throttling(device: PolledDevice) -> None:
     """Say 1 or 0 for each reason that the contract names."""
     mask = device.ask("nvmlDeviceGetCurrentClocksEventReasons")
     if mask is None:  # the name before driver 535
@@ -111,7 +111,7 @@ _POLICIES = {
 }
 
 
-def violations(device: Device) -> None:
+def violations(device: PolledDevice) -> None:
     """Say seconds where the device counts them; NVML gives nanoseconds."""
     for reason, policy in _POLICIES.items():
         held = device.ask("nvmlDeviceGetViolationStatus", policy)

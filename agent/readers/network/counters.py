@@ -7,13 +7,13 @@ from typing import Literal
 
 from ....vocabulary import tables
 from . import kernel_files
-from .inventory import Port
+from .inventory import NetworkPort
 
 Folder = Literal["counters", "hw_counters", "device", "statistics"]
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
+class CounterFile:
     """One file that counts; direction, kind or type belong to its metric."""
 
     file: str
@@ -41,21 +41,21 @@ class Counter:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PortCounter:
     """A counter of one port, and where it is read."""
 
-    counter: Counter
+    counter: CounterFile
     path: str
 
 
 @cache
-def known() -> Sequence[Counter]:
+def known() -> Sequence[CounterFile]:
     """Return every counter, in the order of counters.toml."""
     package = __package__ or ""
-    return tables.packaged(Counter, package, "counters.toml", "counter", unique=False)
+    return tables.packaged(CounterFile, package, "counters.toml", "counter", unique=False)
 
 
-def of(port: Port, net: str) -> list[Found]:
+def of(port: NetworkPort, net: str) -> list[PortCounter]:
     """Return the counters that a port has; `net` is the folder of its interface, "" without one.
 
     The bytes of each direction are read once: RDMA counters where they are kept, else those of the
@@ -67,7 +67,7 @@ def of(port: Port, net: str) -> list[Found]:
         folders["hw_counters"] = f"{port.folder}/hw_counters"
         folders["device"] = f"{port.folder.rpartition('/ports/')[0]}/hw_counters"
     there = {name: set(kernel_files.names(place)) for name, place in folders.items() if place}
-    found: list[Found] = []
+    found: list[PortCounter] = []
     directions: set[str] = set()
     for counter in known():
         if counter.file not in there.get(counter.folder, ()):
@@ -77,5 +77,5 @@ def of(port: Port, net: str) -> list[Found]:
             if counter.label[1] in directions or kernel_files.number(path) is None:
                 continue
             directions.add(counter.label[1])
-        found.append(Found(counter, path))
+        found.append(PortCounter(counter, path))
     return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ....vocabulary.device_faults.thresholds import CounterThreshold
 from ....vocabulary.samples import Event, Scalar
-from .inventory import Port
+from .inventory import NetworkPort
 
 FOLD_SECONDS = 600.0
 """A fault that lasts is reported again so often."""
@@ -22,7 +22,7 @@ _RANK = {"degraded": 1, "fatal": 2}
 
 
 @dataclass(slots=True)
-class _State:
+class _CounterState:
     """One counter of one port: what it grew by lately, and the fault that is open, if any."""
 
     increments: deque[tuple[float, int]] = field(default_factory=deque[tuple[float, int]])
@@ -34,7 +34,7 @@ class _State:
     text: str = ""
 
 
-class Crossings:
+class ThresholdCrossings:
     """Evaluates increments; `now` is given with each. Keeps those within the longest time range."""
 
     def __init__(
@@ -45,9 +45,9 @@ class Crossings:
     ) -> None:
         self._limits = limits
         self._emit = emit
-        self._states: dict[tuple[str, str], _State] = {}
+        self._states: dict[tuple[str, str], _CounterState] = {}
 
-    def take(self, port: Port, code: str, grown: int, now: float) -> None:
+    def take(self, port: NetworkPort, code: str, grown: int, now: float) -> None:
         """Note by how much a counter grew since it was last read."""
         limits = self._limits.get(code)
         if limits is None:
@@ -55,7 +55,7 @@ class Crossings:
         key = (port.key, code)
         state = self._states.get(key)
         if state is None:
-            state = self._states[key] = _State()
+            state = self._states[key] = _CounterState()
         elapsed, state.read_at = now - state.read_at, now
         if not grown and not state.grade:
             return
@@ -76,9 +76,9 @@ class Crossings:
 
     def _raise(
         self,
-        port: Port,
+        port: NetworkPort,
         code: str,
-        state: _State,
+        state: _CounterState,
         grade: str,
         text: str,
         *,
@@ -94,7 +94,7 @@ class Crossings:
             self._report(port, code, state, "lasting", text, now)
 
     def _report(
-        self, port: Port, code: str, state: _State, change: str, text: str, now: float
+        self, port: NetworkPort, code: str, state: _CounterState, change: str, text: str, now: float
     ) -> None:
         pairs: dict[str, Scalar] = {
             "device": port.device,

@@ -11,7 +11,7 @@ SETTLED_SECONDS = 5.0
 
 
 @dataclass(slots=True)
-class Flapping:
+class LinkFlaps:
     """What was reported of one link lately."""
 
     reported_up: bool | None = None

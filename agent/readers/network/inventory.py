@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-from ...settings import Network
+from ...settings import NetworkSettings
 from . import kernel_files
 
 Kind = Literal["infiniband", "roce", "efa", "ethernet"]
@@ -29,7 +29,7 @@ MISSES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class NetworkPort:
     """One port. `device` and `port` name it in metrics; a plain interface is its own port 1.
 
     `folder` is the RDMA port's in sysfs ("" for a plain interface), `interface` the network
@@ -56,21 +56,21 @@ class Port:
         return found[-1] if found else ""
 
 
-class Inventory:
+class PortInventory:
     """Looks again every 30 s, or when asked to. For every thread."""
 
-    def __init__(self, *, settings: Network, sys: Path, proc: Path) -> None:
+    def __init__(self, *, settings: NetworkSettings, sys: Path, proc: Path) -> None:
         self._settings = settings
         self.sys = str(sys)
         self._proc = str(proc)
         self._lock = threading.Lock()
-        self._ports: Sequence[Port] = []
+        self._ports: Sequence[NetworkPort] = []
         self._missed: dict[str, int] = {}
         self._looked_at = -math.inf
         self._seen = False
         self._with_rdma = False
 
-    def ports(self, now: float, *, look: bool = False) -> Sequence[Port]:
+    def ports(self, now: float, *, look: bool = False) -> Sequence[NetworkPort]:
         """Return what there is; what one or two looks in a row missed is still among it.
 
         `look`: do so at once, since a port did not answer. While one is missed, each second looks
@@ -91,7 +91,7 @@ class Inventory:
                 self._lock.release()
         return self._ports
 
-    def present(self, port: Port) -> bool:
+    def present(self, port: NetworkPort) -> bool:
         """Return whether a port is there, watched or not."""
         return Path(port.folder or self.net(port.interface)).exists()
 
@@ -119,7 +119,7 @@ class Inventory:
         self._missed = missed
         self._ports = [port for _, port in sorted(found.items())]
 
-    def _chosen(self) -> list[Port]:
+    def _chosen(self) -> list[NetworkPort]:
         management = self._routed()
         rdma = self._rdma()
         plain = self._plain({port.interface for port in rdma})
@@ -137,19 +137,19 @@ class Inventory:
         chosen = {port.key: port for port in (*training, *forced)}
         return [port for port in chosen.values() if not self._named(port, "exclude")]
 
-    def _trains(self, port: Port, management: set[str]) -> bool:
+    def _trains(self, port: NetworkPort, management: set[str]) -> bool:
         return port.interface not in management and not self._virtual(port)
 
-    def _named(self, port: Port, which: Literal["include", "exclude"]) -> bool:
+    def _named(self, port: NetworkPort, which: Literal["include", "exclude"]) -> bool:
         patterns = self._settings.include if which == "include" else self._settings.exclude
         names = (port.device, port.interface)
         return any(fnmatchcase(name, pattern) for pattern in patterns for name in names if name)
 
-    def _virtual(self, port: Port) -> bool:
+    def _virtual(self, port: NetworkPort) -> bool:
         return Path(port.place, "physfn").exists()
 
-    def _rdma(self) -> list[Port]:
-        ports: list[Port] = []
+    def _rdma(self) -> list[NetworkPort]:
+        ports: list[NetworkPort] = []
         folder = f"{self.sys}/class/infiniband"
         for device in kernel_files.names(folder):
             place = os.path.realpath(f"{folder}/{device}/device")
@@ -162,7 +162,7 @@ class Inventory:
                 elif kernel_files.text(f"{below}/link_layer") == "Ethernet":
                     kind = "roce"
                 interface = self._interface(below, place, number)
-                ports.append(Port(device, number, kind, below, interface, place))
+                ports.append(NetworkPort(device, number, kind, below, interface, place))
         return ports
 
     def _interface(self, below: str, place: str, number: str) -> str:
@@ -177,8 +177,8 @@ class Inventory:
                 return name
         return there[0] if len(there) == 1 else ""
 
-    def _plain(self, taken: set[str]) -> list[Port]:
-        ports: list[Port] = []
+    def _plain(self, taken: set[str]) -> list[NetworkPort]:
+        ports: list[NetworkPort] = []
         for name in kernel_files.names(f"{self.sys}/class/net"):
             folder = self.net(name)
             place = f"{folder}/device"
@@ -188,7 +188,7 @@ class Inventory:
                 continue
             if Path(place, "infiniband").exists():
                 continue  # it is reported as the RDMA port that it belongs to
-            ports.append(Port(name, "1", "ethernet", "", name, os.path.realpath(place)))
+            ports.append(NetworkPort(name, "1", "ethernet", "", name, os.path.realpath(place)))
         return ports
 
     def _routed(self) -> set[str]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from enum import Enum
 
 
-class Trouble(Enum):
+class FileTrouble(Enum):
     """Why a file gave nothing."""
 
     ABSENT = "absent"
@@ -22,7 +22,7 @@ class HeldFile:
         self.path = path
         self._fd = -1
 
-    def text(self) -> str | Trouble:
+    def text(self) -> str | FileTrouble:
         """Return its text now, without the end of line."""
         try:
             if self._fd < 0:
@@ -30,9 +30,9 @@ class HeldFile:
             return os.pread(self._fd, 4096, 0).decode(errors="replace").strip()
         except OSError as error:
             if error.errno == errno.EINVAL:
-                return Trouble.REFUSED
+                return FileTrouble.REFUSED
             self.close()
-            return Trouble.ABSENT if error.errno in _GONE else Trouble.REFUSED
+            return FileTrouble.ABSENT if error.errno in _GONE else FileTrouble.REFUSED
 
     def close(self) -> None:
         """Give the descriptor back; the next reading opens anew."""

@@ -3,9 +3,9 @@
 from typing import Literal
 
 from . import kernel_files
-from .flapping import Flapping
-from .inventory import Port
-from .kernel_files import HeldFile, Trouble
+from .flapping import LinkFlaps
+from .inventory import NetworkPort
+from .kernel_files import FileTrouble, HeldFile
 
 State = Literal["up", "down", "off", "away", "unknown"]
 """off: set down on this host. away: its files are gone. unknown: no file shows it."""
@@ -14,15 +14,15 @@ _UP_FLAG = 0x1
 _DISABLED = "3:"
 
 
-class Link:
+class PortLink:
     """A port's link. `net` is the folder of its interface, "" where it has none.
 
     `was_up`: it was up since the host started. `up` is what was read last, None before that.
     """
 
-    def __init__(self, port: Port, net: str, *, was_up: bool) -> None:
+    def __init__(self, port: NetworkPort, net: str, *, was_up: bool) -> None:
         self.port = port
-        self.flapping = Flapping()
+        self.flapping = LinkFlaps()
         self.up: bool | None = None
         self._net = net
         # An IPoIB interface may be down while RDMA works; EFA always says that its port is active.
@@ -42,15 +42,15 @@ class Link:
                 return "up"
             if text == "":
                 return "unknown"  # being written
-            if text is Trouble.ABSENT:
+            if text is FileTrouble.ABSENT:
                 return "away"
             flags = kernel_files.number(f"{self._net}/flags")
-            off = text is Trouble.REFUSED if flags is None else not flags & _UP_FLAG
+            off = text is FileTrouble.REFUSED if flags is None else not flags & _UP_FLAG
             return "off" if off else "down"
         if self._state is None:
             return "unknown"
         text = self._state.text()
-        if text is Trouble.ABSENT:
+        if text is FileTrouble.ABSENT:
             return "away"
         if not isinstance(text, str) or not text:
             return "unknown"

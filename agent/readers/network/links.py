@@ -12,8 +12,8 @@ from typing import Any
 
 from ....vocabulary.samples import Event, Sample, Scalar, attributes
 from ...state import rewrite
-from .inventory import Inventory, Port
-from .link import Link, State
+from .inventory import NetworkPort, PortInventory
+from .link import PortLink, State
 
 _FILE = "network_links.json"
 
@@ -29,7 +29,7 @@ class NetworkLinks:
     def __init__(
         self,
         *,
-        inventory: Inventory,
+        inventory: PortInventory,
         period: float = 1.0,
         state: Path | None = None,
         boot: str = "",
@@ -40,7 +40,7 @@ class NetworkLinks:
         self._emit = emit
         self._path = state / _FILE if state else None
         self._boot = boot
-        self._links: dict[str, Link] = {}
+        self._links: dict[str, PortLink] = {}
         self._known = _load(self._path, boot)
 
     def supported(self) -> tuple[bool, str]:
@@ -83,7 +83,7 @@ class NetworkLinks:
                 samples.append(Sample("hw.network.up", float(link.up), now, pairs))
         return samples
 
-    def _judge(self, link: Link, state: State, now: float) -> None:
+    def _judge(self, link: PortLink, state: State, now: float) -> None:
         if state in ("away", "unknown"):
             return
         up, key = state == "up", link.port.key
@@ -105,7 +105,7 @@ class NetworkLinks:
         if count:
             self._report(link, state, count, now)
 
-    def _report(self, link: Link, state: State, count: int, now: float) -> None:
+    def _report(self, link: PortLink, state: State, count: int, now: float) -> None:
         port = link.port
         pairs: dict[str, Scalar] = {
             "device": port.device,
@@ -124,7 +124,7 @@ class NetworkLinks:
         _log.warning("%s", pairs["text"])
         self._emit(Event("network.link", now, pairs))
 
-    def _gone(self, link: Link, now: float) -> None:
+    def _gone(self, link: PortLink, now: float) -> None:
         """Tell a device that three looks in a row did not find: its driver or the bus lost it."""
         if not link.up:
             return
@@ -144,13 +144,13 @@ class NetworkLinks:
         }
         self._emit(Event("network.link", now, pairs))
 
-    def _link(self, port: Port) -> Link:
+    def _link(self, port: NetworkPort) -> PortLink:
         link = self._links.get(port.key)
         if link is not None and link.port == port:
             return link
         net = self._inventory.net(port.interface) if port.interface else ""
         was_up = port.key in self._known or (link is not None and link.was_up)
-        fresh = Link(port, net, was_up=was_up)
+        fresh = PortLink(port, net, was_up=was_up)
         if link is not None:  # the same port with another interface or place
             fresh.up, fresh.flapping = link.up, link.flapping
         self._links[port.key] = fresh

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from ....vocabulary.device_faults import thresholds
 from ....vocabulary.samples import Attributes, Event, Sample, attributes
-from ...baselines import Baselines
-from ...health import Health
+from ...baselines import CounterBaselines
+from ...health import AgentHealth
 from . import counters, kernel_files
-from .crossings import Crossings
-from .inventory import Inventory, Port
+from .crossings import ThresholdCrossings
+from .inventory import NetworkPort, PortInventory
 
 _RATE = re.compile(r"([0-9.]+)\s*Gb/sec")
 _AGAIN_SECONDS = 30.0
@@ -27,23 +27,23 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _CountedFile:
     """One file that counts, the series it is part of, and the name of its baseline."""
 
-    counter: counters.Counter
+    counter: counters.CounterFile
     path: str
     pairs: Attributes
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class _There:
+class _PortState:
     """What a port has, as of a look. `rate` in bytes a second, None while it has none."""
 
     at: float
     pairs: Attributes
     rate: float | None
-    files: Sequence[_Read]
+    files: Sequence[_CountedFile]
 
 
 class NetworkPorts:
@@ -56,19 +56,19 @@ class NetworkPorts:
         self,
         *,
         period: float,
-        inventory: Inventory,
+        inventory: PortInventory,
         state: Path | None = None,
         boot: str = "",
-        health: Health,
+        health: AgentHealth,
         emit: Callable[[Event], None],
     ) -> None:
         self.period = period
         self._inventory = inventory
         self._health = health
         path = state / "network_ports.json" if state else None
-        self._baselines = Baselines(path, boot=boot)
-        self._crossings = Crossings(thresholds.infiniband(), emit=emit)
-        self._found: dict[str, _There] = {}
+        self._baselines = CounterBaselines(path, boot=boot)
+        self._crossings = ThresholdCrossings(thresholds.infiniband(), emit=emit)
+        self._found: dict[str, _PortState] = {}
         self._full: dict[str, bool] = {}
 
     def supported(self) -> tuple[bool, str]:
@@ -103,7 +103,7 @@ class NetworkPorts:
         """Save the baselines."""
         self._baselines.close()
 
-    def _count(self, port: Port, file: _Read, now: float) -> float | None:
+    def _count(self, port: NetworkPort, file: _CountedFile, now: float) -> float | None:
         counter = file.counter
         raw = kernel_files.number(file.path)
         if raw is None or raw < 0:
@@ -116,7 +116,7 @@ class NetworkPorts:
             self._crossings.take(port, str(counter.label[1]), grown, now)
         return float(step.total * counter.times)
 
-    def _note_full(self, port: Port, counter: counters.Counter, raw: int) -> None:
+    def _note_full(self, port: NetworkPort, counter: counters.CounterFile, raw: int) -> None:
         """Tell a counter that stands at the highest value of its kind: it can count no more."""
         key = f"{port.key}/{counter.file}"
         full = raw == counter.highest
@@ -131,13 +131,13 @@ class NetworkPorts:
                 port.device, port.port, counter.file, raw, counter.bits,
             )  # fmt: skip
 
-    def _there(self, port: Port, now: float) -> _There:
+    def _there(self, port: NetworkPort, now: float) -> _PortState:
         known = self._found.get(port.key)
         if known is None or not 0 <= now - known.at < _AGAIN_SECONDS:
             net = self._inventory.net(port.interface) if port.interface else ""
             pairs = {"device": port.device, "port": port.port}
             files = [
-                _Read(
+                _CountedFile(
                     one.counter,
                     one.path,
                     attributes({**pairs, one.counter.label[0]: one.counter.label[1]}),
@@ -145,12 +145,12 @@ class NetworkPorts:
                 )
                 for one in counters.of(port, net)
             ]
-            known = _There(now, attributes(pairs), _rate(port, net), files)
+            known = _PortState(now, attributes(pairs), _rate(port, net), files)
             self._found[port.key] = known
         return known
 
 
-def _rate(port: Port, net: str) -> float | None:
+def _rate(port: NetworkPort, net: str) -> float | None:
     """Return the bytes a second that a port runs at now, None while it has no rate."""
     if port.folder and port.kind != "efa":
         found = _RATE.match(kernel_files.text(f"{port.folder}/rate"))

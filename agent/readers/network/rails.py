@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from ....vocabulary.samples import Sample, attributes
-from ...devices import Devices, normal
-from ...settings import Network
+from ...devices import DeviceRegister, normal
+from ...settings import NetworkSettings
 from . import kernel_files
-from .inventory import Inventory, Port
+from .inventory import NetworkPort, PortInventory
 
 _CLASSES = ("0x0302", "0x0380", "0x1200")
 """PCI classes of accelerators: 3D controller, other display, processing accelerator."""
@@ -26,7 +26,7 @@ _OTHERS = frozenset({"0x19e5", "0x1d94", "0xcabc", "0x9999", "0x1d22"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Gpu:
+class _RailGpu:
     index: int
     place: str
     numa: int
@@ -42,10 +42,10 @@ class NetworkRails:
         self,
         *,
         period: float,
-        inventory: Inventory,
-        settings: Network,
+        inventory: PortInventory,
+        settings: NetworkSettings,
         switch: str = "",
-        devices: Devices | None = None,
+        devices: DeviceRegister | None = None,
     ) -> None:
         self.period = period
         self._inventory = inventory
@@ -79,7 +79,7 @@ class NetworkRails:
             samples.append(Sample("hw.network.info", 1.0, now, pairs))
         return samples
 
-    def _nearest(self, ports: Sequence[Port]) -> dict[str, int]:
+    def _nearest(self, ports: Sequence[NetworkPort]) -> dict[str, int]:
         """Return the index of the GPU that each port serves."""
         gpus = self._gpus()
         groups: dict[tuple[int, ...], list[str]] = {}
@@ -93,7 +93,7 @@ class NetworkRails:
             for number, key in enumerate(keys)
         }
 
-    def _gpus(self) -> list[_Gpu]:
+    def _gpus(self) -> list[_RailGpu]:
         """Return the accelerators on the bus, with the index their driver gives them, if known.
 
         Else they are numbered in PCI order, as NVIDIA's library does.
@@ -113,7 +113,7 @@ class NetworkRails:
             numa = kernel_files.number(f"{place}/numa_node")
             index = self._index(address)
             gpus.append(
-                _Gpu(number if index is None else index, place, -1 if numa is None else numa)
+                _RailGpu(number if index is None else index, place, -1 if numa is None else numa)
             )
         return gpus
 
@@ -124,7 +124,7 @@ class NetworkRails:
         return None if hw_id is None else self._devices.index_of(hw_id)
 
 
-def _near(port: Port, gpus: Sequence[_Gpu]) -> list[_Gpu]:
+def _near(port: NetworkPort, gpus: Sequence[_RailGpu]) -> list[_RailGpu]:
     """Return the GPUs that are nearest to a port, by index; none when nothing is known."""
     shared = {gpu.index: _shared(port.place, gpu.place) for gpu in gpus}
     most = max(shared.values(), default=0)
@@ -142,7 +142,7 @@ def _shared(one: str, other: str) -> int:
     return below.count("/") if found else 0
 
 
-def _given(table: Mapping[str, str], port: Port) -> str:
+def _given(table: Mapping[str, str], port: NetworkPort) -> str:
     """Return what a setting has for a port, "" when nothing."""
     for pattern, value in table.items():
         if fnmatchcase(port.device, pattern) or fnmatchcase(port.key, pattern):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ... import procfs
-from ...trainers import Trainer
+from ...trainers import TrainerProcess
 
 _LIBRARIES = {
     "libnccl": "nvidia_nccl_",
@@ -29,29 +29,29 @@ _MOST_BYTES = 16 << 20
 
 
 @dataclass(slots=True)
-class _Seen:
+class _SeenLibraries:
     """What was found in one process."""
 
     looks: int = 0
     found: dict[str, str] = field(default_factory=dict)
 
 
-class Libraries:
+class LibraryVersions:
     """Remembers what it found for as long as a trainer lives."""
 
     def __init__(
-        self, *, trainers: Callable[[], Sequence[Trainer]], proc: Path = procfs.PROC
+        self, *, trainers: Callable[[], Sequence[TrainerProcess]], proc: Path = procfs.PROC
     ) -> None:
         self._trainers = trainers
         self._proc = proc
-        self._seen: dict[int, _Seen] = {}
+        self._seen: dict[int, _SeenLibraries] = {}
 
     def find(self) -> set[tuple[str, str]]:
         """Return (library, version) of all trainers; those that may not be read have none."""
         pids = {trainer.pid for trainer in self._trainers() if trainer.pid is not None}
         self._seen = {pid: seen for pid, seen in self._seen.items() if pid in pids}
         for pid in sorted(pids):
-            seen = self._seen.setdefault(pid, _Seen())
+            seen = self._seen.setdefault(pid, _SeenLibraries())
             if seen.looks < _LOOKS and not {"libnccl", "librccl", "libhccl"} & set(seen.found):
                 seen.looks += 1
                 seen.found = self._look(pid)

@@ -9,14 +9,14 @@ from typing import Any
 from ....vocabulary.samples import Event, Sample, attributes
 from ... import procfs
 from ...state import rewrite
-from ...trainers import Trainer
+from ...trainers import TrainerProcess
 from . import versions
-from .libraries import Libraries
+from .libraries import LibraryVersions
 
 _FILE = "software.json"
 
 
-class Software:
+class SoftwareReader:
     """Looks every minute; what was there at the agent's last run is known."""
 
     name = "software"
@@ -25,7 +25,7 @@ class Software:
         self,
         *,
         emit: Callable[[Event], None],
-        trainers: Callable[[], Sequence[Trainer]] = list,
+        trainers: Callable[[], Sequence[TrainerProcess]] = list,
         state: Path | None = None,
         period: float = 60.0,
         proc: Path = procfs.PROC,
@@ -33,7 +33,7 @@ class Software:
     ) -> None:
         self.period = period
         self._emit = emit
-        self._libraries = Libraries(trainers=trainers, proc=proc)
+        self._libraries = LibraryVersions(trainers=trainers, proc=proc)
         self._proc = proc
         self._sys = sys
         self._path = state / _FILE if state else None

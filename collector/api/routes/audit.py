@@ -6,15 +6,15 @@ from fastapi import APIRouter, Depends, Query
 
 from ....vocabulary.answers.history import AuditDocument, AuditEntry
 from ....vocabulary.times import rfc3339
-from ...store.audit import AuditFilter, Done
-from ..auth import Guard, Principal
+from ...store.audit import AuditFilter, AuditRow
+from ..auth import TokenGuard, TokenPrincipal
 from ..pages import numbered
-from ..parameters import Limit, Moment, Number, Parameters
-from ..services import Services
+from ..parameters import Limit, Moment, Number, QueryParameters
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 
 
-class AuditQuery(Parameters):
+class AuditQuery(QueryParameters):
     """Which actions: `subject` is the id of an incident, a silence, a webhook."""
 
     action: Annotated[str | None, Query(max_length=64, examples=["acknowledge"])] = None
@@ -27,10 +27,10 @@ class AuditQuery(Parameters):
     cursor: Number | None = None
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     """Return the route: only for admins that are not limited to some jobs."""
     routes = ShapeRouter(tags=["history"])
-    admin = Annotated[Principal, Depends(guard.require("admin"))]
+    admin = Annotated[TokenPrincipal, Depends(guard.require("admin"))]
 
     @routes.get("/audit", summary="List what people did")
     def audit(principal: admin, query: Annotated[AuditQuery, Query()]) -> AuditDocument:
@@ -51,7 +51,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     return routes
 
 
-def _shape(row: Done) -> AuditEntry:
+def _shape(row: AuditRow) -> AuditEntry:
     return AuditEntry(
         id=row.id,
         at=rfc3339(row.at),

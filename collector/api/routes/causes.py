@@ -12,21 +12,21 @@ from starlette.responses import JSONResponse
 
 from ....alerts.causes import catalogue, ranking
 from ....vocabulary.answers.causes import RangeRootCause
-from ....vocabulary.incidents import DataQuality, RootCause, Unknown
+from ....vocabulary.incidents import DataQuality, RootCause, UnknownScore
 from ....vocabulary.times import rfc3339
-from ...past.asking import Past, PastError
+from ...past.asking import JournalHistory, PastError
 from ...windows import queries
-from ..auth import Guard, Principal
-from ..parameters import Moment, Parameters
+from ..auth import TokenGuard, TokenPrincipal
+from ..parameters import Moment, QueryParameters
 from ..problems import ProblemError
-from ..services import Services
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 
 RECENT_SECONDS = 600.0
 """What windows hold in full for certain, and a question about it wants an answer at once."""
 
 
-class RangeQuery(Parameters):
+class CausesQuery(QueryParameters):
     """Which job, and from when to when."""
 
     job: Annotated[str, Query(min_length=1, max_length=500, examples=["llama-70b"])]
@@ -34,16 +34,16 @@ class RangeQuery(Parameters):
     to: Moment
 
 
-def router(services: Services, guard: Guard, past: Past) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard, past: JournalHistory) -> APIRouter:
     routes = ShapeRouter(tags=["incidents"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
 
     @routes.get(
         "/root-cause",
         summary="Explain a time range of the past",
         response_model=RangeRootCause,
     )
-    def root_cause(principal: reader, query: Annotated[RangeQuery, Query()]) -> JSONResponse:
+    def root_cause(principal: reader, query: Annotated[CausesQuery, Query()]) -> JSONResponse:
         principal.check_job(query.job)
         now = services.clock.now()
         if query.from_ > query.to:
@@ -80,7 +80,7 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
     return routes
 
 
-def _reread(past: Past, job: str, start: float, end: float) -> dict[str, Any]:
+def _reread(past: JournalHistory, job: str, start: float, end: float) -> dict[str, Any]:
     try:
         found = past.root_cause(job, start, end)
     except PastError as error:
@@ -117,7 +117,7 @@ def _nothing() -> dict[str, Any]:
         engine=ranking.ENGINE,
         catalogue=catalogue.catalogue().version,
         hypotheses=(),
-        unknown=Unknown(0.0, ("nothing was found wrong in this time range",)),
+        unknown=UnknownScore(0.0, ("nothing was found wrong in this time range",)),
         next_checks=(),
         # Neither was looked at: null in the document.
         data_quality=DataQuality((), clock_skew_seconds=math.nan, coverage=math.nan),

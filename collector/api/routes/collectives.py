@@ -14,34 +14,34 @@ from ....vocabulary.answers.collectives import (
     SingleCollectives,
 )
 from ....vocabulary.times import rfc3339
-from ...figures.collectives import Member, Operations, members
-from ...pipeline.pipeline import Pipeline
+from ...figures.collectives import GroupMemberFigures, OperationFigures, members
+from ...pipeline.pipeline import DetectionPipeline
 from ...windows.operations import Number, late, synchronises
-from ..auth import Guard, Principal
-from ..pages import Page, cut
+from ..auth import TokenGuard, TokenPrincipal
+from ..pages import PageQuery, cut
 from ..problems import ProblemError
-from ..services import Services
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 
 _MOST, _MOST_SINGLE = 1000, 20
 
 
-class CollectivesQuery(Page):
+class CollectivesQuery(PageQuery):
     """Which members: of ranks, of a group by any of its names; at most 1,000 an answer."""
 
     rank: list[Annotated[int, Query(ge=0)]] | None = None
     group: str | None = None
 
 
-class OperationsQuery(Page):
+class OperationsQuery(PageQuery):
     """Which operations: of one group; at most 20 an answer where no limit is given."""
 
     group: str | None = None
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     routes = ShapeRouter(tags=["jobs"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
 
     @routes.get("/jobs/{job:encoded}/collectives", summary="List the collectives of a job's ranks")
     def collectives(
@@ -49,7 +49,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     ) -> CollectivesDocument:
         principal.check_job(job)
 
-        def of_pipeline(line: Pipeline) -> list[Member]:
+        def of_pipeline(line: DetectionPipeline) -> list[GroupMemberFigures]:
             attempt = line.windows.attempt(job)
             if attempt is None:
                 raise ProblemError(404, f"no telemetry of job {job!r} is held")
@@ -67,7 +67,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         principal.check_job(job)
 
         def of_pipeline(
-            line: Pipeline,
+            line: DetectionPipeline,
         ) -> tuple[list[tuple[str, str, int, Number]], list[ClockOffsetDocument]]:
             attempt = line.windows.attempt(job)
             if attempt is None:
@@ -108,7 +108,7 @@ def _single(group: str, op: str, sequence: int, number: Number) -> CollectiveOpe
     )
 
 
-def _member(one: Member) -> CollectiveMember:
+def _member(one: GroupMemberFigures) -> CollectiveMember:
     return CollectiveMember(
         group=one.group,
         kind=one.kind,
@@ -130,7 +130,7 @@ def _member(one: Member) -> CollectiveMember:
     )
 
 
-def _operations(one: Operations) -> CollectiveOperations:
+def _operations(one: OperationFigures) -> CollectiveOperations:
     return CollectiveOperations(
         op=one.op,
         source=one.source,

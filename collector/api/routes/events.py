@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header
 from starlette.responses import StreamingResponse
 
-from ..auth import Guard, Principal
-from ..feed import Feed
-from ..services import Services
+from ..auth import TokenGuard, TokenPrincipal
+from ..feed import ChangeFeed
+from ..services import CollectorParts
 
 
-def router(services: Services, feed: Feed, guard: Guard) -> APIRouter:
+def router(services: CollectorParts, feed: ChangeFeed, guard: TokenGuard) -> APIRouter:
     """Return the route.
 
     Each event has the type and data of a webhook's message. A stream that comes with Last-Event-ID
@@ -18,7 +18,7 @@ def router(services: Services, feed: Feed, guard: Guard) -> APIRouter:
     everything anew: changes are missing between its last event and the next.
     """
     routes = APIRouter(tags=["incidents"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
 
     @routes.get(
         "/events",

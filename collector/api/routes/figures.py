@@ -20,26 +20,26 @@ from ....vocabulary.answers.figures import (
 from ....vocabulary.times import rfc3339
 from ...figures import distribution, heat, phases, waits
 from ...figures.spread import rounded
-from ...past.asking import Past, PastError
+from ...past.asking import JournalHistory, PastError
 from ...windows.matrices import newest_window
-from ..auth import Guard, Principal
-from ..parameters import Moment, Parameters
+from ..auth import TokenGuard, TokenPrincipal
+from ..parameters import Moment, QueryParameters
 from ..problems import ProblemError
-from ..services import Services
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 
 T = TypeVar("T")
 RANGE_SECONDS = 600.0
 
 
-class RangeQuery(Parameters):
+class FigureQuery(QueryParameters):
     """From when to when; without times the last ten minutes that the job reported."""
 
     from_: Annotated[Moment | None, Query(alias="from")] = None
     to: Moment | None = None
 
 
-class MetricQuery(RangeQuery):
+class MetricQuery(FigureQuery):
     """Which metric."""
 
     metric: str
@@ -59,7 +59,7 @@ class DistributionQuery(MetricQuery):
     also: Annotated[list[str] | None, Field(max_length=16)] = None
 
 
-class HeatmapQuery(RangeQuery):
+class HeatmapQuery(FigureQuery):
     """At most so many `rows` (of ranks) and `columns` (of steps)."""
 
     metric: str = "training.step.duration"
@@ -67,20 +67,20 @@ class HeatmapQuery(RangeQuery):
     columns: Annotated[int, Query(ge=1, le=4096)] = 256
 
 
-class PhasesQuery(RangeQuery):
+class PhasesQuery(FigureQuery):
     """At most so many `points`."""
 
     points: Annotated[int, Query(ge=1, le=2000)] = 120
 
 
-def router(services: Services, guard: Guard, past: Past) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard, past: JournalHistory) -> APIRouter:
     routes = ShapeRouter(tags=["jobs"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
 
     def asked(
-        principal: Principal,
+        principal: TokenPrincipal,
         job: str,
-        query: RangeQuery,
+        query: FigureQuery,
         question: Callable[[JobWindow, float, float], T],
     ) -> T:
         """Return the answer to a question to the job's window, between two changes of it."""
@@ -107,7 +107,7 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
     ) -> JSONResponse:
         principal.check_job(job)
         unit, counter = _metric(query.metric)
-        wanted = distribution.Wanted(
+        wanted = distribution.SpreadQuery(
             query.metric, counter, query.points, tuple(query.rank or ()), query.peers
         )
         if query.source == "journal":
@@ -176,7 +176,7 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
 
     @routes.get("/jobs/{job:encoded}/waits", summary="Get who waits for whom in collectives")
     def wait_matrix(
-        job: str, principal: reader, query: Annotated[RangeQuery, Query()]
+        job: str, principal: reader, query: Annotated[FigureQuery, Query()]
     ) -> WaitMatrix:
         found = asked(
             principal,
@@ -205,7 +205,7 @@ def _metric(name: str) -> tuple[str | None, bool]:
     return found.unit, found.kind == "counter"
 
 
-def _start(query: RangeQuery, end: float) -> float:
+def _start(query: FigureQuery, end: float) -> float:
     start = end - RANGE_SECONDS if query.from_ is None else query.from_
     if start > end:
         raise ProblemError(400, "from: it is later than to", parameter="from")
@@ -213,11 +213,11 @@ def _start(query: RangeQuery, end: float) -> float:
 
 
 def _reread(
-    services: Services,
-    past: Past,
+    services: CollectorParts,
+    past: JournalHistory,
     job: str,
     query: DistributionQuery,
-    wanted: distribution.Wanted,
+    wanted: distribution.SpreadQuery,
     unit: str | None,
 ) -> dict[str, Any]:
     """Return the answer from the journal."""
@@ -253,7 +253,9 @@ def _unread(error: PastError) -> ProblemError:
     return ProblemError(503, str(error), headers=headers)
 
 
-def _also(query: DistributionQuery, wanted: distribution.Wanted) -> list[distribution.Wanted]:
+def _also(
+    query: DistributionQuery, wanted: distribution.SpreadQuery
+) -> list[distribution.SpreadQuery]:
     """Return what is wanted of the metrics that will be asked for next."""
     names = dict.fromkeys(query.also or ())
     return [
@@ -264,7 +266,7 @@ def _also(query: DistributionQuery, wanted: distribution.Wanted) -> list[distrib
 
 
 def _named(
-    found: dict[str, Any], wanted: distribution.Wanted, unit: str | None, source: str
+    found: dict[str, Any], wanted: distribution.SpreadQuery, unit: str | None, source: str
 ) -> dict[str, Any]:
     return {
         "metric": wanted.metric,

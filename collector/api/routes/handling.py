@@ -13,8 +13,8 @@ from ....alerts.actions import ActionKind
 from ....vocabulary import faults
 from ....vocabulary.incidents import Incident
 from .. import entering
-from ..auth import Guard, Principal
-from ..services import Services
+from ..auth import TokenGuard, TokenPrincipal
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 from .incidents import finding
 
@@ -22,7 +22,7 @@ Line = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=4000)]
 
 
-class Doing(BaseModel):
+class HandlingRequest(BaseModel):
     """Who does something and what they add; `by` is the token's name when it is left out."""
 
     model_config = ConfigDict(extra="forbid")
@@ -31,13 +31,13 @@ class Doing(BaseModel):
     note: Text = ""
 
 
-class Assigning(Doing):
+class AssignRequest(HandlingRequest):
     """Who is to look after it."""
 
     assignee: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Rating(Doing):
+class FeedbackRequest(HandlingRequest):
     """Whether the first cause was right; `fault` and `entity` are what it really was."""
 
     verdict: Literal["correct", "wrong", "unsure"]
@@ -52,14 +52,18 @@ class Rating(Doing):
         return fault
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     """Return the routes. What is done twice is answered as it is, and sent to nobody again."""
     routes = ShapeRouter(tags=["incidents"])
-    admin = Annotated[Principal, Depends(guard.require("admin"))]
+    admin = Annotated[TokenPrincipal, Depends(guard.require("admin"))]
     find = finding(services.store)
 
     def do(
-        kind: ActionKind, incident: str, principal: Principal, body: Doing, **details: Any
+        kind: ActionKind,
+        incident: str,
+        principal: TokenPrincipal,
+        body: HandlingRequest,
+        **details: Any,
     ) -> JSONResponse:
         find(incident, principal)
         _, done = entering.enter(
@@ -78,23 +82,27 @@ def router(services: Services, guard: Guard) -> APIRouter:
         summary="Acknowledge an incident",
         response_model=Incident,
     )
-    def acknowledge(incident: str, principal: admin, body: Doing | None = None) -> JSONResponse:
-        return do("acknowledge", incident, principal, body or Doing())
+    def acknowledge(
+        incident: str, principal: admin, body: HandlingRequest | None = None
+    ) -> JSONResponse:
+        return do("acknowledge", incident, principal, body or HandlingRequest())
 
     @routes.post(
         "/incidents/{incident:encoded}/resolve",
         summary="Resolve an incident",
         response_model=Incident,
     )
-    def resolve(incident: str, principal: admin, body: Doing | None = None) -> JSONResponse:
-        return do("resolve", incident, principal, body or Doing())
+    def resolve(
+        incident: str, principal: admin, body: HandlingRequest | None = None
+    ) -> JSONResponse:
+        return do("resolve", incident, principal, body or HandlingRequest())
 
     @routes.post(
         "/incidents/{incident:encoded}/assign",
         summary="Assign an incident",
         response_model=Incident,
     )
-    def assign(incident: str, principal: admin, body: Assigning) -> JSONResponse:
+    def assign(incident: str, principal: admin, body: AssignRequest) -> JSONResponse:
         return do("assign", incident, principal, body, assignee=body.assignee)
 
     @routes.post(
@@ -102,7 +110,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         summary="Say whether the first cause was right",
         response_model=Incident,
     )
-    def feedback(incident: str, principal: admin, body: Rating) -> JSONResponse:
+    def feedback(incident: str, principal: admin, body: FeedbackRequest) -> JSONResponse:
         return do(
             "feedback",
             incident,
@@ -119,6 +127,6 @@ def router(services: Services, guard: Guard) -> APIRouter:
         response_model=Incident,
     )
     def withdraw(incident: str, principal: admin) -> JSONResponse:
-        return do("withdraw", incident, principal, Doing())
+        return do("withdraw", incident, principal, HandlingRequest())
 
     return routes

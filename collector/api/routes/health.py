@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from ....vocabulary.answers.service import HealthDocument, ReadinessDocument
 from ..problems import ProblemError
-from ..services import Services
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 
 _MEANWHILE = (
@@ -16,7 +16,7 @@ _MEANWHILE = (
 )
 
 
-def router(services: Services) -> APIRouter:
+def router(services: CollectorParts) -> APIRouter:
     routes = ShapeRouter(tags=["health"])
 
     @routes.get("/healthz", summary="Liveness: the process runs")

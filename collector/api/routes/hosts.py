@@ -17,33 +17,33 @@ from ....vocabulary.answers.hosts import (
 from ....vocabulary.rounding import shown
 from ....vocabulary.times import rfc3339
 from ...windows import joined_nodes, nodes
-from ..auth import Guard, Principal
-from ..pages import Page, cut
+from ..auth import TokenGuard, TokenPrincipal
+from ..pages import PageQuery, cut
 from ..problems import ProblemError
-from ..services import Services
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 from .figures import RANGE_SECONDS, MetricQuery
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     """Return the routes.
 
     A token that is limited to jobs sees the hosts on which these run: what those report of
     themselves, and of the jobs there only its own.
     """
     routes = ShapeRouter(tags=["hosts"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
 
-    def permitted(principal: Principal, row: nodes.NodeSummary) -> list[str]:
+    def permitted(principal: TokenPrincipal, row: nodes.NodeSummary) -> list[str]:
         return [job for job in row.ranks if principal.permits([job])]
 
-    def of(principal: Principal) -> nodes.Permits:
+    def of(principal: TokenPrincipal) -> nodes.Permits:
         return lambda job: principal.permits([job])
 
-    def visible(principal: Principal, row: nodes.NodeSummary) -> bool:
+    def visible(principal: TokenPrincipal, row: nodes.NodeSummary) -> bool:
         return not principal.jobs or bool(permitted(principal, row))
 
-    def found(principal: Principal, host: str) -> nodes.Node:
+    def found(principal: TokenPrincipal, host: str) -> nodes.NodeState:
         every = services.stages.read(
             lambda line: _listed(nodes.node(line.windows, host, of(principal)))
         )
@@ -53,7 +53,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         return one
 
     @routes.get("/hosts", summary="List hosts")
-    def list_hosts(principal: reader, query: Annotated[Page, Query()]) -> NodeRows:
+    def list_hosts(principal: reader, query: Annotated[PageQuery, Query()]) -> NodeRows:
         found = services.stages.read(lambda line: nodes.nodes(line.windows))
         every = joined_nodes.summaries(found)
         mine = [row for row in every if visible(principal, row)]
@@ -130,11 +130,11 @@ def router(services: Services, guard: Guard) -> APIRouter:
     return routes
 
 
-def _listed(one: nodes.Node | None) -> list[nodes.Node]:
+def _listed(one: nodes.NodeState | None) -> list[nodes.NodeState]:
     return [] if one is None else [one]
 
 
-def _users(services: Services, host: str, jobs: list[str]) -> dict[str, tuple[str, int]]:
+def _users(services: CollectorParts, host: str, jobs: list[str]) -> dict[str, tuple[str, int]]:
     """Return the job and the rank that use each device of a host."""
 
     def ask(line: nodes.HasWindows) -> dict[str, tuple[str, int]]:
@@ -148,7 +148,7 @@ def _users(services: Services, host: str, jobs: list[str]) -> dict[str, tuple[st
     return found
 
 
-def _reading(row: nodes.Reading) -> NodeReading:
+def _reading(row: nodes.NewestReading) -> NodeReading:
     return NodeReading(
         metric=row.metric,
         attributes=dict(row.attributes),

@@ -9,20 +9,20 @@ from starlette.responses import JSONResponse, Response
 from ....vocabulary.answers.causes import IncidentsDocument, TimelineDocument
 from ....vocabulary.faults import Severity
 from ....vocabulary.incidents import Incident, RootCause, Status
-from ...store.incidents import Filter
-from ...store.store import Store
-from ..answers import Answers
-from ..auth import Guard, Principal
-from ..pages import Page, cut
-from ..parameters import Cursor, FaultId, Limit, Moment, Parameters
+from ...store.incidents import IncidentFilter
+from ...store.store import IncidentDatabaseStore
+from ..answers import ResponseCache
+from ..auth import TokenGuard, TokenPrincipal
+from ..pages import PageQuery, cut
+from ..parameters import Cursor, FaultId, Limit, Moment, QueryParameters
 from ..problems import ProblemError
-from ..services import Services
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 
-Find = Callable[[str, Principal], dict[str, Any]]
+Find = Callable[[str, TokenPrincipal], dict[str, Any]]
 
 
-class IncidentsQuery(Parameters):
+class IncidentsQuery(QueryParameters):
     """Which incidents; `since`: those of which anything changed at or after it."""
 
     status: Status | None = None
@@ -34,10 +34,10 @@ class IncidentsQuery(Parameters):
     cursor: Cursor | None = None
 
 
-def finding(store: Store) -> Find:
+def finding(store: IncidentDatabaseStore) -> Find:
     """Return how to get an incident that a principal may see: 404 for what it may not."""
 
-    def find(identity: str, principal: Principal) -> dict[str, Any]:
+    def find(identity: str, principal: TokenPrincipal) -> dict[str, Any]:
         document = store.incident(identity)
         if document is None or not principal.permits(document["jobs"]):
             raise ProblemError(404, f"there is no incident {identity!r}")
@@ -46,15 +46,15 @@ def finding(store: Store) -> Find:
     return find
 
 
-def router(services: Services, guard: Guard, answers: Answers) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard, answers: ResponseCache) -> APIRouter:
     """Return the routes. Documents are answered as they are kept, unchecked: old ones too."""
     routes = ShapeRouter(tags=["incidents"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
     find = finding(services.store)
 
     @routes.get("/incidents", summary="List incidents", response_model=IncidentsDocument)
     def incidents(principal: reader, query: Annotated[IncidentsQuery, Query()]) -> Response:
-        wanted = Filter(query.status, query.job, query.severity, query.fault, query.since)
+        wanted = IncidentFilter(query.status, query.job, query.severity, query.fault, query.since)
 
         def page() -> dict[str, Any]:
             try:
@@ -88,7 +88,9 @@ def router(services: Services, guard: Guard, answers: Answers) -> APIRouter:
         summary="Get what happened in an incident",
         response_model=TimelineDocument,
     )
-    def timeline(incident: str, principal: reader, query: Annotated[Page, Query()]) -> JSONResponse:
+    def timeline(
+        incident: str, principal: reader, query: Annotated[PageQuery, Query()]
+    ) -> JSONResponse:
         moments = find(incident, principal)["timeline"]
         items, after = cut(moments, limit=query.limit, cursor=query.cursor)
         return JSONResponse({"items": items, "next_cursor": after})

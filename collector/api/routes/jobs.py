@@ -17,16 +17,16 @@ from ....vocabulary.answers.jobs import (
 )
 from ....vocabulary.rounding import shown
 from ....vocabulary.times import parse, rfc3339
-from ...accounting.goodput import Goodputs
-from ...accounting.ledger import Ledger
-from ...accounting.watched import Watched
+from ...accounting.goodput import GoodputMeter
+from ...accounting.ledger import CostLedger
+from ...accounting.watched import JobSummaries
 from ...windows import queries
 from ...windows.queries import JobSummary
-from ..auth import Guard, Principal
-from ..pages import Page, cut
-from ..parameters import JobPattern, Moment, Parameters
+from ..auth import TokenGuard, TokenPrincipal
+from ..pages import PageQuery, cut
+from ..parameters import JobPattern, Moment, QueryParameters
 from ..problems import ProblemError
-from ..services import Services
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 
 MOST_POINTS = 200_000
@@ -36,7 +36,7 @@ ENDED_SECONDS = 60.0
 """A job of which nothing was received for so long runs no more; what lives reports every 5 s."""
 
 
-class SeriesQuery(Parameters):
+class SeriesQuery(QueryParameters):
     """Which series: without ranks all of them, without times the last ten minutes."""
 
     metric: str
@@ -45,26 +45,30 @@ class SeriesQuery(Parameters):
     to: Moment | None = None
 
 
-class JobsQuery(Page):
+class JobsQuery(PageQuery):
     """Which jobs: by a pattern of their ids, and by cluster."""
 
     job: JobPattern | None = None
     cluster: str | None = None
 
 
-class RanksQuery(Page):
+class RanksQuery(PageQuery):
     """Which ranks: those on a host."""
 
     host: str | None = None
 
 
 def router(
-    services: Services, guard: Guard, ledger: Ledger, watched: Watched, goodputs: Goodputs
+    services: CollectorParts,
+    guard: TokenGuard,
+    ledger: CostLedger,
+    watched: JobSummaries,
+    goodputs: GoodputMeter,
 ) -> APIRouter:
     routes = ShapeRouter(tags=["jobs"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
 
-    def found(principal: Principal) -> dict[str, JobDocument]:
+    def found(principal: TokenPrincipal) -> dict[str, JobDocument]:
         active = ledger.active()
         seen = watched.jobs()
         now: dict[str, JobSummary] = {row.job: row for row in seen}
@@ -75,7 +79,7 @@ def router(
             if principal.permits([job])
         }
 
-    def known(principal: Principal, job: str) -> JobDocument:
+    def known(principal: TokenPrincipal, job: str) -> JobDocument:
         principal.check_job(job)
         one = found(principal).get(job)
         if one is None:

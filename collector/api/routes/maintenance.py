@@ -5,14 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from pydantic import Field, model_validator
 
-from ....alerts.notify.routing import Matcher
+from ....alerts.notify.routing import RouteMatcher
 from ....vocabulary.answers.notifications import MaintenanceDocument, MaintenancesDocument
 from ....vocabulary.times import rfc3339
-from ...store.mutes import Mute
+from ...store.mutes import DeliveryMute
 from .. import muting
-from ..auth import Guard, Principal
+from ..auth import TokenGuard, TokenPrincipal
 from ..muting import NewMute
-from ..services import Services
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 from ..time_ranges import MutesQuery, Pattern
 
@@ -35,10 +35,10 @@ class NewMaintenance(NewMute):
         return self
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     routes = ShapeRouter(tags=["silences"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
-    admin = Annotated[Principal, Depends(guard.require("admin"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
+    admin = Annotated[TokenPrincipal, Depends(guard.require("admin"))]
 
     @routes.get("/maintenance", summary="List maintenance windows")
     def windows(principal: reader, query: Annotated[MutesQuery, Query()]) -> MaintenancesDocument:
@@ -52,7 +52,9 @@ def router(services: Services, guard: Guard) -> APIRouter:
         principal.check_unlimited()
         now = services.clock.now()
         conditions = (("host", body.hosts), ("job", body.jobs))
-        matchers = [Matcher(name, tuple(patterns)) for name, patterns in conditions if patterns]
+        matchers = [
+            RouteMatcher(name, tuple(patterns)) for name, patterns in conditions if patterns
+        ]
         mute = muting.enter(services, "maintenance", body, matchers, by=principal, now=now)
         return _shape(mute, now)
 
@@ -64,7 +66,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     return routes
 
 
-def _shape(mute: Mute, now: float) -> MaintenanceDocument:
+def _shape(mute: DeliveryMute, now: float) -> MaintenanceDocument:
     patterns = {row.name: list(row.patterns) for row in mute.matchers}
     return MaintenanceDocument(
         id=mute.id,

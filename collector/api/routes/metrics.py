@@ -4,11 +4,11 @@ from fastapi import APIRouter
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
 from starlette.responses import Response
 
-from ...accounting.exported import Exported
-from ..services import Services
+from ...accounting.exported import IncidentMetrics
+from ..services import CollectorParts
 
 
-def router(services: Services, exported: Exported) -> APIRouter:
+def router(services: CollectorParts, exported: IncidentMetrics) -> APIRouter:
     routes = APIRouter(tags=["health"])
     registry = CollectorRegistry()
     registry.register(exported)

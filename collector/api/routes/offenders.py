@@ -6,20 +6,20 @@ from fastapi import APIRouter, Depends, Query
 
 from ....vocabulary.answers.history import NamedDocument, OffenderDocument, OffendersDocument
 from ....vocabulary.times import rfc3339
-from ...accounting.ledger import Ledger
-from ...accounting.offenders import Offender, OffenderType, offenders
-from ...store.costs import Costs
-from ..auth import Guard, Principal
+from ...accounting.ledger import CostLedger
+from ...accounting.offenders import OffenderRecord, OffenderType, offenders
+from ...store.costs import IncidentCosts
+from ..auth import TokenGuard, TokenPrincipal
 from ..pages import cut
-from ..parameters import Limit, Moment, Number, Parameters
-from ..services import Services
+from ..parameters import Limit, Moment, Number, QueryParameters
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 
 MOST_RECORD = 50
 """Incidents listed of one entity, the newest first."""
 
 
-class OffendersQuery(Parameters):
+class OffendersQuery(QueryParameters):
     """Which: `at_least` so many incidents; `since`: with an onset at or after it."""
 
     type: OffenderType | None = None
@@ -29,9 +29,9 @@ class OffendersQuery(Parameters):
     cursor: Number | None = None
 
 
-def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard, ledger: CostLedger) -> APIRouter:
     routes = ShapeRouter(tags=["history"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
 
     @routes.get("/offenders", summary="List repeat offenders")
     def list_offenders(
@@ -49,7 +49,7 @@ def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
     return routes
 
 
-def _shape(row: Offender) -> OffenderDocument:
+def _shape(row: OffenderRecord) -> OffenderDocument:
     return OffenderDocument(
         type=row.type,
         id=row.id,
@@ -65,7 +65,7 @@ def _shape(row: Offender) -> OffenderDocument:
     )
 
 
-def _entry(row: Costs) -> NamedDocument:
+def _entry(row: IncidentCosts) -> NamedDocument:
     return NamedDocument(
         incident=row.id,
         jobs=list(row.jobs),

@@ -10,16 +10,16 @@ from ....vocabulary.answers.causes import PriorsDocument
 from ....vocabulary.ids import Fault
 from ...pipeline import priors
 from .. import entering
-from ..auth import Guard, Principal
-from ..services import Services
+from ..auth import TokenGuard, TokenPrincipal
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter, written
-from .handling import Doing
+from .handling import HandlingRequest
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     routes = ShapeRouter(tags=["incidents"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
-    admin = Annotated[Principal, Depends(guard.require("admin"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
+    admin = Annotated[TokenPrincipal, Depends(guard.require("admin"))]
 
     def answer(confirmed: Mapping[Fault, int]) -> PriorsDocument:
         return PriorsDocument(
@@ -38,9 +38,9 @@ def router(services: Services, guard: Guard) -> APIRouter:
         summary="Forget what was learnt from feedback",
         response_model=PriorsDocument,
     )
-    def reset(principal: admin, body: Doing | None = None) -> PriorsDocument | Response:
+    def reset(principal: admin, body: HandlingRequest | None = None) -> PriorsDocument | Response:
         principal.check_unlimited()
-        given = body or Doing()
+        given = body or HandlingRequest()
         _, done = entering.enter(
             services,
             "forget",

@@ -18,14 +18,14 @@ from ....vocabulary.answers.profiles import (
 from ....vocabulary.profiling import MOST_STEPS
 from ....vocabulary.times import rfc3339
 from ...profiles import automatic, choosing
-from ...profiles.profile import Profile
-from ...profiles.shelf import Shelf, UnknownProfileError, Wanted
+from ...profiles.profile import JobProfile
+from ...profiles.shelf import ProfileShelf, ProfileTarget, UnknownProfileError
 from ...windows import queries
-from ..auth import Guard, Principal
-from ..pages import Page, cut
-from ..parameters import Parameters
+from ..auth import TokenGuard, TokenPrincipal
+from ..pages import PageQuery, cut
+from ..parameters import QueryParameters
 from ..problems import ProblemError
-from ..services import Services
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 from .incidents import finding
 
@@ -36,7 +36,7 @@ Rank = Annotated[int, Field(ge=0, lt=10_000_000)]
 Host = Annotated[str, Path(max_length=400)]
 
 
-class Asking(BaseModel):
+class ProfileOrder(BaseModel):
     """Which ranks of which job: the first is the suspect, the others are its peers.
 
     With one rank a healthy peer is added. `steps` and `by` are the collector's and the token's
@@ -52,7 +52,7 @@ class Asking(BaseModel):
     by: Annotated[str, Field(max_length=200)] = ""
 
 
-class Failing(BaseModel):
+class ProfileFailure(BaseModel):
     """Why an agent sends no trace."""
 
     model_config = ConfigDict(extra="forbid")
@@ -60,33 +60,33 @@ class Failing(BaseModel):
     text: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class ProfilesQuery(Page):
+class ProfilesQuery(PageQuery):
     """Which profiles."""
 
     job: str | None = None
     incident: str | None = None
 
 
-class TraceQuery(Parameters):
+class TraceQuery(QueryParameters):
     """What a trace holds: so many steps, in so many seconds."""
 
     steps: Annotated[int, Field(ge=0, le=MOST_STEPS)] = 0
     seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] = 0.0
 
 
-def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard, shelf: ProfileShelf) -> APIRouter:
     """Return the routes. Agents use theirs with the token that they push with."""
     routes = ShapeRouter(tags=["profiles"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
-    admin = Annotated[Principal, Depends(guard.require("admin"))]
-    agent = Annotated[Principal, Depends(guard.require("ingest"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
+    admin = Annotated[TokenPrincipal, Depends(guard.require("admin"))]
+    agent = Annotated[TokenPrincipal, Depends(guard.require("ingest"))]
     find_incident = finding(services.store)
     largest = services.settings.profiles.max_trace_bytes
 
     def now() -> float:
         return services.clock.now()
 
-    def found(identity: str, principal: Principal) -> Profile:
+    def found(identity: str, principal: TokenPrincipal) -> JobProfile:
         try:
             profile = shelf.find(identity, now())
         except UnknownProfileError as error:
@@ -96,7 +96,7 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
         return profile
 
     @routes.post("/profiles", summary="Profile ranks of a job", status_code=202)
-    def ask(principal: admin, body: Asking) -> ProfileDocument:
+    def ask(principal: admin, body: ProfileOrder) -> ProfileDocument:
         principal.check_job(body.job)
         if body.incident is not None:
             find_incident(body.incident, principal)
@@ -115,7 +115,7 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
         profile = shelf.request(
             body.job,
             [
-                Wanted(rank, "peer" if place else "suspect", hosts[rank])
+                ProfileTarget(rank, "peer" if place else "suspect", hosts[rank])
                 for place, rank in enumerate(ranks)
             ],
             steps=body.steps or services.settings.profiles.steps,
@@ -212,7 +212,7 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
         summary="Say why there is no trace of a rank",
         status_code=204,
     )
-    def failure(profile: str, rank: int, principal: agent, body: Failing) -> Response:
+    def failure(profile: str, rank: int, principal: agent, body: ProfileFailure) -> Response:
         one = found(profile, principal)
         try:
             shelf.fail(one.id, rank, body.text, now())
@@ -223,7 +223,7 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
     return routes
 
 
-def _shown(profile: Profile) -> ProfileDocument:
+def _shown(profile: JobProfile) -> ProfileDocument:
     result = automatic.result(profile, profile.created_at)
     traces = {path.rsplit("/", 2)[-2]: path for path in result.traces}
     return ProfileDocument(

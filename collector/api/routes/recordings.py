@@ -11,19 +11,19 @@ from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from ....vocabulary.ids import IncidentId
-from ...past.held import Held, HeldError
+from ...past.held import JournalRangeError, JournalReader
 from ...recordings import cut
 from ...recordings.truth import truth
-from ..auth import Guard, Principal
-from ..parameters import Parameters
+from ..auth import TokenGuard, TokenPrincipal
+from ..parameters import QueryParameters
 from ..problems import ProblemError
-from ..services import Services
+from ..services import CollectorParts
 from .incidents import finding
 
 TRUTH_HEADER = "rankscope-truth"
 
 
-class RecordingQuery(Parameters):
+class RecordingQuery(QueryParameters):
     """How much, and whether names are replaced."""
 
     before_seconds: Annotated[float, Field(ge=0, le=86_400)] = cut.BEFORE_SECONDS
@@ -31,13 +31,13 @@ class RecordingQuery(Parameters):
     anonymise: bool = False
 
 
-def router(services: Services, guard: Guard, held: Held) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard, held: JournalReader) -> APIRouter:
     """Return the route: only for tokens that are not limited to some jobs.
 
     Hosts are shared, and what a host reports about itself belongs to no job.
     """
     routes = APIRouter(tags=["incidents"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
     find = finding(services.store)
     cutting = threading.Lock()  # one at a time: it takes CPU time that evaluation needs
 
@@ -58,7 +58,7 @@ def router(services: Services, guard: Guard, held: Held) -> APIRouter:
     ) -> StreamingResponse:
         principal.check_unlimited()
         document = find(IncidentId(incident), principal)
-        wanted = cut.Range.of(
+        wanted = cut.JournalRange.of(
             document, before_seconds=query.before_seconds, after_seconds=query.after_seconds
         )
         if not cutting.acquire(blocking=False):
@@ -68,13 +68,13 @@ def router(services: Services, guard: Guard, held: Held) -> APIRouter:
         using.callback(cutting.release)
         try:
             between = held.between(wanted.jobs, wanted.start, wanted.end)
-            made = cut.Cut(using.enter_context(between), wanted, anonymise=query.anonymise)
+            made = cut.JournalCut(using.enter_context(between), wanted, anonymise=query.anonymise)
             lines = _bytes(made, using)
             next(lines)
         except cut.CutError as error:
             using.close()
             raise ProblemError(404, str(error)) from error
-        except HeldError as error:
+        except JournalRangeError as error:
             using.close()
             raise ProblemError(503, str(error), headers={"retry-after": "5"}) from error
         except BaseException:
@@ -89,7 +89,7 @@ def router(services: Services, guard: Guard, held: Held) -> APIRouter:
     return routes
 
 
-def _bytes(made: cut.Cut, using: ExitStack) -> Generator[bytes, None, None]:
+def _bytes(made: cut.JournalCut, using: ExitStack) -> Generator[bytes, None, None]:
     """Yield nothing first: whoever has taken that may drop the rest at any time."""
     try:
         yield b""

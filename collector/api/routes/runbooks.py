@@ -6,17 +6,17 @@ from fastapi import APIRouter, Depends, Path
 from starlette.responses import Response
 
 from ....alerts.causes import runbook_pages
-from ..auth import Guard, Principal
+from ..auth import TokenGuard, TokenPrincipal
 from ..problems import ProblemError
 
 _TYPE = "text/markdown"
 _MARKDOWN = {200: {"content": {_TYPE: {"schema": {"type": "string"}}}}}
 
 
-def router(guard: Guard) -> APIRouter:
+def router(guard: TokenGuard) -> APIRouter:
     """Return the route. The pages are those of this version, the same for every reader."""
     routes = APIRouter(tags=["incidents"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
 
     @routes.get(
         "/runbooks/{fault}",

@@ -5,14 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 
 from ....vocabulary.answers.service import SessionDocument
-from ..auth import Guard, Principal
+from ..auth import TokenGuard, TokenPrincipal
 from ..shape_routes import ShapeRouter
 
 
-def router(guard: Guard) -> APIRouter:
+def router(guard: TokenGuard) -> APIRouter:
     """Return the route; any token may ask."""
     routes = ShapeRouter(tags=["health"])
-    anybody = Annotated[Principal, Depends(guard.require("ingest"))]
+    anybody = Annotated[TokenPrincipal, Depends(guard.require("ingest"))]
 
     @routes.get("/session", summary="Get the role of the token that asks")
     async def session(principal: anybody) -> SessionDocument:

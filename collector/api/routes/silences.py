@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, field_validat
 from ....alerts.notify import routing
 from ....vocabulary.answers.notifications import MatcherDocument, SilenceDocument, SilencesDocument
 from ....vocabulary.times import rfc3339
-from ...store.mutes import Mute
+from ...store.mutes import DeliveryMute
 from .. import muting
-from ..auth import Guard, Principal
+from ..auth import TokenGuard, TokenPrincipal
 from ..muting import NewMute
-from ..services import Services
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 from ..time_ranges import MutesQuery, Pattern
 
@@ -40,10 +40,10 @@ class NewSilence(NewMute):
     matchers: Annotated[list[NewMatcher], Field(min_length=1, max_length=50)]
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     routes = ShapeRouter(tags=["silences"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
-    admin = Annotated[Principal, Depends(guard.require("admin"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
+    admin = Annotated[TokenPrincipal, Depends(guard.require("admin"))]
 
     @routes.get("/silences", summary="List silences")
     def silences(principal: reader, query: Annotated[MutesQuery, Query()]) -> SilencesDocument:
@@ -57,7 +57,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         principal.check_unlimited()
         now = services.clock.now()
         matchers = (
-            routing.Matcher(row.name, tuple(row.patterns), row.negate) for row in body.matchers
+            routing.RouteMatcher(row.name, tuple(row.patterns), row.negate) for row in body.matchers
         )
         mute = muting.enter(services, "silence", body, matchers, by=principal, now=now)
         return _shape(mute, now)
@@ -70,7 +70,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     return routes
 
 
-def _shape(mute: Mute, now: float) -> SilenceDocument:
+def _shape(mute: DeliveryMute, now: float) -> SilenceDocument:
     return SilenceDocument(
         id=mute.id,
         state=mute.state(now),

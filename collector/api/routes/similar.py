@@ -5,26 +5,26 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 
 from ....vocabulary.answers.history import SimilarIncident, SimilarIncidents
-from ...accounting.ledger import Ledger
-from ..auth import Guard, Principal
+from ...accounting.ledger import CostLedger
+from ..auth import TokenGuard, TokenPrincipal
 from ..pages import cut
-from ..parameters import Number, Parameters
-from ..services import Services
+from ..parameters import Number, QueryParameters
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
-from ..similar import Likeness, similar
+from ..similar import IncidentLikeness, similar
 from .incidents import finding
 
 
-class SimilarQuery(Parameters):
+class SimilarQuery(QueryParameters):
     """A page of them."""
 
     limit: Annotated[int, Query(ge=1, le=100)] = 5
     cursor: Number | None = None
 
 
-def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard, ledger: CostLedger) -> APIRouter:
     routes = ShapeRouter(tags=["incidents"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
     find = finding(services.store)
 
     @routes.get("/incidents/{incident:encoded}/similar", summary="List similar past incidents")
@@ -40,7 +40,7 @@ def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
     return routes
 
 
-def _shape(one: Likeness) -> SimilarIncident:
+def _shape(one: IncidentLikeness) -> SimilarIncident:
     document: dict[str, Any] = dict(one.document)
     causes = document["root_cause"]["hypotheses"]
     handling = document["handling"]

@@ -19,22 +19,22 @@ from ....vocabulary.answers.costs import (
 )
 from ....vocabulary.times import rfc3339
 from ...accounting import totals as accounting
-from ...accounting.goodput import Goodputs
-from ...accounting.ledger import Ledger
-from ...accounting.metering import Metering
-from ...accounting.totals import KEYS, Key, Total, Wanted
-from ...accounting.watched import Watched
-from ..auth import Guard, Principal
+from ...accounting.goodput import GoodputMeter
+from ...accounting.ledger import CostLedger
+from ...accounting.metering import UsageMeter
+from ...accounting.totals import KEYS, AccountingQuery, AccountingTotal, Key
+from ...accounting.watched import JobSummaries
+from ..auth import TokenGuard, TokenPrincipal
 from ..pages import cut
-from ..parameters import FaultId, JobPattern, Limit, Moment, Number, Parameters
-from ..services import Services
+from ..parameters import FaultId, JobPattern, Limit, Moment, Number, QueryParameters
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 
 _CSV = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
 _COLUMNS = tuple(row.name for row in dataclasses.fields(ReportRow) if row.name not in KEYS)
 
 
-class StatsQuery(Parameters):
+class StatsQuery(QueryParameters):
     """`since`: only incidents with an onset at or after it; `until`: before it."""
 
     since: Moment | None = None
@@ -44,9 +44,9 @@ class StatsQuery(Parameters):
     fault: FaultId | None = None
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> AccountingQuery:
         """Return it as a filter."""
-        return Wanted(self.since, self.until, self.job, self.user, self.fault)
+        return AccountingQuery(self.since, self.until, self.job, self.user, self.fault)
 
 
 class ReportQuery(StatsQuery):
@@ -79,19 +79,19 @@ class PagedReportQuery(ReportQuery):
 
 
 def router(
-    services: Services,
-    guard: Guard,
-    ledger: Ledger,
-    watched: Watched,
-    metering: Metering,
-    goodputs: Goodputs,
+    services: CollectorParts,
+    guard: TokenGuard,
+    ledger: CostLedger,
+    watched: JobSummaries,
+    metering: UsageMeter,
+    goodputs: GoodputMeter,
 ) -> APIRouter:
     routes = ShapeRouter(tags=["stats"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
 
     def totals(
-        principal: Principal, keys: Sequence[Key], wanted: Wanted
-    ) -> dict[tuple[str, ...], Total]:
+        principal: TokenPrincipal, keys: Sequence[Key], wanted: AccountingQuery
+    ) -> dict[tuple[str, ...], AccountingTotal]:
         return accounting.added_up(
             keys,
             ledger.permitted(principal, services.clock.now()),
@@ -104,7 +104,7 @@ def router(
     def stats(principal: reader, query: Annotated[StatsQuery, Query()]) -> StatsDocument:
         by_fault = totals(principal, ("fault",), query.wanted)
         every = [row for total in by_fault.values() for row in total.incidents]
-        whole = Total(incidents=every)
+        whole = AccountingTotal(incidents=every)
         seen = watched.jobs()
         shares = goodputs.of(seen)
         groups: dict[Key, list[ReportRow]] = {
@@ -157,7 +157,7 @@ def router(
     return routes
 
 
-def _rows(keys: Sequence[Key], totals: dict[tuple[str, ...], Total]) -> list[ReportRow]:
+def _rows(keys: Sequence[Key], totals: dict[tuple[str, ...], AccountingTotal]) -> list[ReportRow]:
     return [
         ReportRow(
             **dict(zip(keys, values, strict=True)),
@@ -174,7 +174,7 @@ def _rows(keys: Sequence[Key], totals: dict[tuple[str, ...], Total]) -> list[Rep
     ]
 
 
-def _by_fault(totals: dict[tuple[str, ...], Total]) -> list[FaultCost]:
+def _by_fault(totals: dict[tuple[str, ...], AccountingTotal]) -> list[FaultCost]:
     rows = [
         FaultCost(fault=fault, gpu_hours=row.lost / 3600, incidents=len(row.incidents))
         for (fault,), row in totals.items()

@@ -5,17 +5,17 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 
 from ....vocabulary.answers.jobs import TargetDocument
-from ...accounting.watched import Watched
+from ...accounting.watched import JobSummaries
 from ...windows import queries
-from ..auth import Guard, Principal
-from ..services import Services
+from ..auth import TokenGuard, TokenPrincipal
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 
 
-def router(services: Services, guard: Guard, watched: Watched) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard, watched: JobSummaries) -> APIRouter:
     """Return the route. A list without an envelope: http_sd prescribes its form."""
     routes = ShapeRouter(tags=["stats"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
     port = services.settings.api.agent_port
 
     @routes.get("/targets", summary="List agents for Prometheus")

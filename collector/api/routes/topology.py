@@ -7,24 +7,24 @@ from starlette.responses import JSONResponse
 
 from ....vocabulary.answers.jobs import TopologyDocument
 from ...windows import queries
-from ..auth import Guard, Principal
-from ..parameters import Parameters
+from ..auth import TokenGuard, TokenPrincipal
+from ..parameters import QueryParameters
 from ..problems import ProblemError
-from ..services import Services
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 from ..topology_graph import drawn
 
 
-class TopologyQuery(Parameters):
+class TopologyQuery(QueryParameters):
     """Which job, and down to what: at a hundred thousand ranks `hosts` is 4 MB, `ranks` 72 MB."""
 
     job: str
     detail: Literal["ranks", "hosts"] = "ranks"
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     routes = ShapeRouter(tags=["jobs"])
-    reader = Annotated[Principal, Depends(guard.require("read"))]
+    reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
 
     @routes.get("/topology", summary="Get the topology of a job", response_model=TopologyDocument)
     def topology(principal: reader, query: Annotated[TopologyQuery, Query()]) -> JSONResponse:

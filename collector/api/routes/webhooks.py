@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
 from ....alerts import notify
-from ....alerts.ports import HAPPENINGS, Endpoint, Notice
+from ....alerts.ports import HAPPENINGS, NotifiedEndpoint, OutboxNotice
 from ....vocabulary.answers.notifications import (
     CreatedWebhook,
     DeliveriesDocument,
@@ -24,13 +24,13 @@ from ....vocabulary.incidents import Confidence, Happening
 from ....vocabulary.times import rfc3339
 from ...settings.store import check_credential, check_faults, check_url
 from ...store import addresses, endpoints, sending
-from ...store.endpoints import Registered
-from ...store.outbox import Entry, State
-from ..auth import Guard, Principal
-from ..pages import Page, cut, numbered
-from ..parameters import Limit, Moment, Number, Parameters
+from ...store.endpoints import RegisteredEndpoint
+from ...store.outbox import OutboxEntry, State
+from ..auth import TokenGuard, TokenPrincipal
+from ..pages import PageQuery, cut, numbered
+from ..parameters import Limit, Moment, Number, QueryParameters
 from ..problems import ProblemError
-from ..services import Services
+from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 from ..time_ranges import Pattern
 
@@ -91,7 +91,7 @@ class NewWebhook(BaseModel):
         return per_minute
 
 
-class DeliveriesQuery(Parameters):
+class DeliveriesQuery(QueryParameters):
     """Which messages."""
 
     state: Literal["pending", "delivered", "dead", "suppressed"] | None = None
@@ -99,7 +99,7 @@ class DeliveriesQuery(Parameters):
     cursor: Number | None = None
 
 
-class Replaying(BaseModel):
+class ReplayOrder(BaseModel):
     """Which messages to send again: by default those that were given up."""
 
     model_config = ConfigDict(extra="forbid")
@@ -110,23 +110,23 @@ class Replaying(BaseModel):
     since: Moment = 0.0
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     """Return the routes: only for tokens that are not limited to some jobs."""
     routes = ShapeRouter(tags=["webhooks"])
     read = guard.require("read")
     admin = guard.require("admin")
 
-    def unlimited_reader(principal: Annotated[Principal, Depends(read)]) -> None:
+    def unlimited_reader(principal: Annotated[TokenPrincipal, Depends(read)]) -> None:
         principal.check_unlimited()
 
-    def unlimited_admin(principal: Annotated[Principal, Depends(admin)]) -> None:
+    def unlimited_admin(principal: Annotated[TokenPrincipal, Depends(admin)]) -> None:
         principal.check_unlimited()
 
     reading = [Depends(unlimited_reader)]
     writing = [Depends(unlimited_admin)]
 
     @routes.get("/webhooks", summary="List webhooks", dependencies=reading)
-    def webhooks(query: Annotated[Page, Query()]) -> WebhooksDocument:
+    def webhooks(query: Annotated[PageQuery, Query()]) -> WebhooksDocument:
         rows, after = cut(services.store.webhooks(), limit=query.limit, cursor=query.cursor)
         return WebhooksDocument(items=[_shape(row) for row in rows], next_cursor=after)
 
@@ -134,7 +134,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     def add(body: NewWebhook) -> CreatedWebhook:
         given = body.secret.get_secret_value() if body.secret else ""
         made = None if given or not _made(body.format) else endpoints.new_secret()
-        endpoint = Endpoint(
+        endpoint = NotifiedEndpoint(
             id=f"wh_{secrets.token_hex(8)}",
             url=body.url,
             secret=made or given,
@@ -168,7 +168,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         identity = f"msg_test{secrets.token_hex(12)}"
         format_ = notify.FORMATS[endpoint.format]
         text = "A test message of Rankscope. Nothing is wrong."
-        notice = Notice("webhook.test", now, {"webhook": webhook, "text": text}, id=identity)
+        notice = OutboxNotice("webhook.test", now, {"webhook": webhook, "text": text}, id=identity)
         outcome = sending.send(
             format_.request(endpoint, notice, now),
             outcome=format_.outcome,
@@ -198,8 +198,8 @@ def router(services: Services, guard: Guard) -> APIRouter:
         status_code=202,
         dependencies=writing,
     )
-    def replay(webhook: str, body: Replaying | None = None) -> ReplayedDocument:
-        wanted = body or Replaying()
+    def replay(webhook: str, body: ReplayOrder | None = None) -> ReplayedDocument:
+        wanted = body or ReplayOrder()
         if not services.store.webhook(webhook).endpoint.enabled:
             raise ProblemError(
                 409, "this webhook is disabled; delete it and add it again, or restart"
@@ -218,7 +218,7 @@ def _made(name: str) -> bool:
     return notify.FORMATS[name].TRAITS.credential == "signing"
 
 
-def _shape(row: Registered) -> WebhookDocument:
+def _shape(row: RegisteredEndpoint) -> WebhookDocument:
     endpoint = row.endpoint
     traits = notify.FORMATS[endpoint.format].TRAITS
     return WebhookDocument(
@@ -239,7 +239,7 @@ def _shape(row: Registered) -> WebhookDocument:
     )
 
 
-def _delivery(row: Entry) -> DeliveryDocument:
+def _delivery(row: OutboxEntry) -> DeliveryDocument:
     return DeliveryDocument(
         webhook_id=row.webhook_id,
         incident=row.incident,

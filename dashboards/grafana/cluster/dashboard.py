@@ -3,13 +3,13 @@
 from grafana_foundation_sdk.models import dashboard as models
 
 from .. import links
-from ..frame import Given, Section, assemble, jobs
+from ..frame import BuildOptions, DashboardSection, assemble, jobs
 from ..queries import JOBS_OR_NONE
 from .jobs import jobs_row, numbers_row
 from .losses import lost_row, nodes_row
 
 
-def build(given: Given) -> models.Dashboard:
+def build(given: BuildOptions) -> models.Dashboard:
     return assemble(
         links.CLUSTER,
         "Rankscope / Cluster overview",
@@ -19,9 +19,9 @@ def build(given: Given) -> models.Dashboard:
         incidents=JOBS_OR_NONE,
         since="now-6h",
         sections=[
-            Section("Now", numbers_row()),
-            Section("Incidents and jobs", jobs_row()),
-            Section("What is lost, and to what", lost_row()),
-            Section("Nodes", nodes_row()),
+            DashboardSection("Now", numbers_row()),
+            DashboardSection("Incidents and jobs", jobs_row()),
+            DashboardSection("What is lost, and to what", lost_row()),
+            DashboardSection("Nodes", nodes_row()),
         ],
     )

@@ -1,10 +1,10 @@
 """What is wrong now, and which jobs run."""
 
 from .. import links
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, above, below, lines, number
-from ..queries import JOBS, JOBS_OR_NONE, Query, gained, now, rows
-from ..tables import Column, listing
+from ..queries import JOBS, JOBS_OR_NONE, PanelQuery, gained, now, rows
+from ..tables import TableColumn, listing
 from .selection import CLUSTER, LOST
 
 _GOODPUT = f"rankscope_job_goodput_ratio{{{JOBS}}}"
@@ -15,10 +15,10 @@ def _open(severity: str) -> str:
     return f'sum(rankscope_incident_active{{{JOBS_OR_NONE}, severity="{severity}"}}) or vector(0)'
 
 
-def numbers_row() -> list[Put]:
+def numbers_row() -> list[PlacedPanel]:
     """Return the panels of the row "Now"."""
     return [
-        Put(
+        PlacedPanel(
             number(
                 "Critical incidents",
                 "Incidents that are not resolved and stop or corrupt training.",
@@ -29,7 +29,7 @@ def numbers_row() -> list[Put]:
             4,
             4,
         ),
-        Put(
+        PlacedPanel(
             number(
                 "Warnings",
                 "Incidents that are not resolved and cost time or will fail.",
@@ -40,7 +40,7 @@ def numbers_row() -> list[Put]:
             4,
             4,
         ),
-        Put(
+        PlacedPanel(
             number(
                 "Jobs reporting",
                 "Jobs whose ranks reported in the last minute.",
@@ -51,12 +51,12 @@ def numbers_row() -> list[Put]:
             4,
             4,
         ),
-        Put(
+        PlacedPanel(
             number(
                 "Goodput",
                 "Share of GPU time that incidents left, over all jobs, weighted by their ranks.",
                 "percentunit",
-                Query(
+                PanelQuery(
                     f"sum({_GOODPUT} * on (job_id) rankscope_job_ranks)"
                     f" / sum(rankscope_job_ranks and on (job_id) {_GOODPUT})"
                 ),
@@ -67,7 +67,7 @@ def numbers_row() -> list[Put]:
             4,
             4,
         ),
-        Put(
+        PlacedPanel(
             number(
                 "GPU-hours lost",
                 "GPU time that incidents took in the time range.",
@@ -79,7 +79,7 @@ def numbers_row() -> list[Put]:
             4,
             4,
         ),
-        Put(
+        PlacedPanel(
             number(
                 "GPUs that do not answer",
                 "Accelerators on the bus that failed or no longer answer.",
@@ -93,11 +93,11 @@ def numbers_row() -> list[Put]:
     ]
 
 
-def jobs_row() -> list[Put]:
+def jobs_row() -> list[PlacedPanel]:
     """Return the panels of the row "Incidents and jobs"."""
-    incident = Column("incident", "Incident", width=190, link=links.TO_INCIDENT)
+    incident = TableColumn("incident", "Incident", width=190, link=links.TO_INCIDENT)
     return [
-        Put(
+        PlacedPanel(
             listing(
                 "Incidents that are not resolved",
                 "One row an incident: its first cause, where it lies, and what it took so far.",
@@ -105,13 +105,13 @@ def jobs_row() -> list[Put]:
                 rows(f"rankscope_incident_gpu_seconds_lost{{{JOBS_OR_NONE}}} / 3600"),
                 rows(f"time() - rankscope_incident_opened_timestamp_seconds{{{JOBS_OR_NONE}}}"),
                 columns=[
-                    Column("severity", "Severity", width=80),
-                    Column("fault", "Fault", width=180),
-                    Column("host_name", "Node", width=120, link=links.TO_NODE),
-                    Column("entity", "Entity"),
-                    Column("job_id", "Job", link=links.TO_JOB),
-                    Column("Value #C", "Open for", "s", 90),
-                    Column("Value #B", "GPU h lost", "short", 95, steps=above(1, 24)),
+                    TableColumn("severity", "Severity", width=80),
+                    TableColumn("fault", "Fault", width=180),
+                    TableColumn("host_name", "Node", width=120, link=links.TO_NODE),
+                    TableColumn("entity", "Entity"),
+                    TableColumn("job_id", "Job", link=links.TO_JOB),
+                    TableColumn("Value #C", "Open for", "s", 90),
+                    TableColumn("Value #B", "GPU h lost", "short", 95, steps=above(1, 24)),
                     incident,
                 ],
                 steps=PLAIN,
@@ -121,7 +121,7 @@ def jobs_row() -> list[Put]:
             24,
             6,
         ),
-        Put(
+        PlacedPanel(
             listing(
                 "Jobs",
                 "Jobs that reported in the last 5 minutes. Silent: since their last report.",
@@ -132,14 +132,14 @@ def jobs_row() -> list[Put]:
                 rows(f"rankscope_job_goodput_ratio{{{JOBS}}}"),
                 rows(f"rankscope_job_last_received_age_seconds{{{JOBS}}}"),
                 columns=[
-                    Column("job_id", "Job", link=links.TO_JOB),
-                    Column("cluster", "Cluster", width=90),
-                    Column("attempt", "Attempt", width=75),
-                    Column("Value #B", "Ranks", "none", 70),
-                    Column("Value #C", "Step", "none", 85),
-                    Column("Value #D", "Step time", "s", 90),
-                    Column("Value #E", "Goodput", "percentunit", 85, steps=below(0.97, 0.9)),
-                    Column("Value #F", "Silent", "s", 80, steps=above(30, 120)),
+                    TableColumn("job_id", "Job", link=links.TO_JOB),
+                    TableColumn("cluster", "Cluster", width=90),
+                    TableColumn("attempt", "Attempt", width=75),
+                    TableColumn("Value #B", "Ranks", "none", 70),
+                    TableColumn("Value #C", "Step", "none", 85),
+                    TableColumn("Value #D", "Step time", "s", 90),
+                    TableColumn("Value #E", "Goodput", "percentunit", 85, steps=below(0.97, 0.9)),
+                    TableColumn("Value #F", "Silent", "s", 80, steps=above(30, 120)),
                 ],
                 steps=PLAIN,
                 sort="Ranks",
@@ -148,12 +148,12 @@ def jobs_row() -> list[Put]:
             14,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Goodput by job",
                 "Share of each job's GPU time that incidents left; the 20 lowest.",
                 "percentunit",
-                Query(
+                PanelQuery(
                     f"bottomk(20, rankscope_job_goodput_ratio{{{JOBS}}})",
                     "{{job_id}}",
                 ),

@@ -1,17 +1,17 @@
 """What is lost to which cause, and on which nodes."""
 
 from .. import links
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, SEVERITY_HUES, above, bars, below, lines
-from ..queries import HELD_DOWN, JOBS_OR_NONE, Query, gained, highest, now, rows
-from ..tables import Column, listing
+from ..queries import HELD_DOWN, JOBS_OR_NONE, PanelQuery, gained, highest, now, rows
+from ..tables import TableColumn, listing
 from .selection import CLUSTER, LOST
 
 
-def lost_row() -> list[Put]:
+def lost_row() -> list[PlacedPanel]:
     """Return the panels of the row "What is lost, and to what"."""
     return [
-        Put(
+        PlacedPanel(
             bars(
                 "GPU-hours lost by cause",
                 "What incidents took in the time range, by the fault that is their first cause.",
@@ -22,14 +22,14 @@ def lost_row() -> list[Put]:
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "GPUs lost, by cause",
                 "GPUs whose time incidents take at that moment: so many might as well be off. "
                 "Incidents of one job divide what it loses; together they never take more GPUs "
                 "than it has.",
                 "suffix: GPUs",
-                Query(
+                PanelQuery(
                     f"sum by (fault) (rankscope_gpus_lost{{{JOBS_OR_NONE}}})",
                     "{{fault}}",
                 ),
@@ -40,12 +40,12 @@ def lost_row() -> list[Put]:
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Open incidents by severity",
                 "Incidents that are not resolved.",
                 "none",
-                Query(
+                PanelQuery(
                     f"sum by (severity) (rankscope_incident_active{{{JOBS_OR_NONE}}})",
                     "{{severity}}",
                 ),
@@ -60,13 +60,13 @@ def lost_row() -> list[Put]:
     ]
 
 
-def nodes_row() -> list[Put]:
+def nodes_row() -> list[PlacedPanel]:
     """Return the panels of the row "Nodes"."""
     lost = f"sum by (host_name) ({gained('rankscope_host_gpu_seconds_lost_total')}) / 3600"
     throttled = f"max by (host_name, gpu) (hw_gpu_throttle{{{CLUSTER}, {HELD_DOWN}}})"
     uncorrected = f'hw_errors_total{{{CLUSTER}, error_type="uncorrected"}}'
     return [
-        Put(
+        PlacedPanel(
             listing(
                 "Worst nodes",
                 "Nodes with GPU time lost to them, GPUs failed or held down, uncorrectable errors "
@@ -81,12 +81,12 @@ def nodes_row() -> list[Put]:
                 ),
                 rows(f"topk(20, count by (host_name) (hw_network_up{{{CLUSTER}}} == 0))"),
                 columns=[
-                    Column("host_name", "Node", link=links.TO_NODE),
-                    Column("Value #A", "GPU h lost", "short", 110, steps=above(1, 24)),
-                    Column("Value #B", "GPUs throttled", "none", 120, steps=above(1)),
-                    Column("Value #C", "GPUs failed", "none", 110, steps=above(1, 1)[::2]),
-                    Column("Value #D", "Memory errors", "none", 120, steps=above(1, 1)[::2]),
-                    Column("Value #E", "Ports down", "none", 100, steps=above(1, 1)[::2]),
+                    TableColumn("host_name", "Node", link=links.TO_NODE),
+                    TableColumn("Value #A", "GPU h lost", "short", 110, steps=above(1, 24)),
+                    TableColumn("Value #B", "GPUs throttled", "none", 120, steps=above(1)),
+                    TableColumn("Value #C", "GPUs failed", "none", 110, steps=above(1, 1)[::2]),
+                    TableColumn("Value #D", "Memory errors", "none", 120, steps=above(1, 1)[::2]),
+                    TableColumn("Value #E", "Ports down", "none", 100, steps=above(1, 1)[::2]),
                 ],
                 steps=PLAIN,
                 sort="GPU h lost",
@@ -95,12 +95,12 @@ def nodes_row() -> list[Put]:
             14,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Hottest GPUs",
                 "Temperature of the 20 GPUs that grew hottest in the time range.",
                 "celsius",
-                Query(
+                PanelQuery(
                     highest(
                         f'hw_temperature_celsius{{{CLUSTER}, hw_sensor="gpu"}}', "host_name, gpu"
                     ),
@@ -114,24 +114,24 @@ def nodes_row() -> list[Put]:
             10,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "GPU utilization",
                 "Share of time in which a kernel ran: mean, and the lowest tenth of all GPUs.",
                 "percentunit",
-                Query(f"avg(hw_gpu_utilization{{{CLUSTER}}})", "mean"),
-                Query(f"quantile(0.1, hw_gpu_utilization{{{CLUSTER}}})", "lowest tenth"),
+                PanelQuery(f"avg(hw_gpu_utilization{{{CLUSTER}}})", "mean"),
+                PanelQuery(f"quantile(0.1, hw_gpu_utilization{{{CLUSTER}}})", "lowest tenth"),
                 steps=below(0.7, 0.3),
             ),
             12,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Power",
                 "Power that all GPUs draw.",
                 "watt",
-                Query(f"sum by (hw_vendor) (hw_power_watts{{{CLUSTER}}})", "{{hw_vendor}}"),
+                PanelQuery(f"sum by (hw_vendor) (hw_power_watts{{{CLUSTER}}})", "{{hw_vendor}}"),
                 steps=PLAIN,
                 stacked=True,
             ),

@@ -1,17 +1,17 @@
 """What it is, and what it costs."""
 
 from .. import links
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, above, number
-from ..queries import Query, now, rows
-from ..tables import Column, listing
+from ..queries import PanelQuery, now, rows
+from ..tables import TableColumn, listing
 from .selection import THIS
 
 
-def what_row() -> list[Put]:
+def what_row() -> list[PlacedPanel]:
     """Return the panels of the row "What it is"."""
     return [
-        Put(
+        PlacedPanel(
             listing(
                 "First cause",
                 "Fault and entity as the collector ranks them now; once it is resolved every first "
@@ -21,14 +21,14 @@ def what_row() -> list[Put]:
                     f" max_over_time(rankscope_incident_active{{{THIS}}}[$__range])"
                 ),
                 columns=[
-                    Column("severity", "Severity", width=90),
-                    Column("status", "Status", width=120),
-                    Column("fault", "Fault", width=220),
-                    Column("entity_type", "Type", width=80),
-                    Column("entity", "Entity"),
-                    Column("host_name", "Node", width=150, link=links.TO_NODE),
-                    Column("job_id", "Job", width=180, link=links.TO_JOB),
-                    Column(
+                    TableColumn("severity", "Severity", width=90),
+                    TableColumn("status", "Status", width=120),
+                    TableColumn("fault", "Fault", width=220),
+                    TableColumn("entity_type", "Type", width=80),
+                    TableColumn("entity", "Entity"),
+                    TableColumn("host_name", "Node", width=150, link=links.TO_NODE),
+                    TableColumn("job_id", "Job", width=180, link=links.TO_JOB),
+                    TableColumn(
                         "incident",
                         "Incident",
                         width=210,
@@ -41,7 +41,7 @@ def what_row() -> list[Put]:
             24,
             4,
         ),
-        Put(
+        PlacedPanel(
             number(
                 "Began",
                 "Onset, as it is judged.",
@@ -55,7 +55,7 @@ def what_row() -> list[Put]:
             6,
             4,
         ),
-        Put(
+        PlacedPanel(
             number(
                 "Open for",
                 "Time from the onset to now; no data once it is resolved.",
@@ -67,7 +67,7 @@ def what_row() -> list[Put]:
             6,
             4,
         ),
-        Put(
+        PlacedPanel(
             number(
                 "GPU-hours lost",
                 "GPU time that it has taken.",
@@ -82,12 +82,12 @@ def what_row() -> list[Put]:
             6,
             4,
         ),
-        Put(
+        PlacedPanel(
             number(
                 "GPUs lost now",
                 "GPUs whose time it takes; what other incidents of the job take is theirs.",
                 "suffix: GPUs",
-                Query(f"sum(rankscope_incident_gpus_lost{{{THIS}}})"),
+                PanelQuery(f"sum(rankscope_incident_gpus_lost{{{THIS}}})"),
                 steps=above(1, 8),
                 decimals=1,
                 none="resolved",

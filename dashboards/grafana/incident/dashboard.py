@@ -3,13 +3,13 @@
 from grafana_foundation_sdk.models import dashboard as models
 
 from .. import links
-from ..frame import Given, Section, assemble, jobs, query
+from ..frame import BuildOptions, DashboardSection, assemble, jobs, query
 from .answer import what_row
 from .evidence import job_row, node_row
 from .selection import THIS
 
 
-def build(given: Given) -> models.Dashboard:
+def build(given: BuildOptions) -> models.Dashboard:
     return assemble(
         links.INCIDENT,
         "Rankscope / Incident",
@@ -40,8 +40,8 @@ def build(given: Given) -> models.Dashboard:
         ],
         incidents=THIS,
         sections=[
-            Section("What it is", what_row()),
-            Section("The job", job_row()),
-            Section("The node of the first cause", node_row()),
+            DashboardSection("What it is", what_row()),
+            DashboardSection("The job", job_row()),
+            DashboardSection("The node of the first cause", node_row()),
         ],
     )

@@ -1,8 +1,8 @@
 """The job and the node of the first cause, beside their peers."""
 
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, above, lines
-from ..queries import Query, by_gpu, few, rated
+from ..queries import PanelQuery, by_gpu, few, rated
 
 _AT = 'cluster=~"$cluster", host_name=~"$host"'
 
@@ -13,7 +13,7 @@ _NOWHERE = "the first cause is on no node, or there is nothing to see"
 _GPU = "{{host_name}} GPU {{gpu}}"
 
 
-def job_row() -> list[Put]:
+def job_row() -> list[PlacedPanel]:
     """Return the panels of the row "The job"."""
     by = "job_id, host_name, rank"
     both = "training_step_duration_seconds", "training_comm_duration_seconds"
@@ -25,26 +25,26 @@ def job_row() -> list[Put]:
     own = " - ".join(f"max by ({by}) ({one}{{{_OF_JOB}}} and on ({by}) {slowest})" for one in both)
     waits = 'rankscope_group_wait_seconds{job_id=~"$of_job"}'
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Own time: the slowest ranks and their peers",
                 "Step time less the wait in collectives. The 5 slowest ranks of the time range, "
                 "and the median of all.",
                 "s",
-                Query(own, "{{job_id}} {{host_name}} rank {{rank}}"),
-                Query(f"quantile by (job_id) (0.5, {every})", "{{job_id}} median of ranks"),
+                PanelQuery(own, "{{job_id}} {{host_name}} rank {{rank}}"),
+                PanelQuery(f"quantile by (job_id) (0.5, {every})", "{{job_id}} median of ranks"),
                 steps=PLAIN,
                 least=None,
             ),
             12,
             9,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Waited for",
                 "How long groups wait for their last rank, a step. Top 5.",
                 "s",
-                Query(
+                PanelQuery(
                     few(
                         waits,
                         by,
@@ -59,15 +59,15 @@ def job_row() -> list[Put]:
             6,
             9,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Loss",
                 "Median over ranks, and the highest.",
                 "short",
-                Query(
+                PanelQuery(
                     f"quantile by (job_id) (0.5, training_loss{{{_OF_JOB}}})", "{{job_id}} median"
                 ),
-                Query(f"max by (job_id) (training_loss{{{_OF_JOB}}})", "{{job_id}} highest"),
+                PanelQuery(f"max by (job_id) (training_loss{{{_OF_JOB}}})", "{{job_id}} highest"),
                 steps=PLAIN,
                 least=None,
             ),
@@ -77,18 +77,18 @@ def job_row() -> list[Put]:
     ]
 
 
-def node_row() -> list[Put]:
+def node_row() -> list[PlacedPanel]:
     """Return the panels of the row "The node of the first cause"."""
     ports = "host_name, device, port, error_type"
     throttle = 'reason!~"idle|clocks_setting"'
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "SM clock",
                 "Devices of the node, and the median of all nodes.",
                 "hertz",
-                Query(by_gpu(f'hw_frequency_hertz{{{_AT}, domain="sm"}}'), _GPU),
-                Query(
+                PanelQuery(by_gpu(f'hw_frequency_hertz{{{_AT}, domain="sm"}}'), _GPU),
+                PanelQuery(
                     'quantile(0.5, hw_frequency_hertz{cluster=~"$cluster", domain="sm"})',
                     "median of all nodes",
                 ),
@@ -99,13 +99,13 @@ def node_row() -> list[Put]:
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Temperature",
                 "Devices of the node, and the median of all nodes.",
                 "celsius",
-                Query(by_gpu(f'hw_temperature_celsius{{{_AT}, hw_sensor="gpu"}}'), _GPU),
-                Query(
+                PanelQuery(by_gpu(f'hw_temperature_celsius{{{_AT}, hw_sensor="gpu"}}'), _GPU),
+                PanelQuery(
                     'quantile(0.5, hw_temperature_celsius{cluster=~"$cluster", hw_sensor="gpu"})',
                     "median of all nodes",
                 ),
@@ -117,25 +117,27 @@ def node_row() -> list[Put]:
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Power",
                 "Devices of the node, and the median of all nodes.",
                 "watt",
-                Query(by_gpu(f"hw_power_watts{{{_AT}}}"), _GPU),
-                Query('quantile(0.5, hw_power_watts{cluster=~"$cluster"})', "median of all nodes"),
+                PanelQuery(by_gpu(f"hw_power_watts{{{_AT}}}"), _GPU),
+                PanelQuery(
+                    'quantile(0.5, hw_power_watts{cluster=~"$cluster"})', "median of all nodes"
+                ),
                 steps=PLAIN,
                 none=_NOWHERE,
             ),
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "What holds the clocks down",
                 "Devices and reasons that are active.",
                 "none",
-                Query(
+                PanelQuery(
                     by_gpu(f"hw_gpu_throttle{{{_AT}, {throttle}}}", "reason") + " > 0",
                     f"{_GPU} {{{{reason}}}}",
                 ),
@@ -145,18 +147,18 @@ def node_row() -> list[Put]:
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "CPU, memory and pressure",
                 "Shares of the node's CPU and memory in use, and of the time tasks waited.",
                 "percentunit",
-                Query(f"system_cpu_utilization{{{_AT}}}", "{{host_name}} CPU"),
-                Query(
+                PanelQuery(f"system_cpu_utilization{{{_AT}}}", "{{host_name}} CPU"),
+                PanelQuery(
                     f"max by (host_name) (system_memory_usage_bytes{{{_AT}}})"
                     f" / max by (host_name) (system_memory_limit_bytes{{{_AT}}})",
                     "{{host_name}} memory",
                 ),
-                Query(
+                PanelQuery(
                     f'system_pressure{{{_AT}, kind="some"}}',
                     "{{host_name}} waits for {{resource}}",
                 ),
@@ -166,12 +168,12 @@ def node_row() -> list[Put]:
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Port errors",
                 "Errors a minute of the node's ports, by kind; the 20 highest.",
                 "none",
-                Query(
+                PanelQuery(
                     rated(f"hw_network_errors_total{{{_AT}}}", ports, minute=True),
                     "{{host_name}} {{device}}:{{port}} {{error_type}}",
                 ),

@@ -1,25 +1,25 @@
 """Whether agents read and push."""
 
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, above, below, lines
-from ..queries import MOST_SMALL, Query, highest, rated, rows
-from ..tables import Column, listing
+from ..queries import MOST_SMALL, PanelQuery, highest, rated, rows
+from ..tables import TableColumn, listing
 
 
-def agents_row() -> list[Put]:
+def agents_row() -> list[PlacedPanel]:
     """Return the panels of the row "Agents"."""
     return [
-        Put(
+        PlacedPanel(
             listing(
                 "Readers that do not answer",
                 "Supported on the node, and failing or hanging; 50 at most.",
                 rows("topk(50, rankscope_agent_reader_up == 0)"),
                 rows("topk(50, rankscope_agent_reader_last_success_age_seconds > 60)"),
                 columns=[
-                    Column("instance", "Agent"),
-                    Column("reader", "Reader"),
-                    Column("Value #A", "Up", "none", 60, steps=below(1, 1)[::2]),
-                    Column("Value #B", "Last answer", "s", 110, steps=above(60, 300)),
+                    TableColumn("instance", "Agent"),
+                    TableColumn("reader", "Reader"),
+                    TableColumn("Value #A", "Up", "none", 60, steps=below(1, 1)[::2]),
+                    TableColumn("Value #B", "Last answer", "s", 110, steps=above(60, 300)),
                 ],
                 steps=PLAIN,
                 sort="Last answer",
@@ -28,12 +28,12 @@ def agents_row() -> list[Put]:
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Slowest readers",
                 "Duration of the last reading; the 12 slowest.",
                 "s",
-                Query(
+                PanelQuery(
                     highest(
                         "rankscope_agent_reader_duration_seconds", "instance, reader", MOST_SMALL
                     ),
@@ -44,28 +44,28 @@ def agents_row() -> list[Put]:
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Waiting to be pushed",
                 "Batches on agents' disks that wait for the collector; the 20 most.",
                 "none",
-                Query(highest("rankscope_agent_spool_records", "instance"), "{{instance}}"),
+                PanelQuery(highest("rankscope_agent_spool_records", "instance"), "{{instance}}"),
                 steps=PLAIN,
             ),
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Lost before the agent",
                 "Datagrams of probes that never arrived or were given up, in a second; the 20 "
                 "highest.",
                 "cps",
-                Query(
+                PanelQuery(
                     rated("rankscope_agent_datagrams_lost_total", "instance", positive=False),
                     "{{instance}} lost",
                 ),
-                Query(
+                PanelQuery(
                     rated("rankscope_agent_probe_dropped_total", "instance", positive=False),
                     "{{instance}} given up",
                 ),
@@ -74,12 +74,12 @@ def agents_row() -> list[Put]:
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Failed pushes",
                 "Pushes that failed, in a minute; the 20 highest.",
                 "none",
-                Query(
+                PanelQuery(
                     rated(
                         "rankscope_agent_push_failures_total",
                         "instance",
@@ -93,12 +93,12 @@ def agents_row() -> list[Put]:
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Series left off the page",
                 "Series that did not fit on an agent's page (export.max_series); the 20 highest.",
                 "none",
-                Query(highest("rankscope_agent_series_dropped", "instance"), "{{instance}}"),
+                PanelQuery(highest("rankscope_agent_series_dropped", "instance"), "{{instance}}"),
                 steps=above(1, 100),
             ),
             8,

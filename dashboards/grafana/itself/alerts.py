@@ -1,12 +1,12 @@
 """Alerts about Rankscope itself: agents, the collector, and its notices."""
 
 from .. import links
-from ..rules import PERCENT, SECONDS, VALUE, Alert, Group
+from ..rules import PERCENT, SECONDS, VALUE, AlertRule, RuleGroup
 
-ITSELF = Group(
+ITSELF = RuleGroup(
     "rankscope-itself",
     (
-        Alert(
+        AlertRule(
             "RankscopeAgentDown",
             'up{job=~".*rankscope-agent.*"} == 0',
             "3m",
@@ -15,7 +15,7 @@ ITSELF = Group(
             "The node is down, or its agent is.",
             links.SELF,
         ),
-        Alert(
+        AlertRule(
             "RankscopeCollectorDown",
             'up{job=~".*rankscope-collector.*"} == 0',
             "1m",
@@ -24,7 +24,7 @@ ITSELF = Group(
             "No incident is found until it is back; agents keep what they measure meanwhile.",
             links.SELF,
         ),
-        Alert(
+        AlertRule(
             "RankscopeAgentCannotPush",
             "rankscope_agent_push_last_success_age_seconds > 120",
             "2m",
@@ -33,7 +33,7 @@ ITSELF = Group(
             f"Its last push that succeeded is {SECONDS} old; its spool fills.",
             links.SELF,
         ),
-        Alert(
+        AlertRule(
             "RankscopeAgentReaderFails",
             "rankscope_agent_reader_up == 0",
             "10m",
@@ -42,7 +42,7 @@ ITSELF = Group(
             "What it reads is missing: run rankscope doctor on the node.",
             links.SELF,
         ),
-        Alert(
+        AlertRule(
             "RankscopeAgentDropsSeries",
             "rankscope_agent_series_dropped > 0",
             "15m",
@@ -51,7 +51,7 @@ ITSELF = Group(
             f"{VALUE} series do not fit; raise export.max_series or show fewer.",
             links.SELF,
         ),
-        Alert(
+        AlertRule(
             "RankscopeCollectorBehind",
             "rankscope_collector_evaluation_lag_seconds > 30",
             "2m",
@@ -60,7 +60,7 @@ ITSELF = Group(
             f"Evaluation lags {SECONDS}: incidents are found so much later.",
             links.SELF,
         ),
-        Alert(
+        AlertRule(
             "RankscopeCollectorTableFull",
             "rankscope_collector_series / rankscope_collector_series_limit > 0.9",
             "5m",
@@ -69,7 +69,7 @@ ITSELF = Group(
             f"{PERCENT} of evaluation.max_series; when it is full new ranks are not seen.",
             links.SELF,
         ),
-        Alert(
+        AlertRule(
             "RankscopeJournalFails",
             "increase(rankscope_collector_journal_failures_total[5m]) > 0",
             "",
@@ -78,7 +78,7 @@ ITSELF = Group(
             "Payloads are answered 503 and stay with the agents: look at its disk.",
             links.SELF,
         ),
-        Alert(
+        AlertRule(
             "RankscopeStoreFails",
             "increase(rankscope_collector_store_failures_total[5m]) > 0",
             "2m",
@@ -87,7 +87,7 @@ ITSELF = Group(
             "Incidents are found and not kept or announced until it works again.",
             links.SELF,
         ),
-        Alert(
+        AlertRule(
             "RankscopeNoticesWait",
             "rankscope_webhook_oldest_pending_seconds > 600",
             "",

@@ -1,8 +1,8 @@
 """Whether the collector keeps up, and its notices leave."""
 
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, above, lines, number
-from ..queries import Query, now
+from ..queries import PanelQuery, now
 
 _BUCKETS = "collector_evaluation_duration_seconds_bucket"
 
@@ -15,7 +15,7 @@ def _rate(metric: str, by: str = "instance", *, minute: bool = False) -> str:
     return f"{rate} * 60" if minute else rate
 
 
-def numbers_row() -> list[Put]:
+def numbers_row() -> list[PlacedPanel]:
     """Return the panels of the row "Now"."""
     panels = [
         number(
@@ -43,7 +43,7 @@ def numbers_row() -> list[Put]:
             "Evaluation lag",
             "How far the collector's evaluation is behind the clock.",
             "s",
-            Query("max(rankscope_collector_evaluation_lag_seconds)"),
+            PanelQuery("max(rankscope_collector_evaluation_lag_seconds)"),
             steps=above(5, 30),
             decimals=1,
             trend=True,
@@ -52,7 +52,7 @@ def numbers_row() -> list[Put]:
             "Table of series",
             "Series that are held, as a share of evaluation.max_series. Full, it refuses new ones.",
             "percentunit",
-            Query("max(rankscope_collector_series / rankscope_collector_series_limit)"),
+            PanelQuery("max(rankscope_collector_series / rankscope_collector_series_limit)"),
             steps=above(0.8, 0.95),
             decimals=1,
         ),
@@ -64,43 +64,43 @@ def numbers_row() -> list[Put]:
             steps=above(60, 600),
         ),
     ]
-    return [Put(panel, 4, 4) for panel in panels]
+    return [PlacedPanel(panel, 4, 4) for panel in panels]
 
 
-def collector_row() -> list[Put]:
+def collector_row() -> list[PlacedPanel]:
     """Return the panels of the row "Collector"."""
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Samples and events",
                 "Accepted in a second.",
                 "cps",
-                Query(_rate("collector_samples_total", "instance"), "{{instance}} samples"),
-                Query(_rate("collector_events_total", "instance"), "{{instance}} events"),
+                PanelQuery(_rate("collector_samples_total", "instance"), "{{instance}} samples"),
+                PanelQuery(_rate("collector_events_total", "instance"), "{{instance}} events"),
                 steps=PLAIN,
             ),
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Refused and left out",
                 "Requests answered with an error, payloads that cannot be read, samples left out, "
                 "points refused for a full table: in a second.",
                 "cps",
-                Query(
+                PanelQuery(
                     _rate("collector_refused_requests_total", "instance, status"),
                     "{{instance}} answered {{status}}",
                 ),
-                Query(
+                PanelQuery(
                     _rate("collector_undecodable_payloads_total", "instance"),
                     "{{instance}} undecodable",
                 ),
-                Query(
+                PanelQuery(
                     _rate("collector_rejected_items_total", "instance, reason"),
                     "{{instance}} {{reason}}",
                 ),
-                Query(
+                PanelQuery(
                     _rate("collector_refused_points_total", "instance"), "{{instance}} table full"
                 ),
                 steps=above(1, 100),
@@ -108,18 +108,18 @@ def collector_row() -> list[Put]:
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Evaluation",
                 "Duration of one evaluation, of which each second has one: mean, and 99 of 100.",
                 "s",
-                Query(
+                PanelQuery(
                     _rate("collector_evaluation_duration_seconds_sum")
                     + " / "
                     + _rate("collector_evaluation_duration_seconds_count"),
                     "{{instance}} mean",
                 ),
-                Query(
+                PanelQuery(
                     f"histogram_quantile(0.99, {_rate(_BUCKETS, 'instance, le')})",
                     "{{instance}} 99 %",
                 ),
@@ -129,13 +129,13 @@ def collector_row() -> list[Put]:
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Lag and skipped seconds",
                 "How far evaluation is behind, and seconds it skipped, in a minute.",
                 "s",
-                Query("rankscope_collector_evaluation_lag_seconds", "{{instance}} behind"),
-                Query(
+                PanelQuery("rankscope_collector_evaluation_lag_seconds", "{{instance}} behind"),
+                PanelQuery(
                     _rate("collector_evaluation_skipped_seconds_total", minute=True),
                     "{{instance}} skipped",
                 ),
@@ -144,25 +144,25 @@ def collector_row() -> list[Put]:
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Bytes that wait",
                 "Accepted and not yet in the journal; in the journal and not yet evaluated.",
                 "bytes",
-                Query("rankscope_collector_queue_bytes", "{{instance}} before the journal"),
-                Query("rankscope_collector_tail_bytes", "{{instance}} before evaluation"),
+                PanelQuery("rankscope_collector_queue_bytes", "{{instance}} before the journal"),
+                PanelQuery("rankscope_collector_tail_bytes", "{{instance}} before evaluation"),
                 steps=PLAIN,
             ),
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Journal",
                 "Bytes held, and written in a second.",
                 "bytes",
-                Query("rankscope_collector_journal_size_bytes", "{{instance}} held"),
-                Query(
+                PanelQuery("rankscope_collector_journal_size_bytes", "{{instance}} held"),
+                PanelQuery(
                     _rate("collector_journal_written_bytes_total"), "{{instance}} written a second"
                 ),
                 steps=PLAIN,
@@ -173,15 +173,15 @@ def collector_row() -> list[Put]:
     ]
 
 
-def notices_row() -> list[Put]:
+def notices_row() -> list[PlacedPanel]:
     """Return the panels of the row "Notices"."""
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Messages of the outbox",
                 "By state. Dead ones are given up: look at the endpoint's deliveries.",
                 "none",
-                Query(
+                PanelQuery(
                     "sum by (instance, state) (rankscope_webhook_messages)",
                     "{{instance}} {{state}}",
                 ),
@@ -190,20 +190,20 @@ def notices_row() -> list[Put]:
             12,
             6,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Failures inside",
                 "Commits to the store, journal writes and evaluations that failed, in a minute.",
                 "none",
-                Query(
+                PanelQuery(
                     _rate("collector_store_failures_total", "instance", minute=True),
                     "{{instance}} store",
                 ),
-                Query(
+                PanelQuery(
                     _rate("collector_journal_failures_total", "instance", minute=True),
                     "{{instance}} journal",
                 ),
-                Query(
+                PanelQuery(
                     _rate("collector_pipeline_failures_total", "instance, stage", minute=True),
                     "{{instance}} {{stage}}",
                 ),

@@ -3,12 +3,12 @@
 from grafana_foundation_sdk.models import dashboard as models
 
 from .. import links
-from ..frame import Given, Section, assemble
+from ..frame import BuildOptions, DashboardSection, assemble
 from .agents import agents_row
 from .collector import collector_row, notices_row, numbers_row
 
 
-def build(given: Given) -> models.Dashboard:
+def build(given: BuildOptions) -> models.Dashboard:
     return assemble(
         links.SELF,
         "Rankscope / Rankscope itself",
@@ -17,9 +17,9 @@ def build(given: Given) -> models.Dashboard:
         variables=[],
         incidents='severity="critical"',
         sections=[
-            Section("Now", numbers_row()),
-            Section("Collector", collector_row()),
-            Section("Notices", notices_row()),
-            Section("Agents", agents_row()),
+            DashboardSection("Now", numbers_row()),
+            DashboardSection("Collector", collector_row()),
+            DashboardSection("Notices", notices_row()),
+            DashboardSection("Agents", agents_row()),
         ],
     )

@@ -3,7 +3,7 @@
 from grafana_foundation_sdk.models import dashboard as models
 
 from .. import links
-from ..frame import Given, Section, assemble, jobs, query
+from ..frame import BuildOptions, DashboardSection, assemble, jobs, query
 from .devices import devices_row, memory_row
 from .numbers import incidents_row, numbers_row, scores_row
 from .selection import INCIDENTS
@@ -11,7 +11,7 @@ from .time import time_row
 from .training import loss_row, ranks_row
 
 
-def build(given: Given) -> models.Dashboard:
+def build(given: BuildOptions) -> models.Dashboard:
     return assemble(
         links.JOB,
         "Rankscope / Job",
@@ -39,11 +39,11 @@ def build(given: Given) -> models.Dashboard:
         ],
         incidents=INCIDENTS,
         sections=[
-            Section("Now", numbers_row()),
-            Section("Incidents", [incidents_row(), scores_row()]),
-            Section("Loss", loss_row()),
-            Section("Which rank is slow", ranks_row()),
-            Section("Where the time goes, and who waits for whom", time_row()),
-            Section("Memory and devices of the job", [*memory_row(), *devices_row()]),
+            DashboardSection("Now", numbers_row()),
+            DashboardSection("Incidents", [incidents_row(), scores_row()]),
+            DashboardSection("Loss", loss_row()),
+            DashboardSection("Which rank is slow", ranks_row()),
+            DashboardSection("Where the time goes, and who waits for whom", time_row()),
+            DashboardSection("Memory and devices of the job", [*memory_row(), *devices_row()]),
         ],
     )

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, above, below, lines
 from ..queries import (
     HOSTS,
     MOST_SMALL,
     RANKS,
-    Query,
+    PanelQuery,
     by_gpu,
     few,
     highest,
@@ -39,7 +39,7 @@ def _of_devices(metric: str, labels: Mapping[str, str]) -> str:
     return f'{metric}{{{HOSTS}, rank=~"$rank", rank!=""{more}}}'
 
 
-def memory_row() -> list[Put]:
+def memory_row() -> list[PlacedPanel]:
     """Return the panels of memory, two in a line: names of devices are long."""
     fullest = extreme("hw_gpu_memory_usage_bytes", "max_over_time")
     used = placed("hw_gpu_memory_usage_bytes", fullest)
@@ -47,12 +47,12 @@ def memory_row() -> list[Put]:
     resident = f"process_memory_usage_bytes{{{RANKS}}}"
     by_role = "host_name, rank, role"
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Memory of the framework by rank",
                 "Bytes that the framework's allocator holds from the device; the 12 highest.",
                 "bytes",
-                Query(
+                PanelQuery(
                     highest(f"training_memory_reserved_bytes{{{RANKS}}}", OF_RANK, MOST_SMALL),
                     RANK,
                 ),
@@ -63,12 +63,12 @@ def memory_row() -> list[Put]:
             12,
             9,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Fullest devices",
                 "Device memory in use, as a share of what the device has; the 12 fullest.",
                 "percentunit",
-                Query(
+                PanelQuery(
                     f"{used} / {there}",
                     "{{host_name}} rank {{rank}} GPU {{gpu}}",
                 ),
@@ -80,12 +80,12 @@ def memory_row() -> list[Put]:
             12,
             9,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Host memory by rank",
                 "Resident memory of trainers and their data loaders; the 12 highest.",
                 "bytes",
-                Query(
+                PanelQuery(
                     few(
                         resident,
                         by_role,
@@ -104,20 +104,20 @@ def memory_row() -> list[Put]:
     ]
 
 
-def devices_row() -> list[Put]:
+def devices_row() -> list[PlacedPanel]:
     """Return the panels of what the job's devices do, two in a line."""
     device = "{{host_name}} GPU {{gpu}} rank {{rank}}"
     slowest = extreme("hw_frequency_hertz", "min_over_time", "-", domain="sm")
     hottest = extreme("hw_temperature_celsius", "max_over_time", hw_sensor="gpu")
     work = f'{{{HOSTS}, rank!=""}} and on (host_name, hw_id) training_rank_info{{{RANKS}}}'
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Lowest SM clocks",
                 "Clock of the 12 devices that ran slowest in the time range; power capping lowers "
                 "all, a fault lowers one.",
                 "hertz",
-                Query(
+                PanelQuery(
                     placed("hw_frequency_hertz", slowest, domain="sm"),
                     device,
                 ),
@@ -128,12 +128,12 @@ def devices_row() -> list[Put]:
             12,
             9,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Hottest devices",
                 "Temperature of the 12 devices that grew hottest.",
                 "celsius",
-                Query(
+                PanelQuery(
                     placed("hw_temperature_celsius", hottest, hw_sensor="gpu"),
                     device,
                 ),
@@ -145,14 +145,14 @@ def devices_row() -> list[Put]:
             12,
             9,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Utilization and matrix units",
                 "Mean over the job's devices. Kernels that run but leave the matrix units idle do "
                 "not train.",
                 "percentunit",
-                Query(f"avg(hw_gpu_utilization{work})", "a kernel runs"),
-                Query(f"avg(hw_gpu_tensor_activity{work})", "matrix units busy"),
+                PanelQuery(f"avg(hw_gpu_utilization{work})", "a kernel runs"),
+                PanelQuery(f"avg(hw_gpu_tensor_activity{work})", "matrix units busy"),
                 steps=below(0.7, 0.3),
             ),
             12,

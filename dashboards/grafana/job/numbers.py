@@ -1,20 +1,20 @@
 """What is going on now, and what stands out."""
 
 from .. import links
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, above, below, lines, number
 from ..queries import (
     JOB,
-    Query,
+    PanelQuery,
     highest,
     now,
     rows,
 )
-from ..tables import Column, listing
+from ..tables import TableColumn, listing
 from .selection import INCIDENTS
 
 
-def numbers_row() -> list[Put]:
+def numbers_row() -> list[PlacedPanel]:
     """Return the panels of the row "Now"."""
     step = f"quantile(0.5, training_step_duration_seconds{{{JOB}}})"
     panels = [
@@ -22,7 +22,7 @@ def numbers_row() -> list[Put]:
             "Goodput",
             "Share of the job's GPU time that incidents left.",
             "percentunit",
-            Query(f"rankscope_job_goodput_ratio{{{INCIDENTS}}}"),
+            PanelQuery(f"rankscope_job_goodput_ratio{{{INCIDENTS}}}"),
             steps=below(0.97, 0.9),
             decimals=1,
             trend=True,
@@ -31,7 +31,7 @@ def numbers_row() -> list[Put]:
             "Step time",
             "Median over ranks of the last step.",
             "s",
-            Query(step),
+            PanelQuery(step),
             steps=PLAIN,
             decimals=2,
             trend=True,
@@ -47,7 +47,7 @@ def numbers_row() -> list[Put]:
             "Tokens per second",
             "Tokens (or samples) of all ranks in a step, by the median duration of the step.",
             "short",
-            Query(f"sum(training_tokens{{{JOB}}}) / {step}"),
+            PanelQuery(f"sum(training_tokens{{{JOB}}}) / {step}"),
             steps=PLAIN,
             decimals=1,
             trend=True,
@@ -74,7 +74,7 @@ def numbers_row() -> list[Put]:
             "Waiting in collectives",
             "Share of the step that ranks wait in collectives, mean over ranks.",
             "percentunit",
-            Query(
+            PanelQuery(
                 f"avg(training_comm_duration_seconds{{{JOB}}})"
                 f" / avg(training_step_duration_seconds{{{JOB}}})"
             ),
@@ -91,24 +91,24 @@ def numbers_row() -> list[Put]:
             decimals=2,
         ),
     ]
-    return [Put(panel, 3, 4) for panel in panels]
+    return [PlacedPanel(panel, 3, 4) for panel in panels]
 
 
-def incidents_row() -> Put:
+def incidents_row() -> PlacedPanel:
     """Return the panel "Incidents that are not resolved"."""
-    return Put(
+    return PlacedPanel(
         listing(
             "Incidents that are not resolved",
             "First cause of each, where it lies, and what it took so far.",
             rows(f"rankscope_incident_active{{{INCIDENTS}}}"),
             rows(f"rankscope_incident_gpu_seconds_lost{{{INCIDENTS}}} / 3600"),
             columns=[
-                Column("severity", "Severity", width=80),
-                Column("fault", "Fault", width=180),
-                Column("host_name", "Node", width=120, link=links.TO_NODE),
-                Column("entity", "Entity"),
-                Column("Value #B", "GPU h lost", "short", 95, steps=above(1, 24)),
-                Column("incident", "Incident", width=190, link=links.TO_INCIDENT),
+                TableColumn("severity", "Severity", width=80),
+                TableColumn("fault", "Fault", width=180),
+                TableColumn("host_name", "Node", width=120, link=links.TO_NODE),
+                TableColumn("entity", "Entity"),
+                TableColumn("Value #B", "GPU h lost", "short", 95, steps=above(1, 24)),
+                TableColumn("incident", "Incident", width=190, link=links.TO_INCIDENT),
             ],
             steps=PLAIN,
             sort="GPU h lost",
@@ -119,14 +119,14 @@ def incidents_row() -> Put:
     )
 
 
-def scores_row() -> Put:
+def scores_row() -> PlacedPanel:
     """Return the panel "Ranks that stand out"."""
-    return Put(
+    return PlacedPanel(
         lines(
             "Ranks that stand out",
             "Scores of detectors; from 1 on a rank is reported. The 20 highest.",
             "short",
-            Query(
+            PanelQuery(
                 highest(f"rankscope_detector_score{{{INCIDENTS}}}", "detector, rank"),
                 "rank {{rank}} {{detector}}",
             ),

@@ -1,40 +1,40 @@
 """Where the time of a step goes, and who waits for whom."""
 
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..group_waits import group_waits
 from ..panels import PLAIN, above, lines
-from ..queries import JOB, Query, chosen
+from ..queries import JOB, PanelQuery, chosen
 from .selection import INCIDENTS, OF_RANK, RANK
 
 _WAITS = f"rankscope_group_wait_seconds{{{INCIDENTS}}}"
 
 
-def time_row() -> list[Put]:
+def time_row() -> list[PlacedPanel]:
     """Return the panels of the row "Where the time goes, and who waits for whom"."""
 
     def phase(name: str, absent: str = "") -> str:
         return f"avg(training_{name}_duration_seconds{{{JOB}}}){absent}"
 
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Where the time goes",
                 "Phases of a step, mean over ranks. Checkpoint and collector show in the steps "
                 "that had any.",
                 "s",
-                Query(phase("compute"), "forward and backward"),
-                Query(phase("comm"), "waiting in collectives"),
-                Query(phase("data"), "waiting for data"),
-                Query(phase("optimizer"), "optimizer"),
-                Query(phase("checkpoint", " or vector(0)"), "checkpoint"),
-                Query(phase("gc", " or vector(0)"), "garbage collector"),
+                PanelQuery(phase("compute"), "forward and backward"),
+                PanelQuery(phase("comm"), "waiting in collectives"),
+                PanelQuery(phase("data"), "waiting for data"),
+                PanelQuery(phase("optimizer"), "optimizer"),
+                PanelQuery(phase("checkpoint", " or vector(0)"), "checkpoint"),
+                PanelQuery(phase("gc", " or vector(0)"), "garbage collector"),
                 steps=PLAIN,
                 stacked=True,
             ),
             9,
             9,
         ),
-        Put(
+        PlacedPanel(
             group_waits(
                 "Groups of ranks, the member that comes last to its collectives, and how long all "
                 "others of the group wait for it a step, summed. The worst 20.",
@@ -43,12 +43,12 @@ def time_row() -> list[Put]:
             8,
             9,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Waited for, by rank",
                 "The same over time: how long groups wait for their last rank, a step. Top 10.",
                 "s",
-                Query(
+                PanelQuery(
                     chosen(
                         f"sum by ({OF_RANK}) ({_WAITS})",
                         OF_RANK,

@@ -1,31 +1,31 @@
 """Loss, and which rank is slow."""
 
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, above, heat, lines
 from ..queries import (
     JOB,
     MOST_RANKS,
     RANKS,
-    Query,
+    PanelQuery,
     highest,
 )
 
 
-def loss_row() -> list[Put]:
+def loss_row() -> list[PlacedPanel]:
     """Return the panels of the row "Loss"."""
 
-    def with_spikes(metric: str, what: str) -> tuple[Query, Query, Query]:
+    def with_spikes(metric: str, what: str) -> tuple[PanelQuery, PanelQuery, PanelQuery]:
         highest_ = f"max(training_{metric}{{{JOB}}})"
         usual = f"quantile_over_time(0.5, {highest_}[10m:$__interval])"
         spread = f"quantile_over_time(0.9, {highest_}[10m:$__interval])"
         return (
-            Query(f"quantile(0.5, training_{metric}{{{JOB}}})", f"{what}, median of ranks"),
-            Query(highest_, f"{what}, highest rank"),
-            Query(f"{highest_} > 1.3 * {usual} and {highest_} > 1.1 * {spread}", "spike"),
+            PanelQuery(f"quantile(0.5, training_{metric}{{{JOB}}})", f"{what}, median of ranks"),
+            PanelQuery(highest_, f"{what}, highest rank"),
+            PanelQuery(f"{highest_} > 1.3 * {usual} and {highest_} > 1.1 * {spread}", "spike"),
         )
 
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Loss",
                 "Median and highest over ranks. Red: more than 1.3 times the median of the "
@@ -39,7 +39,7 @@ def loss_row() -> list[Put]:
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Gradient norm",
                 "Median and highest over ranks, before and after clipping as reported. Red: a "
@@ -52,23 +52,23 @@ def loss_row() -> list[Put]:
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Learning rate",
                 "As the optimizer used it in the last step.",
                 "sci",
-                Query(f"max(training_learning_rate{{{JOB}}})", "learning rate"),
+                PanelQuery(f"max(training_learning_rate{{{JOB}}})", "learning rate"),
                 steps=PLAIN,
             ),
             4,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Non-finite values",
                 "NaN and Inf that ranks met in a step: any is an incident.",
                 "none",
-                Query(f"sum by (of) (training_nonfinite{{{JOB}}})", "{{of}}"),
+                PanelQuery(f"sum by (of) (training_nonfinite{{{JOB}}})", "{{of}}"),
                 steps=above(1, 1)[::2],
                 marked=True,
             ),
@@ -78,7 +78,7 @@ def loss_row() -> list[Put]:
     ]
 
 
-def ranks_row() -> list[Put]:
+def ranks_row() -> list[PlacedPanel]:
     """Return the panels of the row "Which rank is slow"."""
     step = f"training_step_duration_seconds{{{RANKS}}}"
     both = "training_step_duration_seconds", "training_comm_duration_seconds"
@@ -89,26 +89,26 @@ def ranks_row() -> list[Put]:
     own = " - ".join(f"max by (rank) ({one}{{{RANKS}}} and on (rank) {slowest})" for one in both)
     by_rank = f"The {MOST_RANKS} highest of the time range; choose nodes or ranks above for others."
     return [
-        Put(
+        PlacedPanel(
             heat(
                 "Own time by rank",
                 "Step time less the wait in collectives: what a rank itself needs. In a "
                 f"synchronous job the rank that is hot here holds up all others. {by_rank}",
                 "s",
-                Query(own, "{{rank}}"),
+                PanelQuery(own, "{{rank}}"),
                 steps=PLAIN,
                 rows="rank",
             ),
             12,
             10,
         ),
-        Put(
+        PlacedPanel(
             heat(
                 "Step time by rank",
                 "Wall time of the step. Equal colours in a column: all wait for one another. "
                 f"{by_rank}",
                 "s",
-                Query(highest(step, "rank", MOST_RANKS), "{{rank}}"),
+                PanelQuery(highest(step, "rank", MOST_RANKS), "{{rank}}"),
                 steps=PLAIN,
                 rows="rank",
             ),

@@ -3,7 +3,7 @@
 from grafana_foundation_sdk.models import dashboard as models
 
 from .. import links
-from ..frame import Given, Section, assemble, jobs, query
+from ..frame import BuildOptions, DashboardSection, assemble, jobs, query
 from .ports import links_row, ports_row
 from .selection import INCIDENTS
 from .waits import collectives_row, numbers_row, waits_row
@@ -11,7 +11,7 @@ from .waits import collectives_row, numbers_row, waits_row
 _FAULTS = "network.*|gpu.nvlink|software.collective_mismatch|software.deadlock"
 
 
-def build(given: Given) -> models.Dashboard:
+def build(given: BuildOptions) -> models.Dashboard:
     return assemble(
         links.NETWORK,
         "Rankscope / Collectives and network",
@@ -39,10 +39,10 @@ def build(given: Given) -> models.Dashboard:
         ],
         incidents=f'{INCIDENTS}, fault=~"{_FAULTS}"',
         sections=[
-            Section("Now", numbers_row()),
-            Section("Waits in collectives", waits_row()),
-            Section("Collectives", collectives_row()),
-            Section("Ports of the fabric", ports_row()),
-            Section("Links between devices", links_row()),
+            DashboardSection("Now", numbers_row()),
+            DashboardSection("Waits in collectives", waits_row()),
+            DashboardSection("Collectives", collectives_row()),
+            DashboardSection("Ports of the fabric", ports_row()),
+            DashboardSection("Links between devices", links_row()),
         ],
     )

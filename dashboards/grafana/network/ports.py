@@ -1,17 +1,17 @@
 """Ports of the fabric, and links between devices."""
 
 from .. import links
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, above, bars, lines
-from ..queries import HOSTS, Query, chosen, now, rated, rows
-from ..tables import Column, listing
+from ..queries import HOSTS, PanelQuery, chosen, now, rated, rows
+from ..tables import TableColumn, listing
 
 _PORT = "{{host_name}} {{device}}:{{port}}"
 
 _OF_PORT = "host_name, device, port"
 
 
-def ports_row() -> list[Put]:
+def ports_row() -> list[PlacedPanel]:
     """Return the panels of the row "Ports of the fabric"."""
     io = f"hw_network_io_bytes_total{{{HOSTS}}}"
     limit = f"hw_network_bandwidth_limit_bytes_per_second{{{HOSTS}}}"
@@ -31,13 +31,13 @@ def ports_row() -> list[Put]:
         f"sum by ({_OF_PORT}, error_type) (increase(hw_network_errors_total{{{HOSTS}}}[$__range]))"
     )
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Busiest ports",
                 "Sent and received, as a share of what the port can carry both ways; the 20 "
                 "busiest.",
                 "percentunit",
-                Query(chosen(busy, _OF_PORT, busiest), _PORT),
+                PanelQuery(chosen(busy, _OF_PORT, busiest), _PORT),
                 steps=above(0.8, 0.95),
                 beside="max",
                 every="2m",
@@ -45,7 +45,7 @@ def ports_row() -> list[Put]:
             12,
             8,
         ),
-        Put(
+        PlacedPanel(
             bars(
                 "Congestion",
                 "Signs of congestion a second, now: marks, pauses, waits to send. The 20 highest.",
@@ -56,7 +56,7 @@ def ports_row() -> list[Put]:
             12,
             8,
         ),
-        Put(
+        PlacedPanel(
             bars(
                 "Port errors",
                 "Errors a minute by kind, now; the 20 highest. A cable that goes bad shows here "
@@ -68,19 +68,19 @@ def ports_row() -> list[Put]:
             12,
             8,
         ),
-        Put(
+        PlacedPanel(
             listing(
                 "Ports with errors or down",
                 "Errors in the time range, the 20 ports and kinds with most.",
                 rows(f"topk(20, {by_type} > 0)"),
                 rows(f"topk(20, hw_network_up{{{HOSTS}}} == 0)"),
                 columns=[
-                    Column("host_name", "Node", width=140, link=links.TO_NODE),
-                    Column("device", "Device", width=120),
-                    Column("port", "Port", width=60),
-                    Column("error_type", "Kind"),
-                    Column("Value #A", "Errors", "short", 100, steps=above(1, 1000)),
-                    Column("Value #B", "Up", "none", 60),
+                    TableColumn("host_name", "Node", width=140, link=links.TO_NODE),
+                    TableColumn("device", "Device", width=120),
+                    TableColumn("port", "Port", width=60),
+                    TableColumn("error_type", "Kind"),
+                    TableColumn("Value #A", "Errors", "short", 100, steps=above(1, 1000)),
+                    TableColumn("Value #B", "Up", "none", 60),
                 ],
                 steps=PLAIN,
                 sort="Errors",
@@ -92,7 +92,7 @@ def ports_row() -> list[Put]:
     ]
 
 
-def links_row() -> list[Put]:
+def links_row() -> list[PlacedPanel]:
     """Return the panels of the row "Links between devices"."""
     io = rated(f"hw_gpu_nvlink_io_bytes_total{{{HOSTS}}}", "host_name, gpu", positive=False)
     errors = (
@@ -100,12 +100,12 @@ def links_row() -> list[Put]:
         f" (rate(hw_gpu_nvlink_errors_total{{{HOSTS}}}[$__rate_interval])) * 60"
     )
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Traffic between devices",
                 "NVLink, HCCS, xGMI and their like, both directions; the 20 busiest devices.",
                 "Bps",
-                Query(io, "{{host_name}} GPU {{gpu}}"),
+                PanelQuery(io, "{{host_name}} GPU {{gpu}}"),
                 steps=PLAIN,
                 beside="max",
                 every="2m",
@@ -113,7 +113,7 @@ def links_row() -> list[Put]:
             12,
             8,
         ),
-        Put(
+        PlacedPanel(
             bars(
                 "Errors of device links",
                 "Errors a minute by kind, now; the 20 highest. Their course is on the node's page.",

@@ -1,10 +1,10 @@
 """What ranks wait for, and how long collectives take."""
 
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..group_waits import group_waits
 from ..panels import PLAIN, above, lines, number
-from ..queries import HOSTS, Query, chosen, now
-from ..tables import Column
+from ..queries import HOSTS, PanelQuery, chosen, now
+from ..tables import TableColumn
 from .selection import INCIDENTS
 
 _JOB = 'cluster=~"$cluster", job_id=~"$job"'
@@ -12,7 +12,7 @@ _JOB = 'cluster=~"$cluster", job_id=~"$job"'
 _GROUPS = "Needs export.groups at the agents: one series a group is off by default."
 
 
-def numbers_row() -> list[Put]:
+def numbers_row() -> list[PlacedPanel]:
     """Return the panels of the row "Now"."""
     errors = f"increase(hw_network_errors_total{{{HOSTS}}}[$__range])"
     panels = [
@@ -20,7 +20,7 @@ def numbers_row() -> list[Put]:
             "Waiting in collectives",
             "Share of the step that ranks wait in collectives, mean over ranks.",
             "percentunit",
-            Query(
+            PanelQuery(
                 f"avg(training_comm_duration_seconds{{{_JOB}}})"
                 f" / avg(training_step_duration_seconds{{{_JOB}}})"
             ),
@@ -62,7 +62,7 @@ def numbers_row() -> list[Put]:
             "Traffic",
             "Bytes that all ports send in a second.",
             "Bps",
-            Query(
+            PanelQuery(
                 f'sum(rate(hw_network_io_bytes_total{{{HOSTS}, direction="transmit"}}'
                 "[$__rate_interval]))"
             ),
@@ -71,10 +71,10 @@ def numbers_row() -> list[Put]:
             trend=True,
         ),
     ]
-    return [Put(panel, 4, 4) for panel in panels]
+    return [PlacedPanel(panel, 4, 4) for panel in panels]
 
 
-def waits_row() -> list[Put]:
+def waits_row() -> list[PlacedPanel]:
     """Return the panels of the row "Waits in collectives"."""
     ranks = f'{_JOB}, host_name=~"$host", rank=~"$rank"'
     by = "job_id, host_name, rank"
@@ -85,23 +85,23 @@ def waits_row() -> list[Put]:
         f" max by ({by}) ({waits} and on ({by}) {least})"
     )
     return [
-        Put(
+        PlacedPanel(
             group_waits(
                 "Groups, the member that comes last to their collectives, and how long the others "
                 "wait for it a step, summed. The worst 20.",
                 INCIDENTS,
-                Column("job_id", "Job", width=140),
+                TableColumn("job_id", "Job", width=140),
             ),
             10,
             9,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Latest ranks",
                 "How much less a rank waits than the one that waits longest: in a synchronous job "
                 "that is how late it comes. The 20 that are latest on average.",
                 "s",
-                Query(
+                PanelQuery(
                     late,
                     "{{job_id}} {{host_name}} rank {{rank}}",
                 ),
@@ -114,7 +114,7 @@ def waits_row() -> list[Put]:
     ]
 
 
-def collectives_row() -> list[Put]:
+def collectives_row() -> list[PlacedPanel]:
     """Return the panels of the row "Collectives"."""
     by_group = "job_id, group"
     flight = (
@@ -122,17 +122,17 @@ def collectives_row() -> list[Put]:
         f" - min by ({by_group}) (collective_completed{{{{{_JOB}}}}}{{at}})"
     )
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Bus bandwidth",
                 f"Median over ranks, and the lowest, by kind of collective. {_GROUPS}",
                 "Bps",
-                Query(
+                PanelQuery(
                     "quantile by (job_id, op) (0.5,"
                     f" collective_bus_bandwidth_bytes_per_second{{{_JOB}}})",
                     "{{job_id}} {{op}} median",
                 ),
-                Query(
+                PanelQuery(
                     f"min by (job_id, op) (collective_bus_bandwidth_bytes_per_second{{{_JOB}}})",
                     "{{job_id}} {{op}} lowest",
                 ),
@@ -141,16 +141,16 @@ def collectives_row() -> list[Put]:
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Duration",
                 f"Median over ranks, and the longest, by kind of collective. {_GROUPS}",
                 "s",
-                Query(
+                PanelQuery(
                     f"quantile by (job_id, op) (0.5, collective_duration_seconds{{{_JOB}}})",
                     "{{job_id}} {{op}} median",
                 ),
-                Query(
+                PanelQuery(
                     f"max by (job_id, op) (collective_duration_max_seconds{{{_JOB}}})",
                     "{{job_id}} {{op}} longest",
                 ),
@@ -159,13 +159,13 @@ def collectives_row() -> list[Put]:
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Operations in flight",
                 "Enqueued by the first member of a group and not completed by the last: grows "
                 f"while a group hangs. The 20 that are largest now. {_GROUPS}",
                 "none",
-                Query(
+                PanelQuery(
                     chosen(flight.format(at=""), by_group, flight.format(at=" @ end()")),
                     "{{job_id}} {{group}}",
                 ),

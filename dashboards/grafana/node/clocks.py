@@ -1,22 +1,22 @@
 """Heat, power, clocks and what holds them down."""
 
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, above, lines, states
-from ..queries import HOST, Query, by_gpu
+from ..queries import HOST, PanelQuery, by_gpu
 from .selection import GPU
 
 _HELD = f'hw_gpu_throttle{{{HOST}, reason!~"idle|clocks_setting"}}'
 
 
-def clocks_row() -> list[Put]:
+def clocks_row() -> list[PlacedPanel]:
     """Return the panels of the row "Heat, power and clocks"."""
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Temperature",
                 "By sensor; a device slows itself where its limit is reached.",
                 "celsius",
-                Query(
+                PanelQuery(
                     by_gpu(f"hw_temperature_celsius{{{HOST}}}", "hw_sensor"),
                     f"{GPU} {{{{hw_sensor}}}}",
                 ),
@@ -27,37 +27,37 @@ def clocks_row() -> list[Put]:
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Power",
                 "Power drawn, and the limit in force.",
                 "watt",
-                Query(by_gpu(f"hw_power_watts{{{HOST}}}"), GPU),
-                Query(f"max(hw_power_limit_watts{{{HOST}}})", "limit"),
+                PanelQuery(by_gpu(f"hw_power_watts{{{HOST}}}"), GPU),
+                PanelQuery(f"max(hw_power_limit_watts{{{HOST}}})", "limit"),
                 steps=PLAIN,
             ),
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "SM clock",
                 "Clock of the compute units, and the highest allowed now.",
                 "hertz",
-                Query(by_gpu(f'hw_frequency_hertz{{{HOST}, domain="sm"}}'), GPU),
-                Query(f'max(hw_frequency_limit_hertz{{{HOST}, domain="sm"}})', "limit"),
+                PanelQuery(by_gpu(f'hw_frequency_hertz{{{HOST}, domain="sm"}}'), GPU),
+                PanelQuery(f'max(hw_frequency_limit_hertz{{{HOST}, domain="sm"}})', "limit"),
                 steps=PLAIN,
                 least=None,
             ),
             8,
             8,
         ),
-        Put(
+        PlacedPanel(
             states(
                 "What holds the clocks down",
                 "A row for each device and reason that was active in the time range. Idle and "
                 "application clocks are left out.",
-                Query(
+                PanelQuery(
                     f"{by_gpu(_HELD, 'reason')} and on (host_name, gpu, reason)"
                     f" (max_over_time({_HELD}[$__range] @ end()) > 0)",
                     f"{GPU} {{{{reason}}}}",

@@ -3,14 +3,14 @@
 from grafana_foundation_sdk.models import dashboard as models
 
 from .. import links
-from ..frame import Given, Section, assemble, query
+from ..frame import BuildOptions, DashboardSection, assemble, query
 from .clocks import clocks_row
 from .errors import errors_row
 from .host import devices_row, host_row
 from .numbers import numbers_row, work_row
 
 
-def build(given: Given) -> models.Dashboard:
+def build(given: BuildOptions) -> models.Dashboard:
     return assemble(
         links.NODE,
         "Rankscope / Node and GPU",
@@ -26,11 +26,11 @@ def build(given: Given) -> models.Dashboard:
         ],
         incidents='host_name="$host"',
         sections=[
-            Section("Now", numbers_row()),
-            Section("Work", work_row()),
-            Section("Heat, power and clocks", clocks_row()),
-            Section("Errors and links", errors_row()),
-            Section("Devices", [devices_row()]),
-            Section("Host", host_row()),
+            DashboardSection("Now", numbers_row()),
+            DashboardSection("Work", work_row()),
+            DashboardSection("Heat, power and clocks", clocks_row()),
+            DashboardSection("Errors and links", errors_row()),
+            DashboardSection("Devices", [devices_row()]),
+            DashboardSection("Host", host_row()),
         ],
     )

@@ -1,8 +1,8 @@
 """Errors of memory, links and ports."""
 
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, above, lines
-from ..queries import HOST, Query, by_gpu, rated
+from ..queries import HOST, PanelQuery, by_gpu, rated
 from .selection import GPU
 
 _PORT = "{{host_name}} {{device}}:{{port}}"
@@ -10,15 +10,15 @@ _PORT = "{{host_name}} {{device}}:{{port}}"
 _OF_PORT = "host_name, device, port"
 
 
-def errors_row() -> list[Put]:
+def errors_row() -> list[PlacedPanel]:
     """Return the panels of the row "Errors and links"."""
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Memory errors",
                 "Errors of device memory in a minute; corrected ones are normal life when rare.",
                 "none",
-                Query(
+                PanelQuery(
                     rated(f"hw_errors_total{{{HOST}}}", "host_name, gpu, error_type", minute=True),
                     f"{GPU} {{{{error_type}}}}",
                 ),
@@ -28,16 +28,16 @@ def errors_row() -> list[Put]:
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Device links",
                 "NVLink and its like: links that are down, and errors in a minute.",
                 "none",
-                Query(
+                PanelQuery(
                     f"count by (host_name, gpu) (hw_gpu_nvlink_up{{{HOST}}} == 0)",
                     f"{GPU} links down",
                 ),
-                Query(
+                PanelQuery(
                     rated(f"hw_gpu_nvlink_errors_total{{{HOST}}}", "host_name, gpu", minute=True),
                     f"{GPU} errors",
                 ),
@@ -47,19 +47,19 @@ def errors_row() -> list[Put]:
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "PCIe",
                 "Devices that run on fewer lanes than they could, and replays in a minute.",
                 "none",
-                Query(
+                PanelQuery(
                     by_gpu(f"hw_gpu_pcie_width{{{HOST}}}")
                     + " / "
                     + by_gpu(f"hw_gpu_pcie_width_max{{{HOST}}}")
                     + " < 1",
                     f"{GPU} share of lanes",
                 ),
-                Query(
+                PanelQuery(
                     rated(f"hw_gpu_pcie_replays_total{{{HOST}}}", "host_name, gpu", minute=True),
                     f"{GPU} replays",
                 ),
@@ -69,12 +69,12 @@ def errors_row() -> list[Put]:
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Port traffic",
                 "Bytes in a second, by port of the fabric and direction.",
                 "Bps",
-                Query(
+                PanelQuery(
                     f"sum by ({_OF_PORT}, direction)"
                     f" (rate(hw_network_io_bytes_total{{{HOST}}}[$__rate_interval]))",
                     f"{_PORT} {{{{direction}}}}",
@@ -85,12 +85,12 @@ def errors_row() -> list[Put]:
             12,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Port errors",
                 "Errors a minute by port and kind; the 20 highest.",
                 "none",
-                Query(
+                PanelQuery(
                     rated(
                         f"hw_network_errors_total{{{HOST}}}", f"{_OF_PORT}, error_type", minute=True
                     ),

@@ -1,15 +1,15 @@
 """Which device serves whom, and the host around them."""
 
 from .. import links
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, above, below, lines
-from ..queries import HOST, Query, rated, rows
-from ..tables import Column, listing
+from ..queries import HOST, PanelQuery, rated, rows
+from ..tables import TableColumn, listing
 
 
-def devices_row() -> Put:
+def devices_row() -> PlacedPanel:
     """Return the panel "Devices and who is on them"."""
-    return Put(
+    return PlacedPanel(
         listing(
             "Devices and who is on them",
             "What each device is, its driver, and the rank and job placed on it.",
@@ -18,16 +18,16 @@ def devices_row() -> Put:
             rows(f"hw_gpu_utilization{{{HOST}}}"),
             rows(f"training_rank_info{{{HOST}}}"),
             columns=[
-                Column("gpu", "GPU", width=55),
-                Column("hw_vendor", "Vendor", width=75),
-                Column("hw_model", "Model"),
-                Column("hw_driver_version", "Driver", width=110),
-                Column("pci_bus_id", "PCI", width=145),
-                Column("hw_id", "Device"),
-                Column("rank", "Rank", width=60),
-                Column("job_id", "Job", width=130, link=links.TO_JOB),
-                Column("Value #B", "Temperature", "celsius", 105, steps=above(80, 88)),
-                Column("Value #C", "Utilization", "percentunit", 95, steps=below(0.7, 0.3)),
+                TableColumn("gpu", "GPU", width=55),
+                TableColumn("hw_vendor", "Vendor", width=75),
+                TableColumn("hw_model", "Model"),
+                TableColumn("hw_driver_version", "Driver", width=110),
+                TableColumn("pci_bus_id", "PCI", width=145),
+                TableColumn("hw_id", "Device"),
+                TableColumn("rank", "Rank", width=60),
+                TableColumn("job_id", "Job", width=130, link=links.TO_JOB),
+                TableColumn("Value #B", "Temperature", "celsius", 105, steps=above(80, 88)),
+                TableColumn("Value #C", "Utilization", "percentunit", 95, steps=below(0.7, 0.3)),
             ],
             steps=PLAIN,
             none="no accelerator",
@@ -37,51 +37,53 @@ def devices_row() -> Put:
     )
 
 
-def host_row() -> list[Put]:
+def host_row() -> list[PlacedPanel]:
     """Return the panels of the row "Host"."""
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "Pressure",
                 "Share of time in which tasks waited for a resource.",
                 "percentunit",
-                Query(f"system_pressure{{{HOST}}}", "{{host_name}} {{resource}} {{kind}}"),
+                PanelQuery(f"system_pressure{{{HOST}}}", "{{host_name}} {{resource}} {{kind}}"),
                 steps=above(0.2, 0.5),
             ),
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "CPU and blocked processes",
                 "CPU in use (1 is all of it) and processes in uninterruptible sleep.",
                 "none",
-                Query(f"system_cpu_utilization{{{HOST}}}", "{{host_name}} CPU in use"),
-                Query(f"system_processes_blocked{{{HOST}}}", "{{host_name}} processes blocked"),
+                PanelQuery(f"system_cpu_utilization{{{HOST}}}", "{{host_name}} CPU in use"),
+                PanelQuery(
+                    f"system_processes_blocked{{{HOST}}}", "{{host_name}} processes blocked"
+                ),
                 steps=PLAIN,
             ),
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Host memory",
                 "Memory and shared memory in use, and what there is.",
                 "bytes",
-                Query(f"system_memory_usage_bytes{{{HOST}}}", "{{host_name}} memory"),
-                Query(f"system_memory_limit_bytes{{{HOST}}}", "{{host_name}} memory, all"),
-                Query(f"system_shm_usage_bytes{{{HOST}}}", "{{host_name}} shared memory"),
+                PanelQuery(f"system_memory_usage_bytes{{{HOST}}}", "{{host_name}} memory"),
+                PanelQuery(f"system_memory_limit_bytes{{{HOST}}}", "{{host_name}} memory, all"),
+                PanelQuery(f"system_shm_usage_bytes{{{HOST}}}", "{{host_name}} shared memory"),
                 steps=PLAIN,
             ),
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Disks",
                 "Share of time in which a disk was busy.",
                 "percentunit",
-                Query(
+                PanelQuery(
                     f"rate(system_disk_io_time_seconds_total{{{HOST}}}[$__rate_interval])",
                     "{{host_name}} {{device}}",
                 ),
@@ -90,29 +92,31 @@ def host_row() -> list[Put]:
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "File systems",
                 "Share in use.",
                 "percentunit",
-                Query(f"system_filesystem_utilization{{{HOST}}}", "{{host_name}} {{mountpoint}}"),
+                PanelQuery(
+                    f"system_filesystem_utilization{{{HOST}}}", "{{host_name}} {{mountpoint}}"
+                ),
                 steps=above(0.9, 0.97),
                 marked=True,
             ),
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Trainers held back",
                 "CPU time that trainers could not get in a second: runnable but not running, and "
                 "held back by the quota of their cgroup.",
                 "suffix: CPUs",
-                Query(
+                PanelQuery(
                     rated(f"process_cpu_wait_seconds_total{{{HOST}}}", "host_name, rank"),
                     "{{host_name}} rank {{rank}} waits",
                 ),
-                Query(
+                PanelQuery(
                     rated(f"container_cpu_throttled_seconds_total{{{HOST}}}", "host_name, rank"),
                     "{{host_name}} rank {{rank}} quota",
                 ),

@@ -1,8 +1,8 @@
 """The node at a look, and what its devices do."""
 
-from ..frame import Put
+from ..frame import PlacedPanel
 from ..panels import PLAIN, Steps, above, below, lines, number
-from ..queries import HELD_DOWN, HOST, Query, by_gpu, gained, now
+from ..queries import HELD_DOWN, HOST, PanelQuery, by_gpu, gained, now
 from .selection import GPU
 
 _LOST = 'rankscope_host_gpu_seconds_lost_total{host_name="$host"}'
@@ -10,7 +10,7 @@ _LOST = 'rankscope_host_gpu_seconds_lost_total{host_name="$host"}'
 _BAD: Steps = above(1, 1)[::2]
 
 
-def numbers_row() -> list[Put]:
+def numbers_row() -> list[PlacedPanel]:
     """Return the panels of the row "Now"."""
     memory = f"system_memory_usage_bytes{{{HOST}}} / system_memory_limit_bytes{{{HOST}}}"
     panels = [
@@ -57,7 +57,7 @@ def numbers_row() -> list[Put]:
             "CPU",
             "Share of the CPU time in use.",
             "percentunit",
-            Query(f"system_cpu_utilization{{{HOST}}}"),
+            PanelQuery(f"system_cpu_utilization{{{HOST}}}"),
             steps=above(0.9, 0.98),
             decimals=0,
             trend=True,
@@ -66,7 +66,7 @@ def numbers_row() -> list[Put]:
             "Memory",
             "Share of the host's memory in use.",
             "percentunit",
-            Query(memory),
+            PanelQuery(memory),
             steps=above(0.9, 0.97),
             decimals=0,
             trend=True,
@@ -80,40 +80,40 @@ def numbers_row() -> list[Put]:
             decimals=2,
         ),
     ]
-    return [Put(panel, 3, 4) for panel in panels]
+    return [PlacedPanel(panel, 3, 4) for panel in panels]
 
 
-def work_row() -> list[Put]:
+def work_row() -> list[PlacedPanel]:
     """Return the panels of the row "Work"."""
     return [
-        Put(
+        PlacedPanel(
             lines(
                 "GPU utilization",
                 "Share of time in which a kernel ran.",
                 "percentunit",
-                Query(by_gpu(f"hw_gpu_utilization{{{HOST}}}"), GPU),
+                PanelQuery(by_gpu(f"hw_gpu_utilization{{{HOST}}}"), GPU),
                 steps=below(0.7, 0.3),
             ),
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Matrix units",
                 "Share of cycles in which the matrix units were busy, where the device tells.",
                 "percentunit",
-                Query(by_gpu(f"hw_gpu_tensor_activity{{{HOST}}}"), GPU),
+                PanelQuery(by_gpu(f"hw_gpu_tensor_activity{{{HOST}}}"), GPU),
                 steps=PLAIN,
             ),
             8,
             7,
         ),
-        Put(
+        PlacedPanel(
             lines(
                 "Device memory",
                 "Memory in use, as a share of what the device has.",
                 "percentunit",
-                Query(
+                PanelQuery(
                     by_gpu(f"hw_gpu_memory_usage_bytes{{{HOST}}}")
                     + " / "
                     + by_gpu(f"hw_gpu_memory_limit_bytes{{{HOST}}}"),

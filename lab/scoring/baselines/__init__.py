@@ -9,13 +9,13 @@ In: telemetry on a grid of 5 s. Out: alarms. Imports: formats, vocabulary; seen.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ....formats.otlp.columns import Columns, SeriesTable
-from ..seen import Seen
+from ....formats.otlp.columns import PointColumns, SeriesTable
+from ..seen import SeenIncident
 from . import isolation_forest, loudest, three_sigma, thresholds
-from .alarms import Alarm, Received, grouped
-from .grid import Grid, gridded
+from .alarms import MethodAlarm, Received, grouped
+from .grid import MetricGrid, gridded
 
-METHODS: Mapping[str, Callable[[Grid, Received], list[Alarm]]] = {
+METHODS: Mapping[str, Callable[[MetricGrid, Received], list[MethodAlarm]]] = {
     "3 sigma": three_sigma.alarms,
     "fixed thresholds": thresholds.alarms,
     "loudest metric": loudest.alarms,
@@ -25,10 +25,10 @@ METHODS: Mapping[str, Callable[[Grid, Received], list[Alarm]]] = {
 
 def found(
     table: SeriesTable,
-    delivered: Sequence[tuple[float, Columns]],
+    delivered: Sequence[tuple[float, PointColumns]],
     events: Received,
     job: str,
-) -> dict[str, tuple[Seen, ...]]:
+) -> dict[str, tuple[SeenIncident, ...]]:
     """Return the incidents of each method over (received at, points) and events of one job."""
     grid = gridded(table, delivered)
     return {name: grouped(method(grid, events), job) for name, method in METHODS.items()}

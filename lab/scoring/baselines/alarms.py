@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from ....vocabulary.entities import Entity
 from ....vocabulary.faults import UNKNOWN, Severity
-from ....vocabulary.ranks import Ranks
+from ....vocabulary.ranks import RankSet
 from ....vocabulary.samples import Event
-from ..seen import Seen, worst
+from ..seen import SeenIncident, worst
 
 GROUP_SECONDS = 300.0
 """Alarms closer than this belong to one incident."""
@@ -20,7 +20,7 @@ Received = Sequence[tuple[float, Event]]
 
 
 @dataclass(frozen=True, slots=True)
-class Alarm:
+class MethodAlarm:
     """A method says at `at` (epoch s) that this entity is unusual; `score` compares alarms."""
 
     at: float
@@ -30,9 +30,9 @@ class Alarm:
     severity: Severity = "warning"
 
 
-def grouped(alarms: Iterable[Alarm], job: str) -> tuple[Seen, ...]:
+def grouped(alarms: Iterable[MethodAlarm], job: str) -> tuple[SeenIncident, ...]:
     """Return the incidents that these alarms make, in order of time."""
-    groups: list[list[Alarm]] = []
+    groups: list[list[MethodAlarm]] = []
     for alarm in sorted(alarms, key=lambda row: (row.at, -row.score, row.entity)):
         if groups and alarm.at - groups[-1][-1].at <= GROUP_SECONDS:
             groups[-1].append(alarm)
@@ -41,11 +41,11 @@ def grouped(alarms: Iterable[Alarm], job: str) -> tuple[Seen, ...]:
     return tuple(_incident(number, group, job) for number, group in enumerate(groups))
 
 
-def _incident(number: int, group: list[Alarm], job: str) -> Seen:
+def _incident(number: int, group: list[MethodAlarm], job: str) -> SeenIncident:
     first = group[0].at
     naming = [row for row in group if row.at <= first + NAMING_SECONDS]
     loudest = max(naming, key=lambda row: row.score)
-    return Seen(
+    return SeenIncident(
         id=str(number),
         jobs=(job,),
         severity=worst([row.severity for row in group]),
@@ -54,7 +54,7 @@ def _incident(number: int, group: list[Alarm], job: str) -> Seen:
         above_info_at=first,
         fault=UNKNOWN,
         entity=loudest.entity,
-        standing_out=Ranks(),
+        standing_out=RankSet(),
         symptoms=(loudest.text,),
         summary=f"{loudest.entity}: {loudest.text}",
     )

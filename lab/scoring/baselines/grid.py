@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....formats.otlp.columns import Columns, SeriesTable
+from ....formats.otlp.columns import PointColumns, SeriesTable
 from ....vocabulary import entities, metrics
 from ....vocabulary.entities import Entity
-from ....vocabulary.samples import Attributes, Resource, Scalar
+from ....vocabulary.samples import Attributes, Scalar, TelemetryResource
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ _IDENTIFYING = ("rank", "hw.id", "gpu", "pid", "container.pid", "group", "qualit
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class GridMatrix:
     """One metric: `values` [entities x moments]; `metric` and `attributes` say what it is."""
 
     metric: str
@@ -36,21 +36,21 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class MetricGrid:
     """Every metric. `at` [moments] are the ends of the 5 s, in epoch seconds."""
 
     at: Array
-    matrices: tuple[Matrix, ...]
+    matrices: tuple[GridMatrix, ...]
 
-    def of(self, metric: str) -> Iterator[Matrix]:
+    def of(self, metric: str) -> Iterator[GridMatrix]:
         """Return the matrices of a metric, one for each set of attributes."""
         return (row for row in self.matrices if row.metric == metric)
 
 
-def gridded(table: SeriesTable, delivered: Sequence[tuple[float, Columns]]) -> Grid:
+def gridded(table: SeriesTable, delivered: Sequence[tuple[float, PointColumns]]) -> MetricGrid:
     """Return the grid of what was delivered: (received at, points) in order of time."""
     if not delivered:
-        return Grid(np.empty(0), ())
+        return MetricGrid(np.empty(0), ())
     first = delivered[0][0]
     series = np.concatenate([columns.series for _, columns in delivered])
     value = np.concatenate([columns.value for _, columns in delivered])
@@ -79,7 +79,7 @@ def gridded(table: SeriesTable, delivered: Sequence[tuple[float, Columns]]) -> G
         line = row.setdefault(entity, np.full(count, np.nan))
         line[cell[begin:end]] = value[begin:end]
     at = first + EVERY_SECONDS * np.arange(1, count + 1, dtype=np.float64)
-    return Grid(at, tuple(_matrix(key, row) for key, row in rows.items()))
+    return MetricGrid(at, tuple(_matrix(key, row) for key, row in rows.items()))
 
 
 def filled(values: Array, *, most: int) -> Array:
@@ -91,12 +91,12 @@ def filled(values: Array, *, most: int) -> Array:
     return np.where(age <= most, taken, np.nan)
 
 
-def _matrix(key: tuple[str, Attributes], row: Mapping[Entity, Array]) -> Matrix:
+def _matrix(key: tuple[str, Attributes], row: Mapping[Entity, Array]) -> GridMatrix:
     known = metrics.catalogue().get(key[0])
     values = np.stack(list(row.values()))
     if known is not None and known.kind == "counter":
         values = _rates(values)
-    return Matrix(key[0], dict(key[1]), tuple(row), values)
+    return GridMatrix(key[0], dict(key[1]), tuple(row), values)
 
 
 def _rates(values: Array) -> Array:
@@ -122,7 +122,7 @@ def _owners(table: SeriesTable, numbers: Sequence[int]) -> dict[Scalar, int]:
 
 
 def _entity(
-    resource: Resource, pairs: Mapping[str, Scalar], owners: Mapping[Scalar, int]
+    resource: TelemetryResource, pairs: Mapping[str, Scalar], owners: Mapping[Scalar, int]
 ) -> Entity:
     """Return the rank that a series is about, else the device, else the host."""
     rank = pairs.get("rank", owners.get(pairs.get("hw.id", ""), None))

@@ -12,20 +12,20 @@ import warnings
 import numpy as np
 
 from ....vocabulary.entities import Entity
-from .alarms import Alarm, Received
-from .grid import Array, Grid, filled
+from .alarms import MethodAlarm, Received
+from .grid import Array, MetricGrid, filled
 
 EVERY, PAST, RECENT, LASTING = 12, 60, 12, 9
 LIMIT, TREES, PEERS = 0.6, 32, 4
 _START = 24
 
 
-def alarms(grid: Grid, events: Received) -> list[Alarm]:  # noqa: ARG001  one signature
+def alarms(grid: MetricGrid, events: Received) -> list[MethodAlarm]:  # noqa: ARG001  one signature
     """Return an alarm for every rank and minute that stands apart."""
     ranks, vectors = _vectors(grid)
     if len(ranks) < PEERS or not vectors.shape[2]:
         return []
-    found: list[Alarm] = []
+    found: list[MethodAlarm] = []
     for end in range(_START + RECENT, len(grid.at) + 1, EVERY):
         begin = max(_START, end - PAST)
         isolation = _isolation(vectors[:, begin:end])
@@ -36,11 +36,11 @@ def alarms(grid: Grid, events: Received) -> list[Alarm]:  # noqa: ARG001  one si
         for row in np.flatnonzero(often >= LASTING).tolist():
             score = float(np.median(recent[row]))
             text = f"isolation {score:.2f}"
-            found.append(Alarm(float(grid.at[end - 1]), ranks[row], score, text))
+            found.append(MethodAlarm(float(grid.at[end - 1]), ranks[row], score, text))
     return found
 
 
-def _vectors(grid: Grid) -> tuple[tuple[Entity, ...], Array]:
+def _vectors(grid: MetricGrid) -> tuple[tuple[Entity, ...], Array]:
     """Return the ranks, and what they report [ranks x moments x metrics] against their median."""
     whole = [row for row in grid.matrices if row.entities and row.entities[0].type == "rank"]
     ranks = tuple(sorted({entity for row in whole for entity in row.entities}))

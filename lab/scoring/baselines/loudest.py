@@ -8,8 +8,8 @@ entities must report a metric. It is what a dashboard sorted by deviation shows.
 
 import numpy as np
 
-from .alarms import Alarm, Received
-from .grid import Array, Grid, filled
+from .alarms import MethodAlarm, Received
+from .grid import Array, MetricGrid, filled
 
 LOUD, PEERS, CELLS, GAP = 8.0, 4, 12, 12
 _FLOOR = 0.01
@@ -17,12 +17,12 @@ _START = 24
 """Cells of the beginning that are left out: two minutes of start-up and compilation."""
 
 
-def alarms(grid: Grid, events: Received) -> list[Alarm]:  # noqa: ARG001  one signature
+def alarms(grid: MetricGrid, events: Received) -> list[MethodAlarm]:  # noqa: ARG001  one signature
     """Return an alarm for every moment at which somebody is that far from the peers."""
     if len(grid.at) <= _START + CELLS:
         return []
     best = np.zeros(len(grid.at))
-    named: list[Alarm | None] = [None] * len(grid.at)
+    named: list[MethodAlarm | None] = [None] * len(grid.at)
     for matrix in grid.matrices:
         if len(matrix.entities) < PEERS:
             continue
@@ -34,7 +34,7 @@ def alarms(grid: Grid, events: Received) -> list[Alarm]:  # noqa: ARG001  one si
                 best[cell] = size[cell]
                 text = f"{matrix.metric} {size[cell]:.1f} robust deviations from its peers"
                 entity = matrix.entities[int(who[cell])]
-                named[cell] = Alarm(float(grid.at[cell]), entity, float(size[cell]), text)
+                named[cell] = MethodAlarm(float(grid.at[cell]), entity, float(size[cell]), text)
     return [alarm for alarm in named if alarm is not None]
 
 

@@ -7,21 +7,21 @@ gone before. Reference: the rule of thumb that many monitoring guides begin with
 
 import numpy as np
 
-from .alarms import Alarm, Received
-from .grid import Array, Grid
+from .alarms import MethodAlarm, Received
+from .grid import Array, MetricGrid
 
 SIGMAS, PAST, IN_A_ROW = 3.0, 24, 3
 
 
-def alarms(grid: Grid, events: Received) -> list[Alarm]:  # noqa: ARG001  one signature
+def alarms(grid: MetricGrid, events: Received) -> list[MethodAlarm]:  # noqa: ARG001  one signature
     """Return an alarm for every third unusual value in a row."""
-    found: list[Alarm] = []
+    found: list[MethodAlarm] = []
     for matrix in grid.matrices:
         z = deviations(matrix.values)
         for row, cell in zip(*np.nonzero(in_a_row(z, matrix.values)), strict=True):
             text = f"{matrix.metric} {z[row, cell]:.1f} sigma"
             at = float(grid.at[cell])
-            found.append(Alarm(at, matrix.entities[row], float(z[row, cell]), text))
+            found.append(MethodAlarm(at, matrix.entities[row], float(z[row, cell]), text))
     return found
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ....vocabulary import entities
 from ....vocabulary.entities import Entity
-from .alarms import Alarm, Received
-from .grid import EVERY_SECONDS, Array, Grid, Matrix, filled
+from .alarms import MethodAlarm, Received
+from .grid import EVERY_SECONDS, Array, GridMatrix, MetricGrid, filled
 
 STALE_CELLS = 60
 """A value counts for five minutes, as Prometheus' staleness would have it."""
@@ -25,9 +25,9 @@ def rules() -> tuple[dict[str, Any], ...]:
     return tuple(tomllib.loads(text)["rule"])
 
 
-def alarms(grid: Grid, events: Received) -> list[Alarm]:
+def alarms(grid: MetricGrid, events: Received) -> list[MethodAlarm]:
     """Return an alarm for every evaluation at which a rule fires."""
-    found: list[Alarm] = []
+    found: list[MethodAlarm] = []
     for rule in rules():
         if "event" in rule:
             found += _by_event(rule, events)
@@ -39,7 +39,7 @@ def alarms(grid: Grid, events: Received) -> list[Alarm]:
     return found
 
 
-def _by_metric(rule: dict[str, Any], matrix: Matrix, grid: Grid) -> Iterator[Alarm]:
+def _by_metric(rule: dict[str, Any], matrix: GridMatrix, grid: MetricGrid) -> Iterator[MethodAlarm]:
     wanted = rule.get("attributes", {})
     if any(matrix.attributes.get(key) != value for key, value in wanted.items()):
         return
@@ -55,7 +55,7 @@ def _by_metric(rule: dict[str, Any], matrix: Matrix, grid: Grid) -> Iterator[Ala
         yield _alarm(rule, float(grid.at[cell]), matrix.entities[row])
 
 
-def _limits(metric: str, matrix: Matrix, grid: Grid) -> Array:
+def _limits(metric: str, matrix: GridMatrix, grid: MetricGrid) -> Array:
     """Return the limit of each entity at each moment, NaN where none is reported."""
     limits = np.full(matrix.values.shape, np.nan)
     for other in grid.of(metric):
@@ -77,7 +77,7 @@ def _held(beyond: NDArray[np.bool_], cells: int) -> NDArray[np.bool_]:
     return held
 
 
-def _silent(rule: dict[str, Any], grid: Grid) -> Iterator[Alarm]:
+def _silent(rule: dict[str, Any], grid: MetricGrid) -> Iterator[MethodAlarm]:
     """Return alarms of hosts from which nothing was received for so long."""
     last: dict[str, NDArray[np.bool_]] = {}
     for matrix in grid.matrices:
@@ -95,7 +95,7 @@ def _silent(rule: dict[str, Any], grid: Grid) -> Iterator[Alarm]:
             yield _alarm(rule, float(grid.at[cell]), entities.host(host))
 
 
-def _by_event(rule: dict[str, Any], events: Received) -> Iterator[Alarm]:
+def _by_event(rule: dict[str, Any], events: Received) -> Iterator[MethodAlarm]:
     for at, event in events:
         if event.name != rule["event"]:
             continue
@@ -108,5 +108,5 @@ def _by_event(rule: dict[str, Any], events: Received) -> Iterator[Alarm]:
         yield _alarm(rule, at, entity)
 
 
-def _alarm(rule: dict[str, Any], at: float, entity: Entity) -> Alarm:
-    return Alarm(at, entity, 1.0, rule["name"], rule.get("severity", "warning"))
+def _alarm(rule: dict[str, Any], at: float, entity: Entity) -> MethodAlarm:
+    return MethodAlarm(at, entity, 1.0, rule["name"], rule.get("severity", "warning"))

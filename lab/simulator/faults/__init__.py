@@ -17,14 +17,14 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 
 from ....vocabulary.entities import Entity
-from ..conditions import Conditions
-from ..placement import Seats
-from ..shape import Cluster, Job, Scenario, ScenarioError, Strength
+from ..conditions import ClusterConditions
+from ..placement import RankSeats
+from ..shape import ScenarioError, SimulatedCluster, SimulatedJob, SimulationScenario, Strength
 from . import machines, training
-from .records import Record
+from .records import FaultRecord
 
 
-class Fault(Protocol):
+class SimulatedFault(Protocol):
     """What the simulator asks of a fault.
 
     `records(cluster)` is optional, too: what kernels, drivers and schedulers write down of it. So
@@ -47,36 +47,42 @@ class Fault(Protocol):
         """Return when it begins to act, in seconds from the start of the recording."""
         ...
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Change the conditions as this fault does at this moment; nothing before its onset."""
         ...
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> Entity:
         """Return what is truly at fault."""
         ...
 
 
-FAULTS: dict[str, type[Fault]] = {
+FAULTS: dict[str, type[SimulatedFault]] = {
     **machines.FAULTS,
     **training.FAULTS,
 }
 
 
-def written(fault: Fault | None, cluster: Cluster) -> Sequence[Record]:
+def written(fault: SimulatedFault | None, cluster: SimulatedCluster) -> Sequence[FaultRecord]:
     """Return what kernels, drivers and schedulers write down of a fault."""
     found = getattr(fault, "records", None)
-    return cast("Sequence[Record]", found(cluster)) if found is not None else ()
+    return cast("Sequence[FaultRecord]", found(cluster)) if found is not None else ()
 
 
-def accepted(fault: Fault, cluster: Cluster, seats: Seats, job: str) -> tuple[Entity, ...]:
+def accepted(
+    fault: SimulatedFault, cluster: SimulatedCluster, seats: RankSeats, job: str
+) -> tuple[Entity, ...]:
     """Return what names a fault as well as its entity does: the other places that it is at."""
     found = getattr(fault, "accepted", None)
     return tuple(cast("Sequence[Entity]", found(cluster, seats, job))) if found is not None else ()
 
 
 def build(
-    settings: Mapping[str, Any], *, cluster: Cluster, job: Job, random: np.random.Generator
-) -> Fault:
+    settings: Mapping[str, Any],
+    *,
+    cluster: SimulatedCluster,
+    job: SimulatedJob,
+    random: np.random.Generator,
+) -> SimulatedFault:
     """Return the fault a scenario asks for; raises ScenarioError naming what it does not know."""
     rest = dict(settings)
     kind = rest.pop("kind", None)
@@ -100,12 +106,12 @@ def build(
 
 def inject(
     kind: str,
-    scenario: Scenario,
+    scenario: SimulationScenario,
     random: np.random.Generator,
     *,
     strength: Strength = "plain",
     onset: float | None = None,
-) -> Scenario:
+) -> SimulationScenario:
     """Return the scenario with a fault of this kind in it, 30-70 % into it if no onset is given.
 
     Raises ScenarioError where the kind is unknown or the scenario cannot have it.

@@ -6,10 +6,10 @@ A fault is one of these with its id, its strength and what it does (`act`).
 from dataclasses import dataclass
 
 from ....vocabulary import entities
-from ....vocabulary.ranks import Ranks
+from ....vocabulary.ranks import RankSet
 from ..fabric import nic_id, port_of
-from ..placement import Seats, device_id, device_index, host_name, rank_of, ranks_of_host
-from ..shape import Cluster
+from ..placement import RankSeats, device_id, device_index, host_name, rank_of, ranks_of_host
+from ..shape import SimulatedCluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class OfJob:
 
     onset: float
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         return whole_job(job, seats)
 
 
@@ -29,7 +29,7 @@ class OnHost:
     onset: float
     host: int
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         return host(seats, self.host)
 
 
@@ -52,7 +52,7 @@ class AtPlace:
 class OnDevice(AtPlace):
     """A fault of one device."""
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         return gpu(seats, self.host, self.place)
 
 
@@ -60,7 +60,7 @@ class OnDevice(AtPlace):
 class OnPort(AtPlace):
     """A fault of the network port that serves one device."""
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         return nic(cluster, seats, self.host, self.place)
 
 
@@ -68,28 +68,28 @@ class OnPort(AtPlace):
 class OnRank(AtPlace):
     """A fault of one rank."""
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         return rank(seats, self.host, self.place)
 
 
-def whole_job(job: str, seats: Seats) -> entities.Entity:
+def whole_job(job: str, seats: RankSeats) -> entities.Entity:
     return entities.job(job, range(seats.world))
 
 
-def rank(seats: Seats, host: int, place: int) -> entities.Entity:
+def rank(seats: RankSeats, host: int, place: int) -> entities.Entity:
     return entities.rank(rank_of(seats, host, place), host_name(host))
 
 
-def gpu(seats: Seats, host: int, place: int) -> entities.Entity:
+def gpu(seats: RankSeats, host: int, place: int) -> entities.Entity:
     user = rank_of(seats, host, place)
     return entities.gpu(device_id(host, place), host_name(host), (user,))
 
 
-def host(seats: Seats, number: int) -> entities.Entity:
+def host(seats: RankSeats, number: int) -> entities.Entity:
     return entities.host(host_name(number), ranks_of_host(seats, number))
 
 
-def nic(cluster: Cluster, seats: Seats, number: int, place: int) -> entities.Entity:
+def nic(cluster: SimulatedCluster, seats: RankSeats, number: int, place: int) -> entities.Entity:
     """Return the network port that serves a device, with all ranks that it serves."""
     port, name = port_of(cluster, place), host_name(number)
     served = [
@@ -97,4 +97,4 @@ def nic(cluster: Cluster, seats: Seats, number: int, place: int) -> entities.Ent
         for rank in ranks_of_host(seats, number)
         if port_of(cluster, int(seats.place[rank])) == port
     ]
-    return entities.Entity("nic", nic_id(name, port), name, Ranks(served))
+    return entities.Entity("nic", nic_id(name, port), name, RankSet(served))

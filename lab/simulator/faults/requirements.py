@@ -10,33 +10,33 @@ from typing import Any
 
 import numpy as np
 
-from ..shape import Scenario, ScenarioError
+from ..shape import ScenarioError, SimulationScenario
 
 Random = np.random.Generator
 
-Need = Callable[[Scenario, Random], Scenario]
+Need = Callable[[SimulationScenario, Random], SimulationScenario]
 """Returns the scenario, changed or not; raises ScenarioError where the fault cannot occur in it."""
 
 
-def ranks(scenario: Scenario) -> int:
+def ranks(scenario: SimulationScenario) -> int:
     """Return how many ranks the first job has."""
     return _hosts(scenario) * _slots(scenario)
 
 
-def changed(scenario: Scenario, **fields: Any) -> Scenario:
+def changed(scenario: SimulationScenario, **fields: Any) -> SimulationScenario:
     """Return the scenario with these fields of its first job."""
     job = replace(scenario.jobs[0], **fields)
     return replace(scenario, jobs=(job, *scenario.jobs[1:]))
 
 
-def has_devices(scenario: Scenario, _random: Random) -> Scenario:
+def has_devices(scenario: SimulationScenario, _random: Random) -> SimulationScenario:
     """Refuse a cluster without devices."""
     if not scenario.cluster.gpus:
         raise ScenarioError(f"scenario {scenario.name}: the fault needs devices")
     return scenario
 
 
-def has_two_a_host(scenario: Scenario, _random: Random) -> Scenario:
+def has_two_a_host(scenario: SimulationScenario, _random: Random) -> SimulationScenario:
     """Refuse a job with one rank a host."""
     if _slots(scenario) < 2:
         raise ScenarioError(f"scenario {scenario.name}: the fault needs two ranks a host")
@@ -44,7 +44,7 @@ def has_two_a_host(scenario: Scenario, _random: Random) -> Scenario:
 
 
 def has_ranks(least: int) -> Need:
-    def need(scenario: Scenario, _random: Random) -> Scenario:
+    def need(scenario: SimulationScenario, _random: Random) -> SimulationScenario:
         if ranks(scenario) < least:
             raise ScenarioError(f"scenario {scenario.name}: the fault needs {least} ranks")
         return scenario
@@ -53,7 +53,7 @@ def has_ranks(least: int) -> Need:
 
 
 def has_hosts(least: int) -> Need:
-    def need(scenario: Scenario, _random: Random) -> Scenario:
+    def need(scenario: SimulationScenario, _random: Random) -> SimulationScenario:
         if _hosts(scenario) < least:
             raise ScenarioError(f"scenario {scenario.name}: the fault needs {least} hosts")
         return scenario
@@ -61,17 +61,17 @@ def has_hosts(least: int) -> Need:
     return need
 
 
-def with_devices(scenario: Scenario, _random: Random) -> Scenario:
+def with_devices(scenario: SimulationScenario, _random: Random) -> SimulationScenario:
     """Put devices into the hosts of the cluster."""
     return replace(scenario, cluster=replace(scenario.cluster, gpus=True))
 
 
-def with_workers(scenario: Scenario, random: Random) -> Scenario:
+def with_workers(scenario: SimulationScenario, random: Random) -> SimulationScenario:
     """Give each rank data loader workers."""
     return changed(scenario, workers=scenario.jobs[0].workers or int(random.integers(2, 5)))
 
 
-def with_stages(scenario: Scenario, _random: Random) -> Scenario:
+def with_stages(scenario: SimulationScenario, _random: Random) -> SimulationScenario:
     """Give the job a pipeline of at least two stages of equal load."""
     job, world = scenario.jobs[0], ranks(scenario)
     pp = job.pp if job.pp > 1 else (4 if world % 4 == 0 and world >= 16 else 2)
@@ -82,7 +82,7 @@ def with_stages(scenario: Scenario, _random: Random) -> Scenario:
     return changed(scenario, pp=pp, stage_load=())
 
 
-def with_experts(scenario: Scenario, _random: Random) -> Scenario:
+def with_experts(scenario: SimulationScenario, _random: Random) -> SimulationScenario:
     """Give the job expert-parallel groups of four, or of two where four do not fit."""
     job, world = scenario.jobs[0], ranks(scenario)
     if job.ep > 1:
@@ -95,7 +95,7 @@ def with_experts(scenario: Scenario, _random: Random) -> Scenario:
     raise ScenarioError(f"scenario {scenario.name}: {world} ranks make no expert groups")
 
 
-def with_replicas(scenario: Scenario, random: Random) -> Scenario:
+def with_replicas(scenario: SimulationScenario, random: Random) -> SimulationScenario:
     """Give the job at least two replicas of the model, so that gradients are reduced."""
     job = has_ranks(2)(scenario, random).jobs[0]
     if ranks(scenario) // (job.tp * job.pp) < 2:
@@ -103,9 +103,9 @@ def with_replicas(scenario: Scenario, random: Random) -> Scenario:
     return scenario
 
 
-def _hosts(scenario: Scenario) -> int:
+def _hosts(scenario: SimulationScenario) -> int:
     return len(scenario.jobs[0].hosts or range(scenario.cluster.hosts))
 
 
-def _slots(scenario: Scenario) -> int:
+def _slots(scenario: SimulationScenario) -> int:
     return len(scenario.jobs[0].slots or range(scenario.cluster.slots))

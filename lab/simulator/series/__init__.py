@@ -9,18 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....vocabulary.samples import Attributes, Resource
+from ....vocabulary.samples import Attributes, TelemetryResource
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class SimulatedSeries:
     """One series. `at` is the true time, in seconds from the start of the recording, ascending.
 
     `host` is the index of the host that reports it: its clock and deliveries apply.
     """
 
     host: int
-    resource: Resource
+    resource: TelemetryResource
     metric: str
     attributes: Attributes
     at: NDArray[np.float64]

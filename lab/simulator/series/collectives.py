@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from ....vocabulary.samples import attributes
 from .. import fabric
-from ..placement import Group
-from ..site import Site
-from ..training import Attempt
-from . import Series
+from ..placement import SimulatedGroup
+from ..site import SimulatedSite
+from ..training import SimulatedAttempt
+from . import SimulatedSeries
 from .readings import life, ticks
 from .resources import of_job
 
@@ -19,7 +19,7 @@ BANDWIDTH = 180e9
 """Median bus bandwidth of a healthy group between hosts, in bytes a second; within one, twice."""
 
 
-def series(attempts: Sequence[Attempt], site: Site) -> list[Series]:
+def series(attempts: Sequence[SimulatedAttempt], site: SimulatedSite) -> list[SimulatedSeries]:
     """Return the bus bandwidth that every rank reports for each of its data-parallel groups.
 
     All members of a ring report about the same: it is as fast as its slowest link.
@@ -27,7 +27,7 @@ def series(attempts: Sequence[Attempt], site: Site) -> list[Series]:
     metric = "collective.bus_bandwidth"
     if not site.reporting.collective_statistics or not site.reporting.shows(metric):
         return []
-    found: list[Series] = []
+    found: list[SimulatedSeries] = []
     for attempt in attempts:
         if not attempt.steps.index:
             continue
@@ -37,11 +37,13 @@ def series(attempts: Sequence[Attempt], site: Site) -> list[Series]:
     return found
 
 
-def _group(attempt: Attempt, site: Site, group: Group, metric: str) -> list[Series]:
+def _group(
+    attempt: SimulatedAttempt, site: SimulatedSite, group: SimulatedGroup, metric: str
+) -> list[SimulatedSeries]:
     seats, every = attempt.seats, site.reporting.rank
     between = len(np.unique(seats.host[group.members])) > 1
     random = np.random.default_rng([site.seed, 27, attempt.number, int(group.members[0])])
-    found: list[Series] = []
+    found: list[SimulatedSeries] = []
     known: dict[int, Array] = {}
     for rank in group.members.tolist():
         host = int(seats.host[rank])
@@ -61,5 +63,5 @@ def _group(attempt: Attempt, site: Site, group: Group, metric: str) -> list[Seri
         value = BANDWIDTH * (1 if between else 2) / slow * random.lognormal(0, 0.03, len(at))
         who = attributes({"rank": rank, "group": group.name, "op": "all_reduce"})
         resource = of_job(attempt, host, site.cluster.name)
-        found.append(Series(host, resource, metric, who, at, value))
+        found.append(SimulatedSeries(host, resource, metric, who, at, value))
     return found

@@ -9,14 +9,14 @@ anything. Names are those after the mapping, values in base units, as fine as th
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..shape import Cluster, Reporting
+from ..shape import ReportingHabits, SimulatedCluster
 
 WHOLE = 1.0
 PERCENT = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
+class ExporterHabits:
     """One exporter.
 
     `period` is the least time between two of its readings (s). `metrics` maps what it has to the
@@ -40,8 +40,8 @@ _COMMON = {
     "hw.frequency": 1e6,
 }
 
-HABITS: dict[str, Habits] = {
-    "agent": Habits(
+HABITS: dict[str, ExporterHabits] = {
+    "agent": ExporterHabits(
         0.0,
         {
             **_COMMON,
@@ -73,7 +73,7 @@ HABITS: dict[str, Habits] = {
             "hw.gpu.count": 0.0,
         },
     ),
-    "dcgm": Habits(
+    "dcgm": ExporterHabits(
         15.0,
         {
             **_COMMON,
@@ -92,7 +92,7 @@ HABITS: dict[str, Habits] = {
         },
         only={"hw.gpu.row_remap": ("failed",)},
     ),
-    "amd": Habits(
+    "amd": ExporterHabits(
         10.0,
         {
             **_COMMON,
@@ -114,7 +114,7 @@ HABITS: dict[str, Habits] = {
         parts=("hbm",),
         status=True,
     ),
-    "ascend": Habits(
+    "ascend": ExporterHabits(
         5.0,
         {
             **_COMMON,
@@ -133,7 +133,7 @@ HABITS: dict[str, Habits] = {
         parts=("hbm",),
         status=True,
     ),
-    "hygon": Habits(
+    "hygon": ExporterHabits(
         10.0,
         {
             **_COMMON,
@@ -146,7 +146,7 @@ HABITS: dict[str, Habits] = {
         only={"hw.temperature": ("gpu",), "hw.frequency": ("sm",)},
         parts=("hbm",),
     ),
-    "cambricon": Habits(
+    "cambricon": ExporterHabits(
         5.0,
         {
             **_COMMON,
@@ -176,7 +176,7 @@ HABITS: dict[str, Habits] = {
 }
 
 
-def reader(cluster: Cluster, reporting: Reporting) -> str:
+def reader(cluster: SimulatedCluster, reporting: ReportingHabits) -> str:
     """Return who reads the devices: "agent", or the name of the exporter in HABITS."""
     if cluster.accelerator != "nvidia":
         return cluster.accelerator
@@ -196,7 +196,7 @@ def has(name: str, reader: str) -> bool:
     return name not in everywhere or name in HABITS[reader].metrics
 
 
-def period(cluster: Cluster, reporting: Reporting) -> float:
+def period(cluster: SimulatedCluster, reporting: ReportingHabits) -> float:
     """Return the seconds between two readings of a device."""
     wanted = reporting.device_period or reporting.node
     return max(wanted, HABITS[reader(cluster, reporting)].period)

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from ....vocabulary.samples import Scalar
 from .. import devices, memory
-from ..devices import Model
-from ..shape import Cluster
-from ..site import History
+from ..devices import AcceleratorModel
+from ..shape import SimulatedCluster
+from ..site import ConditionHistory
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -30,29 +30,36 @@ FOREIGN_PID = 48_213
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class DeviceMoments:
     """One device at the moments of its readings: `kernel` and `math` are shares of time."""
 
     at: Array
     kernel: Array
     math: Array
-    processes: list[memory.OnDevice]
+    processes: list[memory.DeviceMemory]
     random: np.random.Generator
 
 
-class Readings:
+class ModelReadings:
     """The readings of devices of one model, taken every so many seconds.
 
     `parts` are the memories whose errors are told apart.
     """
 
     def __init__(
-        self, model: Model, cluster: Cluster, *, every: float, parts: tuple[str, ...]
+        self,
+        model: AcceleratorModel,
+        cluster: SimulatedCluster,
+        *,
+        every: float,
+        parts: tuple[str, ...],
     ) -> None:
         """Prepare for this model in this cluster."""
         self._model, self._cluster, self._every, self._parts = model, cluster, every, parts
 
-    def of(self, host: int, slot: int, history: History, seen: Seen) -> Iterator[Reading]:
+    def of(
+        self, host: int, slot: int, history: ConditionHistory, seen: DeviceMoments
+    ) -> Iterator[Reading]:
         """Yield what there is to read of the device in a slot of a host."""
         random, model, size = seen.random, self._model, len(seen.at)
 
@@ -202,7 +209,7 @@ class Readings:
             yield "hw.gpu.nvlink.io", moved, {"direction": direction}
         yield "hw.gpu.nvlink.throughput", 2 * rate, {}
 
-    def _processes(self, seen: Seen, foreign: Array) -> Iterator[Reading]:
+    def _processes(self, seen: DeviceMoments, foreign: Array) -> Iterator[Reading]:
         """Yield the memory of each process on the device; NaN marks when it is not there."""
         count = (foreign > 0).astype(float)
         for process in seen.processes:

@@ -9,10 +9,10 @@ from ....vocabulary.samples import Scalar, attributes
 from .. import memory
 from ..devices import MODELS
 from ..placement import device_id, device_index
-from ..site import History, Site
-from ..training import Attempt
-from . import Series, exporters
-from .gpu_readings import Readings, Seen
+from ..site import ConditionHistory, SimulatedSite
+from ..training import SimulatedAttempt
+from . import SimulatedSeries, exporters
+from .gpu_readings import DeviceMoments, ModelReadings
 from .readings import used
 from .resources import of_job, of_node
 
@@ -25,11 +25,16 @@ Status = Mapping[str, Sequence[tuple[float, str]]]
 """By hw.id: (when, what), ascending."""
 
 
-class Devices:
+class DeviceSeries:
     """The device series of a recording."""
 
     def __init__(
-        self, attempts: Sequence[Attempt], site: Site, *, status: Status, codes: Status
+        self,
+        attempts: Sequence[SimulatedAttempt],
+        site: SimulatedSite,
+        *,
+        status: Status,
+        codes: Status,
     ) -> None:
         """Prepare for these attempts on this site.
 
@@ -42,12 +47,12 @@ class Devices:
         self._reader = exporters.reader(site.cluster, site.reporting)
         self._habits = exporters.HABITS[self._reader]
         self._every = exporters.period(site.cluster, site.reporting)
-        self._readings = Readings(
+        self._readings = ModelReadings(
             self._model, site.cluster, every=self._every, parts=self._habits.parts
         )
-        self._found: list[Series] = []
+        self._found: list[SimulatedSeries] = []
 
-    def series(self) -> list[Series]:
+    def series(self) -> list[SimulatedSeries]:
         if not self._cluster.gpus:
             return []
         for host in range(self._cluster.hosts):
@@ -73,12 +78,12 @@ class Devices:
         for state, value in states.items():
             named = attributes({"hw.vendor": self._model.vendor, "state": state})
             resource = of_node(host, self._cluster.name)
-            self._found.append(Series(host, resource, "hw.gpu.count", named, at, value))
+            self._found.append(SimulatedSeries(host, resource, "hw.gpu.count", named, at, value))
 
     def _shown(self, metric: str) -> bool:
         return metric in self._habits.metrics and self._reporting.shows(metric)
 
-    def _device(self, host: int, place: int, history: History) -> Array:
+    def _device(self, host: int, place: int, history: ConditionHistory) -> Array:
         """Add the series of a device; return 1 where it does not answer."""
         slot = device_index(host, place, self._cluster.slots)
         lost: Flags = history.of("devices", "lost")[:, slot].astype(bool)
@@ -156,21 +161,23 @@ class Devices:
                         resource = of_job(attempt, host, self._cluster.name)
                         # A process that is none of the job's ranks stays without one.
                         named = attributes(who if "pid" in pairs else {**who, "rank": rank})
-                        self._found.append(Series(host, resource, metric, named, at[on], value[on]))
+                        self._found.append(
+                            SimulatedSeries(host, resource, metric, named, at[on], value[on])
+                        )
         elif "rank" in who:
             del who["rank"]
         if free.any():
             resource = of_node(host, self._cluster.name)
             self._found.append(
-                Series(host, resource, metric, attributes(who), at[free], value[free])
+                SimulatedSeries(host, resource, metric, attributes(who), at[free], value[free])
             )
 
-    def _activity(self, slot: int, history: History, silent: Flags) -> Seen:
+    def _activity(self, slot: int, history: ConditionHistory, silent: Flags) -> DeviceMoments:
         """Return the shares of time with a kernel and with arithmetic, and who is on the device."""
         at, states = history.at, history.states
         every, random = self._every, np.random.default_rng([self._site.seed, 14, slot])
         kernel, math = np.zeros(len(at)), np.zeros(len(at))
-        processes: list[memory.OnDevice] = []
+        processes: list[memory.DeviceMemory] = []
         for attempt in self._attempts:
             for rank in np.flatnonzero(attempt.seats.slot == slot).tolist():
                 edges = np.array([row[rank] for row in attempt.segments.edge])
@@ -182,4 +189,4 @@ class Devices:
                 kernel += on * (used(edges, ran, at) - used(edges, ran, at - every)) / every
                 math += on * (used(edges, worked, at) - used(edges, worked, at - every)) / every
         kernel = np.where(silent, 0.0, np.clip(kernel, 0, 1))
-        return Seen(at, kernel, np.clip(math, 0, 1), processes, random)
+        return DeviceMoments(at, kernel, np.clip(math, 0, 1), processes, random)

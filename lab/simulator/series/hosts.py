@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ....vocabulary.samples import Scalar, attributes
 from .. import memory
-from ..site import Site
-from ..training import Attempt
-from . import Series
+from ..site import SimulatedSite
+from ..training import SimulatedAttempt
+from . import SimulatedSeries
 from .readings import used
 from .resources import of_node
 
@@ -30,9 +30,9 @@ VERSIONS = {
 _DRIVERS = {"amd": ("amdgpu", "6.7.8"), "nvidia": ("nvidia", "550.54.15")}
 
 
-def series(attempts: Sequence[Attempt], site: Site) -> list[Series]:
+def series(attempts: Sequence[SimulatedAttempt], site: SimulatedSite) -> list[SimulatedSeries]:
     """Return the host series of a recording; a lost host reports no more."""
-    found: list[Series] = []
+    found: list[SimulatedSeries] = []
     for host in range(site.cluster.hosts):
         if len(site.history(host, site.reporting.node).at):
             found += _host(attempts, site, host)
@@ -40,13 +40,15 @@ def series(attempts: Sequence[Attempt], site: Site) -> list[Series]:
     return found
 
 
-def _host(attempts: Sequence[Attempt], site: Site, host: int) -> list[Series]:
+def _host(
+    attempts: Sequence[SimulatedAttempt], site: SimulatedSite, host: int
+) -> list[SimulatedSeries]:
     cluster, reporting = site.cluster, site.reporting
     every, history = reporting.node, site.history(host, reporting.node)
     random = np.random.default_rng([site.seed, 13, host])
     at, size = history.at, len(history.at)
     resource = of_node(host, cluster.name, site.switch(host))
-    found: list[Series] = []
+    found: list[SimulatedSeries] = []
 
     def add(metric: str, value: Array, where: NDArray[np.bool_] | None = None, **p: Scalar) -> None:
         if not reporting.shows(metric):
@@ -54,7 +56,7 @@ def _host(attempts: Sequence[Attempt], site: Site, host: int) -> list[Series]:
         shown = np.ones(size, dtype=bool) if where is None else where
         if shown.any():
             named = attributes(p)
-            found.append(Series(host, resource, metric, named, at[shown], value[shown]))
+            found.append(SimulatedSeries(host, resource, metric, named, at[shown], value[shown]))
 
     busy = _work(attempts, host, at, every)
     neighbours: Array = history.one("neighbours")[:, host].astype(float)
@@ -87,7 +89,7 @@ def _host(attempts: Sequence[Attempt], site: Site, host: int) -> list[Series]:
     return found
 
 
-def _software(site: Site, host: int) -> list[Series]:
+def _software(site: SimulatedSite, host: int) -> list[SimulatedSeries]:
     """Return which versions and settings a host has, and until when."""
     if not site.reporting.shows("system.software.info"):
         return []
@@ -99,7 +101,7 @@ def _software(site: Site, host: int) -> list[Series]:
         for pair in {**usual, **state.nodes.versions.get(host, {})}.items():
             there.setdefault(pair, []).append(moment)
     return [
-        Series(
+        SimulatedSeries(
             host,
             resource,
             "system.software.info",
@@ -117,7 +119,7 @@ def versions(accelerator: str) -> dict[str, str]:
     return {**rest, **dict([_DRIVERS[accelerator]] if accelerator in _DRIVERS else [])}
 
 
-def _work(attempts: Sequence[Attempt], host: int, at: Array, every: float) -> Array:
+def _work(attempts: Sequence[SimulatedAttempt], host: int, at: Array, every: float) -> Array:
     """Return the CPUs that the host's ranks keep busy."""
     busy = np.zeros(len(at))
     for attempt in attempts:

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from ....vocabulary.samples import Scalar, attributes
 from ..fabric import device_name
 from ..placement import rail_switch
-from ..site import History, Site
-from ..training import Attempt
-from . import Series
+from ..site import ConditionHistory, SimulatedSite
+from ..training import SimulatedAttempt
+from . import SimulatedSeries
 from .resources import of_node
 
 Array = NDArray[np.float64]
@@ -30,9 +30,9 @@ QUIET = ("local_link_integrity_errors", "out_of_sequence", "roce_slow_restart")
 _CONGESTION = {"ecn": "marks", "cnp": "marks", "xmit_wait": "waits"}
 
 
-def series(attempts: Sequence[Attempt], site: Site) -> list[Series]:
+def series(attempts: Sequence[SimulatedAttempt], site: SimulatedSite) -> list[SimulatedSeries]:
     """Return the series of all ports."""
-    found: list[Series] = []
+    found: list[SimulatedSeries] = []
     for host in range(site.cluster.hosts):
         history = site.history(host, site.reporting.node)
         if len(history.at):
@@ -43,17 +43,21 @@ def series(attempts: Sequence[Attempt], site: Site) -> list[Series]:
     return found
 
 
-def _port(site: Site, host: int, port: int, history: History, sent: Array) -> list[Series]:
+def _port(
+    site: SimulatedSite, host: int, port: int, history: ConditionHistory, sent: Array
+) -> list[SimulatedSeries]:
     cluster, reporting, at = site.cluster, site.reporting, history.at
     random = np.random.default_rng([site.seed, 22, host, port])
     resource = of_node(host, cluster.name, site.switch(host))
     who: dict[str, Scalar] = {"device": device_name(port), "port": "1"}
-    found: list[Series] = []
+    found: list[SimulatedSeries] = []
 
     def add(metric: str, value: Array, every: int = 1, **pairs: Scalar) -> None:
         if reporting.shows(metric):
             named = attributes({**who, **pairs})
-            found.append(Series(host, resource, metric, named, at[::every], value[::every]))
+            found.append(
+                SimulatedSeries(host, resource, metric, named, at[::every], value[::every])
+            )
 
     def errors(value: Array, kind: str) -> None:
         add("hw.network.errors", value, 1, **{"error.type": kind})
@@ -93,16 +97,18 @@ def _port(site: Site, host: int, port: int, history: History, sent: Array) -> li
     return found
 
 
-def _management(site: Site, host: int, history: History, sockets: Array) -> list[Series]:
+def _management(
+    site: SimulatedSite, host: int, history: ConditionHistory, sockets: Array
+) -> list[SimulatedSeries]:
     """Return the series of the management interface, which carries what falls back to sockets."""
     random = np.random.default_rng([site.seed, 23, host])
     resource = of_node(host, site.cluster.name, site.switch(host))
-    at, found = history.at, list[Series]()
+    at, found = history.at, list[SimulatedSeries]()
     own = np.cumsum(random.uniform(2e5, 8e5, len(at)) * site.reporting.node)
 
     def add(metric: str, value: Array, **pairs: Scalar) -> None:
         if site.reporting.shows(metric):
-            found.append(Series(host, resource, metric, attributes(pairs), at, value))
+            found.append(SimulatedSeries(host, resource, metric, attributes(pairs), at, value))
 
     for direction in ("receive", "transmit"):
         add("system.network.io", np.round(own + sockets), device="eth0", direction=direction)
@@ -111,7 +117,9 @@ def _management(site: Site, host: int, history: History, sockets: Array) -> list
     return found
 
 
-def _sent(attempts: Sequence[Attempt], site: Site, host: int, history: History) -> Array:
+def _sent(
+    attempts: Sequence[SimulatedAttempt], site: SimulatedSite, host: int, history: ConditionHistory
+) -> Array:
     """Return the bytes sent so far through each port of a host, and through sockets (last)."""
     cluster, at = site.cluster, history.at
     sent = np.zeros((len(at), cluster.nics + 1))

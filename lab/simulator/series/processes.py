@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ....vocabulary.samples import Scalar, attributes
 from .. import memory
-from ..conditions import Conditions
+from ..conditions import ClusterConditions
 from ..memory import GIB
-from ..progress import Attempt
-from ..site import Site
-from . import Series
+from ..progress import SimulatedAttempt
+from ..site import SimulatedSite
+from . import SimulatedSeries
 from .readings import life, ticks
 from .resources import of_job, of_node
 
@@ -26,9 +26,9 @@ _COPIED_SHARE = 0.25
 """Share of the inherited pages that a healthy worker comes to write to; it levels off."""
 
 
-def series(attempt: Attempt, site: Site) -> list[Series]:
+def series(attempt: SimulatedAttempt, site: SimulatedSite) -> list[SimulatedSeries]:
     """Return the memory of every process of an attempt."""
-    found: list[Series] = []
+    found: list[SimulatedSeries] = []
     seats = attempt.seats
     random = np.random.default_rng([site.seed, 17, attempt.number])
     for host in np.unique(seats.host).tolist():
@@ -39,20 +39,20 @@ def series(attempt: Attempt, site: Site) -> list[Series]:
             alive = (at >= begin + 2.0) & (at < end)
             kept = [state for state, lives in zip(states, alive, strict=True) if lives]
             if kept:
-                found += _Process(attempt, site, rank, at[alive], kept, random).series()
+                found += _TrainerMemory(attempt, site, rank, at[alive], kept, random).series()
     return found
 
 
-class _Process:
+class _TrainerMemory:
     """The memory of one rank's trainer and its workers."""
 
     def __init__(
         self,
-        attempt: Attempt,
-        site: Site,
+        attempt: SimulatedAttempt,
+        site: SimulatedSite,
         rank: int,
         at: Array,
-        states: Sequence[Conditions],
+        states: Sequence[ClusterConditions],
         random: np.random.Generator,
     ) -> None:
         self._attempt, self._site, self._rank = attempt, site, rank
@@ -60,9 +60,9 @@ class _Process:
         self._slot = int(attempt.seats.slot[rank])
         self._host = int(attempt.seats.host[rank])
         self._pid = int(attempt.seats.pid[rank])
-        self._found: list[Series] = []
+        self._found: list[SimulatedSeries] = []
 
-    def series(self) -> list[Series]:
+    def series(self) -> list[SimulatedSeries]:
         self._trainer()
         for worker in range(self._attempt.job.workers):
             self._worker(worker)
@@ -73,10 +73,10 @@ class _Process:
             resource = of_job(self._attempt, self._host, self._site.cluster.name)
             whole: Array = np.maximum(value, 0.0).round()
             self._found.append(
-                Series(self._host, resource, metric, attributes(pairs), self._at, whole)
+                SimulatedSeries(self._host, resource, metric, attributes(pairs), self._at, whole)
             )
 
-    def _of(self, amount: Callable[[Conditions], float]) -> Array:
+    def _of(self, amount: Callable[[ClusterConditions], float]) -> Array:
         return np.array([amount(state) for state in self._states], dtype=np.float64)
 
     def _settled(self, seconds: float) -> Array:
@@ -114,9 +114,11 @@ class _Process:
             self._add("process.memory.shared", (1 - copied) * job.inherited, **who)
 
 
-def shared_memory(attempts: Sequence[Attempt], site: Site) -> list[Series]:
+def shared_memory(
+    attempts: Sequence[SimulatedAttempt], site: SimulatedSite
+) -> list[SimulatedSeries]:
     """Return how full /dev/shm is on every host; a lost host sends nothing more."""
-    found: list[Series] = []
+    found: list[SimulatedSeries] = []
     for host in range(site.cluster.hosts):
         random = np.random.default_rng([site.seed, 18, host])
         history = site.history(host, site.reporting.node)
@@ -137,5 +139,5 @@ def shared_memory(attempts: Sequence[Attempt], site: Site) -> list[Series]:
             if site.reporting.shows(metric) and len(at):
                 resource = of_node(host, site.cluster.name)
                 whole: Array = np.round(np.maximum(value, 0.0)).astype(float)
-                found.append(Series(host, resource, metric, (), at, whole))
+                found.append(SimulatedSeries(host, resource, metric, (), at, whole))
     return found

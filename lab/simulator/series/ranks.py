@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from ....vocabulary.samples import Resource, Scalar, attributes
-from ..placement import Group, device_id
-from ..site import Site
-from ..training import Attempt
-from . import Series
+from ....vocabulary.samples import Scalar, TelemetryResource, attributes
+from ..placement import SimulatedGroup, device_id
+from ..site import SimulatedSite
+from ..training import SimulatedAttempt
+from . import SimulatedSeries
 from .readings import life, ticks, used
 from .resources import of_job
 from .steps import reporters
@@ -22,17 +22,17 @@ _KINDS = {"dp": "AllReduce", "tp": "AllReduce", "ep": "AllGather", "other": "All
 """What a group's operations are, in the names of NCCL RAS (all-to-all counts as point-to-point)."""
 
 
-class Ranks:
+class PeriodicRankSeries:
     """The periodic series of one attempt, rank after rank."""
 
-    def __init__(self, attempt: Attempt, site: Site) -> None:
+    def __init__(self, attempt: SimulatedAttempt, site: SimulatedSite) -> None:
         """Prepare for an attempt on this site."""
         self._attempt = attempt
         self._cluster, self._reporting = site.cluster, site.reporting
         self._seconds, self._phases = site.seconds, site.phases
         self._conditions = site.conditions
         self._random = np.random.default_rng([site.seed, 12, attempt.number])
-        self._found: list[Series] = []
+        self._found: list[SimulatedSeries] = []
         steps = attempt.steps
         world = attempt.seats.world
         self._end = np.stack(steps.end) if steps.end else np.empty((0, world))
@@ -58,7 +58,7 @@ class Ranks:
         self._stop = np.stack(stop) if stop else np.empty((0, world))
         self._pause = np.stack(pause) if pause else np.empty((0, world))
 
-    def series(self) -> list[Series]:
+    def series(self) -> list[SimulatedSeries]:
         seats = self._attempt.seats
         for rank in range(seats.world):
             host = int(seats.host[rank])
@@ -75,16 +75,18 @@ class Ranks:
     def _add(
         self,
         host: int,
-        resource: Resource,
+        resource: TelemetryResource,
         metric: str,
         at: Array,
         value: Array,
         **pairs: Scalar | None,
     ) -> None:
         if self._reporting.shows(metric) and len(at):
-            self._found.append(Series(host, resource, metric, attributes(pairs), at, value))
+            self._found.append(
+                SimulatedSeries(host, resource, metric, attributes(pairs), at, value)
+            )
 
-    def _placement(self, rank: int, host: int, resource: Resource, at: Array) -> None:
+    def _placement(self, rank: int, host: int, resource: TelemetryResource, at: Array) -> None:
         seats, job = self._attempt.seats, self._attempt.job
         parallel = job.tp * job.pp * job.ep > 1
         device = device_id(host, int(seats.place[rank])) if self._cluster.gpus else None
@@ -112,7 +114,7 @@ class Ranks:
         if job.reported_by == "probe" and rank in reporters(job, seats.world):
             self._add(host, resource, "training.progress.age", at, at - last, rank=rank)
 
-    def _process(self, rank: int, host: int, resource: Resource, at: Array) -> None:
+    def _process(self, rank: int, host: int, resource: TelemetryResource, at: Array) -> None:
         seats, random = self._attempt.seats, self._random
         segments = self._attempt.segments
         edges = np.array([row[rank] for row in segments.edge])
@@ -141,7 +143,7 @@ class Ranks:
     def _slow(self, slot: int, at: float) -> bool:
         return bool(self._conditions(at).training.data_extra[slot] > 0)
 
-    def _statistics(self, rank: int, host: int, resource: Resource, at: Array) -> None:
+    def _statistics(self, rank: int, host: int, resource: TelemetryResource, at: Array) -> None:
         """Add what a collective library reports per interval: count, median and longest."""
         if not self._reporting.collective_statistics or not len(self._end):
             return
@@ -181,7 +183,7 @@ class Ranks:
             for host in np.unique(hosts).tolist():
                 self._count(group, host, np.flatnonzero(hosts == host))
 
-    def _describe(self, group: Group, lowest: int) -> None:
+    def _describe(self, group: SimulatedGroup, lowest: int) -> None:
         host = int(self._attempt.seats.host[lowest])
         begin, end = life(self._attempt, lowest, self._seconds)
         at = ticks(begin + 2.0, end, 600.0, begin + 2.0)
@@ -198,7 +200,7 @@ class Ranks:
             ranks=written(group.members.tolist()),
         )
 
-    def _count(self, group: Group, host: int, columns: Whole) -> None:
+    def _count(self, group: SimulatedGroup, host: int, columns: Whole) -> None:
         """Add what the ranks of a host have launched, and completed, at the host's readings."""
         attempt, every = self._attempt, self._reporting.rank
         number, unfinished = len(group.places), attempt.unfinished
@@ -257,7 +259,9 @@ class Ranks:
             if self._reporting.launch_counts and group.kind != "pp":
                 self._launches(group, rank, host, at[alive], enqueued[alive])
 
-    def _launches(self, group: Group, rank: int, host: int, at: Array, enqueued: Whole) -> None:
+    def _launches(
+        self, group: SimulatedGroup, rank: int, host: int, at: Array, enqueued: Whole
+    ) -> None:
         """Add the library's own counts per kind of operation, as NCCL RAS gives them."""
         attempt, stood = self._attempt, self._attempt.unfinished
         op, other = _KINDS.get(group.kind, "AllReduce"), np.zeros(len(at))

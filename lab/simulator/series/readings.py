@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..training import Attempt
+from ..training import SimulatedAttempt
 
 Array = NDArray[np.float64]
 
@@ -19,6 +19,6 @@ def used(edges: Array, totals: Array, at: Array) -> Array:
     return np.interp(at, edges, totals)
 
 
-def life(attempt: Attempt, rank: int, seconds: float) -> tuple[float, float]:
+def life(attempt: SimulatedAttempt, rank: int, seconds: float) -> tuple[float, float]:
     """Return when a rank's process starts and ends within the recording."""
     return attempt.born, min(float(attempt.died[rank]), seconds)

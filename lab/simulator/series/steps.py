@@ -7,16 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....vocabulary.samples import Scalar, attributes
-from ..shape import Job
-from ..site import Site
-from ..training import Attempt
-from . import Series
+from ..shape import SimulatedJob
+from ..site import SimulatedSite
+from ..training import SimulatedAttempt
+from . import SimulatedSeries
 from .resources import of_job
 
 Array = NDArray[np.float64]
 
 
-def series(attempt: Attempt, site: Site) -> list[Series]:
+def series(attempt: SimulatedAttempt, site: SimulatedSite) -> list[SimulatedSeries]:
     """Return the step series of an attempt, for the ranks and steps that are reported."""
     steps, job, seats = attempt.steps, attempt.job, attempt.seats
     if not steps.index:
@@ -37,7 +37,7 @@ def series(attempt: Attempt, site: Site) -> list[Series]:
             host = int(seats.host[rank])
             pairs: dict[str, Scalar] = {"rank": rank, **dict(row.pairs)}
             found.append(
-                Series(
+                SimulatedSeries(
                     host,
                     of_job(attempt, host, site.cluster.name),
                     row.metric,
@@ -50,7 +50,7 @@ def series(attempt: Attempt, site: Site) -> list[Series]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _StepMetric:
     """One metric of all ranks, [step, rank]; `seldom`: left out where it is 0."""
 
     metric: str
@@ -62,7 +62,7 @@ class _Row:
 _NUMBERS = ("training.loss", "training.grad_norm", "training.learning_rate")
 
 
-def reporters(job: Job, world: int) -> Sequence[int]:
+def reporters(job: SimulatedJob, world: int) -> Sequence[int]:
     """Return the ranks that report their steps."""
     return {"all": range(world), "first": (0,), "last": (world - 1,)}[job.report_from]
 
@@ -73,22 +73,24 @@ def _everywhere(values: Iterable[float], world: int) -> Array:
     return np.broadcast_to(column, (len(column), world))
 
 
-def _probed(attempt: Attempt, site: Site, end: Array) -> list[_Row]:
+def _probed(attempt: SimulatedAttempt, site: SimulatedSite, end: Array) -> list[_StepMetric]:
     """Return what the probe reports of every step."""
     steps, job, values = attempt.steps, attempt.job, attempt.steps.values
     world = attempt.seats.world
     exact = (("quality", "exact"),)
     rows = [
-        _Row("training.step", _everywhere(steps.index, world)),
-        _Row("training.step.duration", end - np.stack(steps.start) + _between(attempt)),
-        _Row("training.data.duration", np.stack(steps.data)),
-        _Row("training.compute.duration", np.stack(steps.compute), exact),
-        _Row("training.comm.duration", np.stack(steps.comm), exact),
-        _Row("training.optimizer.duration", np.stack(steps.optimizer)),
-        _Row("training.checkpoint.duration", np.stack(steps.checkpoint), seldom=True),
-        _Row("training.gc.duration", np.stack(steps.gc), seldom=True),
-        _Row("training.tokens", np.stack([row.tokens for row in values])),
-        _Row("training.learning_rate", _everywhere((row.learning_rate for row in values), world)),
+        _StepMetric("training.step", _everywhere(steps.index, world)),
+        _StepMetric("training.step.duration", end - np.stack(steps.start) + _between(attempt)),
+        _StepMetric("training.data.duration", np.stack(steps.data)),
+        _StepMetric("training.compute.duration", np.stack(steps.compute), exact),
+        _StepMetric("training.comm.duration", np.stack(steps.comm), exact),
+        _StepMetric("training.optimizer.duration", np.stack(steps.optimizer)),
+        _StepMetric("training.checkpoint.duration", np.stack(steps.checkpoint), seldom=True),
+        _StepMetric("training.gc.duration", np.stack(steps.gc), seldom=True),
+        _StepMetric("training.tokens", np.stack([row.tokens for row in values])),
+        _StepMetric(
+            "training.learning_rate", _everywhere((row.learning_rate for row in values), world)
+        ),
         *_numbers(attempt),
     ]
     bad = [
@@ -96,40 +98,42 @@ def _probed(attempt: Attempt, site: Site, end: Array) -> list[_Row]:
         ("grad_local", np.stack([row.bad_local for row in values])),
         ("grad_reduced", _everywhere((row.bad_reduced for row in values), world)),
     ]
-    rows += [_Row("training.nonfinite", value, (("of", of),)) for of, value in bad]
+    rows += [_StepMetric("training.nonfinite", value, (("of", of),)) for of, value in bad]
     if job.loss_scale:
         scale = _everywhere((row.loss_scale for row in values), world)
-        rows.append(_Row("training.loss_scale", scale))
+        rows.append(_StepMetric("training.loss_scale", scale))
     if site.cluster.gpus:
         rows += [
-            _Row("training.memory.allocated", np.stack([row.allocated for row in steps.held])),
-            _Row("training.memory.reserved", np.stack([row.reserved for row in steps.held])),
-            _Row("training.memory.retries", np.stack([row.retries for row in steps.held])),
+            _StepMetric(
+                "training.memory.allocated", np.stack([row.allocated for row in steps.held])
+            ),
+            _StepMetric("training.memory.reserved", np.stack([row.reserved for row in steps.held])),
+            _StepMetric("training.memory.retries", np.stack([row.retries for row in steps.held])),
         ]
     return rows
 
 
-def _numbers(attempt: Attempt) -> list[_Row]:
+def _numbers(attempt: SimulatedAttempt) -> list[_StepMetric]:
     """Return losses and norms, as the job reports them."""
     job, values, world = attempt.job, attempt.steps.values, attempt.seats.world
     own = np.stack([row.loss for row in values])
     rows = [
-        _Row(
+        _StepMetric(
             "training.loss", own, (("scope", "global" if job.loss_scope == "global" else "local"),)
         )
     ]
     if job.loss_scope == "both":
         mean = _everywhere((row.global_loss for row in values), world)
-        rows.append(_Row("training.loss", mean, (("scope", "global"),)))
+        rows.append(_StepMetric("training.loss", mean, (("scope", "global"),)))
     norm = _everywhere((row.grad_norm for row in values), world)
-    rows.append(_Row("training.grad_norm", norm, (("scope", "global"),)))
+    rows.append(_StepMetric("training.grad_norm", norm, (("scope", "global"),)))
     if job.local_norms:
         norms = np.stack([row.own_norm for row in values])
-        rows.append(_Row("training.grad_norm", norms, (("scope", "local"),)))
+        rows.append(_StepMetric("training.grad_norm", norms, (("scope", "local"),)))
     return rows
 
 
-def _logged(attempt: Attempt, end: Array) -> list[_Row]:
+def _logged(attempt: SimulatedAttempt, end: Array) -> list[_StepMetric]:
     """Return what a line of a framework's log holds: durations are means since the last line."""
     steps, job, values = attempt.steps, attempt.job, attempt.steps.values
     world, index = attempt.seats.world, np.array(attempt.steps.index)
@@ -143,21 +147,23 @@ def _logged(attempt: Attempt, end: Array) -> list[_Row]:
         mean[mark] = (total[mark] - before) / (mark - previous)
         before, previous = total[mark], mark
     scale = (
-        [_Row("training.loss_scale", _everywhere((row.loss_scale for row in values), world))]
+        [_StepMetric("training.loss_scale", _everywhere((row.loss_scale for row in values), world))]
         if job.loss_scale
         else []
     )
     return [
-        _Row("training.step", _everywhere(steps.index, world)),
-        _Row("training.step.duration", mean),
-        _Row("training.loss", _everywhere((row.global_loss for row in values), world)),
-        _Row("training.grad_norm", _everywhere((row.grad_norm for row in values), world)),
-        _Row("training.learning_rate", _everywhere((row.learning_rate for row in values), world)),
+        _StepMetric("training.step", _everywhere(steps.index, world)),
+        _StepMetric("training.step.duration", mean),
+        _StepMetric("training.loss", _everywhere((row.global_loss for row in values), world)),
+        _StepMetric("training.grad_norm", _everywhere((row.grad_norm for row in values), world)),
+        _StepMetric(
+            "training.learning_rate", _everywhere((row.learning_rate for row in values), world)
+        ),
         *scale,
     ]
 
 
-def _between(attempt: Attempt) -> Array:
+def _between(attempt: SimulatedAttempt) -> Array:
     """Return what lies between a step's end and the next one's start, where it counts as step.
 
     A probe that sees steps only through the optimizer's hooks measures from end to end.

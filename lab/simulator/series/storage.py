@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ....vocabulary.samples import Scalar, attributes
 from ..nodes import LOCAL_MOUNT, SHARED_MOUNT
-from ..site import Site
-from ..training import Attempt
-from . import Series
+from ..site import SimulatedSite
+from ..training import SimulatedAttempt
+from . import SimulatedSeries
 from .resources import of_node
 
 Array = NDArray[np.float64]
@@ -17,24 +17,26 @@ DISK_BYTES = 2.5e9
 """Bytes a second of a local disk when it is busy all the time."""
 
 
-def series(attempts: Sequence[Attempt], site: Site) -> list[Series]:
+def series(attempts: Sequence[SimulatedAttempt], site: SimulatedSite) -> list[SimulatedSeries]:
     """Return the storage series of all hosts."""
-    found: list[Series] = []
+    found: list[SimulatedSeries] = []
     for host in range(site.cluster.hosts):
         if len(site.history(host, site.reporting.node).at):
             found += _host(attempts, site, host)
     return found
 
 
-def _host(attempts: Sequence[Attempt], site: Site, host: int) -> list[Series]:
+def _host(
+    attempts: Sequence[SimulatedAttempt], site: SimulatedSite, host: int
+) -> list[SimulatedSeries]:
     history, every = site.history(host, site.reporting.node), site.reporting.node
     at, random = history.at, np.random.default_rng([site.seed, 24, host])
     resource = of_node(host, site.cluster.name, site.switch(host))
-    found: list[Series] = []
+    found: list[SimulatedSeries] = []
 
     def add(metric: str, value: Array, **pairs: Scalar) -> None:
         if site.reporting.shows(metric):
-            found.append(Series(host, resource, metric, attributes(pairs), at, value))
+            found.append(SimulatedSeries(host, resource, metric, attributes(pairs), at, value))
 
     def of(name: str) -> Array:
         values: Array = history.of("nodes", name)[:, host].astype(float)
@@ -64,7 +66,7 @@ def _host(attempts: Sequence[Attempt], site: Site, host: int) -> list[Series]:
     return found
 
 
-def _saving(attempts: Sequence[Attempt], host: int, at: Array, every: float) -> Array:
+def _saving(attempts: Sequence[SimulatedAttempt], host: int, at: Array, every: float) -> Array:
     """Return the share of the time before each moment in which a rank of the host saved."""
     share = np.zeros(len(at))
     for attempt in attempts:

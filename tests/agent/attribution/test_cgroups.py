@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from rankscope.agent.attribution.cgroups import Membership, of, parse
+from rankscope.agent.attribution.cgroups import CgroupMembership, of, parse
 
 UID = "0a1b2c3d-1111-2222-3333-444455556666"
 SLICE = UID.replace("-", "_")
@@ -27,11 +27,11 @@ BOX = "ab" * 32
     ],
 )
 def test_pod_and_container_are_read_whatever_driver_and_runtime(text):
-    assert Membership(pod_uid=UID, container=BOX) == parse(text)
+    assert CgroupMembership(pod_uid=UID, container=BOX) == parse(text)
 
 
 def test_a_static_pods_hash_is_its_uid():
-    assert Membership(pod_uid=STATIC, container=BOX) == parse(
+    assert CgroupMembership(pod_uid=STATIC, container=BOX) == parse(
         f"0::/kubepods/burstable/pod{STATIC}/{BOX}"
     )
 
@@ -46,7 +46,7 @@ def test_a_static_pods_hash_is_its_uid():
     ],
 )
 def test_a_slurm_job_is_read_from_both_versions(text):
-    assert Membership(slurm_job="4711") == parse(text)
+    assert CgroupMembership(slurm_job="4711") == parse(text)
 
 
 @pytest.mark.parametrize(
@@ -62,19 +62,19 @@ def test_a_slurm_job_is_read_from_both_versions(text):
     ],
 )
 def test_what_is_in_no_pod_and_no_job_says_so(text):
-    assert Membership() == parse(text)
+    assert CgroupMembership() == parse(text)
 
 
 def test_a_cgroup_made_below_ones_own_cannot_take_anothers_name():
     other = UID.replace("0a1b", "ffff")
     text = f"0::/kubepods/pod{UID}/{BOX}/kubepods/pod{other}/{'ef' * 32}"
-    assert Membership(pod_uid=UID, container=BOX) == parse(text)
+    assert CgroupMembership(pod_uid=UID, container=BOX) == parse(text)
     text = "0::/slurm/uid_1/job_1/step_0/slurm/uid_1/job_2/step_0"
     assert parse(text).slurm_job == "1"
 
 
 def test_a_path_of_ten_thousand_odd_names_costs_no_time():
-    assert Membership() == parse("0::/kubepods" + "/a-pod-" * 10_000)
+    assert CgroupMembership() == parse("0::/kubepods" + "/a-pod-" * 10_000)
 
 
 def test_this_very_process_is_read():

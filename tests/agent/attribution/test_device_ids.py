@@ -1,39 +1,45 @@
 import pytest
 
-from rankscope.agent.attribution.device_ids import Known, Meant, meant, resolve, vendor
+from rankscope.agent.attribution.device_ids import (
+    DeviceIdentity,
+    DeviceReference,
+    meant,
+    resolve,
+    vendor,
+)
 
 A = "GPU-604ac76c-d9cf-fef3-62e9-d92044ab6e52"
 B = "GPU-704ac76c-d9cf-fef3-62e9-d92044ab6e52"
 PART = "MIG-80f2c76c-d9cf-5ef3-82e9-d92044ab6e52"
 KNOWN = [
-    Known(A, 0, pci="0000:07:00.0"),
-    Known(B, 1, pci="0000:0b:00.0"),
-    Known(PART, 1, parent=B, partition="1g.10gb/7"),
-    Known(f"{A}/3", 0, parent=A, partition="2g.20gb"),
-    Known("card-1", 1, vendor="amd", pci="0000:85:00.0"),
-    Known("npu-1", 1, vendor="ascend"),
+    DeviceIdentity(A, 0, pci="0000:07:00.0"),
+    DeviceIdentity(B, 1, pci="0000:0b:00.0"),
+    DeviceIdentity(PART, 1, parent=B, partition="1g.10gb/7"),
+    DeviceIdentity(f"{A}/3", 0, parent=A, partition="2g.20gb"),
+    DeviceIdentity("card-1", 1, vendor="amd", pci="0000:85:00.0"),
+    DeviceIdentity("npu-1", 1, vendor="ascend"),
 ]
 
 
 @pytest.mark.parametrize(
     ("device", "expected"),
     [
-        (A, Meant(hw_id=A)),
-        (PART, Meant(hw_id=PART)),
-        (f"{A}::3", Meant(hw_id=A, replica="3")),
-        (f"{PART}::0", Meant(hw_id=PART, replica="0")),
-        (f"MIG-{A}/7/0", Meant(hw_id=A, instance="7")),
-        ("nvidia1", Meant(index=1)),
-        ("nvidia1/gi7", Meant(index=1, instance="7")),
-        ("nvidia1/gi7/vgpu2", Meant(index=1, instance="7", replica="2")),
-        ("nvidia1/vgpu0", Meant(index=1, replica="0")),
-        ("gpu-1", Meant(index=1)),
-        ("gpu-1-mig-19-4-1", Meant(index=1, instance="mig-19-4-1")),
-        ("Ascend910-1", Meant(index=1)),
-        ("Ascend910B3-1", Meant(index=1)),
-        ("0000:85:00.0", Meant(pci="0000:85:00.0")),
-        ("00000000:0B:00.0", Meant(pci="0000:0b:00.0")),
-        ("something else", Meant(hw_id="something else")),
+        (A, DeviceReference(hw_id=A)),
+        (PART, DeviceReference(hw_id=PART)),
+        (f"{A}::3", DeviceReference(hw_id=A, replica="3")),
+        (f"{PART}::0", DeviceReference(hw_id=PART, replica="0")),
+        (f"MIG-{A}/7/0", DeviceReference(hw_id=A, instance="7")),
+        ("nvidia1", DeviceReference(index=1)),
+        ("nvidia1/gi7", DeviceReference(index=1, instance="7")),
+        ("nvidia1/gi7/vgpu2", DeviceReference(index=1, instance="7", replica="2")),
+        ("nvidia1/vgpu0", DeviceReference(index=1, replica="0")),
+        ("gpu-1", DeviceReference(index=1)),
+        ("gpu-1-mig-19-4-1", DeviceReference(index=1, instance="mig-19-4-1")),
+        ("Ascend910-1", DeviceReference(index=1)),
+        ("Ascend910B3-1", DeviceReference(index=1)),
+        ("0000:85:00.0", DeviceReference(pci="0000:85:00.0")),
+        ("00000000:0B:00.0", DeviceReference(pci="0000:0b:00.0")),
+        ("something else", DeviceReference(hw_id="something else")),
     ],
 )
 def test_each_plugins_name_for_a_device_is_understood(device, expected):
@@ -41,7 +47,7 @@ def test_each_plugins_name_for_a_device_is_understood(device, expected):
 
 
 def test_a_dynamic_device_is_known_by_the_uuid_in_its_cdi_name():
-    assert Meant(hw_id=A) == meant("gpu-5", ("k8s.gpu.nvidia.com/device=" + A,))
+    assert DeviceReference(hw_id=A) == meant("gpu-5", ("k8s.gpu.nvidia.com/device=" + A,))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.agent.kubelet import Claim, Container, Pod
 
 from rankscope.agent.attribution import pod_resources
 from rankscope.agent.attribution.kubelet import KubeletError, ask
-from rankscope.agent.attribution.pod_resources import Given
+from rankscope.agent.attribution.pod_resources import AllocatedDevice
 from rankscope.formats import wire
 
 GPU = ("nvidia.com/gpu", "nvidia.com/mig-*")
@@ -44,7 +44,7 @@ def test_five_hundred_pods_are_read_and_only_accelerators_kept(kubelet):
     ]
     found = pod_resources.decode(ask(kubelet.path), resources=GPU)
     assert [
-        Given("ml", f"pod-{number}", "train", "nvidia.com/gpu", f"GPU-{number}")
+        AllocatedDevice("ml", f"pod-{number}", "train", "nvidia.com/gpu", f"GPU-{number}")
         for number in range(500)
     ] == found
 
@@ -75,7 +75,7 @@ def test_dynamic_resources_are_kept_by_their_driver(kubelet):
         Pod(name="p", namespace="ml", containers=[Container(name="c", devices={}, claims=[claim])])
     ]
     data = ask(kubelet.path)
-    expected = [Given("ml", "p", "c", "gpu.nvidia.com", "gpu-0", ("k8s.gpu=GPU-1",))]
+    expected = [AllocatedDevice("ml", "p", "c", "gpu.nvidia.com", "gpu-0", ("k8s.gpu=GPU-1",))]
     assert pod_resources.decode(data, resources=GPU, drivers=("gpu.nvidia.com",)) == expected
     assert pod_resources.decode(data, resources=("gpu.nvidia.com",)) == []
 
@@ -84,7 +84,7 @@ def test_fields_of_later_versions_are_stepped_over():
     later = wire.block(90, b"new") + wire.tag(91, wire.VARINT) + wire.varint(7)
     data = later + pod(container(later, devices("nvidia.com/gpu", "GPU-1")), later)
     (found,) = pod_resources.decode(data, resources=GPU)
-    assert found == Given("ml", "p", "c", "nvidia.com/gpu", "GPU-1")
+    assert found == AllocatedDevice("ml", "p", "c", "nvidia.com/gpu", "GPU-1")
 
 
 @pytest.mark.parametrize(

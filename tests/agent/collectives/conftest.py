@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from rankscope.agent.health import Health
-from rankscope.agent.training_logs import Batch
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.training_logs import LogBatch
 
 
 @dataclass
@@ -117,10 +117,10 @@ def ranks(tmp_path: Path) -> Ranks:
 class Delivered:
     """What a reader handed over."""
 
-    batches: list[Batch] = field(default_factory=list)
-    health: Health = field(default_factory=Health)
+    batches: list[LogBatch] = field(default_factory=list)
+    health: AgentHealth = field(default_factory=AgentHealth)
 
-    def __call__(self, batch: Batch) -> None:
+    def __call__(self, batch: LogBatch) -> None:
         self.batches.append(batch)
 
     def values(self, metric: str, key: str = "rank", host: object = ...) -> dict[Any, float]:

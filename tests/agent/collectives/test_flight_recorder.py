@@ -6,11 +6,11 @@ import pickle
 import pytest
 from tests.formats.flight_recorder.recorder import dump, fields, operation
 
-from rankscope.agent.collectives.progress import Progress
+from rankscope.agent.collectives.progress import StepProgress
 from rankscope.agent.rank_processes import RankProcesses
-from rankscope.agent.readers.flight_recorder import FlightRecorder
+from rankscope.agent.readers.flight_recorder import FlightRecorderReader
 from rankscope.agent.settings import AgentSettings
-from rankscope.agent.training_logs import Batch
+from rankscope.agent.training_logs import LogBatch
 from rankscope.vocabulary import operations
 from rankscope.vocabulary.groups import world
 from rankscope.vocabulary.samples import Sample, attributes
@@ -35,14 +35,14 @@ def prefix(ranks, tmp_path):
 
 @pytest.fixture
 def progress(delivered):
-    return Progress(delivered)
+    return StepProgress(delivered)
 
 
 @pytest.fixture
 def reader(ranks, delivered, progress):
     def make(**keys):
         chosen = AgentSettings.model_validate({"flight_recorder": keys})
-        return FlightRecorder(
+        return FlightRecorderReader(
             settings=chosen.flight_recorder,
             deliver=delivered,
             still_since=progress.still_since,
@@ -147,7 +147,7 @@ def test_a_folder_of_the_settings_needs_no_process(reader, delivered, tmp_path):
 
 def moved(progress, at, step):
     labels = attributes({"rank": 0, "source": "log"})
-    progress(Batch("run-7", 0, [Sample("training.step", step, at, labels)], []))
+    progress(LogBatch("run-7", 0, [Sample("training.step", step, at, labels)], []))
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import pytest
 from tests.collector.leftovers.running import leave_dumps
 
 from rankscope.agent.rank_processes import RankProcesses
-from rankscope.agent.readers.flight_recorder import FlightRecorder
+from rankscope.agent.readers.flight_recorder import FlightRecorderReader
 from rankscope.agent.settings import AgentSettings
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder
-from rankscope.vocabulary.samples import Event, Resource
+from rankscope.vocabulary.samples import Event, TelemetryResource
 
 
 @pytest.fixture
@@ -90,14 +90,14 @@ def explained(folder, at, delivered):
     chosen = AgentSettings.model_validate(
         {"flight_recorder": {"folders": [{"path": str(folder), "job": "run-7"}]}}
     )
-    reader = FlightRecorder(settings=chosen.flight_recorder, deliver=delivered,
+    reader = FlightRecorderReader(settings=chosen.flight_recorder, deliver=delivered,
                             still_since=lambda of: None, health=delivered.health, period=5.0,
                             processes=RankProcesses(folder / "proc"))  # fmt: skip
     reader.turn(at + 2)
-    pipeline = Pipeline()
+    pipeline = DetectionPipeline()
     decoder = MetricsDecoder(pipeline.table)
     for batch in delivered.batches:
-        resource = Resource("host-a", batch.job)
+        resource = TelemetryResource("host-a", batch.job)
         sent = decoder.protobuf(encode.metrics_request([(resource, list(batch.samples))]))
         pipeline.metrics(sent, at + 3)
         events = [Event(one.name, one.at, one.attributes, resource) for one in batch.events]

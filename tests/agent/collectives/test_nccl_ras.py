@@ -7,10 +7,10 @@ import pytest
 from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.readers.nccl_ras import NcclRas
 from rankscope.agent.settings import AgentSettings
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 HOSTS = {0: "10.0.0.1", 1: "10.0.0.1", 2: "10.0.0.2", 3: "10.0.0.2"}
 
@@ -243,7 +243,7 @@ def test_a_rank_that_stops_launching_on_another_host_becomes_an_incident(
     ras_service.answer = counts
     one = reader()
     one._now = lambda: START + now[0]
-    pipeline = Pipeline()
+    pipeline = DetectionPipeline()
     decoder = MetricsDecoder(pipeline.table)
 
     def send(resource, samples):
@@ -260,13 +260,16 @@ def test_a_rank_that_stops_launching_on_another_host_becomes_an_incident(
         if second <= 60:
             labels = attributes({"rank": 0, "source": "log"})
             steps = [("training.step", float(second)), ("training.step.duration", 1.0)]
-            send(Resource("host-a", "run-7"), [Sample(*s, START + second, labels) for s in steps])
+            send(
+                TelemetryResource("host-a", "run-7"),
+                [Sample(*s, START + second, labels) for s in steps],
+            )
         if second % 5 == 0:
             delivered.batches.clear()
             one.turn(START + second)
             for batch in delivered.batches:
                 host = "host-a" if batch.host is None else batch.host
-                send(Resource(host, batch.job), list(batch.samples))
+                send(TelemetryResource(host, batch.job), list(batch.samples))
     (incident,) = pipeline.incidents.values()
     document = incident.document()
     valid_incident(json.loads(json.dumps(document)))

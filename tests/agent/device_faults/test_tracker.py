@@ -2,7 +2,7 @@ import json
 
 from tests.agent.device_faults.faults import T, event, reading, reset
 
-from rankscope.agent.devices import Device, Devices
+from rankscope.agent.devices import DeviceRegister, KnownDevice
 from rankscope.vocabulary import device_faults
 from rankscope.vocabulary.samples import Event, attributes
 
@@ -135,8 +135,8 @@ def test_a_change_of_the_recovery_the_driver_asks_for_is_news(make):
 
 
 def test_a_device_known_by_its_address_only_is_found_by_its_id(make):
-    devices = Devices()
-    devices.note(Device("GPU-x", 3, "0000:05:00.0"))
+    devices = DeviceRegister()
+    devices.note(KnownDevice("GPU-x", 3, "0000:05:00.0"))
     tracker = make(devices=devices)
     told = tracker.take(event(hw_id="pci:0000:05:00.0"), T)
     assert told is not None
@@ -147,9 +147,9 @@ def test_a_device_known_by_its_address_only_is_found_by_its_id(make):
 
 
 def test_only_degraded_and_fatal_faults_change_a_devices_state(make):
-    devices = Devices()
+    devices = DeviceRegister()
     for index, name in enumerate("abc"):
-        devices.note(Device(f"GPU-{name}", index, f"0000:0{index}:00.0"))
+        devices.note(KnownDevice(f"GPU-{name}", index, f"0000:0{index}:00.0"))
     tracker = make(devices=devices)
     tracker.take(event("31", hw_id="GPU-a"), T)
     tracker.take(event("94", hw_id="GPU-b"), T)
@@ -210,11 +210,11 @@ def test_a_device_lost_before_it_told_its_name_is_found_by_its_index(make):
 
 
 def test_faults_told_by_address_are_the_devices_once_it_is_known(make):
-    devices = Devices()
+    devices = DeviceRegister()
     tracker = make(devices=devices)
     for hw_id in ("pci:0000:07:00.0", "pci:0000:08:00.0"):
         tracker.take(event("79", hw_id=hw_id), T)
-    devices.note(Device("GPU-a", 0, "0000:07:00.0"))
+    devices.note(KnownDevice("GPU-a", 0, "0000:07:00.0"))
     tracker.tick(T + 1)
     assert {"GPU-a", "pci:0000:08:00.0"} == {one.hw_id for one in tracker.open()}
     counted = {

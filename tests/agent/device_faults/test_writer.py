@@ -2,7 +2,7 @@
 
 import json
 
-from rankscope.agent.device_faults import FaultTracker, Writer
+from rankscope.agent.device_faults import FaultTracker, FaultWriter
 from rankscope.vocabulary.samples import Event
 
 FAULT = {"hw.id": "GPU-1", "code": "48", "vendor": "nvidia", "source": "kmsg", "text": "DBE"}
@@ -15,7 +15,7 @@ def kept(folder):
 
 def test_a_verdict_is_written_when_the_writer_is_woken(tmp_path, until):
     tracker = FaultTracker(boot_id="b", now=1.0, state=tmp_path)
-    writer = Writer(tracker, now=lambda: 2.0)
+    writer = FaultWriter(tracker, now=lambda: 2.0)
     assert tracker.take(Event("gpu.fault", 2.0, FAULT), 2.0)
     writer.wake()
     until(lambda: [row["code"] for row in kept(tmp_path)] == ["48"])
@@ -24,12 +24,12 @@ def test_a_verdict_is_written_when_the_writer_is_woken(tmp_path, until):
 
 def test_what_is_left_is_written_at_the_end_and_a_disk_that_refuses_ends_nothing(tmp_path):
     tracker = FaultTracker(boot_id="b", now=1.0, state=tmp_path)
-    writer = Writer(tracker, now=lambda: 2.0)
+    writer = FaultWriter(tracker, now=lambda: 2.0)
     tracker.take(Event("gpu.fault", 2.0, FAULT), 2.0)
     writer.close()
     assert len(kept(tmp_path)) == 1
     gone = FaultTracker(boot_id="b", now=1.0, state=tmp_path / "nowhere" / "at all")
-    lonely = Writer(gone, now=lambda: 2.0)
+    lonely = FaultWriter(gone, now=lambda: 2.0)
     gone.take(Event("gpu.fault", 2.0, FAULT), 2.0)
     lonely.close()
     assert gone.open()

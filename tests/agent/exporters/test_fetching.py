@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from rankscope.agent.exporters.fetching import Client, FetchError
+from rankscope.agent.exporters.fetching import FetchError, PageClient
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 
@@ -19,7 +19,7 @@ def leaves(handler, text):
 
 @pytest.fixture
 def client(exporter):
-    one = Client(exporter.url, timeout=60)
+    one = PageClient(exporter.url, timeout=60)
     yield one
     one.close()
 
@@ -93,7 +93,7 @@ def test_a_failure_has_a_reason_and_the_next_page_is_read(answer, reason, export
 def test_nothing_listening_is_refused(exporter):
     exporter.close()
     with pytest.raises(FetchError, match="running") as caught:
-        fetched(Client(exporter.url, timeout=60))
+        fetched(PageClient(exporter.url, timeout=60))
     assert caught.value.reason == "refused"
 
 
@@ -108,7 +108,7 @@ def test_nothing_listening_is_refused(exporter):
 )
 def test_a_byte_now_and_then_does_not_hold_us_past_the_deadline(head, drop, exporter):
     exporter.drips(head, drop)
-    client = Client(exporter.url, timeout=0.4)
+    client = PageClient(exporter.url, timeout=0.4)
     with pytest.raises(FetchError) as caught:
         fetched(client)
     assert caught.value.reason == "timeout"  # the drip itself goes on for ever
@@ -125,7 +125,7 @@ def test_an_exporter_that_closes_each_connection_is_cut_off_at_the_deadline_too(
     exporter_gives_up = threading.Timer(10.0, exporter.ended.set)
     exporter_gives_up.start()
     with pytest.raises(FetchError) as caught:
-        fetched(Client(exporter.url, timeout=0.4))
+        fetched(PageClient(exporter.url, timeout=0.4))
     exporter_gives_up.cancel()
     assert caught.value.reason == "timeout"
     assert not exporter.ended.is_set()

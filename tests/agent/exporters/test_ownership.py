@@ -1,8 +1,8 @@
-from rankscope.agent.exporters.targets import Ownership
+from rankscope.agent.exporters.targets import SeriesOwnership
 
 
 def test_the_first_target_speaks_for_a_device_as_long_as_it_does():
-    ownership = Ownership(lasting=15.0)
+    ownership = SeriesOwnership(lasting=15.0)
     assert ownership.claim("GPU-1", 1, 0.0)
     assert ownership.claim("GPU-1", 0, 1.0)
     assert not ownership.claim("GPU-1", 1, 2.0)

@@ -13,19 +13,19 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from pydantic import ValidationError
 
-from rankscope.agent.forwarding import Forwarder, Sending, Waiting
+from rankscope.agent.forwarding import ForwardQueue, ForwardSender, LineForwarder
 from rankscope.agent.forwarding.forwarder import LONGEST
-from rankscope.agent.health import Health
-from rankscope.agent.names import Names
-from rankscope.agent.push import Post
-from rankscope.agent.settings import AgentSettings, Forward
-from rankscope.agent.training_logs import Source
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.names import NodeNames
+from rankscope.agent.push import PushConnection
+from rankscope.agent.settings import AgentSettings, ForwardSettings
+from rankscope.agent.training_logs import LogSource
 
 AT = 1_787_000_000.0
 
 
 def source(number=1, job="run-7", **ranks):
-    return Source(
+    return LogSource(
         inode=(1, number), name="/logs/out.log", open_path="", job=job, attempt=2, fresh=True,
         ranks={int(rank[1:]): local for rank, local in ranks.items()},
     )  # fmt: skip
@@ -35,11 +35,11 @@ class Node:
     """A forwarder whose clock is the test's, and what waits behind it."""
 
     def __init__(self, *, max_bytes=8 << 20, rate=1 << 30):
-        self.health, self.clock = Health(), AT
-        self.waiting = Waiting(max_bytes=max_bytes, health=self.health)
-        self.forwarder = Forwarder(
+        self.health, self.clock = AgentHealth(), AT
+        self.waiting = ForwardQueue(max_bytes=max_bytes, health=self.health)
+        self.forwarder = LineForwarder(
             waiting=self.waiting,
-            resource_of=Names(host="node-1", cluster="c").attempt,
+            resource_of=NodeNames(host="node-1", cluster="c").attempt,
             bytes_per_second=rate,
             health=self.health,
             now=lambda: self.clock,
@@ -140,8 +140,8 @@ def send(intake):
     running = []
 
     def start(node, stopped=None, **more):
-        post = Post(f"{intake.endpoint}/otlp", timeout=60, **more)
-        one = Sending(
+        post = PushConnection(f"{intake.endpoint}/otlp", timeout=60, **more)
+        one = ForwardSender(
             waiting=node.waiting, post=post, health=node.health, interval=0.01, jitter=lambda: 0.0
         )
         one._stopped = stopped or one._stopped
@@ -283,4 +283,4 @@ def test_nothing_is_forwarded_by_default():
 )
 def test_settings_that_cannot_work_are_refused(keys):
     with pytest.raises(ValidationError, match="write"):
-        Forward.model_validate(keys)
+        ForwardSettings.model_validate(keys)

@@ -4,13 +4,13 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from rankscope.agent.attribution import Attribution
-from rankscope.agent.attribution.joining import Facts
-from rankscope.agent.attribution.pod_resources import Given
-from rankscope.agent.imitation import Imitation
-from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes
+from rankscope.agent.attribution import DeviceAttribution
+from rankscope.agent.attribution.joining import NodeFacts
+from rankscope.agent.attribution.pod_resources import AllocatedDevice
+from rankscope.agent.imitation import DcgmPage
+from rankscope.vocabulary.samples import Sample, Scalar, TelemetryResource, attributes
 
-NODE = Resource(host="n1")
+NODE = TelemetryResource(host="n1")
 GPU_0: dict[str, Scalar] = {"hw.id": "GPU-0", "gpu": 0, "hw.vendor": "nvidia"}
 
 
@@ -18,8 +18,8 @@ class Page:
     """An imitation and what it is fed with."""
 
     def __init__(self, names="old", **more):
-        self.attribution = Attribution()
-        self.imitation = Imitation(names=names, host="n1", attribution=self.attribution, **more)
+        self.attribution = DeviceAttribution()
+        self.imitation = DcgmPage(names=names, host="n1", attribution=self.attribution, **more)
         self.samples: list[Sample] = []
         self.now = 1.0
 
@@ -31,10 +31,13 @@ class Page:
 
     def give(self, *given, names=None, belongs=None, processes=()):
         facts = self.attribution.facts([], self.now)
-        facts = Facts(facts.devices, processes)
+        facts = NodeFacts(facts.devices, processes)
         self.attribution.update(
             facts,
-            given=[Given("ml", pod, "train", "nvidia.com/gpu", device) for pod, device in given],
+            given=[
+                AllocatedDevice("ml", pod, "train", "nvidia.com/gpu", device)
+                for pod, device in given
+            ],
             memberships=belongs or {},
             names=names or {},
             jobs={},

@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.agent.kubelet import Kubelet, training_pod
 
-from rankscope.lab.node.nvml import Scenario, gpu_uuid
+from rankscope.lab.node.nvml import NvmlScenario, gpu_uuid
 
 pytestmark = pytest.mark.programs
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.programs
 @pytest.fixture
 def driver(tmp_path, monkeypatch, program):
     program("gcc")
-    scenario = Scenario(tmp_path / "driver")
+    scenario = NvmlScenario(tmp_path / "driver")
     for name, value in scenario.environment().items():
         monkeypatch.setenv(name, value)
     return scenario

@@ -5,10 +5,10 @@ import re
 import pytest
 from tests.agent.imitation.pages import GPU_0, NODE, Page
 
-from rankscope.agent.attribution import Attribution
-from rankscope.agent.imitation import Imitation
+from rankscope.agent.attribution import DeviceAttribution
+from rankscope.agent.imitation import DcgmPage
 from rankscope.agent.imitation.fields import fields
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 
 def lines_of(page, name):
@@ -257,9 +257,9 @@ def test_what_an_exporter_tells_of_a_device_beside_the_driver_is_not_added_up(gp
 
 
 def test_processes_that_are_gone_are_not_kept_for_ever():
-    imitation = Imitation(names="new", host="n", attribution=Attribution())
+    imitation = DcgmPage(names="new", host="n", attribution=DeviceAttribution())
     for pid in range(2000):
         mine = attributes({"hw.id": "GPU-1", "gpu": 0, "hw.vendor": "nvidia", "pid": pid})
-        series = [(Resource(host="n"), "hw.gpu.process.memory", mine, 1.0)]
+        series = [(TelemetryResource(host="n"), "hw.gpu.process.memory", mine, 1.0)]
         imitation.render(series, 1.0, room=100)
     assert len(imitation._plans) < 600

@@ -3,7 +3,7 @@
 import pytest
 from tests.agent.imitation.pages import GPU_0, Page, fault
 
-from rankscope.agent.attribution.joining import Belongs, Process
+from rankscope.agent.attribution.joining import DeviceProcess, ProcessOwner
 from rankscope.vocabulary.samples import Sample, Scalar, attributes
 
 
@@ -39,8 +39,8 @@ def test_holders_of_a_shared_device_are_shown_their_own_share(gpu):
         ("b", "GPU-0::1"),
         ("c", "GPU-0::2"),
         names={f"uid-{name}": ("ml", name) for name in "abc"},
-        belongs={10: Belongs(pod_uid="uid-a"), 11: Belongs(pod_uid="uid-b")},
-        processes=[Process("GPU-0", 10, 1.0), Process("GPU-0", 11, 1.0)],
+        belongs={10: ProcessOwner(pod_uid="uid-a"), 11: ProcessOwner(pod_uid="uid-b")},
+        processes=[DeviceProcess("GPU-0", 10, 1.0), DeviceProcess("GPU-0", 11, 1.0)],
     )
     found = page.values()
     used = {labels["pod"]: value for labels, value in found["DCGM_FI_DEV_FB_USED"]}

@@ -7,18 +7,18 @@ from functools import partial
 
 import pytest
 
-from rankscope.agent.attribution import Attribution
-from rankscope.agent.attribution.pod_resources import Given
-from rankscope.agent.exposition import Page
-from rankscope.agent.health import Health
-from rankscope.agent.imitation import Imitation
-from rankscope.agent.latest import Latest
-from rankscope.agent.scraping import Scraping
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.agent.attribution import DeviceAttribution
+from rankscope.agent.attribution.pod_resources import AllocatedDevice
+from rankscope.agent.exposition import ExpositionPage
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.imitation import DcgmPage
+from rankscope.agent.latest import LatestValues
+from rankscope.agent.scraping import ScrapeServer
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 pytestmark = pytest.mark.programs
 
-NODE = Resource(host="n1")
+NODE = TelemetryResource(host="n1")
 XID = attributes({"hw.id": "GPU-3", "gpu": 3, "hw.vendor": "nvidia"})
 
 
@@ -27,12 +27,12 @@ class Serving:
 
     def __init__(self, gpu, names):
         self._gpu = gpu
-        self._latest = Latest(period_seconds=60.0)
-        self._attribution = Attribution()
-        self._imitation = Imitation(names=names, host="n1", attribution=self._attribution)
-        self.page = Page(
+        self._latest = LatestValues(period_seconds=60.0)
+        self._attribution = DeviceAttribution()
+        self._imitation = DcgmPage(names=names, host="n1", attribution=self._attribution)
+        self.page = ExpositionPage(
             latest=self._latest,
-            health=Health(),
+            health=AgentHealth(),
             groups=False,
             max_series=2000,
             imitation=self._imitation,
@@ -40,7 +40,7 @@ class Serving:
         self._stop = threading.Event()
         self._turns = 0
         self.turn()
-        self._scraping = Scraping("127.0.0.1:0", page=self.page, now=time.time)
+        self._scraping = ScrapeServer("127.0.0.1:0", page=self.page, now=time.time)
         self.port = self._scraping.port
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
@@ -62,7 +62,7 @@ class Serving:
         self._imitation.observe(samples)
         facts = self._attribution.facts([], now)
         given = [
-            Given("ml", f"job-{index}", "train", "nvidia.com/gpu", f"GPU-{index}")
+            AllocatedDevice("ml", f"job-{index}", "train", "nvidia.com/gpu", f"GPU-{index}")
             for index in range(6)
         ]
         self._attribution.update(facts, given=given, memberships={}, names={}, jobs={})

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.agent.devices import Devices
-from rankscope.agent.health import Health
+from rankscope.agent.devices import DeviceRegister
+from rankscope.agent.health import AgentHealth
 from rankscope.agent.nvml import SUBJECTS
-from rankscope.agent.nvml.supervisor import Supervisor
-from rankscope.lab.node.nvml import Scenario
+from rankscope.agent.nvml.supervisor import WorkerSupervisor
+from rankscope.lab.node.nvml import NvmlScenario
 from rankscope.vocabulary.samples import Event
 
 
@@ -21,10 +21,10 @@ from rankscope.vocabulary.samples import Event
 class Watched:
     """A supervisor checked ten times a second, and the events it told."""
 
-    scenario: Scenario
-    supervisor: Supervisor
-    health: Health
-    devices: Devices
+    scenario: NvmlScenario
+    supervisor: WorkerSupervisor
+    health: AgentHealth
+    devices: DeviceRegister
     events: list[Event] = field(default_factory=list)
 
     def codes(self, gpu: int | None = None) -> list[str]:
@@ -69,15 +69,15 @@ def watched(
     def start(
         *, profile: str = "H100", gpus: int = 8, folder: Path | None = None, **more: object
     ) -> Watched:
-        scenario = Scenario(tmp_path / "driver", profile=profile, gpus=gpus, **more)  # type: ignore[arg-type]
+        scenario = NvmlScenario(tmp_path / "driver", profile=profile, gpus=gpus, **more)  # type: ignore[arg-type]
         return over_scenario(scenario, folder=folder)
 
-    def over_scenario(scenario: Scenario, *, folder: Path | None = None) -> Watched:
+    def over_scenario(scenario: NvmlScenario, *, folder: Path | None = None) -> Watched:
         for name, value in scenario.environment().items():
             monkeypatch.setenv(name, value)
         events: list[Event] = []
-        health, devices = Health(), Devices(folder)
-        supervisor = Supervisor(
+        health, devices = AgentHealth(), DeviceRegister(folder)
+        supervisor = WorkerSupervisor(
             subjects=list(SUBJECTS),
             period=1.0,
             devices=devices,

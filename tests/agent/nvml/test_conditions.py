@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.agent.nvml.conditions import Conditions
+from rankscope.agent.nvml.conditions import DeviceConditions
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def told():
 
 @pytest.fixture
 def conditions(told):
-    return Conditions(lambda code, text, at: told.append((code, at)))
+    return DeviceConditions(lambda code, text, at: told.append((code, at)))
 
 
 def throttle(conditions, at, *active):

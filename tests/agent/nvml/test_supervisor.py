@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from rankscope.agent.devices import Device, Devices
-from rankscope.agent.health import Health
+from rankscope.agent.devices import DeviceRegister, KnownDevice
+from rankscope.agent.health import AgentHealth
 from rankscope.agent.nvml import supervisor as supervising
-from rankscope.agent.nvml.process import Worker
-from rankscope.lab.node.nvml import Scenario
+from rankscope.agent.nvml.process import WorkerProcess
+from rankscope.lab.node.nvml import NvmlScenario
 
 
 def test_a_healthy_node_tells_nothing(watched, until):
@@ -113,7 +113,7 @@ def test_workers_stuck_in_the_driver_do_not_pile_up(watched, until, monkeypatch)
     monkeypatch.setattr(supervising, "_OPENING_HUNG_SECONDS", 0.2)
     monkeypatch.setattr(supervising, "_MOST_ABANDONED", 2)
     # A process in the driver's uninterruptible sleep outlives its SIGKILL: here it never dies.
-    monkeypatch.setattr(Worker, "ended", lambda worker: False)
+    monkeypatch.setattr(WorkerProcess, "ended", lambda worker: False)
     one = watched(gpus=1)
     one.scenario.hang_everything()
     until(lambda: one.health.counted("workers_replaced") == 2)
@@ -122,8 +122,8 @@ def test_workers_stuck_in_the_driver_do_not_pile_up(watched, until, monkeypatch)
 
 
 def test_a_device_that_was_lost_while_the_agent_was_away_is_still_missed(watched, until, tmp_path):
-    known = Devices(tmp_path)
-    known.note(Device("GPU-gone", 7, "0000:99:00.0", "nvidia", "H100"))
+    known = DeviceRegister(tmp_path)
+    known.note(KnownDevice("GPU-gone", 7, "0000:99:00.0", "nvidia", "H100"))
     one = watched(gpus=2, folder=tmp_path)
     until(lambda: one.events)
     assert [event.attributes["hw.id"] for event in one.events] == ["GPU-gone"]
@@ -131,15 +131,15 @@ def test_a_device_that_was_lost_while_the_agent_was_away_is_still_missed(watched
 
 
 def test_a_device_whose_slot_holds_another_one_now_is_not_missed(watched, until, tmp_path):
-    known = Devices(tmp_path)
-    known.note(Device("GPU-replaced", 0, "0000:1b:00.0", "nvidia", "H100"))
+    known = DeviceRegister(tmp_path)
+    known.note(KnownDevice("GPU-replaced", 0, "0000:1b:00.0", "nvidia", "H100"))
     one = watched(gpus=1, folder=tmp_path)
     until(lambda: all(one.answering()))
     assert one.codes() == []
 
 
 def test_a_device_that_answers_nothing_when_the_driver_lists_it_is_told(watched, until, tmp_path):
-    scenario = Scenario(tmp_path / "driver", gpus=3)
+    scenario = NvmlScenario(tmp_path / "driver", gpus=3)
     scenario.lose(1)
     one = watched.over(scenario)
     until(lambda: one.codes() == ["nvml.lost"])
@@ -148,11 +148,11 @@ def test_a_device_that_answers_nothing_when_the_driver_lists_it_is_told(watched,
 
 def test_a_node_without_the_library_is_not_supported_and_says_why(watched, monkeypatch, tmp_path):
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
-    supervisor = supervising.Supervisor(
+    supervisor = supervising.WorkerSupervisor(
         subjects=["gpu_power"],
         period=1.0,
-        devices=Devices(),
-        health=Health(),
+        devices=DeviceRegister(),
+        health=AgentHealth(),
         emit=lambda event: None,
     )
     supported, why = supervisor.status(wait=20.0)
@@ -179,7 +179,7 @@ def test_a_device_that_had_no_name_yet_is_not_missed_once_it_has_told_it(
     watched, until, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(supervising, "_LOST_TIMEOUT_SECONDS", 0.5)
-    scenario = Scenario(tmp_path / "driver", gpus=3)
+    scenario = NvmlScenario(tmp_path / "driver", gpus=3)
     scenario.lose(1)
     one = watched.over(scenario)
     until(lambda: one.codes() == ["nvml.lost"])

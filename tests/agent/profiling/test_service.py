@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from tests.waiting import until
 
-from rankscope.agent.health import Health
+from rankscope.agent.health import AgentHealth
 from rankscope.agent.open_file import OpenFile
-from rankscope.agent.profiling import Profiling, spying
-from rankscope.agent.settings import Profiling as Settings
-from rankscope.agent.trainers import Trainer
+from rankscope.agent.profiling import ProfileService, spying
+from rankscope.agent.settings import ProfilingSettings as Settings
+from rankscope.agent.trainers import TrainerProcess
 from rankscope.vocabulary import profiling
 from rankscope.vocabulary.profiling import ProfileRequest
 
@@ -58,22 +58,22 @@ def collector() -> Collector:
 
 
 @pytest.fixture
-def trainers() -> list[Trainer]:
-    return [Trainer(("", 7), "job", 0, 3, 7, None, NOW)]
+def trainers() -> list[TrainerProcess]:
+    return [TrainerProcess(("", 7), "job", 0, 3, 7, None, NOW)]
 
 
 @pytest.fixture
 def made(tmp_path, collector, trainers):
-    running: list[Profiling] = []
+    running: list[ProfileService] = []
 
-    def make(**settings: Any) -> Profiling:
-        profiler = Profiling(
+    def make(**settings: Any) -> ProfileService:
+        profiler = ProfileService(
             Settings(allowed=True, poll_seconds=0.2, **settings),
             host="host-a",
             socket=tmp_path / "probe.sock",
             collector=collector,
             trainers=lambda: trainers,
-            health=Health(),
+            health=AgentHealth(),
             now=lambda: NOW,
         )
         profiler.start()
@@ -171,7 +171,7 @@ def test_an_answer_of_another_process_is_nothing(made, collector, trainers, tmp_
     collector.asked = [request().document()]
     profiler = made()
     until(lambda: board(tmp_path))
-    profiler.take(Trainer(("", 8), "other", 0, 3, 8, None, NOW), answer(), sealed(b"theirs"))
+    profiler.take(TrainerProcess(("", 8), "other", 0, 3, 8, None, NOW), answer(), sealed(b"theirs"))
     profiler.take(trainers[0], answer(), sealed(b"mine"))
     assert collector.news.acquire(timeout=60)
     assert [b"mine"] == [row[2] for row in collector.uploaded]

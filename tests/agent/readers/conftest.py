@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.agent.trainers import Trainer
+from rankscope.agent.trainers import TrainerProcess
 
 
 @pytest.fixture
@@ -25,9 +25,9 @@ def proc(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def make_trainer() -> Callable[..., Trainer]:
-    def make(pid: int | None, *, rank: int = 0, container_pid: int | None = None) -> Trainer:
-        return Trainer(
+def make_trainer() -> Callable[..., TrainerProcess]:
+    def make(pid: int | None, *, rank: int = 0, container_pid: int | None = None) -> TrainerProcess:
+        return TrainerProcess(
             key=("", pid or 0),
             job="job-1",
             attempt=0,

@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 
-from rankscope.agent.readers import Reader
-from rankscope.agent.readers.catalogue import Entry
+from rankscope.agent.readers import NodeReader
+from rankscope.agent.readers.catalogue import ReaderEntry
 from rankscope.vocabulary import events
-from rankscope.vocabulary.metrics import Metric
+from rankscope.vocabulary.metrics import ContractMetric
 from rankscope.vocabulary.samples import Sample
 
 
-def check_name_and_period(reader: Reader, every: Sequence[Reader]) -> None:
+def check_name_and_period(reader: NodeReader, every: Sequence[NodeReader]) -> None:
     """Check the name by which settings, health and doctor call it, and its period."""
     assert [one.name for one in every].count(reader.name) == 1
     assert reader.period > 0
 
 
-def check_entry(entry: Entry, metrics: Mapping[str, Metric]) -> None:
+def check_entry(entry: ReaderEntry, metrics: Mapping[str, ContractMetric]) -> None:
     """Check that its row in readers.toml names what the vocabulary has, and lacks nothing."""
     assert set(entry.metrics) <= set(metrics)
     assert set(entry.events) <= set(events.catalogue())
@@ -26,14 +26,14 @@ def check_entry(entry: Entry, metrics: Mapping[str, Metric]) -> None:
         assert not text.endswith(".")  # the pages and the table end the sentence
 
 
-def check_supported(reader: Reader) -> None:
+def check_supported(reader: NodeReader) -> None:
     """Check that it gives a reason where it cannot read."""
     supported, reason = reader.supported()
     assert supported or len(reason) > 10
 
 
 def check_samples(
-    reader: Reader, now: float, *, entry: Entry, metrics: Mapping[str, Metric]
+    reader: NodeReader, now: float, *, entry: ReaderEntry, metrics: Mapping[str, ContractMetric]
 ) -> None:
     """Check that samples are in the vocabulary and its row, timed `now`, each series once."""
     samples = read(reader, now)
@@ -49,6 +49,6 @@ def check_samples(
     assert len(series) == len(set(series))
 
 
-def read(reader: Reader, now: float) -> list[Sample]:
+def read(reader: NodeReader, now: float) -> list[Sample]:
     """Read as the agent does: what this machine, or this user, does not have is not read."""
     return reader.read(now) if reader.supported()[0] else []

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rankscope.agent import readers
-from rankscope.agent.health import Health
+from rankscope.agent.health import AgentHealth
 from rankscope.agent.readers import catalogue
-from rankscope.agent.reading import Reading
+from rankscope.agent.reading import ReadingThread
 from rankscope.agent.support_log import SupportLog
 from rankscope.vocabulary import metrics, tables
 
@@ -19,7 +19,10 @@ EXAMPLES = Path(__file__).parents[3] / "docs/examples"
 ROWS = (EXAMPLES / "reader_load_average.toml").read_text(encoding="utf-8")
 METRICS = {
     **metrics.catalogue(),
-    **{row.name: row for row in tables.rows(metrics.Metric, ROWS, "metric", beside="reader")},
+    **{
+        row.name: row
+        for row in tables.rows(metrics.ContractMetric, ROWS, "metric", beside="reader")
+    },
 }
 
 
@@ -39,7 +42,7 @@ def make():
 def entry(monkeypatch):
     """Return the example's row, its metric being in the vocabulary."""
     monkeypatch.setattr(metrics, "catalogue", lambda: METRICS)
-    (row,) = tables.rows(catalogue.Entry, ROWS, "reader", beside="metric")
+    (row,) = tables.rows(catalogue.ReaderEntry, ROWS, "reader", beside="metric")
     return row
 
 
@@ -67,9 +70,9 @@ def test_the_rows_of_the_example_are_not_yet_in_the_catalogues():
 
 def test_the_agent_delivers_what_the_example_reads(make, tree, until):
     delivered = []
-    reading = Reading(
+    reading = ReadingThread(
         readers=[make(period=5.0, proc=tree)],
-        health=Health(),
+        health=AgentHealth(),
         now=lambda: 1000.0,
         deliver=lambda reader, samples, now: delivered.extend(samples),
         support=SupportLog(),

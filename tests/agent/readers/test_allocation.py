@@ -5,11 +5,11 @@ import pytest
 from tests.agent.kubelet import Claim, Container, Kubelet, Pod, training_pod
 from tests.waiting import until
 
-from rankscope.agent.attribution import Attribution
-from rankscope.agent.health import Health
-from rankscope.agent.readers.allocation import Allocation
-from rankscope.agent.settings import Attribution as AttributionSettings
-from rankscope.agent.trainers import Trainer
+from rankscope.agent.attribution import DeviceAttribution
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.readers.allocation import AllocationReader
+from rankscope.agent.settings import AttributionSettings
+from rankscope.agent.trainers import TrainerProcess
 from rankscope.vocabulary import metrics
 from rankscope.vocabulary.samples import Sample, attributes
 
@@ -21,11 +21,11 @@ class Node:
     """An agent's parts around the reader, with eight devices."""
 
     def __init__(self, tmp_path, socket, environ=None, **settings):
-        self.health = Health()
-        self.attribution = Attribution()
-        self.trainers: list[Trainer] = []
+        self.health = AgentHealth()
+        self.attribution = DeviceAttribution()
+        self.trainers: list[TrainerProcess] = []
         self.now = 1000.0
-        self.reader = Allocation(
+        self.reader = AllocationReader(
             period=10.0,
             settings=AttributionSettings.model_validate(
                 {
@@ -122,7 +122,7 @@ def test_a_series_has_the_vocabularys_attributes_and_everything_known(
     kubelet.pods = [training_pod("p", ["GPU-3"])]
     (tmp_path / "pods" / f"ml_p_{UID}").mkdir(parents=True)
     process(77, cgroup=CGROUP)
-    node.trainers.append(Trainer(("", 77), "job-1", 0, 5, 77, None, 0.0))
+    node.trainers.append(TrainerProcess(("", 77), "job-1", 0, 5, 77, None, 0.0))
     memory = attributes({"hw.id": "GPU-3", "gpu": 3, "pid": 77})
     node.attribution.observe([Sample("hw.gpu.process.memory", 5e9, node.now, memory)])
     (sample,) = node.read()
@@ -283,7 +283,7 @@ def test_devices_and_processes_nobody_names_any_more_are_forgotten(node, kubelet
 
 def test_a_rank_says_where_it_is_until_it_ends(node, process):
     process(77)
-    trainer = Trainer(("", 77), "job-1", 0, 5, 77, None, 0.0)
+    trainer = TrainerProcess(("", 77), "job-1", 0, 5, 77, None, 0.0)
     node.trainers.append(trainer)
     told = Sample("training.rank.info", 1.0, 0.0, attributes({"hw.id": "GPU-2", "rank": 5}))
     node.attribution.receive(trainer, [told])

@@ -7,12 +7,12 @@ import pytest
 
 from rankscope.agent import readers
 from rankscope.agent.readers import catalogue
-from rankscope.agent.trainers import Trainer
+from rankscope.agent.trainers import TrainerProcess
 from rankscope.vocabulary import metrics
 
 from . import contract
 
-ME = Trainer(
+ME = TrainerProcess(
     key=("", os.getpid()),
     job="j",
     attempt=0,
@@ -21,7 +21,7 @@ ME = Trainer(
     container_pid=None,
     last_received=0.0,
 )
-GONE = Trainer(
+GONE = TrainerProcess(
     key=("", 2**22 + 1),
     job="j",
     attempt=0,
@@ -30,7 +30,7 @@ GONE = Trainer(
     container_pid=None,
     last_received=0.0,
 )
-UNSEEN = Trainer(
+UNSEEN = TrainerProcess(
     key=("udp:1", 1), job="j", attempt=0, rank=2, pid=None, container_pid=None, last_received=0.0
 )
 EVERY = readers.everything(readers.ReaderContext(trainers=lambda: [ME, GONE, UNSEEN]))

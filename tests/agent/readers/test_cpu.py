@@ -1,6 +1,6 @@
 import pytest
 
-from rankscope.agent.readers.cpu import Cpu
+from rankscope.agent.readers.cpu import CpuReader
 
 
 def stat(*rows: tuple[int, ...]) -> str:
@@ -20,7 +20,7 @@ def root(proc):
 
 
 def test_utilisation_is_what_was_neither_idle_nor_waiting_nor_stolen(root):
-    reader = Cpu(period=5, proc=root, allowed=lambda: {0})
+    reader = CpuReader(period=5, proc=root, allowed=lambda: {0})
     assert "system.cpu.utilization" not in read(reader, root, (0, 0, 0, 0, 0, 0, 0, 0, 0))
     # user nice system idle iowait irq softirq steal
     found = read(reader, root, (0, 10, 5, 5, 60, 10, 3, 2, 5))
@@ -30,7 +30,7 @@ def test_utilisation_is_what_was_neither_idle_nor_waiting_nor_stolen(root):
 
 def test_only_cpus_that_the_agent_may_run_on_count(root):
     """An agent pinned to a part of the machine reports that part as its host."""
-    reader = Cpu(period=5, proc=root, allowed=lambda: {1, 3})
+    reader = CpuReader(period=5, proc=root, allowed=lambda: {1, 3})
     read(reader, root, *[(cpu, 0, 0, 0, 0, 0, 0, 0, 0) for cpu in range(4)])
     found = read(
         reader,
@@ -49,7 +49,7 @@ def test_only_cpus_that_the_agent_may_run_on_count(root):
 
 def test_a_cpuset_that_changes_is_followed_without_a_wrong_share(root):
     allowed = [{0}]
-    reader = Cpu(period=5, proc=root, allowed=lambda: allowed[0])
+    reader = CpuReader(period=5, proc=root, allowed=lambda: allowed[0])
     read(reader, root, (0, 0, 0, 0, 0, 0, 0, 0, 0), (1, 900, 0, 0, 0, 0, 0, 0, 0))
     allowed[0] = {0, 1}
     found = read(reader, root, (0, 50, 0, 0, 50, 0, 0, 0, 0), (1, 990, 0, 0, 0, 0, 0, 0, 0))
@@ -58,14 +58,14 @@ def test_a_cpuset_that_changes_is_followed_without_a_wrong_share(root):
 
 
 def test_a_cpu_that_was_taken_offline_and_counts_anew_is_left_out_once(root):
-    reader = Cpu(period=5, proc=root, allowed=lambda: {0, 1})
+    reader = CpuReader(period=5, proc=root, allowed=lambda: {0, 1})
     read(reader, root, (0, 0, 0, 0, 0, 0, 0, 0, 0), (1, 90000, 0, 0, 90000, 0, 0, 0, 0))
     found = read(reader, root, (0, 25, 0, 0, 75, 0, 0, 0, 0), (1, 5, 0, 0, 5, 0, 0, 0, 0))
     assert found["system.cpu.utilization"] == 0.25
 
 
 def test_no_time_passed_is_no_share(root):
-    reader = Cpu(period=5, proc=root, allowed=lambda: {0})
+    reader = CpuReader(period=5, proc=root, allowed=lambda: {0})
     row = (0, 5, 5, 5, 5, 5, 5, 5, 5)
     read(reader, root, row)
     assert "system.cpu.utilization" not in read(reader, root, row)

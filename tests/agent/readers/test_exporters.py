@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.agent.health import Health
-from rankscope.agent.readers.exporters import Exporters
-from rankscope.agent.settings import Exporters as Settings
-from rankscope.agent.settings import ExporterTarget
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.readers.exporters import ExporterReader
+from rankscope.agent.settings import ExportersSettings as Settings
+from rankscope.agent.settings import ExporterTargetSettings
 from rankscope.vocabulary.samples import Event
 
 from ..exporters.serving import serving
@@ -34,13 +34,14 @@ class Rig:
     """A reader with a clock of its own, and what came of it."""
 
     def __init__(self, *urls, state=None, settings=None, **more):
-        self.health = Health()
+        self.health = AgentHealth()
         self.events: list[Event] = []
         self.now = START
         targets = tuple(
-            url if isinstance(url, ExporterTarget) else ExporterTarget(url=url) for url in urls
+            url if isinstance(url, ExporterTargetSettings) else ExporterTargetSettings(url=url)
+            for url in urls
         )
-        self.reader = Exporters(
+        self.reader = ExporterReader(
             period=5.0,
             settings=Settings(targets=targets, **(settings or {})),
             emit=self.events.append,
@@ -275,7 +276,7 @@ def test_vendor_prefix_and_table_are_the_operators_to_say(exporter, rig, tmp_pat
     table = tmp_path / "site.toml"
     table.write_text('[[row]]\nname = "powerUsage"\nunit = "mW"\nmetric = "hw.power"\n')
     exporter.says('site_powerUsage{card="0"} 90000\n')
-    target = ExporterTarget(url=exporter.url, vendor="kunlun", prefix="site_", table=table)
+    target = ExporterTargetSettings(url=exporter.url, vendor="kunlun", prefix="site_", table=table)
     assert watts(rig(target).settled()) == [90.0]
 
 
@@ -301,7 +302,7 @@ def test_an_error_of_our_own_costs_one_page_and_not_the_thread(exporter, rig, mo
 )
 def test_a_bad_target_says_what_to_write(key, value, complaint):
     with pytest.raises(ValueError, match=complaint) as caught:
-        ExporterTarget(**{"url": "http://127.0.0.1:9400/metrics", key: value})
+        ExporterTargetSettings(**{"url": "http://127.0.0.1:9400/metrics", key: value})
     assert "secret" not in str(caught.value)
 
 
@@ -309,7 +310,7 @@ def test_a_table_of_ones_own_is_checked_at_the_start(tmp_path):
     table = tmp_path / "site.toml"
     table.write_text('[[row]]\nname = "x"\nmetric = "hw.powr"\n')
     with pytest.raises(ValueError, match=r"no metric hw\.powr"):
-        ExporterTarget(url="http://127.0.0.1:9400/metrics", vendor="amd", table=table)
+        ExporterTargetSettings(url="http://127.0.0.1:9400/metrics", vendor="amd", table=table)
 
 
 def test_targets_of_one_host_are_told_apart_without_secrets(rig):

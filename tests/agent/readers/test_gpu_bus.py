@@ -3,7 +3,7 @@
 import pytest
 
 from bench.node import trees
-from rankscope.agent.devices import Device, Devices
+from rankscope.agent.devices import DeviceRegister, KnownDevice
 from rankscope.agent.readers.gpu_bus import GpuBus
 from rankscope.lab.node.nvml import bus_address
 
@@ -21,9 +21,9 @@ def events():
 @pytest.fixture
 def make_bus(node, events):
     def make(*, driver_answers=True):
-        devices = Devices()
+        devices = DeviceRegister()
         for gpu in range(4):
-            devices.note(Device(f"GPU-{gpu}", gpu, bus_address(gpu)))
+            devices.note(KnownDevice(f"GPU-{gpu}", gpu, bus_address(gpu)))
         return GpuBus(
             devices=devices,
             emit=events.append,
@@ -74,7 +74,9 @@ def test_links_are_read_from_the_bus_only_while_the_driver_says_nothing(make_bus
 
 def test_a_node_without_such_devices_or_without_sys_says_so(tmp_path):
     def bus(sys):
-        return GpuBus(devices=Devices(), emit=lambda event: None, answering=lambda now: {}, sys=sys)
+        return GpuBus(
+            devices=DeviceRegister(), emit=lambda event: None, answering=lambda now: {}, sys=sys
+        )
 
     (tmp_path / "bus/pci/devices").mkdir(parents=True)
     assert bus(tmp_path).supported() == (False, "no NVIDIA device on the bus")

@@ -3,7 +3,7 @@
 import pytest
 
 from rankscope.agent.device_faults import FaultTracker, store
-from rankscope.agent.health import Health
+from rankscope.agent.health import AgentHealth
 from rankscope.agent.readers.gpu_faults import GpuFaults
 from rankscope.vocabulary.samples import Event
 
@@ -14,7 +14,7 @@ def test_faults_are_shown_while_the_disk_is_full_and_kept_when_it_has_room(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    health = Health()
+    health = AgentHealth()
     fault_tracker = FaultTracker(boot_id="boot-1", now=1.0, state=tmp_path)
     fault_tracker.take(
         Event("gpu.fault", 1.0, {"hw.id": "GPU-a", "code": "79", "source": "kmsg"}), 1.0

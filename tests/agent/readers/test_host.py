@@ -7,11 +7,11 @@ import pytest
 
 from rankscope.agent import procfs
 from rankscope.agent.readers import clock_offset
-from rankscope.agent.readers.blocked import Blocked
-from rankscope.agent.readers.clock_offset import ClockOffset
-from rankscope.agent.readers.disks import Disks
-from rankscope.agent.readers.filesystems import Filesystems
-from rankscope.agent.readers.memory import Memory
+from rankscope.agent.readers.blocked import BlockedProcessesReader
+from rankscope.agent.readers.clock_offset import ClockOffsetReader
+from rankscope.agent.readers.disks import DiskReader
+from rankscope.agent.readers.filesystems import FilesystemReader
+from rankscope.agent.readers.memory import MemoryReader
 from rankscope.agent.readers.shared_memory import SharedMemory
 
 
@@ -22,7 +22,7 @@ def values(reader):
 
 
 def test_memory_in_use_is_what_cannot_be_had_any_more():
-    found = values(Memory(period=5))
+    found = values(MemoryReader(period=5))
     assert found[("system.memory.limit",)] == os.sysconf("SC_PHYS_PAGES") * os.sysconf(
         "SC_PAGE_SIZE"
     )
@@ -50,7 +50,7 @@ def filesystems(monkeypatch, **found):
         return found[mountpoint[1:]]
 
     monkeypatch.setattr(os, "statvfs", statvfs)
-    return values(Filesystems(period=5))
+    return values(FilesystemReader(period=5))
 
 
 def test_each_filesystem_is_told_once_by_its_first_mount(monkeypatch):
@@ -60,7 +60,7 @@ def test_each_filesystem_is_told_once_by_its_first_mount(monkeypatch):
         Mount("/dev/loop0", "/snap/a", "squashfs"),
     ]
     monkeypatch.setattr(psutil, "disk_partitions", lambda **_: mounts)
-    told = [pairs for _, *pairs in values(Filesystems(period=5))]
+    told = [pairs for _, *pairs in values(FilesystemReader(period=5))]
     assert told == [["/"]] * len(told)
 
 
@@ -108,12 +108,12 @@ def test_only_whole_disks_are_told(monkeypatch):
         expected[("system.disk.io_time", name)] = 1.5
         expected[("system.disk.io", name, "read")] = 7
         expected[("system.disk.io", name, "write")] = 9
-    assert values(Disks(period=5)) == expected
+    assert values(DiskReader(period=5)) == expected
 
 
 def test_no_disk_at_all_is_an_answer(monkeypatch):
     monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: None)
-    assert Disks(period=5).supported()[0] is False
+    assert DiskReader(period=5).supported()[0] is False
 
 
 def test_shared_memory_in_use_grows_with_what_is_put_there():
@@ -134,8 +134,10 @@ def test_a_machine_without_shared_memory_says_so(tmp_path):
 
 def test_blocked_processes_are_the_kernels_count(proc):
     root = proc(stat="cpu 1 2 3\nprocs_running 2\nprocs_blocked 3\n")
-    assert values(Blocked(period=5, proc=root)) == {("system.processes.blocked",): 3.0}
-    assert Blocked(period=5, proc=proc(stat="cpu 1 2 3\n")).supported()[0] is False
+    assert values(BlockedProcessesReader(period=5, proc=root)) == {
+        ("system.processes.blocked",): 3.0
+    }
+    assert BlockedProcessesReader(period=5, proc=proc(stat="cpu 1 2 3\n")).supported()[0] is False
 
 
 @pytest.mark.parametrize(
@@ -156,7 +158,7 @@ def test_the_clocks_offset_is_in_the_unit_that_its_status_says(
             reference._obj.status = status
             return 0
 
-    reader = ClockOffset(period=5)
+    reader = ClockOffsetReader(period=5)
     monkeypatch.setattr(reader, "_libc", Libc)
     assert [one.value for one in reader.read(1.0)] == ([] if expected is None else [expected])
     assert reader.supported()[0] == (expected is not None)
@@ -169,12 +171,12 @@ def test_a_clock_that_may_not_be_asked_says_why(monkeypatch):
             ctypes.set_errno(1)
             return -1
 
-    reader = ClockOffset(period=5)
+    reader = ClockOffsetReader(period=5)
     monkeypatch.setattr(reader, "_libc", Libc)
     assert reader.supported() == (False, "adjtimex: [Errno 1] Operation not permitted")
 
 
 def test_the_real_call_answers_with_a_state():
-    timex = clock_offset._Timex()
-    assert ClockOffset(period=5)._libc.adjtimex(ctypes.byref(timex)) >= 0
+    timex = clock_offset._TimexStruct()
+    assert ClockOffsetReader(period=5)._libc.adjtimex(ctypes.byref(timex)) >= 0
     assert timex.modes == 0

@@ -3,9 +3,9 @@
 import pytest
 
 from rankscope.agent.readers.container_memory import ContainerMemory
-from rankscope.agent.readers.interfaces import Interfaces
-from rankscope.agent.readers.paging import Paging
-from rankscope.agent.readers.pressure import Pressure
+from rankscope.agent.readers.interfaces import InterfaceReader
+from rankscope.agent.readers.paging import PagingReader
+from rankscope.agent.readers.pressure import PressureReader
 
 PRESSURE = (
     "some avg10=12.50 avg60=0.02 avg300=1.38 total=4369318065\n"
@@ -35,7 +35,7 @@ def values(reader):
 
 def test_pressure_is_a_share_of_the_last_seconds_and_a_time_in_all(proc):
     root = proc(pressure__cpu=PRESSURE, pressure__memory=PRESSURE)
-    assert values(Pressure(period=5, proc=root)) == {
+    assert values(PressureReader(period=5, proc=root)) == {
         ("system.pressure", "some", "cpu"): 0.125,
         ("system.pressure", "some", "memory"): 0.125,
         ("system.pressure", "full", "memory"): 0.0025,
@@ -46,7 +46,7 @@ def test_pressure_is_a_share_of_the_last_seconds_and_a_time_in_all(proc):
 
 
 def test_a_kernel_without_pressure_says_so(proc):
-    supported, reason = Pressure(period=5, proc=proc()).supported()
+    supported, reason = PressureReader(period=5, proc=proc()).supported()
     assert (supported, "CONFIG_PSI" in reason) == (False, True)
 
 
@@ -55,7 +55,7 @@ def test_paging_tells_swap_in_bytes_and_the_faults_that_waited(proc):
         vmstat="pgfault 9\npgmajfault 12\npswpin 3\npswpout 4\n",
         meminfo="MemTotal: 100 kB\nSwapTotal:       8 kB\nSwapFree:        5 kB\nHugePages: 2\n",
     )
-    assert values(Paging(period=5, proc=root)) == {
+    assert values(PagingReader(period=5, proc=root)) == {
         ("system.paging.operations", "in"): 3,
         ("system.paging.operations", "out"): 4,
         ("system.paging.major_faults",): 12,
@@ -72,7 +72,7 @@ def interfaces(proc, tmp_path):
     (tmp_path / "sys/class/net/veth12").mkdir()
 
     def make(**files):
-        return Interfaces(period=5, proc=proc(**files), sys=tmp_path / "sys")
+        return InterfaceReader(period=5, proc=proc(**files), sys=tmp_path / "sys")
 
     return make
 
@@ -139,5 +139,5 @@ def test_version_1_writes_a_huge_number_where_there_is_no_limit(proc, make_train
 
 
 def test_the_real_kernels_pressure_is_told_exactly_where_it_says_that_it_is():
-    reader = Pressure(period=5)
+    reader = PressureReader(period=5)
     assert reader.supported()[0] == (("system.pressure", "some", "cpu") in values(reader))

@@ -9,10 +9,10 @@ import pytest
 from tests import waiting
 
 from rankscope.agent import kernel_source
-from rankscope.agent.devices import Device, Devices
-from rankscope.agent.health import Health
+from rankscope.agent.devices import DeviceRegister, KnownDevice
+from rankscope.agent.health import AgentHealth
 from rankscope.agent.readers import kernel_log
-from rankscope.agent.readers.kernel_log import KernelLog
+from rankscope.agent.readers.kernel_log import KernelLogReader
 from rankscope.vocabulary import events
 from rankscope.vocabulary.samples import Event
 
@@ -27,15 +27,15 @@ class Node:
     path: Path
     state: Path
     told: list[tuple[float, Event]] = field(default_factory=list)
-    health: Health = field(default_factory=Health)
-    devices: Devices = field(default_factory=Devices)
+    health: AgentHealth = field(default_factory=AgentHealth)
+    devices: DeviceRegister = field(default_factory=DeviceRegister)
     boot: str = "boot-1"
     booted_at: float = field(default_factory=lambda: time.time() - 86400.0)
-    running: list[KernelLog] = field(default_factory=list)
+    running: list[KernelLogReader] = field(default_factory=list)
     sequence: int = 0
 
-    def start(self, **more) -> KernelLog:
-        reader = KernelLog(
+    def start(self, **more) -> KernelLogReader:
+        reader = KernelLogReader(
             path=self.path,
             emit=lambda event: self.told.append((time.time(), event)),
             health=self.health,
@@ -94,7 +94,7 @@ def filed(node):
 
 
 def test_an_xid_is_told_with_device_process_and_text_as_the_vocabulary_has_it(piped, until):
-    piped.devices.note(Device("GPU-a", 0, "0000:05:00.0"))
+    piped.devices.note(KnownDevice("GPU-a", 0, "0000:05:00.0"))
     piped.start()
     piped.write("usb 1-1: new device", XID.format(79, 4711, "GPU has fallen off the bus."))
     until(lambda: piped.told)
@@ -296,8 +296,8 @@ def test_a_file_that_is_cut_is_read_from_its_beginning(filed, until):
 
 
 def test_a_log_that_is_not_there_or_may_not_be_opened_says_what_would_help(tmp_path, monkeypatch):
-    health = Health()
-    reader = KernelLog(
+    health = AgentHealth()
+    reader = KernelLogReader(
         path=tmp_path / "none", emit=lambda _: None, health=health, period=5.0, boot_id="b"
     )
     supported, reason = reader.supported()
@@ -373,8 +373,8 @@ def test_a_source_that_fails_is_counted_and_opened_again(piped, ring, until):
 
 
 def test_the_real_log_of_this_machine_is_followed_where_it_may_be_read(tmp_path, until):
-    health = Health()
-    reader = KernelLog(
+    health = AgentHealth()
+    reader = KernelLogReader(
         path=Path("/dev/kmsg"), emit=lambda _: None, health=health, period=5.0, state=tmp_path
     )
     supported, reason = reader.supported()

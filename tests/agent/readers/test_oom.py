@@ -1,8 +1,8 @@
 import pytest
 
-from rankscope.agent.health import Health
+from rankscope.agent.health import AgentHealth
 from rankscope.agent.readers.oom import OomKills
-from rankscope.agent.trainers import Trainer
+from rankscope.agent.trainers import TrainerProcess
 from rankscope.vocabulary.samples import Event
 
 MOUNT = "35 24 0:30 / {root} rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
@@ -15,9 +15,9 @@ class Host:
     def __init__(self, proc, make_trainer, root):
         self._proc, self._make_trainer, self._root = proc, make_trainer, root
         self.proc = proc(self__mountinfo=MOUNT.format(root=root), vmstat="nr_free 9\noom_kill 3\n")
-        self.trainers: list[Trainer] = []
+        self.trainers: list[TrainerProcess] = []
         self.events: list[Event] = []
-        self.health = Health()
+        self.health = AgentHealth()
         self.reader = OomKills(
             trainers=lambda: list(self.trainers),
             emit=self.events.append,
@@ -180,7 +180,10 @@ def test_cgroup_version_1_is_understood(proc, make_trainer, tmp_path):
     host = Host(proc, make_trainer, tmp_path / "v1")
     proc(self__mountinfo=mount.format(root=tmp_path / "v1"))
     host.reader = OomKills(
-        trainers=lambda: host.trainers, emit=host.events.append, health=Health(), proc=host.proc
+        trainers=lambda: host.trainers,
+        emit=host.events.append,
+        health=AgentHealth(),
+        proc=host.proc,
     )
     control = tmp_path / "v1/pod/memory.oom_control"
     control.parent.mkdir(parents=True)
@@ -194,6 +197,8 @@ def test_cgroup_version_1_is_understood(proc, make_trainer, tmp_path):
 
 
 def test_a_kernel_that_does_not_count_says_so(proc):
-    reader = OomKills(trainers=list, emit=print, health=Health(), proc=proc(vmstat="nr_free 9\n"))
+    reader = OomKills(
+        trainers=list, emit=print, health=AgentHealth(), proc=proc(vmstat="nr_free 9\n")
+    )
     supported, reason = reader.supported()
     assert (supported, "oom_kill" in reason) == (False, True)

@@ -1,6 +1,6 @@
 import pytest
 
-from rankscope.agent.readers.throttling import Throttling
+from rankscope.agent.readers.throttling import CpuThrottlingReader
 
 V2 = "35 24 0:30 / {root} rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
 V1 = (
@@ -26,7 +26,7 @@ def cgroups(tmp_path):
 
 def samples(proc_root, make_trainer):
     trainer = make_trainer(100, rank=2)
-    reader = Throttling(period=5, trainers=lambda: [trainer], proc=proc_root)
+    reader = CpuThrottlingReader(period=5, trainers=lambda: [trainer], proc=proc_root)
     return [(one.value, dict(one.attributes)) for one in reader.read(1.0)]
 
 
@@ -65,7 +65,7 @@ def test_a_cgroup_that_is_not_visible_or_keeps_no_quota_says_nothing(proc, cgrou
 
 
 def test_without_any_cgroup_file_system_it_says_what_is_missing(proc):
-    reader = Throttling(
+    reader = CpuThrottlingReader(
         period=5, trainers=list, proc=proc(self__mountinfo="22 1 8:1 / / rw - ext4 a b\n")
     )
     supported, reason = reader.supported()

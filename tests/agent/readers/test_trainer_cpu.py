@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rankscope.agent.readers.trainer_cpu import TrainerCpu
-from rankscope.agent.readers.workers import Workers
+from rankscope.agent.readers.workers import LoaderWorkers
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -24,7 +24,7 @@ def reader(proc, make_trainer):
     def make(*pids: int) -> TrainerCpu:
         root = proc()
         trainers = [make_trainer(pid, rank=rank) for rank, pid in enumerate(pids)]
-        workers = Workers(
+        workers = LoaderWorkers(
             trainers=lambda: trainers, adopt=lambda parents: None, refresh=10.0, proc=root
         )
         return TrainerCpu(period=5, workers=workers, proc=root)
@@ -128,7 +128,9 @@ def test_a_real_process_that_waits_for_its_cpu_shows_it(make_trainer, until):
         for process in busy:
             process.stdout.readline()
         trainer = make_trainer(busy[0].pid)
-        workers = Workers(trainers=lambda: [trainer], adopt=lambda parents: None, refresh=10.0)
+        workers = LoaderWorkers(
+            trainers=lambda: [trainer], adopt=lambda parents: None, refresh=10.0
+        )
         one = TrainerCpu(period=5, workers=workers)
         before = value(one.read(time.time()), "process.cpu.wait")[0]
         until(lambda: value(one.read(time.time()), "process.cpu.wait")[0] - before > 0.2)

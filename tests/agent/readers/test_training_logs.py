@@ -7,17 +7,17 @@ import pytest
 
 from rankscope import settings
 from rankscope.agent import examination
-from rankscope.agent.health import Health
+from rankscope.agent.health import AgentHealth
 from rankscope.agent.readers import ReaderContext
 from rankscope.agent.readers.training_logs import TrainingLogs
-from rankscope.agent.settings import AgentSettings, Logs
+from rankscope.agent.settings import AgentSettings, LogsSettings
 
 
 def reader(**keys):
     return TrainingLogs(
-        settings=Logs.model_validate({"follow": False, **keys}),
+        settings=LogsSettings.model_validate({"follow": False, **keys}),
         deliver=lambda batch: None,
-        health=Health(),
+        health=AgentHealth(),
         period=5.0,
     )
 

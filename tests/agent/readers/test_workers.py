@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from rankscope.agent.readers.trainer_memory import TrainerMemory
-from rankscope.agent.readers.worker_memory import WorkerMemory
-from rankscope.agent.readers.workers import Workers
+from rankscope.agent.readers.worker_memory import WorkerMemoryReader
+from rankscope.agent.readers.workers import LoaderWorkers
 
 MEBIBYTE = 1 << 20
 
@@ -57,7 +57,7 @@ def family(tmp_path):
 def found(family, make_trainer):
     adopted: list[object] = []
     trainer = make_trainer(family[0], rank=4)
-    workers = Workers(trainers=lambda: [trainer], adopt=adopted.append, refresh=10.0)
+    workers = LoaderWorkers(trainers=lambda: [trainer], adopt=adopted.append, refresh=10.0)
     return workers, adopted
 
 
@@ -71,7 +71,7 @@ def test_forked_and_spawned_workers_are_found_and_other_children_are_not(family,
 def test_private_and_shared_tell_what_a_worker_inherited_from_what_it_took(family, found):
     """64 MiB inherited and untouched are shared; 64 MiB of its own are private."""
     _, forked, spawned, _ = family
-    samples = WorkerMemory(period=30, workers=found[0]).read(0.0)
+    samples = WorkerMemoryReader(period=30, workers=found[0]).read(0.0)
     by = {(dict(one.attributes)["pid"], one.metric): one.value for one in samples}
     assert by[forked, "process.memory.shared"] > 64 * MEBIBYTE
     assert 64 * MEBIBYTE < by[forked, "process.memory.private"] < 120 * MEBIBYTE
@@ -92,7 +92,7 @@ def test_a_trainers_memory_comes_from_its_status(family, found):
 def test_the_children_are_looked_for_again_only_after_a_while_or_for_other_trainers(make_trainer):
     trainers = [make_trainer(os.getpid())]
     looked = []
-    workers = Workers(
+    workers = LoaderWorkers(
         trainers=lambda: trainers, adopt=lambda parents: looked.append(1), refresh=10.0
     )
     for now in (0.0, 5.0, 9.9):
@@ -118,7 +118,7 @@ def test_a_worker_that_is_a_trainer_of_its_own_is_not_counted_twice(make_trainer
     child.start()
     told.get(timeout=60)
     trainers = [make_trainer(os.getpid())]
-    workers = Workers(trainers=lambda: trainers, adopt=lambda parents: None, refresh=0.0)
+    workers = LoaderWorkers(trainers=lambda: trainers, adopt=lambda parents: None, refresh=0.0)
     assert child.pid in {worker.pid for worker in workers.find(0.0)}
     trainers.append(make_trainer(child.pid, rank=1))
     assert child.pid not in {worker.pid for worker in workers.find(1.0)}

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.agent.health import Health
+from rankscope.agent.health import AgentHealth
 from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.settings import LogFiles
-from rankscope.agent.training_logs import Batch, Follower, Launched, Sources
-from rankscope.agent.training_logs.positions import Positions
+from rankscope.agent.training_logs import LaunchedProcesses, LogBatch, LogFollower, LogSources
+from rankscope.agent.training_logs.positions import FilePositions
 
 AT = 1_787_000_000.0
 
@@ -27,15 +27,15 @@ class Node:
     now: float = AT
     used: float = 0.0
     cost: float = 0.0
-    batches: list[Batch] = field(default_factory=list)
-    launched: list[Launched] = field(default_factory=list)
-    health: Health = field(default_factory=Health)
+    batches: list[LogBatch] = field(default_factory=list)
+    launched: list[LaunchedProcesses] = field(default_factory=list)
+    health: AgentHealth = field(default_factory=AgentHealth)
 
     def start(self, *, files=None, follow=False, share=0.04, proc=Path("/proc")):
         named = files or [LogFiles(path=f"{self.folder}/*.log", job="job-1", world_size=4)]
-        return Follower(
-            sources=Sources(processes=RankProcesses(proc) if follow else None, named=named),
-            positions=Positions(self.state),
+        return LogFollower(
+            sources=LogSources(processes=RankProcesses(proc) if follow else None, named=named),
+            positions=FilePositions(self.state),
             health=self.health,
             deliver=self.deliver,
             share=share,
@@ -43,7 +43,7 @@ class Node:
         )
 
     def deliver(self, one):
-        (self.batches if isinstance(one, Batch) else self.launched).append(one)
+        (self.batches if isinstance(one, LogBatch) else self.launched).append(one)
 
     def cpu(self):
         self.used += self.cost

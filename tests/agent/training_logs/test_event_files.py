@@ -3,8 +3,8 @@
 import os
 
 from rankscope.agent.rank_processes import RankProcesses
-from rankscope.agent.training_logs import Source, Sources
-from rankscope.agent.training_logs.owners import Owners
+from rankscope.agent.training_logs import LogSource, LogSources
+from rankscope.agent.training_logs.owners import LogOwners
 from rankscope.vocabulary.samples import Sample, attributes
 
 ENVIRON = "RANK={}\0LOCAL_RANK={}\0WORLD_SIZE=2\0RANKSCOPE_JOB_ID=job\0"
@@ -32,13 +32,13 @@ def test_event_files_below_a_ranks_folder_are_its_own_by_the_pid_in_their_names(
     for name in names:
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).touch()
-    found = Sources(processes=RankProcesses(proc)).find(0.0)
+    found = LogSources(processes=RankProcesses(proc)).find(0.0)
     ranks = {os.path.realpath(one.name): one.rank for one in found.values()}
     assert {str(work / name): rank for name, rank in names.items() if rank is not None} == ranks
 
 
 def source(number):
-    return Source(
+    return LogSource(
         inode=(1, number), name="", open_path="", job="job", attempt=None, fresh=True, ranks={0: 0}
     )
 
@@ -49,7 +49,7 @@ def line(at, **values):
 
 
 def test_of_two_files_of_a_rank_the_second_adds_what_the_first_lacks_at_the_firsts_time():
-    owners, log, events = Owners(), source(1), source(2)
+    owners, log, events = LogOwners(), source(1), source(2)
     first = line(10.0, step=5.0, loss=2.0)
     assert first == owners.kept(log, first)
     assert [] == owners.kept(events, line(10.4, step=5.0, loss=2.0))
@@ -62,7 +62,7 @@ def test_of_two_files_of_a_rank_the_second_adds_what_the_first_lacks_at_the_firs
 
 
 def test_a_log_without_steps_is_left_where_another_file_has_them():
-    owners, log, events = Owners(), source(1), source(2)
+    owners, log, events = LogOwners(), source(1), source(2)
     early = line(9.0, loss=2.1)
     assert early == owners.kept(log, early)
     owners.kept(events, line(10.0, step=5.0, loss=2.0))
@@ -70,14 +70,14 @@ def test_a_log_without_steps_is_left_where_another_file_has_them():
 
 
 def test_a_job_that_goes_back_to_a_checkpoint_reports_its_steps_again():
-    owners, log = Owners(), source(1)
+    owners, log = LogOwners(), source(1)
     for step in (5.0, 6.0, 4.0, 5.0, 6.0):
         values = line(10.0 + step, step=step, loss=2.0)
         assert values == owners.kept(log, values)
 
 
 def test_a_log_that_was_rotated_goes_on_in_its_successor():
-    owners = Owners()
+    owners = LogOwners()
     for number, step in ((1, 1.0), (1, 2.0), (2, 3.0)):
         values = line(10.0 + step, step=step, loss=2.0)
         assert values == owners.kept(source(number), values)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from rankscope.agent.rank_processes import RankProcesses
-from rankscope.agent.training_logs import Sources
+from rankscope.agent.training_logs import LogSources
 
 from .conftest import append, line
 
@@ -152,7 +152,7 @@ def test_a_ranks_own_process_is_below_its_shell_and_above_its_workers(tmp_path):
         (folder / "stat").write_text(f"{pid} ({name}) S {parent} {numbers}\n")
         (folder / "comm").write_text(f"{name}\n")
         (folder / "environ").write_text(environ)
-    sources = Sources(processes=RankProcesses(tmp_path))
+    sources = LogSources(processes=RankProcesses(tmp_path))
     sources.find(0.0)
     assert [(11, 3)] == [(one.pid, one.rank) for one in sources.launched()]
 

@@ -6,7 +6,7 @@ import pytest
 
 from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.settings import LogFiles
-from rankscope.agent.training_logs import Sources
+from rankscope.agent.training_logs import LogSources
 
 FOREIGN = "/etc/passwd"
 """A file of root's on every machine."""
@@ -29,7 +29,7 @@ def named(tmp_path):
     def find(trusted=NOBODY):
         pattern = str(tmp_path / "**" / "*.log")
         files = LogFiles(path=pattern, job="job")
-        sources = Sources(processes=None, named=[files], trusted=trusted)
+        sources = LogSources(processes=None, named=[files], trusted=trusted)
         return {os.path.basename(one.name) for one in sources.find(0.0).values()}, sources.refused  # noqa: PTH119
 
     return find
@@ -74,6 +74,6 @@ def test_an_event_file_that_is_a_link_to_a_file_of_somebody_else_is_not_followed
     (process / "cwd").symlink_to(work)
     linked(work / "events.out.tfevents.1700000000.node.510.0", FOREIGN)
     linked(work / "runs", "/etc")
-    sources = Sources(processes=RankProcesses(tmp_path / "proc"), trusted=NOBODY)
+    sources = LogSources(processes=RankProcesses(tmp_path / "proc"), trusted=NOBODY)
     assert {} == sources.find(0.0)
     assert 1 == sources.refused

@@ -3,7 +3,7 @@
 import pytest
 from tests.alerts.explaining import EVERYTHING
 
-from rankscope.alerts.causes.catalogue import Advice, catalogue
+from rankscope.alerts.causes.catalogue import CauseAdvice, catalogue
 from rankscope.alerts.causes.checks import gain
 from rankscope.alerts.causes.engine import explain
 from rankscope.vocabulary.ids import Fault
@@ -12,7 +12,7 @@ ONE, OTHER, THIRD = Fault("gpu.slow"), Fault("host.cpu_contention"), Fault("gpu.
 
 
 def advice(*separates, minutes=5.0):
-    return Advice("look", "", separates=separates, minutes=minutes)
+    return CauseAdvice("look", "", separates=separates, minutes=minutes)
 
 
 def test_a_check_that_separates_the_leading_causes_gains_more_than_one_that_does_not():

@@ -6,7 +6,7 @@ import pytest
 from tests.alerts.explaining import EVERYTHING, explain, named
 
 from rankscope.alerts.causes.catalogue import catalogue
-from rankscope.vocabulary.topology import Placement, Topology
+from rankscope.vocabulary.topology import JobTopology, RankPlacement
 
 
 def test_evidence_that_nobody_reports_is_missing_and_not_absent(contention, topology):
@@ -108,7 +108,7 @@ def test_an_oom_kill_on_the_host_contradicts_a_crash_and_explains_it(crash, topo
 
 
 def test_ranks_without_a_known_host_are_named_all_the_same(stuck, topology):
-    nowhere = Topology(topology.job, placements=[Placement(rank) for rank in topology.ranks])
+    nowhere = JobTopology(topology.job, placements=[RankPlacement(rank) for rank in topology.ranks])
     bare = [replace(f, entity=replace(f.entity, host=None)) for f in stuck]
     first = explain(bare, nowhere).hypotheses[0]
     assert ("software.stuck_process", "2") == (first.fault, first.entity.id)
@@ -116,7 +116,7 @@ def test_ranks_without_a_known_host_are_named_all_the_same(stuck, topology):
 
 
 def test_a_slow_rank_without_a_known_host_or_device_accuses_neither(contention, topology):
-    nowhere = Topology(topology.job, placements=[Placement(rank) for rank in topology.ranks])
+    nowhere = JobTopology(topology.job, placements=[RankPlacement(rank) for rank in topology.ranks])
     slow = [
         replace(f, entity=replace(f.entity, host=None))
         for f in contention

@@ -17,11 +17,11 @@ from rankscope.alerts.causes.engine import explanations
 from rankscope.cli import main
 from rankscope.lab.simulator import recording
 from rankscope.lab.simulator.faults import inject
-from rankscope.lab.suites.drawing import Chosen, scenario_of
-from rankscope.lab.suites.tables import Habit, Shape
+from rankscope.lab.suites.drawing import DrawnChoice, scenario_of
+from rankscope.lab.suites.tables import ClusterShape, ReportingHabit
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
-from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.ranks import RankSet
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def all_of(found):
             "nic": Entity("nic", f"{host}/mlx5_0:1", host, ranks),
             "switch": Entity("switch", "leaf-1", None, ranks),
             "storage": Entity("storage", "/data", None, ranks),
-            "process": Entity("process", f"{host}:{1000 + number}", host, Ranks((number,))),
+            "process": Entity("process", f"{host}:{1000 + number}", host, RankSet((number,))),
             "group": Entity("group", "ep:1", None, ranks),
             "code": Entity("code", layout.job),
         }[kinds.catalogue()[kind].entities[0]]
@@ -97,8 +97,10 @@ def test_a_metric_that_nothing_looks_at_does_not_matter(all_of, topology):
 
 def simulated(hosts=2):
     """Return the lines of a recording in which a rank of host 1 is stuck."""
-    shape = Shape("small", 120.0, {"hosts": hosts, "slots": 2, "cores": 32}, {"step_seconds": 1.0})
-    scenario = scenario_of(shape, Chosen(Habit("own", {"push": 1.0})))
+    shape = ClusterShape(
+        "small", 120.0, {"hosts": hosts, "slots": 2, "cores": 32}, {"step_seconds": 1.0}
+    )
+    scenario = scenario_of(shape, DrawnChoice(ReportingHabit("own", {"push": 1.0})))
     made = inject("stuck_process", scenario, np.random.default_rng(5), onset=70.0)
     settings = {**(made.fault or {}), "host": 1, "place": 1}
     return list(recording.simulate(replace(made, fault=settings), seed=5).lines())

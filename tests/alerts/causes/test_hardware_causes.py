@@ -10,27 +10,27 @@ from rankscope.vocabulary import entities
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.topology import Nic, Placement, Topology
+from rankscope.vocabulary.topology import JobTopology, NicPort, RankPlacement
 
 HOSTS = tuple(f"host-{number}" for number in range(8))
 
 
 @pytest.fixture
-def layout() -> Topology:
+def layout() -> JobTopology:
     """Return a job of sixteen ranks on eight hosts behind two leaf switches."""
-    return Topology(
+    return JobTopology(
         Job("run-1"),
         placements=[
-            Placement(rank, HOSTS[rank // 2], pid=1000 + rank, hw_id=f"GPU-{rank}")
+            RankPlacement(rank, HOSTS[rank // 2], pid=1000 + rank, hw_id=f"GPU-{rank}")
             for rank in range(16)
         ],
         switches={host: f"leaf-{number // 4}" for number, host in enumerate(HOSTS)},
-        nics=[Nic(host, "mlx5_0", "1") for host in HOSTS],
+        nics=[NicPort(host, "mlx5_0", "1") for host in HOSTS],
     )
 
 
 @pytest.fixture
-def at(layout: Topology) -> Callable[[str, int], Entity]:
+def at(layout: JobTopology) -> Callable[[str, int], Entity]:
     """Return a function that returns an entity by its type and number."""
 
     def entity(kind: str, number: int) -> Entity:

@@ -10,11 +10,11 @@ from rankscope.alerts.severity import severity
 from rankscope.vocabulary import entities
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
-from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.ranks import RankSet
 
 Row = str | tuple[str, int]
 
-GROUP = Entity("group", "ep:0", None, Ranks((2, 3)))
+GROUP = Entity("group", "ep:0", None, RankSet((2, 3)))
 WORKER = entities.process("host-b", 501, (2,))
 SLOW: list[Row] = ["job.slow"]
 CRASH: list[Row] = ["job.crashed", ("rank.first_exit", 2)]

@@ -6,7 +6,7 @@ from tests.alerts.explaining import EVERYTHING
 from rankscope.alerts.causes import engine
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
-from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.ranks import RankSet
 
 
 def named(findings, topology):
@@ -97,7 +97,7 @@ def test_slower_since_a_restart_alone_is_a_regression(on_job, topology):
 def test_what_shows_itself_after_a_restart_comes_before_a_regression(on_job, topology, found):
     restarted = on_job("job.slow_since_restart")
     sockets = found("host.transport_message", topology.host_entity("host-a"))
-    stage = found("group.stage_slow", Entity("group", "pp stage 1", None, Ranks((2, 3))))
+    stage = found("group.stage_slow", Entity("group", "pp stage 1", None, RankSet((2, 3))))
 
     assert ("network.transport_fallback", "host") == named([*restarted, sockets], topology)
     assert ("balance.pipeline_stage", "group") == named([*restarted, stage], topology)
@@ -108,7 +108,7 @@ def test_a_stage_is_not_cut_wrong_where_its_devices_got_hot(on_job, topology, fo
     for text, fault in (("pipeline stage 1 works 3 s in a step", "balance.pipeline_stage"),
                         (hot, "unknown")):  # fmt: skip
         stage = found(
-            "group.stage_slow", Entity("group", "pp stage 1", None, Ranks((2, 3))), text=text
+            "group.stage_slow", Entity("group", "pp stage 1", None, RankSet((2, 3))), text=text
         )
         assert fault == named([*on_job(), stage], topology)[0]
 

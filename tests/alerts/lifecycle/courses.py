@@ -3,9 +3,9 @@
 from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import engine
-from rankscope.alerts.causes.engine import Explanation
+from rankscope.alerts.causes.engine import RootExplanation
 from rankscope.alerts.lifecycle import TrackedIncident, incident_id, is_symptom
-from rankscope.alerts.losses import Losses
+from rankscope.alerts.losses import LossAccount
 from rankscope.vocabulary.ids import Job
 
 START = 1_700_000_000.0
@@ -22,7 +22,7 @@ class Course:
     def __init__(self, topology, health):
         self.topology, self.health = topology, health
         self.incident = None
-        self.losses = Losses()
+        self.losses = LossAccount()
         self.changes = []
 
     def at(self, now, *findings, cause=None, attempt=0, **health):
@@ -33,7 +33,7 @@ class Course:
             self.incident = TrackedIncident(name, attempt, onset, START + now)
         found = None
         if symptoms:
-            found = Explanation(cause or explain(findings, self.topology), symptoms)
+            found = RootExplanation(cause or explain(findings, self.topology), symptoms)
         job = self.health(health.pop("stepped", now - 1.0), attempt=attempt, **health)
         change = self.incident.advance(RUN, found, job, START + now)
         self.losses.settle(RUN, [self.incident], job.ranks)

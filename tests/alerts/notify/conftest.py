@@ -5,21 +5,21 @@ from typing import Any
 
 import pytest
 
-from rankscope.alerts.ports import Notice
+from rankscope.alerts.ports import OutboxNotice
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.ids import Fault, IncidentId
 from rankscope.vocabulary.incidents import (
-    Action,
     DataQuality,
     Hypothesis,
     Impact,
     Incident,
     NextCheck,
+    RecommendedAction,
     RootCause,
     Symptom,
-    Unknown,
+    UnknownScore,
 )
-from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.ranks import RankSet
 
 AT = 1_700_000_000.0
 
@@ -38,8 +38,10 @@ def new_document() -> Callable[..., dict[str, Any]]:
         identity: str = "a1",
         summary: str = "Switch fault: switch leaf-3; 64 ranks wait in all_reduce for 31 s",
     ) -> dict[str, Any]:
-        switch = entities.Entity("switch", name, None, Ranks(range(64)))
-        drain = Action("now", f"drain the hosts under {name}", "scontrol update state=drain")
+        switch = entities.Entity("switch", name, None, RankSet(range(64)))
+        drain = RecommendedAction(
+            "now", f"drain the hosts under {name}", "scontrol update state=drain"
+        )
         causes = (
             Hypothesis(
                 1, Fault(fault), switch, 4.2, 0.93, "medium", (), (drain,), "docs/runbooks/x.md"
@@ -63,7 +65,13 @@ def new_document() -> Callable[..., dict[str, Any]]:
             summary=summary,
             symptoms=(Symptom("job.slow", switch, AT, 1.5, "stragglers", "slow"),),
             root_cause=RootCause(
-                "stable", "e", "1", causes, Unknown(0.1, ()), (check,), DataQuality((), 0.0, 0.8)
+                "stable",
+                "e",
+                "1",
+                causes,
+                UnknownScore(0.1, ()),
+                (check,),
+                DataQuality((), 0.0, 0.8),
             ),
             impact=Impact(64, 8, None, 19_000.0),
         ).document()
@@ -72,13 +80,13 @@ def new_document() -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def new_notice(new_document) -> Callable[..., Notice]:
+def new_notice(new_document) -> Callable[..., OutboxNotice]:
     """Return a function that makes a notice of a happening, with what new_document takes."""
 
-    def make(word: str = "opened", **more: Any) -> Notice:
+    def make(word: str = "opened", **more: Any) -> OutboxNotice:
         statuses = {"resolved": "resolved", "acknowledged": "acknowledged"}
         document = new_document(status=statuses.get(word, "open"), **more)
-        return Notice(
+        return OutboxNotice(
             f"incident.{word}", AT + 5, document, id="msg_1", console="https://rankscope.example"
         )
 
@@ -86,11 +94,11 @@ def new_notice(new_document) -> Callable[..., Notice]:
 
 
 @pytest.fixture
-def digest(new_document) -> Notice:
+def digest(new_document) -> OutboxNotice:
     """Return a digest of four incidents, of which two are described."""
     counts = {"open": {"critical": 1, "warning": 2}, "resolved": {"critical": 1}}
     listed = [new_document(), new_document(identity="b2", severity="warning")]
-    return Notice(
+    return OutboxNotice(
         "digest",
         AT + 60,
         {"counts": counts, "happenings": ["incident.opened"], "incidents": listed},

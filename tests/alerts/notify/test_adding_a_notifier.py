@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rankscope.alerts import notify
-from rankscope.alerts.ports import Endpoint, Notice
+from rankscope.alerts.ports import NotifiedEndpoint, OutboxNotice
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "notifier_example.py"
 
@@ -25,10 +25,10 @@ def example():
 @pytest.fixture
 def notice():
     data = {"severity": "critical", "summary": "Stuck process: rank 2 on host-b"}
-    return Notice("incident.opened", 1_700_000_000.0, data, id="m-1")
+    return OutboxNotice("incident.opened", 1_700_000_000.0, data, id="m-1")
 
 
-ENDPOINT = Endpoint(id="w", url="http://h/", secret="", format="text")
+ENDPOINT = NotifiedEndpoint(id="w", url="http://h/", secret="", format="text")
 
 
 def test_before_its_line_in_formats_endpoints_cannot_name_it(example):

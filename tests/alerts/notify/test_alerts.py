@@ -7,13 +7,13 @@ import pytest
 from standardwebhooks import Webhook
 
 from rankscope.alerts.notify import alert_labels, alertmanager, alertmanager_api
-from rankscope.alerts.ports import Endpoint, Notice
+from rankscope.alerts.ports import NotifiedEndpoint, OutboxNotice
 
 AT = 1_700_000_000.0
 
 
 def _endpoint(secret="", url="http://am:9093"):
-    return Endpoint(id="w", url=url, secret=secret, format="alertmanager")
+    return NotifiedEndpoint(id="w", url=url, secret=secret, format="alertmanager")
 
 
 def test_the_payload_has_what_alertmanager_sends(new_notice):
@@ -78,7 +78,7 @@ def test_a_signed_payload_is_verified_by_an_independent_library(new_notice):
     "url", ["http://am:9093", "http://am:9093/", "http://am:9093/api/v2/alerts"]
 )
 def test_alerts_go_to_the_api_of_the_alertmanager_that_is_named(url, new_document):
-    notice = Notice("state", AT, {"incidents": [new_document()]}, id="m")
+    notice = OutboxNotice("state", AT, {"incidents": [new_document()]}, id="m")
     request = alertmanager_api.request(_endpoint(url=url), notice, AT)
     assert "http://am:9093/api/v2/alerts" == request.url
 
@@ -112,5 +112,5 @@ def test_a_fingerprint_is_sixteen_digits_and_one_for_each_incident():
 
 def _pushed(incidents, before=(), at=AT):
     data = {"incidents": incidents, "before": list(before)}
-    notice = Notice("state", at, data, id="m")
+    notice = OutboxNotice("state", at, data, id="m")
     return json.loads(alertmanager_api.request(_endpoint(), notice, at).body)

@@ -7,7 +7,7 @@ import pytest
 
 from rankscope.alerts import notify
 from rankscope.alerts.notify import dingtalk, feishu, pagerduty, slack, wecom
-from rankscope.alerts.ports import Endpoint, Notice
+from rankscope.alerts.ports import NotifiedEndpoint, OutboxNotice
 
 AT = 1_700_000_000.0
 CHATS = (slack, feishu, dingtalk, wecom)
@@ -21,7 +21,7 @@ SECRETS = {
 
 
 def _endpoint(name, url="https://h.example/hook?access_token=t"):
-    return Endpoint(id="w", url=url, secret=SECRETS.get(name, ""), format=name)
+    return NotifiedEndpoint(id="w", url=url, secret=SECRETS.get(name, ""), format=name)
 
 
 def _sent(module, notice, at=AT):
@@ -48,7 +48,7 @@ def test_dingtalk_is_signed_in_its_address_with_the_secret_as_the_key(new_notice
 
 
 def test_a_bot_without_a_secret_gets_no_signature(new_notice):
-    bare = Endpoint(id="w", url="https://h/x?access_token=t", secret="", format="dingtalk")
+    bare = NotifiedEndpoint(id="w", url="https://h/x?access_token=t", secret="", format="dingtalk")
     assert bare.url == dingtalk.request(bare, new_notice(), AT).url
     assert set(json.loads(feishu.request(bare, new_notice(), AT).body)) == {"msg_type", "card"}
 
@@ -58,7 +58,7 @@ def test_attempts_differ_in_their_signatures_only(name, new_notice, digest):
     format_ = notify.FORMATS[name]
     notice = new_notice()
     if format_.TRAITS.delivery == "state":
-        notice = Notice("state", AT, {"incidents": [notice.data], "before": []}, id="msg_1")
+        notice = OutboxNotice("state", AT, {"incidents": [notice.data], "before": []}, id="msg_1")
     first, second = (format_.request(_endpoint(name), notice, at) for at in (AT, AT + 600))
     assert set(first.headers) == set(second.headers)
     assert all(text.isascii() and text.isprintable() for text in first.headers.values())
@@ -70,7 +70,7 @@ def test_attempts_differ_in_their_signatures_only(name, new_notice, digest):
 
 @pytest.mark.parametrize("name", notify.FORMATS)
 def test_every_format_has_a_test_message(name):
-    notice = Notice("webhook.test", AT, {"webhook": "w", "text": "Nothing is wrong."}, id="m")
+    notice = OutboxNotice("webhook.test", AT, {"webhook": "w", "text": "Nothing is wrong."}, id="m")
     body = notify.FORMATS[name].request(_endpoint(name), notice, AT).body
     assert "Nothing is wrong." in body.decode()
 
@@ -151,7 +151,7 @@ def test_pagerduty_resolves_what_came_at_once_when_all_of_it_is_over(digest, new
         (over, news),
     ):
         data = {"counts": counts, "happenings": happenings, "incidents": [new_document()]}
-        found.append(pagerduty.action(Notice("digest", AT, data, id="m")))
+        found.append(pagerduty.action(OutboxNotice("digest", AT, data, id="m")))
     assert ["trigger", "trigger", "acknowledge", "resolve"] == found
 
 

@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 
 from rankscope.alerts.notify import routing
-from rankscope.alerts.notify.routing import Matcher
-from rankscope.alerts.ports import Endpoint
+from rankscope.alerts.notify.routing import RouteMatcher
+from rankscope.alerts.ports import NotifiedEndpoint
 
-ENDPOINT = Endpoint(id="w", url="http://h/", secret="s", format="standard")
+ENDPOINT = NotifiedEndpoint(id="w", url="http://h/", secret="s", format="standard")
 
 
 def _document(severity="critical", jobs=("run-1",)):
@@ -67,5 +67,5 @@ def test_an_incident_is_matched_by_everything_it_touches():
 
 
 def test_no_matcher_fits_what_an_incident_does_not_have():
-    assert not routing.muted([Matcher("cluster", ("*",))], _document())
-    assert routing.muted([Matcher("cluster", ("*",), negate=True)], _document())
+    assert not routing.muted([RouteMatcher("cluster", ("*",))], _document())
+    assert routing.muted([RouteMatcher("cluster", ("*",), negate=True)], _document())

@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from rankscope.alerts.notify import routing
-from rankscope.alerts.ports import Endpoint
+from rankscope.alerts.ports import NotifiedEndpoint
 
-ENDPOINT = Endpoint(id="w", url="http://h/", secret="s", format="standard")
+ENDPOINT = NotifiedEndpoint(id="w", url="http://h/", secret="s", format="standard")
 
 
 def _document(fault="gpu.lost", *, status="stable", over=False, **first):

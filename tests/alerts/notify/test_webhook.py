@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from standardwebhooks import Webhook
 
 from rankscope.alerts.notify import webhook
-from rankscope.alerts.ports import Endpoint, Notice
+from rankscope.alerts.ports import NotifiedEndpoint, OutboxNotice
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
-ENDPOINT = Endpoint(id="w", url="http://h/hook", secret=SECRET, format="standard")
+ENDPOINT = NotifiedEndpoint(id="w", url="http://h/hook", secret=SECRET, format="standard")
 
 
 def test_the_vector_of_the_specification_is_reproduced():
@@ -35,7 +35,7 @@ def test_the_vector_of_the_specification_is_reproduced():
 @given(st.text(), st.dictionaries(st.text(), st.text()))
 def test_every_message_verifies_and_comes_back(word, data):
     now = time.time()
-    notice = Notice("incident.opened", 1_700_000_000.0, {"word": word, **data}, id="msg_1")
+    notice = OutboxNotice("incident.opened", 1_700_000_000.0, {"word": word, **data}, id="msg_1")
     request = webhook.request(ENDPOINT, notice, now)
     verified = Webhook(SECRET).verify(request.body, dict(request.headers))
     assert verified == {
@@ -47,5 +47,5 @@ def test_every_message_verifies_and_comes_back(word, data):
 
 @given(st.text(), st.floats(0, 4e9), st.dictionaries(st.text(), st.floats() | st.text()))
 def test_a_message_that_was_kept_comes_back_byte_for_byte(word, at, data):
-    body = webhook.message(Notice("incident.opened", at, {"word": word, **data}))
+    body = webhook.message(OutboxNotice("incident.opened", at, {"word": word, **data}))
     assert body == webhook.message(webhook.notice(body))

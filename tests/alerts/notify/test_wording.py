@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankscope.alerts.notify import plain, wording
-from rankscope.alerts.ports import Notice
+from rankscope.alerts.ports import OutboxNotice
 
 
 def test_an_open_incident_is_described_from_what_broke_to_where_to_look(new_notice):
@@ -53,7 +53,7 @@ def test_only_our_own_runbooks_become_pages_of_the_console():
 
 
 def test_without_a_console_there_is_no_link(new_document):
-    assert "" == wording.text(Notice("incident.opened", 0.0, new_document())).link
+    assert "" == wording.text(OutboxNotice("incident.opened", 0.0, new_document())).link
 
 
 def test_many_jobs_are_not_listed_one_by_one(new_notice):

@@ -5,16 +5,23 @@ import math
 import pytest
 
 from rankscope.alerts.affected_job import JobHealth
-from rankscope.alerts.shared.messages import Answer, Claim, MessageError, Part, pack, unpack
+from rankscope.alerts.shared.messages import (
+    ClaimAnswer,
+    IncidentPart,
+    MessageError,
+    RootClaim,
+    pack,
+    unpack,
+)
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ids import IncidentId, Job
 from rankscope.vocabulary.incidents import Symptom
-from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.ranks import RankSet
 
 ONE, OTHER = IncidentId("one"), IncidentId("other")
 SYMPTOM = Symptom(
     kind="job.slow",
-    entity=Entity("job", "run-1", None, Ranks(range(8))),
+    entity=Entity("job", "run-1", None, RankSet(range(8))),
     onset=12.5,
     magnitude=1.3,
     detector="by-hand",
@@ -26,10 +33,10 @@ HEALTH = JobHealth(8, 2, None, 0, -math.inf, 0.5)
 @pytest.mark.parametrize(
     "message",
     [
-        Claim(ONE, 3, "switch\0\0network.switch\0leaf", 1.0, 2.0, None, 0),
-        Claim(ONE, 3, "host\0c\0host.lost\0a", 1.0, 2.0, OTHER, 1, ended=True, by_person=True),
-        Answer(ONE, "root", OTHER, 2),
-        Part(
+        RootClaim(ONE, 3, "switch\0\0network.switch\0leaf", 1.0, 2.0, None, 0),
+        RootClaim(ONE, 3, "host\0c\0host.lost\0a", 1.0, 2.0, OTHER, 1, ended=True, by_person=True),
+        ClaimAnswer(ONE, "root", OTHER, 2),
+        IncidentPart(
             into=ONE,
             job=Job("run-1"),
             attempt=0,

@@ -7,16 +7,21 @@ from functools import partial
 
 import pytest
 
-from rankscope.alerts.actions import Action
-from rankscope.alerts.lifecycle import Change
+from rankscope.alerts.actions import PersonAction
+from rankscope.alerts.lifecycle import IncidentChange
 from rankscope.alerts.shared.messages import Message, pack, unpack
 from rankscope.alerts.shared.scope import shared_root
-from rankscope.alerts.shared.sharing import CORRELATOR, REPEAT_SECONDS, WAIT_SECONDS, Sharing
+from rankscope.alerts.shared.sharing import (
+    CORRELATOR,
+    REPEAT_SECONDS,
+    WAIT_SECONDS,
+    PartitionClaims,
+)
 from rankscope.alerts.tracker import IncidentTracker
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.topology import Topology
+from rankscope.vocabulary.topology import JobTopology
 
 START = 1_700_000_000.0
 
@@ -25,8 +30,8 @@ class Partition:
     """A tracker of its own, and what it shows."""
 
     def __init__(self, number: int) -> None:
-        self.tracker, self.sharing = IncidentTracker(), Sharing(number)
-        self.shown: list[Change] = []
+        self.tracker, self.sharing = IncidentTracker(), PartitionClaims(number)
+        self.shown: list[IncidentChange] = []
 
     @property
     def documents(self) -> dict[str, dict[str, object]]:
@@ -47,8 +52,8 @@ class Log:
         self._evaluated = evaluated
 
     def evaluate(
-        self, number: int, now: float, *findings: Finding, layout: Topology, **more: float
-    ) -> Sequence[Change]:
+        self, number: int, now: float, *findings: Finding, layout: JobTopology, **more: float
+    ) -> Sequence[IncidentChange]:
         one = self.partitions[number]
         made = self._evaluated(now, *findings, layout=layout, into=one.tracker, **more)
         root_of = partial(shared_root, topology=layout)
@@ -237,7 +242,7 @@ def test_what_a_person_has_resolved_stays_quiet_in_the_other_partition(log, two,
     log.evaluate(2, 60, *contended(layout=other), layout=other)
     (document,) = log.open()
     first = log.partitions[1]
-    action = Action("resolve", document["id"], START + 61, "ada")
+    action = PersonAction("resolve", document["id"], START + 61, "ada")
     made = first.tracker.act(action, START + 61)
     first.shown += first.sharing.passed(first.tracker, made, START + 61)
     log.collect(first)
@@ -265,7 +270,7 @@ def test_a_correlator_that_begins_anew_learns_who_has_a_root_from_those_folded_i
     one, other = two
     log.evaluate(1, 60, *contended(layout=one), layout=one)
     log.evaluate(2, 60, *contended(layout=other), layout=other)
-    log.partitions[CORRELATOR].sharing = Sharing(CORRELATOR)
+    log.partitions[CORRELATOR].sharing = PartitionClaims(CORRELATOR)
     for now in range(61, 61 + 2 * int(REPEAT_SECONDS)):
         log.evaluate(2, now, *contended(layout=other), layout=other)
         log.evaluate(1, now, *contended(layout=one), layout=one)

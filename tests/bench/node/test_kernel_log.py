@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from bench.node.kernel_log import INFO, KernelLog
+from bench.node.kernel_log import INFO, KernelLogDouble
 
 
 def parts(line):
@@ -18,7 +18,7 @@ def parts(line):
 
 @pytest.fixture
 def log(tmp_path):
-    log = KernelLog(tmp_path / "kmsg", uptime=lambda: 12.5)
+    log = KernelLogDouble(tmp_path / "kmsg", uptime=lambda: 12.5)
     yield log
     log.close()
 
@@ -112,7 +112,7 @@ def test_driver_lines_have_the_public_forms(log, reader):
 
 
 def test_a_file_keeps_what_was_logged(tmp_path):
-    log = KernelLog(tmp_path / "kmsg", fifo=False)
+    log = KernelLogDouble(tmp_path / "kmsg", fifo=False)
     log.write("kept")
     log.storm("again", 100)
     log.close()

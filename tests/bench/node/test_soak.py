@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from bench.node.soak import Memory
+from bench.node.soak import MemoryReadings
 
 
 def test_a_steady_growth_is_found_with_its_interval():
-    memory = Memory()
+    memory = MemoryReadings()
     memory.rows = [(500 * n, 1000.0 + 2.0 * n, 0.0, 900.0, 5.0, 7 + n % 2) for n in range(1, 60)]
     summary = memory.summary()
     assert summary["rss_kib"]["per_1000_cycles"]["theil_sen"] == [4.0, 4.0, 4.0]

@@ -3,7 +3,7 @@
 import pytest
 
 from bench.soak import checks
-from bench.soak.receiver import Message
+from bench.soak.receiver import TakenMessage
 
 
 def document(job="j", identity="i1", status="resolved", *, acknowledged=True, **more):
@@ -16,7 +16,7 @@ def document(job="j", identity="i1", status="resolved", *, acknowledged=True, **
 
 
 def message(kind, webhook_id, incident="i1", job="j"):
-    return Message(webhook_id, f"incident.{kind}", incident, job, "2026-01-01T00:00:00Z")
+    return TakenMessage(webhook_id, f"incident.{kind}", incident, job, "2026-01-01T00:00:00Z")
 
 
 TOLD = [message("opened", "m1"), message("acknowledged", "m2"), message("resolved", "m3")]

@@ -8,19 +8,19 @@ from datetime import UTC, datetime
 import pytest
 from standardwebhooks import Webhook
 
-from bench.soak.receiver import Receiver
-from bench.soak.rounds import State
+from bench.soak.receiver import MessageReceiver
+from bench.soak.rounds import SoakState
 
 SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
 
 
 def test_the_state_of_an_interrupted_soak_is_read_again(tmp_path):
     path = tmp_path / "state.json"
-    state = State.read(path, seed=7)
+    state = SoakState.read(path, seed=7)
     state.kills, state.rounds = 50, 3
     state.jobs.append("soak-001-00")
     state.write(path)
-    assert State.read(path, seed=0) == state
+    assert SoakState.read(path, seed=0) == state
 
 
 @pytest.fixture
@@ -53,19 +53,19 @@ def post():
 
 def test_what_a_receiver_took_outlives_it(tmp_path, post):
     path = tmp_path / "messages.jsonl"
-    first = Receiver(path, SECRET)
+    first = MessageReceiver(path, SECRET)
     identities = [f"m{number}" for number in range(20)]
     for identity in identities:
         assert post(first, identity) == 204
     first.stop()
-    again = Receiver(path, SECRET)
+    again = MessageReceiver(path, SECRET)
     again.stop()
     assert again.messages == first.messages
     assert set(identities) == {message.webhook_id for message in again.messages}
 
 
 def test_a_message_that_somebody_else_signed_is_refused_and_counted(tmp_path, post):
-    receiver = Receiver(tmp_path / "messages.jsonl", SECRET)
+    receiver = MessageReceiver(tmp_path / "messages.jsonl", SECRET)
     assert post(receiver, "m1", secret="whsec_" + "B" * 32) == 400
     receiver.stop()
     assert receiver.unsigned == 1

@@ -2,17 +2,17 @@
 
 import pytest
 
-from rankscope.collector.accounting.metering import Metering
-from rankscope.collector.accounting.watched import Watched
-from rankscope.collector.evaluation.series import Translations
-from rankscope.collector.intake.decoding import Decoder
+from rankscope.collector.accounting.metering import UsageMeter
+from rankscope.collector.accounting.watched import JobSummaries
+from rankscope.collector.evaluation.series import SeriesTranslations
+from rankscope.collector.intake.decoding import PayloadDecoder
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.journal.kinds import PayloadKind
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.settings.collector import UserSettings
-from rankscope.collector.store import Store
+from rankscope.collector.store import IncidentDatabaseStore
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import JOB_USER, Resource, Sample, attributes
+from rankscope.vocabulary.samples import JOB_USER, Sample, TelemetryResource, attributes
 
 AT = 1_700_000_000.0
 
@@ -21,9 +21,9 @@ class Owner:
     """A pipeline that telemetry is given to at once."""
 
     def __init__(self):
-        self.line = Pipeline()
-        self._decoder = Decoder(self.line.table.alike())
-        self._translations = Translations(self.line.table)
+        self.line = DetectionPipeline()
+        self._decoder = PayloadDecoder(self.line.table.alike())
+        self._translations = SeriesTranslations(self.line.table)
 
     def read(self, question):
         return question(self.line)
@@ -36,9 +36,9 @@ class Owner:
                 for rank in range(ranks)
             ]
             extra = attributes({JOB_USER: user})
-            resource = Resource(host="h", job=job, extra=extra)
+            resource = TelemetryResource(host="h", job=job, extra=extra)
             body = encode.metrics_request([(resource, samples)])
-            decoded = self._decoder.decode(Payload(Kind.METRICS_PROTOBUF, body))
+            decoded = self._decoder.decode(Payload(PayloadKind.METRICS_PROTOBUF, body))
             assert decoded.metrics is not None
             assert decoded.table is not None
             batch = self._translations.translated(decoded.metrics, decoded.table)
@@ -53,14 +53,14 @@ def owner():
 
 @pytest.fixture
 def store(tmp_path):
-    opened = Store(f"sqlite:///{tmp_path / 'rankscope.db'}")
+    opened = IncidentDatabaseStore(f"sqlite:///{tmp_path / 'rankscope.db'}")
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def metering(owner, store):
-    return Metering(Watched(owner), store, [UserSettings(jobs="run-*", user="team")])
+    return UsageMeter(JobSummaries(owner), store, [UserSettings(jobs="run-*", user="team")])
 
 
 def test_what_a_job_uses_is_ranks_times_time_and_its_telemetry_names_the_user(owner, metering):
@@ -81,12 +81,12 @@ def test_what_was_kept_stays_after_a_restart_and_counts_once(owner, metering, st
     metering.keep()
     owner.ran("run-1", AT + 60, AT + 120, user="ann")
     metering.keep()
-    (row,) = Metering(Watched(Owner()), store, []).usage()
+    (row,) = UsageMeter(JobSummaries(Owner()), store, []).usage()
     assert (row.user, row.gpu_seconds) == ("ann", 480.0)
 
 
 def test_settings_of_users_changed_later_hold_for_the_past(owner, metering, store):
     owner.ran("run-1", AT, AT + 60)
     metering.keep()
-    later = Metering(Watched(Owner()), store, [UserSettings(jobs="*", user="other team")])
+    later = UsageMeter(JobSummaries(Owner()), store, [UserSettings(jobs="*", user="other team")])
     assert [row.user for row in later.usage()] == ["other team"]

@@ -9,20 +9,20 @@ import pytest
 from fastapi import FastAPI
 from tests.waiting import until
 
-from rankscope.alerts.lifecycle import Change
+from rankscope.alerts.lifecycle import IncidentChange
 from rankscope.collector.api.app import create_app
-from rankscope.collector.api.services import Services
+from rankscope.collector.api.services import CollectorParts
 from rankscope.collector.api.token_failures import Sleep
-from rankscope.collector.flows.stages import Stages
+from rankscope.collector.flows.stages import CollectorStages
 from rankscope.collector.flows.standalone import StandaloneFlow
-from rankscope.collector.past.held import HeldFiles
-from rankscope.collector.pipeline.pipeline import Pipeline
-from rankscope.collector.profiles.shelf import Shelf
+from rankscope.collector.past.held import FileJournalReader
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
+from rankscope.collector.profiles.shelf import ProfileShelf
 from rankscope.collector.settings.collector import CollectorSettings
-from rankscope.collector.store import Store
+from rankscope.collector.store import IncidentDatabaseStore
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.incidents import Incident
-from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes
+from rankscope.vocabulary.samples import Sample, Scalar, TelemetryResource, attributes
 
 TOKENS = {
     "ingest": "ingest-token-0123456789",
@@ -75,8 +75,8 @@ def protected() -> dict[str, Any]:
 
 
 @pytest.fixture
-def store(new_sqlite) -> Iterator[Store]:
-    opened = Store(new_sqlite())
+def store(new_sqlite) -> Iterator[IncidentDatabaseStore]:
+    opened = IncidentDatabaseStore(new_sqlite())
     yield opened
     opened.close()
 
@@ -84,13 +84,13 @@ def store(new_sqlite) -> Iterator[Store]:
 @pytest.fixture
 def new_services(
     store, memory_journal, decisions, clock, health, tmp_path
-) -> Iterator[Callable[..., Services]]:
+) -> Iterator[Callable[..., CollectorParts]]:
     """Return a function that makes running services with these settings."""
     started = []
 
-    def make(**settings: Any) -> Services:
-        stages = Stages(
-            pipeline=Pipeline(),
+    def make(**settings: Any) -> CollectorParts:
+        stages = CollectorStages(
+            pipeline=DetectionPipeline(),
             journal=memory_journal,
             decisions=decisions,
             sink=store,
@@ -100,11 +100,11 @@ def new_services(
         stages.start()
         started.append(stages)
         checked = CollectorSettings.model_validate(settings)
-        return Services(
+        return CollectorParts(
             stages=StandaloneFlow(
                 stages,
-                history=HeldFiles(checked.journal_folder),
-                profiles=Shelf(tmp_path / "profiles", checked.profiles),
+                history=FileJournalReader(checked.journal_folder),
+                profiles=ProfileShelf(tmp_path / "profiles", checked.profiles),
             ),
             store=store,
             settings=checked,
@@ -130,7 +130,7 @@ def new_client(new_services) -> Callable[..., Client]:
 
 
 @pytest.fixture
-def client_of() -> Callable[[Services], Client]:
+def client_of() -> Callable[[CollectorParts], Client]:
     """Return a function that gives a client of an application over these services."""
     return lambda services: Client(create_app(services))
 
@@ -148,12 +148,14 @@ def bearer() -> Callable[[str], dict[str, str]]:
 
 
 @pytest.fixture
-def opened(store: Store, new_incident: Callable[..., Incident]) -> Callable[..., str]:
+def opened(
+    store: IncidentDatabaseStore, new_incident: Callable[..., Incident]
+) -> Callable[..., str]:
     """Return a function that commits an open incident and returns its id."""
 
     def commit(kind: str = "opened", **more: Any) -> str:
         incident = new_incident(**more)
-        change = Change(f"incident.{kind}", incident, notify=True)  # type: ignore[arg-type]
+        change = IncidentChange(f"incident.{kind}", incident, notify=True)  # type: ignore[arg-type]
         store.commit([change], incident.updated_at)
         return incident.id
 
@@ -193,7 +195,7 @@ def send_steps(clock) -> Callable[..., None]:
                 ]
                 if losses:
                     samples.append(Sample("training.loss", losses[step], at, pairs))
-            resource = Resource(host=host, job=job, cluster="c1", service="rankscope")
+            resource = TelemetryResource(host=host, job=job, cluster="c1", service="rankscope")
             groups.append((resource, samples))
         answer = client.post(
             "/v1/metrics",

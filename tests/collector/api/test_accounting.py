@@ -6,8 +6,8 @@ import io
 import pytest
 from tests.examples import told
 
-from rankscope.collector.store.usage import Usage, by_week, through_restarts
-from rankscope.vocabulary.incidents import Lost
+from rankscope.collector.store.usage import AttemptUsage, by_week, through_restarts
+from rankscope.vocabulary.incidents import WeeklyLoss
 from rankscope.vocabulary.times import week_of
 
 AT = 1_700_000_000.0  # in the ISO week 2023-W46
@@ -19,7 +19,7 @@ def used(store):
     """Return a function that keeps that a job used GPU hours."""
 
     def keep(job, hours, user="", attempt=0, at=AT):
-        row = Usage(job, attempt, 0, user, 1, at, at + hours * 3600)
+        row = AttemptUsage(job, attempt, 0, user, 1, at, at + hours * 3600)
         store.use(list(by_week(row)))
 
     return keep
@@ -67,7 +67,7 @@ def test_an_incident_of_two_jobs_counts_once_and_costs_each_its_part(client, ope
     used("run-2", 10, user="bob")
     opened(
         jobs=("run-1", "run-2"), lost=3.0 * 3600, at=AT,
-        parts=(Lost("run-1", MONDAY, 3600.0), Lost("run-2", MONDAY, 7200.0)),
+        parts=(WeeklyLoss("run-1", MONDAY, 3600.0), WeeklyLoss("run-2", MONDAY, 7200.0)),
     )  # fmt: skip
     ann, bob = _rows(client, by="user")
     assert [(row["gpu_hours_lost"], row["incidents"]) for row in (ann, bob)] == [(1.0, 1), (2.0, 0)]
@@ -80,7 +80,9 @@ def test_what_an_incident_took_over_a_monday_counts_in_both_weeks(client, opened
     used("run-1", 4, at=MONDAY - 3600.0)
     opened(
         at=MONDAY - 3600.0, lost=4 * 3600.0, updated_at=MONDAY + 3 * 3600.0,
-        parts=(Lost("run-1", MONDAY - 7 * 86_400, 3600.0), Lost("run-1", MONDAY, 3 * 3600.0)),
+        parts=(
+            WeeklyLoss("run-1", MONDAY - 7 * 86_400, 3600.0), WeeklyLoss("run-1", MONDAY, 3 * 3600.0),
+        ),
     )  # fmt: skip
     rows = _rows(client, by="week")
     assert [(row["gpu_hours_used"], row["gpu_hours_lost"]) for row in rows] == [(1, 1), (3, 3)]
@@ -88,7 +90,7 @@ def test_what_an_incident_took_over_a_monday_counts_in_both_weeks(client, opened
 
 def test_a_job_holds_its_gpus_through_a_restart_and_no_second_twice():
     def attempt(number, begun, ended):
-        return Usage("run-1", number, MONDAY, "", 4, AT + begun, AT + ended)
+        return AttemptUsage("run-1", number, MONDAY, "", 4, AT + begun, AT + ended)
 
     rows = through_restarts(
         [attempt(0, 0, 100), attempt(1, 250, 400), attempt(2, 390, 500), attempt(3, 900, 950)]

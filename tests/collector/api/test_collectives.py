@@ -5,11 +5,11 @@ from tests.waiting import until
 
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary import operations
-from rankscope.vocabulary.groups import Group, communicator_group, communicator_info, world
-from rankscope.vocabulary.samples import Event, Resource, Sample, Scalar, attributes
+from rankscope.vocabulary.groups import ProcessGroup, communicator_group, communicator_info, world
+from rankscope.vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 
 TORCH, NCCL = world(4), communicator_group("0x7f8c", whole=True)
-PAIR = Group("TENSOR_MODEL_PARALLEL_GROUP", (0, 1))
+PAIR = ProcessGroup("TENSOR_MODEL_PARALLEL_GROUP", (0, 1))
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def client_with_job(client, clock):
             ]  # fmt: skip
             if host == 0:
                 samples.append(sample("enqueued", 5, rank, PAIR.name, "flight_recorder"))
-        groups.append((Resource(host=f"gpu-{host}", job="run-1"), samples))
+        groups.append((TelemetryResource(host=f"gpu-{host}", job="run-1"), samples))
     answer = client.post(
         "/v1/metrics",
         content=encode.metrics_request(groups),
@@ -101,7 +101,7 @@ def test_nccls_own_lines_alone_say_who_is_in_a_group_and_on_which_device(client_
         }  # fmt: skip
         if rank < 2:
             pairs["communicator"] = "0x99bb"
-        resource = Resource(host=f"gpu-{rank // 2}", job="run-1")
+        resource = TelemetryResource(host=f"gpu-{rank // 2}", job="run-1")
         groups.append((resource, [Event("collective.communicator", clock.at, pairs, resource)]))
     sent = client_with_job.post(
         "/v1/logs",
@@ -128,10 +128,12 @@ def test_single_collectives_show_who_came_late_and_how_far_clocks_are_apart(clie
     at = clock.at
     groups = []
     for rank in range(4):
-        row = operations.Operation("AllReduce", 40, 1024, None, at - 1, 0.1 if rank == 2 else 0.5)
+        row = operations.MemberOperation(
+            "AllReduce", 40, 1024, None, at - 1, 0.1 if rank == 2 else 0.5
+        )
         pairs: dict[str, Scalar] = {"rank": rank, "group": NCCL, "source": "inspector",
                  "text": operations.encode([row])}  # fmt: skip
-        resource = Resource(host=f"gpu-{rank // 2}", job="run-1")
+        resource = TelemetryResource(host=f"gpu-{rank // 2}", job="run-1")
         groups.append((resource, [Event(operations.EVENT, at, pairs, resource)]))
     sent = client_with_job.post(
         "/v1/logs",

@@ -9,13 +9,15 @@ import pytest
 import uvicorn
 
 from rankscope.collector.api.app import create_app
-from rankscope.collector.api.feed import Feed
-from rankscope.collector.store.incidents import Recorded
+from rankscope.collector.api.feed import ChangeFeed
+from rankscope.collector.store.incidents import RecordedChange
 
 
 def _news(number, job="run-1"):
     document = {"id": f"{number}", "jobs": [job]}
-    return Recorded("incident.opened", 1_700_000_000.0, document, True, "", number=1000 + number)
+    return RecordedChange(
+        "incident.opened", 1_700_000_000.0, document, True, "", number=1000 + number
+    )
 
 
 async def _take(stream, count):
@@ -42,7 +44,7 @@ def _everybody(_jobs):
 
 def test_a_stream_gets_what_happens_after_it_began():
     async def run():
-        feed = Feed()
+        feed = ChangeFeed()
         feed.put([_news(1)])
         stream = feed.follow(None, permits=_everybody)
         assert await _take(stream, 1) == ["retry: 3000\n\n"]
@@ -57,7 +59,7 @@ def test_a_stream_gets_what_happens_after_it_began():
 
 def test_a_stream_goes_on_where_the_last_one_ended():
     async def run():
-        feed = Feed()
+        feed = ChangeFeed()
         first = feed.follow(None, permits=_everybody)
         await _take(first, 1)
         feed.put([_news(1), _news(2), _news(3)])
@@ -75,7 +77,7 @@ def test_a_stream_goes_on_where_the_last_one_ended():
 @pytest.mark.parametrize("last", ["0", "999", "1002", "1001-3", "x", "-", "\u00b2", "9" * 40])
 def test_who_comes_from_another_time_is_told_to_load_everything_anew(last):
     async def run():
-        feed = Feed(_Nothing())
+        feed = ChangeFeed(_Nothing())
         feed.put([_news(1)])
         stream = feed.follow(last, permits=_everybody)
         texts = await _take(stream, 2)
@@ -87,7 +89,7 @@ def test_who_comes_from_another_time_is_told_to_load_everything_anew(last):
 
 def test_who_falls_behind_the_memory_is_told_to_load_everything_anew():
     async def run():
-        feed = Feed(memory=3)
+        feed = ChangeFeed(memory=3)
         stream = feed.follow(None, permits=_everybody)
         await _take(stream, 1)
         feed.put([_news(number) for number in range(1, 6)])
@@ -103,8 +105,8 @@ def test_who_falls_behind_the_memory_is_told_to_load_everything_anew():
 
 def test_a_stream_resumes_after_a_restart_from_what_the_store_kept(store, opened):
     """Ids are numbers of the store, so another process goes on after them."""
-    begun = Feed(store)
-    news: list[Recorded] = []
+    begun = ChangeFeed(store)
+    news: list[RecordedChange] = []
     unsubscribe = store.subscribe(news.extend)
     seen = [opened(identity=f"{number}", at=1_700_000_000.0 + number) for number in range(3)]
     unsubscribe()
@@ -114,7 +116,7 @@ def test_a_stream_resumes_after_a_restart_from_what_the_store_kept(store, opened
         first = begun.follow(f"{news[0].number}", permits=_everybody)
         await _take(first, 1)
         await first.aclose()
-        stream = Feed(store).follow(f"{news[0].number}", permits=_everybody)
+        stream = ChangeFeed(store).follow(f"{news[0].number}", permits=_everybody)
         texts = await _take(stream, 3)
         await stream.aclose()
         assert _ids(texts[1:]) == seen[1:]
@@ -128,7 +130,7 @@ def test_a_stream_resumes_after_a_restart_from_what_the_store_kept(store, opened
 def test_a_stream_ends_when_its_token_expires():
     async def run():
         over = iter([False, True])
-        stream = Feed().follow(
+        stream = ChangeFeed().follow(
             None, permits=_everybody, expired=lambda: next(over), heartbeat_seconds=0.01
         )
         assert [text async for text in stream] == ["retry: 3000\n\n", ": keep-alive\n\n"]
@@ -138,7 +140,7 @@ def test_a_stream_ends_when_its_token_expires():
 
 def test_silence_is_filled_with_heartbeats():
     async def run():
-        stream = Feed().follow(None, permits=_everybody, heartbeat_seconds=0.01)
+        stream = ChangeFeed().follow(None, permits=_everybody, heartbeat_seconds=0.01)
         texts = await _take(stream, 3)
         await stream.aclose()
         assert texts[1:] == [": keep-alive\n\n"] * 2
@@ -148,7 +150,7 @@ def test_silence_is_filled_with_heartbeats():
 
 def test_jobs_that_may_not_be_seen_are_left_out():
     async def run():
-        feed = Feed()
+        feed = ChangeFeed()
         stream = feed.follow(None, permits=lambda jobs: "run-2" in jobs)
         await _take(stream, 1)
         feed.put([_news(1), _news(2, "run-2"), _news(3)])
@@ -161,7 +163,7 @@ def test_jobs_that_may_not_be_seen_are_left_out():
 
 def test_a_client_that_left_is_forgotten():
     async def run():
-        feed = Feed()
+        feed = ChangeFeed()
         stream = feed.follow(None, permits=_everybody)
         await _take(stream, 1)
         assert len(feed._streams) == 1

@@ -8,7 +8,7 @@ from tests.examples import told
 from tests.waiting import until
 
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes
+from rankscope.vocabulary.samples import Sample, Scalar, TelemetryResource, attributes
 
 STEPS = 40
 
@@ -41,7 +41,9 @@ def client_with_job(client, clock):
                 samples.append(Sample("hw.gpu.info", 1, at, described))
             if step % 5 == 0:
                 samples.append(Sample("hw.temperature", 60 + rank, at, device))
-        resource = Resource(host=f"gpu-{rank // 2}", job="run-1", cluster="c1", service="rankscope")
+        resource = TelemetryResource(
+            host=f"gpu-{rank // 2}", job="run-1", cluster="c1", service="rankscope"
+        )
         groups.append((resource, samples))
     answer = client.post(
         "/v1/metrics",

@@ -5,8 +5,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rankscope.collector.accounting import exported
 from rankscope.collector.accounting.families import FAMILIES
-from rankscope.collector.flows.stages import Stages
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.flows.stages import CollectorStages
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.store import answering
 from rankscope.collector.store.errors import UnusableError
 from rankscope.formats.otlp.columns import SeriesTable
@@ -26,7 +26,7 @@ def _samples(client):
 def test_alive_and_ready_are_two_things(client, monkeypatch):
     assert client.get("/healthz").json() == {"status": "ok", "version": "0.1.0"}
     assert client.get("/readyz").json() == {"status": "ok", "version": "0.1.0", "warnings": []}
-    monkeypatch.setattr(Stages, "ready", property(lambda _stages: False))
+    monkeypatch.setattr(CollectorStages, "ready", property(lambda _stages: False))
     assert client.get("/healthz").status_code == 200
     answer = client.get("/readyz")
     assert answer.status_code == 503
@@ -214,7 +214,9 @@ def test_resolved_incidents_leave_the_store_and_the_statistics_when_their_time_i
 
 
 def test_scores_of_a_job_that_no_longer_reports_are_gone(client, send_steps, clock, monkeypatch):
-    monkeypatch.setattr(Pipeline, "scores", lambda _self: [("run-1", "stragglers", 1, 4.0)])
+    monkeypatch.setattr(
+        DetectionPipeline, "scores", lambda _self: [("run-1", "stragglers", 1, 4.0)]
+    )
     send_steps(client)
     assert [4.0] == [v for k, v in _samples(client).items() if "detector_score" in k[0]]
     clock.at += 301
@@ -224,7 +226,7 @@ def test_scores_of_a_job_that_no_longer_reports_are_gone(client, send_steps, clo
 def test_ranks_that_stand_out_are_bounded_and_listed_once(client, send_steps, monkeypatch):
     send_steps(client)
     rows = [("run-1", "stragglers", rank % 5, float(rank)) for rank in range(10)]
-    monkeypatch.setattr(Pipeline, "scores", lambda _self: rows)
+    monkeypatch.setattr(DetectionPipeline, "scores", lambda _self: rows)
     monkeypatch.setattr(exported, "MOST_SERIES", 3)
     scores = {
         key[1]: value for key, value in _samples(client).items() if "detector_score" in key[0]

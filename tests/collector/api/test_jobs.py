@@ -9,7 +9,7 @@ from tests.waiting import until
 
 from rankscope.collector.windows import queries
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Event, Resource
+from rankscope.vocabulary.samples import Event, TelemetryResource
 
 ODD = ["team/a b", "50%", "a%2Fb", "\u00fc\U0001f525", "a?b#c", "..", "+", "'\"\\"]
 
@@ -212,7 +212,7 @@ def test_a_quiet_stretch_is_explained_by_nothing(client, send_steps):
 
 def test_a_job_known_by_an_event_alone_has_no_time_yet(client, clock):
     """Its first event comes before its first sample; the list of jobs must not fail until then."""
-    resource = Resource(host="gpu-1", job="new", cluster="c1")
+    resource = TelemetryResource(host="gpu-1", job="new", cluster="c1")
     event = Event("training.phase", clock.at, {"rank": 0, "phase": "init"}, resource)
     sent = client.post(
         "/v1/logs",

@@ -3,9 +3,9 @@
 import pytest
 from tests.waiting import until
 
-from rankscope.collector.store.usage import Usage
+from rankscope.collector.store.usage import AttemptUsage
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 AT = 1_700_000_000.0
 
@@ -20,7 +20,7 @@ def paths(client, bearer, opened, send_steps, store) -> list[str]:
     """Return every path that is read, about a job that a limited token may not see."""
     send_steps(client, "secret-job", headers=bearer("admin"))
     theirs = opened(jobs=("secret-job",), summary="secret-job is slow")
-    store.use([Usage("secret-job", 0, 1_699_833_600, "secret-job-user", 8, AT, AT + 60)])
+    store.use([AttemptUsage("secret-job", 0, 1_699_833_600, "secret-job-user", 8, AT, AT + 60)])
     client.post(f"/api/v1/incidents/{theirs}/ack", headers=bearer("admin"), json={"note": "n"})
     names = {"{incident}": theirs, "{job}": "secret-job", "{webhook}": "w"}
     found = []
@@ -65,7 +65,7 @@ def test_of_a_host_that_jobs_share_a_token_gets_no_reading_of_anothers_job(clien
     """What a host reports of itself is shared; a rank's memory, and its device, are its job's."""
     groups = [
         (
-            Resource(host="gpu-1", job=job, service="rankscope"),
+            TelemetryResource(host="gpu-1", job=job, service="rankscope"),
             [
                 Sample(
                     "training.rank.info", 1, clock.at - 2,

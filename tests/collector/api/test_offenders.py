@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.collector.accounting.ledger import Ledger
+from rankscope.collector.accounting.ledger import CostLedger
 from rankscope.collector.accounting.offenders import offenders
 
 AT = 1_700_000_000.0
@@ -56,7 +56,7 @@ def test_what_people_named_instead_is_charged(client, named, store):
     assert ("host", "gpu-12") == (host["type"], host["id"])
     assert ("nic", "gpu-12/mlx5_0:1", "gpu-12") == (port["type"], port["id"], port["host"])
     assert {"network.cable_errors": 3} == port["faults"]
-    again = offenders(Ledger(store, keep_days=365).rows(AT + 100), at_least=3)
+    again = offenders(CostLedger(store, keep_days=365).rows(AT + 100), at_least=3)
     assert [(row.type, row.id) for row in again] == [("host", "gpu-12"), ("nic", "gpu-12/mlx5_0:1")]
 
 
@@ -82,7 +82,7 @@ def test_the_record_is_the_same_after_a_restart(client, named, store):
     right = named(2, "run-2")
     client.post(f"/api/v1/incidents/{right}/feedback", json={"verdict": "correct"})
     (live,) = _items(client, "offenders", type="host")
-    (again,) = offenders(Ledger(store, keep_days=365).rows(AT + 100))
+    (again,) = offenders(CostLedger(store, keep_days=365).rows(AT + 100))
     assert live["confirmed"] == 1
     assert [one["incident"] for one in live["record"]] == [row.id for row in again.record]
     assert [one["verdict"] for one in live["record"]] == [row.verdict for row in again.record]
@@ -97,7 +97,7 @@ def test_what_was_withdrawn_is_withdrawn_after_a_restart_too(client, named, stor
     assert client.delete(path).status_code == 200
 
     def verdict():
-        rows = Ledger(store, keep_days=365).rows(AT + 100)
+        rows = CostLedger(store, keep_days=365).rows(AT + 100)
         return next(row.verdict for row in rows if row.id == wrong)
 
     assert verdict() == "correct"

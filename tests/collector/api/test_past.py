@@ -3,9 +3,9 @@
 import pytest
 from tests.examples import told
 
-from rankscope.collector.journal.entries import Entry
-from rankscope.collector.journal.journal import Journal
-from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.entries import JournalEntry
+from rankscope.collector.journal.journal import FileJournal
+from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.collector.settings.journal import JournalSettings
 
 HOUR = 3600.0
@@ -14,8 +14,10 @@ HOUR = 3600.0
 @pytest.fixture
 def client(new_client, tmp_path, clock):
     """Return a client of a collector whose journal begins two hours ago."""
-    journal = Journal(tmp_path / "data" / "journal", JournalSettings())
-    journal.write([Entry(Kind.METRICS_PROTOBUF, round((clock.at - 2 * HOUR) * 1e9), b"")])
+    journal = FileJournal(tmp_path / "data" / "journal", JournalSettings())
+    journal.write(
+        [JournalEntry(PayloadKind.METRICS_PROTOBUF, round((clock.at - 2 * HOUR) * 1e9), b"")]
+    )
     journal.close()
     return new_client(data_dir=tmp_path / "data", past={"hours": 1})
 

@@ -6,14 +6,14 @@ import json
 import pytest
 
 from rankscope.collector.recordings import cut
-from rankscope.collector.store import Store
+from rankscope.collector.store import IncidentDatabaseStore
 
 
 @pytest.fixture
 def ask(new_services, client_of, recorded, protected, bearer):
     """Return a function that asks for the incident's recording with the token of a role."""
     services = new_services(data_dir=recorded.folder, **protected)
-    store = Store(f"sqlite:///{recorded.folder / 'rankscope.db'}")
+    store = IncidentDatabaseStore(f"sqlite:///{recorded.folder / 'rankscope.db'}")
     client = client_of(dataclasses.replace(services, store=store))
 
     def get(role, incident=recorded.incident["id"], **params):
@@ -54,7 +54,7 @@ def test_one_recording_is_cut_at_a_time_and_its_end_lets_the_next_begin(ask, mon
         answers.append(ask("read"))
         raise cut.CutError("nothing of it")
 
-    monkeypatch.setattr(cut, "Cut", meanwhile)
+    monkeypatch.setattr(cut, "JournalCut", meanwhile)
     assert 404 == ask("read").status_code
     (busy,) = answers
     assert (503, "30") == (busy.status_code, busy.headers["retry-after"])

@@ -4,25 +4,25 @@ import pytest
 
 from rankscope.collector.api.topology_graph import drawn
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.ranks import Ranks
-from rankscope.vocabulary.topology import CommunicationGroup, Nic, Placement, Topology
+from rankscope.vocabulary.ranks import RankSet
+from rankscope.vocabulary.topology import CommunicationGroup, JobTopology, NicPort, RankPlacement
 
 
 @pytest.fixture
 def topology():
-    return Topology(
+    return JobTopology(
         Job("run-1"),
         placements=[
-            Placement(0, "host-a", 0, 100, "GPU-0"),
-            Placement(1, "host-b", 0, 101, "GPU-1"),
-            Placement(2),
+            RankPlacement(0, "host-a", 0, 100, "GPU-0"),
+            RankPlacement(1, "host-b", 0, 101, "GPU-1"),
+            RankPlacement(2),
         ],
         switches={"host-b": "leaf-7", "elsewhere": "leaf-8"},
         nics=[
-            Nic("host-a", "mlx5_0", "1", switch="rail-0"),
-            Nic("host-b", "mlx5_0", "1", switch="rail-0", gpu="GPU-1"),
+            NicPort("host-a", "mlx5_0", "1", switch="rail-0"),
+            NicPort("host-b", "mlx5_0", "1", switch="rail-0", gpu="GPU-1"),
         ],
-        groups=[CommunicationGroup("dp:abc", "dp", Ranks((0, 1)))],
+        groups=[CommunicationGroup("dp:abc", "dp", RankSet((0, 1)))],
         mounts={"/data": ("host-a", "host-b")},
     )
 
@@ -63,7 +63,7 @@ def test_a_rank_that_nobody_placed_belongs_to_its_job_only(topology):
 
 
 def test_many_ranks_are_written_as_ranges():
-    wide = Topology(Job("big"), placements=[Placement(rank, "h") for rank in range(4096)])
+    wide = JobTopology(Job("big"), placements=[RankPlacement(rank, "h") for rank in range(4096)])
     job, *_ = drawn(wide)["nodes"]
     assert ["0-4095"] == job["ranks"]
 

@@ -9,7 +9,7 @@ from standardwebhooks import Webhook
 from tests.examples import told
 from tests.serving import Answer, served
 
-from rankscope.alerts.ports import Outcome
+from rankscope.alerts.ports import DeliveryOutcome
 from rankscope.collector.store.errors import UnknownIdError
 
 
@@ -144,7 +144,7 @@ def test_what_was_given_up_is_sent_again_on_request(client, store, opened, clock
     made = _add(client)
     opened()
     _, delivery = store.next_delivery(made["id"], clock.at + 100)
-    failure = Outcome(None, "connection refused")
+    failure = DeliveryOutcome(None, "connection refused")
     store.failed(made["id"], delivery, failure, due_at=None, now=clock.at)
     answer = client.post(f"/api/v1/webhooks/{made['id']}/replay")
     assert (answer.status_code, answer.json()) == (202, {"replayed": 1})
@@ -161,7 +161,7 @@ def test_nothing_is_replayed_to_a_disabled_endpoint(client, store, opened, clock
     made = _add(client)
     opened()
     _, delivery = store.next_delivery(made["id"], clock.at + 100)
-    store.gone(made["id"], delivery, Outcome(410, "gone"), clock.at)
+    store.gone(made["id"], delivery, DeliveryOutcome(410, "gone"), clock.at)
     assert client.post(f"/api/v1/webhooks/{made['id']}/replay").status_code == 409
     shown = client.get("/api/v1/webhooks").json()["items"][0]
     assert (shown["enabled"], shown["disabled_reason"]) == (False, "the receiver answered 410 Gone")
@@ -273,7 +273,7 @@ def test_what_is_sent_again_is_due_by_the_clock_of_the_store(ahead, client_of, s
     opened()
     now = ahead.store_clock.now()
     _, delivery = store.next_delivery(made["id"], math.inf)
-    store.failed(made["id"], delivery, Outcome(500), due_at=None, now=now)
+    store.failed(made["id"], delivery, DeliveryOutcome(500), due_at=None, now=now)
     assert store.waiting(now) == []
     assert client.post(f"/api/v1/webhooks/{made['id']}/replay").json() == {"replayed": 1}
     assert store.waiting(now) == [made["id"]]

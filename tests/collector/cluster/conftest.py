@@ -9,15 +9,15 @@ import pytest
 from bench.cluster.box import SECRET
 from bench.cluster.nats_servers import NatsServers
 from rankscope.collector.cluster import streams
-from rankscope.collector.cluster.connection import Connection
+from rankscope.collector.cluster.connection import NatsConnection
 from rankscope.collector.cluster.stages import ClusterStages
-from rankscope.collector.health.health import Health
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.health.health import CollectorHealth
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.collector.settings.log import LogSettings
 from rankscope.collector.settings.store import WebhookSettings
-from rankscope.collector.store.store import Store
+from rankscope.collector.store.store import IncidentDatabaseStore
 from rankscope.vocabulary.clock import SlewedClock
 
 PARTITIONS = 2
@@ -39,9 +39,9 @@ def log(nats: NatsServers) -> LogSettings:
 
 
 @pytest.fixture
-def connection(log: LogSettings) -> Iterator[Connection]:
+def connection(log: LogSettings) -> Iterator[NatsConnection]:
     """Return a connection to a NATS whose streams are made."""
-    one = Connection(log, name="test")
+    one = NatsConnection(log, name="test")
     one.start()
     streams.prepare(one, log, JournalSettings())
     yield one
@@ -54,17 +54,17 @@ def new_collector(log: LogSettings, tmp_path: Path) -> Iterator[Callable[..., Cl
 
     `system` is its machine's clock.
     """
-    made: list[tuple[ClusterStages, Store]] = []
+    made: list[tuple[ClusterStages, IncidentDatabaseStore]] = []
 
     def new(
         name: str,
-        pipeline: Callable[[], Pipeline] = Pipeline,
+        pipeline: Callable[[], DetectionPipeline] = DetectionPipeline,
         *,
         system: Callable[[], float] = time.time,
     ) -> ClusterStages:
         folder = tmp_path / name
         folder.mkdir()
-        store = Store(
+        store = IncidentDatabaseStore(
             f"sqlite:///{tmp_path / 'rankscope.db'}",
             webhooks=[WebhookSettings(name="page", url="http://127.0.0.1:9/", secret=SECRET)],
             owner=name,
@@ -73,7 +73,7 @@ def new_collector(log: LogSettings, tmp_path: Path) -> Iterator[Callable[..., Cl
             CollectorSettings(data_dir=folder, log=log),
             store=store,
             clock=SlewedClock(system=system),
-            health=Health(),
+            health=CollectorHealth(),
             name=name,
             address=lambda: f"http://{name}",
             pipeline=pipeline,

@@ -5,19 +5,23 @@ import dataclasses
 import hypothesis.strategies as st
 from hypothesis import given
 
-from rankscope.collector.cluster.assignment import Assignment, Lease, Signs
+from rankscope.collector.cluster.assignment import (
+    LivenessSigns,
+    PartitionAssignment,
+    PartitionLease,
+)
 
 PARTITIONS = 12
 
 
-def _with(*names: str, before: Assignment | None = None) -> Assignment:
-    found = before or Assignment()
+def _with(*names: str, before: PartitionAssignment | None = None) -> PartitionAssignment:
+    found = before or PartitionAssignment()
     for name in names:
         found = found.beaten(name, f"http://{name}")
     return found.balanced(set(names), PARTITIONS, floor=0)
 
 
-def _settled(found: Assignment, *names: str) -> Assignment:
+def _settled(found: PartitionAssignment, *names: str) -> PartitionAssignment:
     """Let every owner hand over what it is to."""
     for _ in range(PARTITIONS):
         for name in names:
@@ -51,7 +55,7 @@ def test_a_partition_of_a_collector_that_is_gone_is_taken_at_once_under_a_later_
 
 
 def test_an_epoch_is_never_below_the_floor_even_if_the_bucket_lost_all_it_held():
-    found = Assignment().beaten("a", "").balanced({"a"}, PARTITIONS, floor=1_000)
+    found = PartitionAssignment().beaten("a", "").balanced({"a"}, PARTITIONS, floor=1_000)
     assert set(found.owned("a").values()) == {1_000}
 
 
@@ -64,12 +68,12 @@ def test_what_was_to_go_to_a_collector_that_died_meanwhile_stays():
 
 def test_the_document_comes_back_as_it_was_written():
     found = _with("a", "b")
-    assert Assignment.unpack(found.pack()) == found
+    assert PartitionAssignment.unpack(found.pack()) == found
 
 
 @given(st.lists(st.sets(st.sampled_from("abcde"), min_size=1), min_size=1, max_size=6))
 def test_whoever_comes_and_goes_loads_differ_by_one_at_most_and_epochs_only_rise(rounds):
-    found = Assignment()
+    found = PartitionAssignment()
     for names in rounds:
         before = found
         for name in names:
@@ -83,7 +87,7 @@ def test_whoever_comes_and_goes_loads_differ_by_one_at_most_and_epochs_only_rise
 
 
 def test_a_collector_is_gone_after_so_many_signs_of_ones_own_without_one_of_its():
-    signs = Signs(3)
+    signs = LivenessSigns(3)
     found = _with("a", "b")
     for _ in range(3):
         found = found.beaten("a", "")
@@ -94,7 +98,7 @@ def test_a_collector_is_gone_after_so_many_signs_of_ones_own_without_one_of_its(
 
 
 def test_a_new_sign_brings_it_back():
-    signs = Signs(2)
+    signs = LivenessSigns(2)
     found = _with("a", "b")
     for _ in range(4):
         signs.given(found)
@@ -104,15 +108,15 @@ def test_a_new_sign_brings_it_back():
 
 
 def test_while_nobody_can_give_signs_nobody_is_gone():
-    signs = Signs(2)
+    signs = LivenessSigns(2)
     found = _with("a", "b")
     signs.given(found)
     assert all(signs.live(found, "a") == {"a", "b"} for _ in range(10))
 
 
 def test_a_partition_that_was_handed_over_belongs_to_the_next_one():
-    found = Assignment(leases=(Lease("a", 4, "b"),))
+    found = PartitionAssignment(leases=(PartitionLease("a", 4, "b"),))
     after = found.handed("a", {0}, floor=0)
-    assert after.leases == (Lease("b", 5),)
+    assert after.leases == (PartitionLease("b", 5),)
     assert found.handed("c", {0}, floor=0).leases == found.leases
     assert dataclasses.replace(found) == found

@@ -5,7 +5,7 @@ import time
 
 import httpx
 
-from rankscope.collector.service import Service
+from rankscope.collector.service import CollectorService
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.vocabulary.times import parse
 
@@ -30,7 +30,7 @@ def test_a_silence_begins_now_on_a_machine_that_is_minutes_ahead(log, postgresql
             "log": log.model_dump(),
         }
     )
-    service = Service(settings, clock=Off())
+    service = CollectorService(settings, clock=Off())
     thread = threading.Thread(target=service.serve)
     thread.start()
     try:

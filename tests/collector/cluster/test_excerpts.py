@@ -6,13 +6,13 @@ import time
 import pytest
 
 from bench.soak.load import payload
-from rankscope.alerts.shared.messages import Answer, pack
+from rankscope.alerts.shared.messages import ClaimAnswer, pack
 from rankscope.collector.cluster import names
 from rankscope.collector.cluster.excerpts import HeldInLog
-from rankscope.collector.cluster.publishing import Publisher
+from rankscope.collector.cluster.publishing import PartitionPublisher
 from rankscope.collector.journal import journal
-from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.past.held import HeldError
+from rankscope.collector.journal.kinds import PayloadKind
+from rankscope.collector.past.held import JournalRangeError
 from rankscope.vocabulary.ids import IncidentId
 
 from .conftest import PARTITIONS
@@ -29,15 +29,19 @@ def held(connection, tmp_path):
 
 
 def test_it_has_what_the_partitions_of_the_jobs_have_in_order_and_once(connection, held, tmp_path):
-    publisher = Publisher(connection)
+    publisher = PartitionPublisher(connection)
     assert held.since(JOBS[0]) is None
     shared = payload("of a host", 1, 1.0)
     for partition, job in enumerate(JOBS):
         for step in (1, 2):
-            publisher.publish(partition, Kind.METRICS_PROTOBUF, payload(job, step, float(step)))
-        publisher.publish(partition, Kind.METRICS_PROTOBUF, shared)
+            publisher.publish(
+                partition, PayloadKind.METRICS_PROTOBUF, payload(job, step, float(step))
+            )
+        publisher.publish(partition, PayloadKind.METRICS_PROTOBUF, shared)
         publisher.publish(
-            partition, Kind.SHARED, pack(Answer(IncidentId("a"), "r", IncidentId("b"), 0))
+            partition,
+            PayloadKind.SHARED,
+            pack(ClaimAnswer(IncidentId("a"), "r", IncidentId("b"), 0)),
         )
     until = time.time() + 3600
     with held.between(JOBS[:1], 0.0, until) as folder:
@@ -47,7 +51,7 @@ def test_it_has_what_the_partitions_of_the_jobs_have_in_order_and_once(connectio
         entries = list(journal.read(folder))
     assert len(entries) == 5
     assert sorted(entry.at_ns for entry in entries) == [entry.at_ns for entry in entries]
-    assert {entry.kind for entry in entries} == {Kind.METRICS_PROTOBUF}
+    assert {entry.kind for entry in entries} == {PayloadKind.METRICS_PROTOBUF}
     assert list((tmp_path / "excerpts").iterdir()) == []
     since = held.since(JOBS[0])
     assert since is not None
@@ -57,12 +61,17 @@ def test_it_has_what_the_partitions_of_the_jobs_have_in_order_and_once(connectio
 
 def test_what_is_too_much_is_refused(connection, held, monkeypatch):
     monkeypatch.setattr("rankscope.collector.cluster.excerpts._MOST_BYTES", 10)
-    Publisher(connection).publish(0, Kind.METRICS_PROTOBUF, payload(JOBS[0], 1, 1.0))
-    with pytest.raises(HeldError, match="shorter"), held.between(JOBS, 0.0, time.time() + 3600):
+    PartitionPublisher(connection).publish(
+        0, PayloadKind.METRICS_PROTOBUF, payload(JOBS[0], 1, 1.0)
+    )
+    with (
+        pytest.raises(JournalRangeError, match="shorter"),
+        held.between(JOBS, 0.0, time.time() + 3600),
+    ):
         pass
 
 
 def test_without_nats_it_says_so(connection, held):
     connection.stop()
-    with pytest.raises(HeldError, match="NATS"):
+    with pytest.raises(JournalRangeError, match="NATS"):
         held.since(JOBS[0])

@@ -13,8 +13,8 @@ from starlette.routing import Route
 from tests import serving
 
 from rankscope.collector.cluster import names
-from rankscope.collector.cluster.gateway import PASSED_ON, Gateway
-from rankscope.collector.cluster.owners import Found, asked
+from rankscope.collector.cluster.gateway import PASSED_ON, OwnerGateway
+from rankscope.collector.cluster.owners import PartitionLocation, asked
 
 PARTITIONS = 4
 
@@ -25,12 +25,12 @@ class Stages:
     partitions = PARTITIONS
 
     def __init__(self) -> None:
-        self.found = Found(True, True, "")
-        self.by_partition: dict[int, Found] = {}
+        self.found = PartitionLocation(True, True, "")
+        self.by_partition: dict[int, PartitionLocation] = {}
         self.addresses: list[str] = []
         self.hosts: dict[str, frozenset[int]] = {}
 
-    def find(self, partition: int) -> Found:
+    def find(self, partition: int) -> PartitionLocation:
         return self.by_partition.get(partition, self.found)
 
     def others(self) -> list[str]:
@@ -65,7 +65,7 @@ def stages():
 def get(stages):
     """Return a function that asks a collector."""
     routes = [Route("/{path:path}", _answer, methods=["GET", "POST"])]
-    app = Gateway(Starlette(routes=routes), stages)
+    app = OwnerGateway(Starlette(routes=routes), stages)
 
     def ask(path: str, method: str = "GET", **more: Any) -> httpx.Response:
         async def asking() -> httpx.Response:
@@ -112,7 +112,7 @@ def test_what_every_collector_has_is_answered_here(get, path):
 
 def test_a_job_of_another_collector_is_asked_of_it_with_the_caller_s_token(get, stages, other):
     address, got = other
-    stages.found = Found(False, True, address)
+    stages.found = PartitionLocation(False, True, address)
     answer = get("/api/v1/jobs/run-1/ranks?limit=3", headers={"authorization": "Bearer x"})
     assert answer.json()["items"][0]["host"] == "there"
     ((path, headers),) = got
@@ -123,7 +123,11 @@ def test_a_job_of_another_collector_is_asked_of_it_with_the_caller_s_token(get, 
 
 @pytest.mark.parametrize(
     "found",
-    [Found(False, True, ""), Found(True, False, ""), Found(False, True, "http://127.0.0.1:9")],
+    [
+        PartitionLocation(False, True, ""),
+        PartitionLocation(True, False, ""),
+        PartitionLocation(False, True, "http://127.0.0.1:9"),
+    ],
 )
 def test_while_a_partition_moves_the_answer_says_so_and_when_to_ask_again(get, stages, found):
     stages.found = found
@@ -135,7 +139,7 @@ def test_while_a_partition_moves_the_answer_says_so_and_when_to_ask_again(get, s
 
 def test_what_was_passed_on_is_not_passed_on_again(get, stages, other):
     address, got = other
-    stages.found = Found(False, True, address)
+    stages.found = PartitionLocation(False, True, address)
     assert get("/api/v1/jobs/run-1", headers={PASSED_ON: "1"}).status_code == 503
     assert got == []
 
@@ -156,7 +160,7 @@ def test_a_collector_that_does_not_answer_leaves_the_others_hosts(get, stages):
 def test_a_host_with_jobs_of_two_collectors_is_answered_with_what_both_have(get, stages, other):
     address, got = other
     stages.hosts["shared"] = frozenset((0, 1))
-    stages.by_partition = {1: Found(False, True, address)}
+    stages.by_partition = {1: PartitionLocation(False, True, address)}
     found = get("/api/v1/hosts/shared").json()
     assert found["ranks"] == {"run-1": [0], "run-2": [4]}
     assert [row["hw_id"] for row in found["devices"]] == ["GPU-0", "GPU-1"]
@@ -169,7 +173,7 @@ def test_a_host_that_is_asked_for_by_another_collector_is_answered_with_what_is_
 ):
     address, got = other
     stages.hosts["shared"] = frozenset((0, 1))
-    stages.by_partition = {1: Found(False, True, address)}
+    stages.by_partition = {1: PartitionLocation(False, True, address)}
     found = get("/api/v1/hosts/shared", headers={PASSED_ON: "1"}).json()
     assert found["ranks"] == {"run-1": [0]}
     assert got == []
@@ -177,7 +181,7 @@ def test_a_host_that_is_asked_for_by_another_collector_is_answered_with_what_is_
 
 def test_who_asks_for_a_profile_is_answered_by_the_owner_of_the_job(get, stages, other):
     address, got = other
-    stages.found = Found(False, True, address)
+    stages.found = PartitionLocation(False, True, address)
     body = {"job": "run-1", "ranks": [3]}
     assert get("/api/v1/profiles", method="POST", json=body).status_code == 202
     ((path, headers),) = got

@@ -6,28 +6,30 @@ import pytest
 from tests.waiting import until
 
 from rankscope.collector.cluster import messages, names
-from rankscope.collector.cluster.connection import ERRORS, Connection, LogUnavailableError
+from rankscope.collector.cluster.connection import ERRORS, LogUnavailableError, NatsConnection
 from rankscope.collector.cluster.hosts import HostPartitions
-from rankscope.collector.cluster.partition_log import Decisions, PartitionLog
-from rankscope.collector.cluster.publishing import PublishedLog, Publisher
-from rankscope.collector.cluster.reading import Reader
-from rankscope.collector.cluster.routing import Router
-from rankscope.collector.journal.entries import Entry
-from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.cluster.partition_log import DecisionStream, PartitionLog
+from rankscope.collector.cluster.publishing import PartitionPublisher, PublishedLog
+from rankscope.collector.cluster.reading import StreamReader
+from rankscope.collector.cluster.routing import PayloadRouter
+from rankscope.collector.journal.entries import JournalEntry
+from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.collector.settings.log import LogSettings
 
 from .conftest import PARTITIONS
 
 
-def _entry(text: str) -> Entry:
-    return Entry(Kind.METRICS_JSON, 0, json.dumps({"note": text * 2000}).encode())
+def _entry(text: str) -> JournalEntry:
+    return JournalEntry(PayloadKind.METRICS_JSON, 0, json.dumps({"note": text * 2000}).encode())
 
 
-def _publish(connection: Connection, *texts: str) -> None:
-    Publisher(connection).publish_all([(0, row.kind, row.body) for row in map(_entry, texts)])
+def _publish(connection: NatsConnection, *texts: str) -> None:
+    PartitionPublisher(connection).publish_all(
+        [(0, row.kind, row.body) for row in map(_entry, texts)]
+    )
 
 
-def _read(connection: Connection, after=None) -> list[Entry]:
+def _read(connection: NatsConnection, after=None) -> list[JournalEntry]:
     return [entry for entry, _ in PartitionLog(connection, 0).read(after)]
 
 
@@ -79,7 +81,9 @@ def test_the_newest_time_is_that_of_the_newest_entry(connection):
 
 
 def test_without_nats_nothing_is_kept_and_with_it_again_everything_is(nats, connection):
-    written = PublishedLog(Publisher(connection), Router(1, HostPartitions(connection)))
+    written = PublishedLog(
+        PartitionPublisher(connection), PayloadRouter(1, HostPartitions(connection))
+    )
     nats.kill()
     refused = written.write([_entry("a")])
     assert refused.entries == 0
@@ -93,35 +97,38 @@ def test_without_nats_nothing_is_kept_and_with_it_again_everything_is(nats, conn
 def test_a_message_of_others_is_passed_over_and_time_goes_on(connection):
     connection.call(connection.js.publish(names.subject(0), b"not one of ours"), 10)
     _publish(connection, "a")
-    assert [entry.kind for entry in _read(connection)] == [Kind.TIME, Kind.METRICS_JSON]
+    assert [entry.kind for entry in _read(connection)] == [
+        PayloadKind.TIME,
+        PayloadKind.METRICS_JSON,
+    ]
 
 
 def test_only_the_newest_owner_of_a_partition_records_decisions(connection):
-    skipped = Entry(Kind.SKIPPED, 0, b'{"first": 1, "last": 2}')
-    old, new = Decisions(connection, 0), Decisions(connection, 0)
+    skipped = JournalEntry(PayloadKind.SKIPPED, 0, b'{"first": 1, "last": 2}')
+    old, new = DecisionStream(connection, 0), DecisionStream(connection, 0)
     old.claim()
     assert old.write([skipped]).entries == 1
     new.claim()
     assert old.write([skipped]).entries == 0
     assert new.write([skipped]).entries == 1
     kinds = [entry.kind for entry, _ in new.read(None)]
-    assert kinds.count(Kind.SKIPPED) == 2
+    assert kinds.count(PayloadKind.SKIPPED) == 2
 
 
 def test_more_decisions_than_one_batch_are_all_read(connection):
-    one = Decisions(connection, 0)
+    one = DecisionStream(connection, 0)
     one.claim()
-    skipped = [Entry(Kind.SKIPPED, 0, b"%d" % number) for number in range(300)]
+    skipped = [JournalEntry(PayloadKind.SKIPPED, 0, b"%d" % number) for number in range(300)]
     assert one.write(skipped).entries == len(skipped)
-    found = [entry.body for entry, _ in one.read(None) if entry.kind is Kind.SKIPPED]
+    found = [entry.body for entry, _ in one.read(None) if entry.kind is PayloadKind.SKIPPED]
     assert found == [entry.body for entry in skipped]
 
 
 def test_decisions_are_read_to_the_end_where_their_consumer_is_lost(connection):
     """One server of several restarts while a range is replayed: it has no consumer any more."""
-    one = Decisions(connection, 0)
+    one = DecisionStream(connection, 0)
     one.claim()
-    skipped = [Entry(Kind.SKIPPED, 0, b"%d" % number) for number in range(300)]
+    skipped = [JournalEntry(PayloadKind.SKIPPED, 0, b"%d" % number) for number in range(300)]
     assert one.write(skipped).entries == len(skipped)
     found: list[bytes] = []
     for entry, _ in one.read(None):
@@ -129,13 +136,13 @@ def test_decisions_are_read_to_the_end_where_their_consumer_is_lost(connection):
             for consumer in connection.call(connection.js.consumers_info(names.DECISIONS), 10):
                 work = connection.js.delete_consumer(names.DECISIONS, consumer.name)
                 connection.call(work, 10)
-        found += [entry.body] if entry.kind is Kind.SKIPPED else []
+        found += [entry.body] if entry.kind is PayloadKind.SKIPPED else []
     assert found == [entry.body for entry in skipped]
 
 
 def test_a_reader_whose_consumer_is_gone_goes_on_where_it_was(connection):
     """It is deleted, as a server that dies takes it along: nothing comes twice, nothing is lost."""
-    reader = Reader(connection, names.stream(0))
+    reader = StreamReader(connection, names.stream(0))
 
     def fetched() -> list[bytes]:
         try:
@@ -165,13 +172,13 @@ def test_a_long_body_travels_compressed_and_comes_back_as_it_was():
     entry = _entry("x")
     packed, headers = messages.packed(entry.kind, entry.body)
     assert len(packed) < len(entry.body)
-    message = messages.Message(1, 5, headers, packed, 0)
+    message = messages.StreamMessage(1, 5, headers, packed, 0)
     assert messages.unpacked(message) == (entry.kind, entry.body)
 
 
 def test_a_nats_that_cannot_be_reached_is_named_without_its_password():
     settings = LogSettings(url="nats://me:secret@127.0.0.1:1", partitions=PARTITIONS)
     with pytest.raises(LogUnavailableError) as caught:
-        Connection(settings, name="test").start()
+        NatsConnection(settings, name="test").start()
     assert "127.0.0.1:1" in str(caught.value)
     assert "secret" not in str(caught.value)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.waiting import until
 
-from rankscope.collector.cluster.connection import Connection
+from rankscope.collector.cluster.connection import NatsConnection
 from rankscope.collector.cluster.profiles import SharedShelf
 from rankscope.collector.intake.waiting import UnavailableError
-from rankscope.collector.profiles.profile import Profile
-from rankscope.collector.profiles.shelf import UnknownProfileError, Wanted
+from rankscope.collector.profiles.profile import JobProfile
+from rankscope.collector.profiles.shelf import ProfileTarget, UnknownProfileError
 from rankscope.collector.settings.log import LogSettings
 from rankscope.collector.settings.profiles import ProfilesSettings
 
@@ -29,13 +29,13 @@ class Still:
 
 @pytest.fixture
 def new_shelf(
-    connection: Connection, log: LogSettings, tmp_path: Path
+    connection: NatsConnection, log: LogSettings, tmp_path: Path
 ) -> Iterator[Callable[..., SharedShelf]]:
     """Return a function that makes the shelf of a collector of this name."""
-    made: list[tuple[Connection, SharedShelf]] = []
+    made: list[tuple[NatsConnection, SharedShelf]] = []
 
     def new(name: str, *, owns: bool = False) -> SharedShelf:
-        one = Connection(log, name=name)
+        one = NatsConnection(log, name=name)
         one.start()
         shelf = SharedShelf(
             tmp_path / name,
@@ -55,10 +55,10 @@ def new_shelf(
         one.stop()
 
 
-def _request(shelf: SharedShelf) -> Profile:
+def _request(shelf: SharedShelf) -> JobProfile:
     for host in ("a", "b"):
         shelf.wanted(host, NOW)
-    wanted = [Wanted(0, "suspect", "a"), Wanted(4, "peer", "b")]
+    wanted = [ProfileTarget(0, "suspect", "a"), ProfileTarget(4, "peer", "b")]
     return shelf.request("run-1", wanted, steps=3, by="ada", incident=None, now=NOW)
 
 

@@ -3,16 +3,16 @@
 import pytest
 
 from rankscope.collector.cluster import names
-from rankscope.collector.cluster.routing import Router
-from rankscope.collector.intake.decoding import Decoder
+from rankscope.collector.cluster.routing import PayloadRouter
+from rankscope.collector.intake.decoding import PayloadDecoder
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.errors import UndecodableError
 from rankscope.formats.remote_write import WriteRequest
 from rankscope.formats.remote_write.encode import encoded_labels
-from rankscope.vocabulary.samples import Event, Resource, Sample
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource
 
 PARTITIONS = 8
 AT = 1_700_000_000.0
@@ -33,19 +33,19 @@ class Hosts:
 
 @pytest.fixture
 def router():
-    return Router(PARTITIONS, Hosts())
+    return PayloadRouter(PARTITIONS, Hosts())
 
 
-def _metrics(*resources: Resource) -> bytes:
+def _metrics(*resources: TelemetryResource) -> bytes:
     return encode.metrics_request(
         [(row, [Sample("system.cpu.utilization", 0.5, AT)]) for row in resources]
     )
 
 
-def _hosts(kind: Kind, body: bytes) -> list[str]:
+def _hosts(kind: PayloadKind, body: bytes) -> list[str]:
     """Return the hosts of the samples or events in a payload."""
     table = SeriesTable()
-    decoded = Decoder(table).decode(Payload(kind, body))
+    decoded = PayloadDecoder(table).decode(Payload(kind, body))
     if decoded.metrics is None:
         return sorted(event.resource.host for event in decoded.events)
     return sorted(table[int(one)].resource.host for one in decoded.metrics.columns.series)
@@ -62,42 +62,49 @@ def _two_jobs() -> tuple[str, str]:
 
 
 def test_a_payload_of_one_job_goes_to_its_partition_byte_for_byte(router):
-    body = _metrics(Resource("a", "run-1"), Resource("b", "run-1"))
-    assert router.split(Kind.METRICS_PROTOBUF, body) == {_of("run-1"): body}
+    body = _metrics(TelemetryResource("a", "run-1"), TelemetryResource("b", "run-1"))
+    assert router.split(PayloadKind.METRICS_PROTOBUF, body) == {_of("run-1"): body}
 
 
 def test_node_telemetry_goes_with_the_job_that_reports_from_the_same_host(router):
-    body = _metrics(Resource("a"), Resource("a", "run-1"))
-    assert router.split(Kind.METRICS_PROTOBUF, body) == {_of("run-1"): body}
-    later = _metrics(Resource("a"))
-    assert router.split(Kind.METRICS_PROTOBUF, later) == {_of("run-1"): later}
+    body = _metrics(TelemetryResource("a"), TelemetryResource("a", "run-1"))
+    assert router.split(PayloadKind.METRICS_PROTOBUF, body) == {_of("run-1"): body}
+    later = _metrics(TelemetryResource("a"))
+    assert router.split(PayloadKind.METRICS_PROTOBUF, later) == {_of("run-1"): later}
 
 
 def test_node_telemetry_of_a_host_with_two_jobs_goes_to_both(router):
     first, second = _two_jobs()
-    router.split(Kind.METRICS_PROTOBUF, _metrics(Resource("a", first), Resource("a", second)))
-    found = router.split(Kind.METRICS_PROTOBUF, _metrics(Resource("a")))
+    router.split(
+        PayloadKind.METRICS_PROTOBUF,
+        _metrics(TelemetryResource("a", first), TelemetryResource("a", second)),
+    )
+    found = router.split(PayloadKind.METRICS_PROTOBUF, _metrics(TelemetryResource("a")))
     assert set(found) == {_of(first), _of(second)}
 
 
 def test_equal_job_ids_of_two_clusters_are_in_one_partition_under_either_name(router):
     """There they are told apart, as `run-1@east` and `run-1@west`; requests name them like that."""
-    east, west = (Resource(f"host-{name}", "run-1", cluster=name) for name in ("east", "west"))
+    east, west = (
+        TelemetryResource(f"host-{name}", "run-1", cluster=name) for name in ("east", "west")
+    )
     body = _metrics(east, west)
-    assert router.split(Kind.METRICS_PROTOBUF, body) == {_of("run-1"): body}
+    assert router.split(PayloadKind.METRICS_PROTOBUF, body) == {_of("run-1"): body}
     assert _of("run-1") == _of("run-1@east") == _of("run-1@west")
 
 
 def test_a_host_without_a_job_has_a_partition_of_its_own(router):
-    found = router.split(Kind.METRICS_PROTOBUF, _metrics(Resource("idle")))
+    found = router.split(PayloadKind.METRICS_PROTOBUF, _metrics(TelemetryResource("idle")))
     assert set(found) == {names.of_host("idle", PARTITIONS)}
 
 
-@pytest.mark.parametrize("kind", [Kind.METRICS_PROTOBUF, Kind.METRICS_JSON])
+@pytest.mark.parametrize("kind", [PayloadKind.METRICS_PROTOBUF, PayloadKind.METRICS_JSON])
 def test_a_payload_of_two_jobs_is_divided_and_nothing_of_it_is_lost(router, kind):
     first, second = _two_jobs()
-    body = _metrics(Resource("a", first), Resource("b", second), Resource("c", first))
-    if kind is Kind.METRICS_JSON:
+    body = _metrics(
+        TelemetryResource("a", first), TelemetryResource("b", second), TelemetryResource("c", first)
+    )
+    if kind is PayloadKind.METRICS_JSON:
         body = _as_json(first, second)
     found = router.split(kind, body)
     assert _hosts(kind, found[_of(first)]) == ["a", "c"]
@@ -120,8 +127,10 @@ def _as_json(first: str, second: str) -> bytes:
 
 
 def test_events_that_name_neither_job_nor_host_go_everywhere(router):
-    event = Event("log.fault", AT, {"signature": "x"}, Resource(""))
-    found = router.split(Kind.LOGS_PROTOBUF, encode.logs_request([(Resource(""), [event])]))
+    event = Event("log.fault", AT, {"signature": "x"}, TelemetryResource(""))
+    found = router.split(
+        PayloadKind.LOGS_PROTOBUF, encode.logs_request([(TelemetryResource(""), [event])])
+    )
     assert set(found) == set(range(PARTITIONS))
 
 
@@ -131,16 +140,16 @@ def test_remote_write_is_divided_by_the_job_and_host_of_its_series(router):
     for host, job in (("a", first), ("b", second)):
         labels = {"__name__": "training_step", "host_name": host, "job_id": job, "rank": "0"}
         request.add(encoded_labels(labels), [(int(AT * 1000), 1.0)])
-    found = router.split(Kind.REMOTE_WRITE, request.body())
-    assert _hosts(Kind.REMOTE_WRITE, found[_of(first)]) == ["a"]
-    assert _hosts(Kind.REMOTE_WRITE, found[_of(second)]) == ["b"]
+    found = router.split(PayloadKind.REMOTE_WRITE, request.body())
+    assert _hosts(PayloadKind.REMOTE_WRITE, found[_of(first)]) == ["a"]
+    assert _hosts(PayloadKind.REMOTE_WRITE, found[_of(second)]) == ["b"]
 
 
 def test_what_is_no_request_is_refused(router):
     with pytest.raises(UndecodableError):
-        router.split(Kind.METRICS_PROTOBUF, b"\xff\xff\xff")
+        router.split(PayloadKind.METRICS_PROTOBUF, b"\xff\xff\xff")
 
 
 def test_with_one_partition_nothing_is_taken_apart():
-    body = _metrics(Resource("a", "run-1"), Resource("b", "run-2"))
-    assert Router(1, Hosts()).split(Kind.METRICS_PROTOBUF, body) == {0: body}
+    body = _metrics(TelemetryResource("a", "run-1"), TelemetryResource("b", "run-2"))
+    assert PayloadRouter(1, Hosts()).split(PayloadKind.METRICS_PROTOBUF, body) == {0: body}

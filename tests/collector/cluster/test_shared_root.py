@@ -12,14 +12,14 @@ from tests.waiting import until
 
 from rankscope.collector.cluster import names, replaying
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline.pipeline import Pipeline
-from rankscope.collector.replay.replay import Replay
+from rankscope.collector.journal.kinds import PayloadKind
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
+from rankscope.collector.replay.replay import ReplayRun
 from rankscope.detectors.contract import Detector
 from rankscope.detectors.window import JobWindow
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.findings import Finding
-from rankscope.vocabulary.samples import Resource, Sample
+from rankscope.vocabulary.samples import Sample, TelemetryResource
 
 from .conftest import PARTITIONS
 
@@ -55,18 +55,18 @@ class Contended(Detector):
         ]
 
 
-def _line() -> Pipeline:
-    return Pipeline(detectors=(Contended(),))
+def _line() -> DetectionPipeline:
+    return DetectionPipeline(detectors=(Contended(),))
 
 
 def _send(stages, steps: Sequence[int]) -> None:
     for step in steps:
         for job in JOBS:
             groups = [
-                (Resource(host=host, job=job), [*_rank(rank, step)])
+                (TelemetryResource(host=host, job=job), [*_rank(rank, step)])
                 for rank, host in enumerate((HOST, f"{job}-own"))
             ]
-            payload = Payload(Kind.METRICS_PROTOBUF, encode.metrics_request(groups))
+            payload = Payload(PayloadKind.METRICS_PROTOBUF, encode.metrics_request(groups))
             stages.submit(payload).result(60)
         time.sleep(0.3)
 
@@ -88,7 +88,7 @@ def _all_ready(*collectors) -> bool:
 
 
 def _newest(stages) -> list[int]:
-    def newest(line: Pipeline) -> int:
+    def newest(line: DetectionPipeline) -> int:
         rows = [attempt.grid.view().index for attempt in line.windows.current()]
         return max((int(index[-1]) for index in rows if len(index)), default=0)
 
@@ -128,8 +128,8 @@ def test_jobs_of_two_collectors_that_blame_one_host_are_one_incident_and_one_pag
     # A replay of the streams folds them too.
     defects: list[object] = []
 
-    def replay() -> Replay:
-        return Replay(
+    def replay() -> ReplayRun:
+        return ReplayRun(
             pipeline=_line(), warn=defects.append, failed=lambda *what: defects.append(what)
         )
 

@@ -8,14 +8,14 @@ import pytest
 from tests.waiting import until
 
 from bench.soak.load import payload
-from rankscope.alerts.actions import Action
+from rankscope.alerts.actions import PersonAction
 from rankscope.collector.cluster import names, replaying
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.intake.waiting import UnavailableError
-from rankscope.collector.journal.actions import Entered
-from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline.pipeline import Pipeline
-from rankscope.collector.replay.replay import Replay
+from rankscope.collector.journal.actions import RecordedAction
+from rankscope.collector.journal.kinds import PayloadKind
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
+from rankscope.collector.replay.replay import ReplayRun
 from rankscope.vocabulary.ids import IncidentId
 from rankscope.vocabulary.times import parse
 
@@ -31,7 +31,7 @@ JOBS = [
 def _send(stages, step: int) -> None:
     for job in JOBS:
         body = payload(job, step, time.time())
-        stages.submit(Payload(Kind.METRICS_PROTOBUF, body)).result(60)
+        stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, body)).result(60)
 
 
 def _train(stages, steps: range) -> None:
@@ -83,7 +83,7 @@ def test_a_collector_that_gives_no_more_signs_is_replaced_and_every_incident_goe
     assert _incidents(first) == before
 
 
-def _steps(line: Pipeline) -> int:
+def _steps(line: DetectionPipeline) -> int:
     rows = [attempt.grid.view().index for attempt in line.windows.current()]
     return max((int(index[-1]) for index in rows if len(index)), default=0)
 
@@ -97,9 +97,11 @@ def test_a_replay_of_the_streams_comes_to_the_same_incidents(log, new_collector)
     until(lambda: set(_incidents(one)) == set(JOBS), "an incident of each job")
     defects: list[object] = []
 
-    def replay() -> Replay:
-        return Replay(
-            pipeline=Pipeline(), warn=defects.append, failed=lambda *what: defects.append(what)
+    def replay() -> ReplayRun:
+        return ReplayRun(
+            pipeline=DetectionPipeline(),
+            warn=defects.append,
+            failed=lambda *what: defects.append(what),
         )
 
     again = replaying.replayed(log, replay)
@@ -137,8 +139,10 @@ def test_what_a_person_does_reaches_the_job_s_owner_from_any_collector(new_colle
     _train(first, range(1, 7))
     until(lambda: set(_incidents(first)) == set(JOBS), "an incident of each job")
     for job, (identity,) in _incidents(first).items():
-        action = Action("acknowledge", IncidentId(identity), time.time(), "somebody", {"note": job})
-        assert second.act(Entered.new(action), timeout_seconds=60)
+        action = PersonAction(
+            "acknowledge", IncidentId(identity), time.time(), "somebody", {"note": job}
+        )
+        assert second.act(RecordedAction.new(action), timeout_seconds=60)
         assert first._store.incident(identity)["status"] == "acknowledged"
 
 
@@ -153,7 +157,7 @@ def test_while_nats_is_away_telemetry_is_refused_and_no_partition_moves(nats, ne
     nats.kill()
     until(lambda: not (first.ready or second.ready), "NATS is away")
     with pytest.raises(UnavailableError) as refused:
-        first.submit(Payload(Kind.METRICS_PROTOBUF, payload(JOBS[0], 1, time.time())))
+        first.submit(Payload(PayloadKind.METRICS_PROTOBUF, payload(JOBS[0], 1, time.time())))
     assert refused.value.retry_after_seconds > 0
     assert ["NATS is away" in text for text in first.warnings()] == [True]
 
@@ -198,7 +202,7 @@ def test_jobs_of_one_id_in_two_clusters_have_an_incident_each_also_with_the_next
         for step in steps:
             for cluster in ("east", "west"):
                 body = payload(job, step, time.time(), cluster=cluster)
-                stages.submit(Payload(Kind.METRICS_PROTOBUF, body)).result(60)
+                stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, body)).result(60)
             time.sleep(0.3)
 
     train(first, range(1, 7))
@@ -217,10 +221,10 @@ def test_jobs_of_one_id_in_two_clusters_have_an_incident_each_also_with_the_next
 def test_a_partition_whose_takeover_meets_a_defect_is_not_left_without_anybody(new_collector):
     made = itertools.count()
 
-    def defective() -> Pipeline:
+    def defective() -> DetectionPipeline:
         if next(made) < 3:
             raise ZeroDivisionError("a defect")
-        return Pipeline()
+        return DetectionPipeline()
 
     one = new_collector("one", pipeline=defective)
     one.start()

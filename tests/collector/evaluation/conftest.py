@@ -9,18 +9,18 @@ import pytest
 
 from bench.stepped import SteppedStages
 from rankscope.collector.evaluation import rereading
-from rankscope.collector.evaluation.rereading import Rereading
-from rankscope.collector.evaluation.snapshots import Snapshots
-from rankscope.collector.health.health import Health
+from rankscope.collector.evaluation.rereading import RereadPlan
+from rankscope.collector.evaluation.snapshots import SnapshotFile
+from rankscope.collector.health.health import CollectorHealth
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.actions import Entered
-from rankscope.collector.journal.journal import Journal
-from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.journal.actions import RecordedAction
+from rankscope.collector.journal.journal import FileJournal
+from rankscope.collector.journal.kinds import PayloadKind
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.settings.journal import JournalSettings
-from rankscope.collector.store import Store
+from rankscope.collector.store import IncidentDatabaseStore
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 START = 1_772_438_400.0
 
@@ -39,19 +39,19 @@ class Live:
 
     folder: Path
     reread_seconds: float = 1200.0
-    new_pipeline: Callable[[], Any] = Pipeline
+    new_pipeline: Callable[[], Any] = DetectionPipeline
     clock: SetClock = field(default_factory=SetClock)
     announced: list[tuple[str, str, bool]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.store = Store(f"sqlite:///{self.folder / 'incidents.db'}")
+        self.store = IncidentDatabaseStore(f"sqlite:///{self.folder / 'incidents.db'}")
         self.start()
 
     def start(self) -> None:
-        self.journal = Journal(self.folder / "journal", JournalSettings())
-        self.decisions = Journal(self.folder / "journal" / "evaluation", JournalSettings())
-        self.health = Health()
-        self.snapshots = Snapshots(self.folder / "snapshot")
+        self.journal = FileJournal(self.folder / "journal", JournalSettings())
+        self.decisions = FileJournal(self.folder / "journal" / "evaluation", JournalSettings())
+        self.health = CollectorHealth()
+        self.snapshots = SnapshotFile(self.folder / "snapshot")
         self.stages: SteppedStages[Any] = SteppedStages(
             pipeline=self.new_pipeline(),
             journal=self.journal,
@@ -60,7 +60,7 @@ class Live:
             clock=self.clock,
             health=self.health,
             snapshots=self.snapshots,
-            rereading=Rereading(
+            rereading=RereadPlan(
                 seconds=lambda _now: self.reread_seconds,
                 past=lambda since: rereading.past(self.store, since),
                 decided_until=lambda: self.store.newest_change_at() or 0.0,
@@ -72,7 +72,7 @@ class Live:
         self.announced.extend((row.kind, row.incident.id, row.notify) for row in changes)
         self.store.commit(changes, now)
 
-    def enter(self, entered: Entered, changes: Any, now: float) -> None:
+    def enter(self, entered: RecordedAction, changes: Any, now: float) -> None:
         self.announced.extend((row.kind, row.incident.id, row.notify) for row in changes)
         self.store.enter(entered, changes, now)
 
@@ -88,7 +88,7 @@ class Live:
         self.close()
         self.start()
 
-    def take(self, body: bytes, kind: Kind = Kind.METRICS_PROTOBUF) -> None:
+    def take(self, body: bytes, kind: PayloadKind = PayloadKind.METRICS_PROTOBUF) -> None:
         self.stages.submit(Payload(kind, body))
         self.stages.step()
 
@@ -147,7 +147,7 @@ class Job:
                     Sample("training.comm.duration", whole - mine - 0.02, at, pairs),
                     Sample("training.data.duration", 0.02, at, pairs),
                 ]
-            groups.append((Resource(host=f"gpu-{host}", job="run-1"), samples))
+            groups.append((TelemetryResource(host=f"gpu-{host}", job="run-1"), samples))
         return encode.metrics_request(groups)
 
 

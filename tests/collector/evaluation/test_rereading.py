@@ -4,7 +4,7 @@ import pytest
 
 from rankscope.collector.evaluation.rereading import reread_seconds
 from rankscope.collector.settings.journal import JournalSettings
-from rankscope.collector.store.incidents import Page
+from rankscope.collector.store.incidents import IncidentPage
 from rankscope.vocabulary.times import rfc3339
 
 NOW = 1_772_440_000.0
@@ -16,7 +16,7 @@ class Held:
         self.rows = [{"opened_at": rfc3339(NOW - 60 * began)} for began in minutes]
 
     def incidents(self, wanted=None, *, limit=50, cursor=None):
-        return Page(self.rows if wanted.status == self.status else [], None)
+        return IncidentPage(self.rows if wanted.status == self.status else [], None)
 
 
 @pytest.mark.parametrize(

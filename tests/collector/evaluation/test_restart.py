@@ -2,11 +2,11 @@
 
 import pytest
 
-from rankscope.alerts.actions import Action
-from rankscope.collector.journal.actions import Entered
-from rankscope.collector.journal.kinds import Kind
+from rankscope.alerts.actions import PersonAction
+from rankscope.collector.journal.actions import RecordedAction
+from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_what_a_person_did_before_the_crash_is_neither_lost_nor_done_twice(new_l
     live.snapshot()
     run(live, 40, slow=1.6)
     (document,) = live.documents()
-    entered = Entered.new(
-        Action("acknowledge", document["id"], live.clock.at, "ada", {"note": "on it"})
+    entered = RecordedAction.new(
+        PersonAction("acknowledge", document["id"], live.clock.at, "ada", {"note": "on it"})
     )
-    live.take(entered.pack(), Kind.ACTION)
+    live.take(entered.pack(), PayloadKind.ACTION)
     run(live, 5, slow=1.6)
     before = live.documents()
     assert before[0]["status"] == "acknowledged"
@@ -143,7 +143,9 @@ def _of_long_steps(at, second, *, started_at):
             step = second // LONG_STEP
             samples.append(Sample("training.step", float(step), at, pairs))
             samples.append(Sample("training.step.duration", float(LONG_STEP), at, pairs))
-    return encode.metrics_request([(Resource(host="gpu-0", job="run-1", attempt=0), samples)])
+    return encode.metrics_request(
+        [(TelemetryResource(host="gpu-0", job="run-1", attempt=0), samples)]
+    )
 
 
 def test_a_job_that_trains_for_long_has_not_failed_to_start_after_a_restart(new_live):
@@ -168,13 +170,13 @@ def test_a_job_that_crashes_after_a_restart_is_not_called_one_that_never_stepped
         live.clock.at += 1
         live.take(_of_long_steps(live.clock.at - 0.1, second, started_at=started_at))
     live.crash()
-    resource = Resource(host="gpu-0", job="run-1", attempt=0)
+    resource = TelemetryResource(host="gpu-0", job="run-1", attempt=0)
     exits = [
         Event("process.exit", live.clock.at, {"rank": rank, "pid": 100 + rank, "exit_code": 1},
               resource)
         for rank in range(4)
     ]  # fmt: skip
-    live.take(encode.logs_request([(resource, exits)]), Kind.LOGS_PROTOBUF)
+    live.take(encode.logs_request([(resource, exits)]), PayloadKind.LOGS_PROTOBUF)
     live.wait(30)
     (document,) = live.documents()
     named = [row["fault"] for row in document["root_cause"]["hypotheses"]]

@@ -8,15 +8,15 @@ from structlog.testing import capture_logs
 from tests.examples import LONG
 
 from rankscope.collector.evaluation import restart
-from rankscope.collector.evaluation.rereading import Rereading
+from rankscope.collector.evaluation.rereading import RereadPlan
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.entries import Entry
-from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.journal.entries import JournalEntry
+from rankscope.collector.journal.kinds import PayloadKind
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.contract import Detector
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
 
 START = 1_700_000_000.0
 ENDED = [f"ended-{number}" for number in range(4 if LONG else 2)]
@@ -45,7 +45,7 @@ class Counting(Detector):
 def second_of(job, at, step, *, nan):
     """Return the entries of one second of a job, which steps once in it."""
     samples, events = [], []
-    resource = Resource(f"host-of-{job}", job=job, attempt=0)
+    resource = TelemetryResource(f"host-of-{job}", job=job, attempt=0)
     for rank in RANKS:
         pairs = attributes({"rank": rank})
         rows = [("training.step", step), ("training.step.duration", 1.0)]
@@ -58,9 +58,9 @@ def second_of(job, at, step, *, nan):
         if nan:
             what = {"rank": rank, "step": step, "what": "loss", "value": "nan"}
             events.append(Event("training.numeric", at, what, resource))
-    bodies = [(Kind.METRICS_PROTOBUF, encode.metrics_request([(resource, samples)]))]
+    bodies = [(PayloadKind.METRICS_PROTOBUF, encode.metrics_request([(resource, samples)]))]
     if events:
-        bodies.append((Kind.LOGS_PROTOBUF, encode.logs_request([(resource, events)])))
+        bodies.append((PayloadKind.LOGS_PROTOBUF, encode.logs_request([(resource, events)])))
     return bodies
 
 
@@ -75,7 +75,7 @@ def journal_of_ended_jobs(memory_journal):
     for at, job, nan in seconds:
         for kind, body in second_of(job, at, int(at - START), nan=nan):
             at_ns = max(at_ns + 1_000_000, int((at + 0.1) * 1e9))
-            memory_journal.entries.append(Entry(kind, at_ns, body))
+            memory_journal.entries.append(JournalEntry(kind, at_ns, body))
     return memory_journal
 
 
@@ -87,9 +87,9 @@ def test_a_restart_after_jobs_that_went_nan_and_ended_works_as_much_as_its_entri
     assert size > 8_000_000 or not LONG
     clock.at = journal_of_ended_jobs.entries[-1].at + 1
     counted = Counting()
-    pipeline = Pipeline(detectors=(*detectors(), counted))
+    pipeline = DetectionPipeline(detectors=(*detectors(), counted))
     monkeypatch.setattr(restart, "_PROGRESS_SECONDS", 0.0)
-    stages = new_stages(pipeline=pipeline, rereading=Rereading(seconds=lambda _: 1200.0))
+    stages = new_stages(pipeline=pipeline, rereading=RereadPlan(seconds=lambda _: 1200.0))
     with capture_logs() as lines:
         stages.recover()
     assert pipeline.incidents  # of the NaN

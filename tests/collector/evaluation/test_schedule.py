@@ -5,9 +5,9 @@ import threading
 import pytest
 
 from rankscope.collector.evaluation.access import FairLock
-from rankscope.collector.evaluation.schedule import Hooks, Schedule
-from rankscope.collector.intake.payloads import Decoded
-from rankscope.vocabulary.samples import Event, Resource
+from rankscope.collector.evaluation.schedule import EvaluationSchedule, ScheduleHooks
+from rankscope.collector.intake.payloads import DecodedPayload
+from rankscope.vocabulary.samples import Event, TelemetryResource
 
 START = 1_700_000_000.25
 
@@ -17,12 +17,12 @@ def schedule(pipeline):
     def failed(_stage, error):
         raise error
 
-    return Schedule(pipeline, Hooks(changed=lambda *_: None, failed=failed))
+    return EvaluationSchedule(pipeline, ScheduleHooks(changed=lambda *_: None, failed=failed))
 
 
 def event(at):
-    resource = Resource(host="gpu-1", job="run-1")
-    return Decoded(events=[Event("gpu.fault", at, {}, resource)])
+    resource = TelemetryResource(host="gpu-1", job="run-1")
+    return DecodedPayload(events=[Event("gpu.fault", at, {}, resource)])
 
 
 def evaluated(pipeline):

@@ -8,20 +8,20 @@ import pytest
 from tests.waiting import until
 
 from rankscope.collector.evaluation import snapshots as module
-from rankscope.collector.evaluation.schedule import Moment
-from rankscope.collector.evaluation.snapshots import Snapshot, SnapshotError, Snapshots
+from rankscope.collector.evaluation.schedule import ScheduleTime
+from rankscope.collector.evaluation.snapshots import PipelineSnapshot, SnapshotError, SnapshotFile
 
 
 @pytest.fixture
 def snapshots(tmp_path):
-    return Snapshots(tmp_path / "snapshot")
+    return SnapshotFile(tmp_path / "snapshot")
 
 
 @pytest.fixture
 def snapshot():
     state = {"values": np.arange(6.0).reshape(2, 3), "names": ["a", "b"], "ranks": {1, 2}}
-    return Snapshot(
-        state, ("0000000000000001.seg", 400), Moment(1_700_000_000, 1_700_000_900, True)
+    return PipelineSnapshot(
+        state, ("0000000000000001.seg", 400), ScheduleTime(1_700_000_000, 1_700_000_900, True)
     )
 
 
@@ -100,7 +100,7 @@ class Foreign:
 
 
 def test_nothing_foreign_is_made_or_called(snapshots, capsys):
-    snapshots.write(Snapshot(Foreign(), None, Moment()))
+    snapshots.write(PipelineSnapshot(Foreign(), None, ScheduleTime()))
     with pytest.raises(SnapshotError, match="no place in a snapshot"):
         snapshots.load()
     assert capsys.readouterr().out == ""

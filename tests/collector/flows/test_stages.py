@@ -6,7 +6,7 @@ import pytest
 
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.intake.waiting import BusyError, UnavailableError
-from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.errors import UndecodableError
 
@@ -18,25 +18,25 @@ def running(stages):
 
 
 def test_a_payload_is_answered_after_it_is_in_the_journal(stages, memory_journal, metrics_body):
-    future = stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0, 2.0)))
+    future = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0, 2.0)))
     assert not future.done()
     stages.step()
     assert future.result(0).accepted == 2
-    assert [entry.kind for entry in memory_journal.entries] == [Kind.METRICS_PROTOBUF]
+    assert [entry.kind for entry in memory_journal.entries] == [PayloadKind.METRICS_PROTOBUF]
 
 
 def test_a_payload_the_journal_cannot_take_is_neither_acknowledged_nor_applied(
     stages, memory_journal, pipeline, metrics_body
 ):
     memory_journal.failure = OSError(errno.ENOSPC, "No space left on device")
-    future = stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    future = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     stages.step()
     with pytest.raises(UnavailableError, match="No space left"):
         future.result(0)
     assert pipeline.calls == []
 
     memory_journal.failure = None
-    again = stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    again = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     stages.step()
     assert again.result(0).accepted == 1
 
@@ -44,8 +44,8 @@ def test_a_payload_the_journal_cannot_take_is_neither_acknowledged_nor_applied(
 def test_garbage_is_answered_as_such_and_does_not_hold_up_its_neighbours(
     stages, memory_journal, metrics_body
 ):
-    bad = stages.submit(Payload(Kind.METRICS_PROTOBUF, b"\xff\xff\xff"))
-    good = stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    bad = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, b"\xff\xff\xff"))
+    good = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     stages.step()
     with pytest.raises(UndecodableError):
         bad.result(0)
@@ -54,7 +54,7 @@ def test_garbage_is_answered_as_such_and_does_not_hold_up_its_neighbours(
 
 
 def test_an_empty_request_succeeds_and_is_not_worth_an_entry(stages, memory_journal):
-    future = stages.submit(Payload(Kind.METRICS_PROTOBUF, b""))
+    future = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, b""))
     stages.step()
     assert (future.result(0).accepted, future.result(0).rejected) == (0, 0)
     assert memory_journal.entries == []
@@ -64,17 +64,17 @@ def test_a_full_queue_says_busy_and_takes_again_once_it_is_drained(new_stages, m
     body = metrics_body(1.0)
     stages = new_stages(queue_bytes=len(body) + 1)
     stages.recover()
-    stages.submit(Payload(Kind.METRICS_PROTOBUF, body))
+    stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, body))
     with pytest.raises(BusyError):
-        stages.submit(Payload(Kind.METRICS_PROTOBUF, body))
+        stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, body))
     stages.step()
-    stages.submit(Payload(Kind.METRICS_PROTOBUF, body))
+    stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, body))
 
 
 def test_one_payload_larger_than_the_queue_still_goes_through_alone(new_stages, metrics_body):
     stages = new_stages(queue_bytes=1)
     stages.recover()
-    future = stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    future = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     stages.step()
     assert future.result(0).accepted == 1
 
@@ -82,7 +82,7 @@ def test_one_payload_larger_than_the_queue_still_goes_through_alone(new_stages, 
 def test_a_sender_that_went_away_while_waiting_leaves_no_trace(
     stages, memory_journal, metrics_body
 ):
-    future = stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    future = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     future.cancel()
     stages.step()
     assert memory_journal.entries == []
@@ -93,7 +93,7 @@ def test_receive_times_never_go_back_when_the_clock_does(
 ):
     for step in (0.0, -30.0, 0.5):
         clock.at += step
-        stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+        stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
         stages.step()
     times = [entry.at_ns for entry in memory_journal.entries]
     assert times == sorted(times)
@@ -102,10 +102,10 @@ def test_receive_times_never_go_back_when_the_clock_does(
 def test_seconds_are_evaluated_before_what_came_after_them_is_applied(
     stages, pipeline, clock, metrics_body
 ):
-    stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     stages.step()
     clock.at = 1_700_000_002.5
-    stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(2.0)))
+    stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(2.0)))
     stages.step()
     assert [(call[0], call[1]) for call in pipeline.calls] == [
         ("metrics", 1_700_000_000.25),
@@ -116,7 +116,7 @@ def test_seconds_are_evaluated_before_what_came_after_them_is_applied(
 
 
 def test_every_second_is_evaluated_when_nothing_arrives(stages, pipeline, clock, metrics_body):
-    stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     stages.step()
     for _ in range(4):
         clock.at += 0.5
@@ -137,12 +137,12 @@ def test_a_defect_of_the_pipeline_is_counted_and_the_next_payload_goes_on(
     stages, pipeline, health, metrics_body
 ):
     pipeline.raises = ZeroDivisionError("a defect")
-    first = stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    first = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     stages.step()
     assert first.result(0).accepted == 1
     assert health.pipeline_failures.labels("metrics")._value.get() == 1
     pipeline.raises = None
-    second = stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    second = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     stages.step()
     assert second.result(0).accepted == 1
 
@@ -150,7 +150,7 @@ def test_a_defect_of_the_pipeline_is_counted_and_the_next_payload_goes_on(
 def test_changes_the_store_could_not_take_are_handed_over_again_in_order(
     stages, sink, clock, metrics_body, health
 ):
-    stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     stages.step()
     sink.failure = RuntimeError("database is locked")
     clock.at += 2
@@ -166,7 +166,7 @@ def test_after_a_restart_the_pipeline_gets_the_very_same_calls(
     stages, pipeline, clock, new_stages, metrics_body
 ):
     for _ in range(5):
-        stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(clock.at)))
+        stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(clock.at)))
         stages.step()
         clock.at += 0.7
     stages.stop()
@@ -177,14 +177,14 @@ def test_after_a_restart_the_pipeline_gets_the_very_same_calls(
 
 
 def test_a_clean_stop_notes_how_far_evaluation_came(stages, memory_journal, clock, metrics_body):
-    stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     stages.step()
     clock.at += 7
     stages.step()
     stages.stop()
     assert memory_journal.closed
     last = memory_journal.entries[-1]
-    assert (last.kind, int(last.at)) == (Kind.STOP, 1_700_000_007)
+    assert (last.kind, int(last.at)) == (PayloadKind.STOP, 1_700_000_007)
 
 
 def test_a_defect_of_the_journal_leaves_no_sender_without_an_answer(
@@ -194,19 +194,19 @@ def test_a_defect_of_the_journal_leaves_no_sender_without_an_answer(
         raise RuntimeError("a defect")
 
     monkeypatch.setattr(memory_journal, "write", broken)
-    future = stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    future = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     with pytest.raises(RuntimeError):
         stages.step()
     with pytest.raises(UnavailableError):
         future.result(0)
     monkeypatch.undo()
-    again = stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    again = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     stages.step()
     assert again.result(0).accepted == 1
 
 
 def test_a_question_sees_the_pipeline_between_two_changes(stages, pipeline, metrics_body):
-    stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
     stages.step()
     assert stages.read(lambda seen: len(seen.calls)) == 1
 
@@ -214,7 +214,7 @@ def test_a_question_sees_the_pipeline_between_two_changes(stages, pipeline, metr
 def test_nothing_is_taken_before_the_start_and_after_the_stop(stages, metrics_body):
     stages.stop()
     with pytest.raises(UnavailableError):
-        stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+        stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
 
 
 def test_the_thread_answers_what_was_taken_before_it_stops(
@@ -223,8 +223,11 @@ def test_the_thread_answers_what_was_taken_before_it_stops(
     stages = new_stages()
     stages.start()
     futures = [
-        stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(float(n)))) for n in range(50)
+        stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(float(n))))
+        for n in range(50)
     ]
     stages.stop()
     assert [future.result(0).accepted for future in futures] == [1] * 50
-    assert len([entry for entry in memory_journal.entries if entry.kind is not Kind.STOP]) == 50
+    assert (
+        len([entry for entry in memory_journal.entries if entry.kind is not PayloadKind.STOP]) == 50
+    )

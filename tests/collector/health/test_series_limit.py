@@ -3,12 +3,12 @@
 from structlog.testing import capture_logs
 
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.formats.otlp.columns import SeriesTable
 
 
 def send(stages, body):
-    stages.submit(Payload(Kind.METRICS_PROTOBUF, body))
+    stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, body))
     stages.step()
 
 

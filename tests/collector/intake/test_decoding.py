@@ -2,10 +2,10 @@
 
 import pytest
 
-from rankscope.collector.intake.decoding import Decoders
+from rankscope.collector.intake.decoding import DecoderPool
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.intake.permits import NotPermittedError
-from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.formats.otlp.columns import SeriesTable
 
 
@@ -24,11 +24,11 @@ def new_table(tables):
 
 
 def payload(body, *jobs):
-    return Payload(Kind.METRICS_PROTOBUF, body, jobs)
+    return Payload(PayloadKind.METRICS_PROTOBUF, body, jobs)
 
 
 def test_a_refused_payload_leaves_nothing_in_anybodys_table(new_table, metrics_body):
-    decoders = Decoders(new_table)
+    decoders = DecoderPool(new_table)
     shared = decoders.decode(payload(metrics_body(1.0))).table
     assert shared is not None
     with pytest.raises(NotPermittedError):
@@ -40,14 +40,14 @@ def test_a_refused_payload_leaves_nothing_in_anybodys_table(new_table, metrics_b
 
 
 def test_a_full_table_begins_anew_where_the_pipeline_has_room(new_table, tables, metrics_body):
-    decoders = Decoders(new_table)
+    decoders = DecoderPool(new_table)
     decoders.decode(payload(metrics_body(1.0, 2.0, 3.0, host="a")))
     decoded = decoders.decode(payload(metrics_body(1.0, 2.0, host="b")))
     assert (decoded.accepted, decoded.rejected, len(tables)) == (2, 0, 2)
 
 
 def test_where_the_pipeline_has_no_room_either_the_sender_is_told(new_table, metrics_body):
-    decoders = Decoders(new_table, room=lambda: False)
+    decoders = DecoderPool(new_table, room=lambda: False)
     decoders.decode(payload(metrics_body(1.0, 2.0, 3.0, host="a")))
     decoded = decoders.decode(payload(metrics_body(1.0, 2.0, host="b")))
     assert (decoded.accepted, decoded.rejected) == (1, 1)

@@ -17,7 +17,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceResponse,
 )
 
-from rankscope.collector.flows.stages import Stages
+from rankscope.collector.flows.stages import CollectorStages
 from rankscope.collector.intake.routes import router
 from rankscope.collector.intake.waiting import BusyError
 from rankscope.collector.settings.intake import IntakeSettings
@@ -29,7 +29,7 @@ LIMIT = 1 << 20
 
 @pytest.fixture
 def services(pipeline, memory_journal, decisions, sink, clock, health):
-    stages = Stages(
+    stages = CollectorStages(
         pipeline=pipeline,
         journal=memory_journal,
         decisions=decisions,

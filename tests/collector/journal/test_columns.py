@@ -8,23 +8,23 @@ from tests.examples import examples
 
 from rankscope.collector.journal import columns
 from rankscope.collector.journal import journal as journals
-from rankscope.collector.journal.columns import ColumnsError, Template
-from rankscope.collector.journal.entries import Entry
-from rankscope.collector.journal.journal import Journal
-from rankscope.collector.journal.kinds import METRICS_COLUMNS, METRICS_TEMPLATE, Kind
+from rankscope.collector.journal.columns import BodyTemplate, ColumnsError
+from rankscope.collector.journal.entries import JournalEntry
+from rankscope.collector.journal.journal import FileJournal
+from rankscope.collector.journal.kinds import METRICS_COLUMNS, METRICS_TEMPLATE, PayloadKind
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats import segments
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder
-from rankscope.vocabulary.samples import Resource, Sample
+from rankscope.vocabulary.samples import Sample, TelemetryResource
 
 START = 1_700_000_000_000_000_000
 
 
 def body(values, at=1_700_000_000.0, host="a"):
     samples = [Sample("training.loss", v, at, (("rank", n),)) for n, v in enumerate(values)]
-    return encode.metrics_request([(Resource(host=host), samples)])
+    return encode.metrics_request([(TelemetryResource(host=host), samples)])
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def entries():
     def make(bodies):
         decoder = MetricsDecoder(SeriesTable())
         return [
-            Entry(Kind.METRICS_PROTOBUF, START + n, one, decoder.protobuf(one).layout)
+            JournalEntry(PayloadKind.METRICS_PROTOBUF, START + n, one, decoder.protobuf(one).layout)
             for n, one in enumerate(bodies)
         ]
 
@@ -46,7 +46,7 @@ def kinds(folder):
 
 
 def write(folder, some, **settings):
-    journal = Journal(folder, JournalSettings(**settings))
+    journal = FileJournal(folder, JournalSettings(**settings))
     for entry in some:
         assert journal.write([entry]).failure is None
     journal.close()
@@ -55,7 +55,9 @@ def write(folder, some, **settings):
 def test_the_third_request_of_a_steady_sender_is_kept_as_columns(tmp_path, entries):
     some = entries([body([1.0 + n, 2.0, 3.0], 1.7e9 + n) for n in range(5)])
     write(tmp_path, some)
-    assert kinds(tmp_path) == [Kind.METRICS_PROTOBUF, METRICS_TEMPLATE] + [METRICS_COLUMNS] * 3
+    assert (
+        kinds(tmp_path) == [PayloadKind.METRICS_PROTOBUF, METRICS_TEMPLATE] + [METRICS_COLUMNS] * 3
+    )
     assert list(journals.read(tmp_path)) == some
 
 
@@ -95,7 +97,7 @@ def test_what_is_read_back_is_what_was_written(tmp_path_factory, rows):
     for number, (first, second, at, host) in enumerate(rows):
         one = body([first, second], at, host)
         layout = decoder.protobuf(one).layout
-        some.append(Entry(Kind.METRICS_PROTOBUF, START + number, one, layout))
+        some.append(JournalEntry(PayloadKind.METRICS_PROTOBUF, START + number, one, layout))
     write(folder, some)
     assert list(journals.read(folder)) == some
 
@@ -103,14 +105,14 @@ def test_what_is_read_back_is_what_was_written(tmp_path_factory, rows):
 def test_a_restart_reads_columns_back_too(tmp_path, entries):
     some = entries([body([1.0 + n], 1.7e9 + n) for n in range(6)])
     write(tmp_path, some)
-    journal = Journal(tmp_path, JournalSettings())
+    journal = FileJournal(tmp_path, JournalSettings())
     assert [entry for entry, _ in journal.latest(60)] == some
     journal.close()
 
 
 def test_beyond_their_bound_requests_are_kept_whole(entries):
     (one,) = [entry for entry in entries([body([1.0]), body([2.0])]) if entry.layout]
-    templates = columns.Templates(max_bytes=len(one.body))
+    templates = columns.SegmentTemplates(max_bytes=len(one.body))
     first = templates.fresh(one.layout, one.body)
     assert first is not None
     templates.add(one.layout, first)
@@ -122,7 +124,7 @@ def test_beyond_their_bound_requests_are_kept_whole(entries):
 )
 def test_a_template_that_makes_no_sense_is_an_error(payload):
     with pytest.raises(ColumnsError):
-        Template.unpack(payload)
+        BodyTemplate.unpack(payload)
 
 
 def test_columns_without_their_template_name_the_place(tmp_path):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from rankscope.collector.journal import journal as journals
-from rankscope.collector.journal.entries import Entry
-from rankscope.collector.journal.journal import Journal
-from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.entries import JournalEntry
+from rankscope.collector.journal.journal import FileJournal
+from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats import segments
 
@@ -19,7 +19,7 @@ START = 1_700_000_000 * SECOND
 
 def entry(number, at_seconds=0.0, size=8):
     body = number.to_bytes(4) * (size // 4)
-    return Entry(Kind.METRICS_PROTOBUF, START + int(at_seconds * SECOND), body)
+    return JournalEntry(PayloadKind.METRICS_PROTOBUF, START + int(at_seconds * SECOND), body)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def settings():
 
 @pytest.fixture
 def journal(tmp_path, settings):
-    opened = Journal(tmp_path / "journal", settings)
+    opened = FileJournal(tmp_path / "journal", settings)
     yield opened
     opened.close()
 
@@ -43,17 +43,17 @@ def test_entries_come_back_as_they_were_in_their_order(journal, tmp_path):
 
 def test_a_second_collector_on_the_same_folder_is_refused(journal, tmp_path, settings):
     with pytest.raises(segments.LockedError):
-        Journal(tmp_path / "journal", settings)
+        FileJournal(tmp_path / "journal", settings)
 
 
 def test_a_record_cut_off_by_a_crash_does_not_hide_what_came_before_or_after(tmp_path, settings):
     folder = tmp_path / "journal"
-    first = Journal(folder, settings)
+    first = FileJournal(folder, settings)
     first.write([entry(1), entry(2)])
     first.close()
     (file,) = segments.segments(folder)
     file.write_bytes(file.read_bytes()[:-3])
-    second = Journal(folder, settings)
+    second = FileJournal(folder, settings)
     second.write([entry(3)])
     second.close()
     assert [got.body for got in journals.read(folder)] == [entry(1).body, entry(3).body]
@@ -93,10 +93,10 @@ def test_after_a_failed_sync_the_next_group_goes_to_another_file(journal, tmp_pa
 def test_the_last_stretch_is_counted_from_the_newest_entry_and_spans_segments(tmp_path, settings):
     folder = tmp_path / "journal"
     for part in range(4):
-        opened = Journal(folder, settings)
+        opened = FileJournal(folder, settings)
         opened.write([entry(part * 10 + n, part * 100 + n * 10) for n in range(10)])
         opened.close()
-    opened = Journal(folder, settings)
+    opened = FileJournal(folder, settings)
     times = [(got.at_ns - START) / SECOND for got, _ in opened.latest(150)]
     opened.close()
     assert times == [240, 250, 260, 270, 280, 290, *range(300, 400, 10)]
@@ -105,14 +105,14 @@ def test_the_last_stretch_is_counted_from_the_newest_entry_and_spans_segments(tm
 def test_damage_in_the_middle_costs_a_restart_only_the_rest_of_that_segment(tmp_path, settings):
     folder = tmp_path / "journal"
     for part in range(2):
-        opened = Journal(folder, settings)
+        opened = FileJournal(folder, settings)
         opened.write([entry(part * 10 + n, part) for n in range(3)])
         opened.close()
     first = segments.segments(folder)[0]
     data = bytearray(first.read_bytes())
     data[60] ^= 0xFF
     first.write_bytes(data)
-    opened = Journal(folder, settings)
+    opened = FileJournal(folder, settings)
     assert [got.body for got, _ in opened.latest(100)][-3:] == [
         entry(10 + n).body for n in range(3)
     ]
@@ -124,10 +124,10 @@ def test_damage_in_the_middle_costs_a_restart_only_the_rest_of_that_segment(tmp_
 def test_old_segments_go_and_the_newest_stays(tmp_path, settings):
     folder = tmp_path / "journal"
     for part in range(3):
-        opened = Journal(folder, settings)
+        opened = FileJournal(folder, settings)
         opened.write([entry(part, part * 86_400.0)])
         opened.close()
-    opened = Journal(folder, settings)
+    opened = FileJournal(folder, settings)
     opened.write([entry(9, 9 * 86_400.0)])
     left = opened.trim(START / SECOND + 9 * 86_400.0 + 1)
     opened.close()
@@ -146,11 +146,11 @@ def test_nothing_is_acknowledged_whose_file_could_not_be_synced_when_it_was_full
     tmp_path, monkeypatch
 ):
     """The bytes are in the page cache at best: the sender keeps them and sends them again."""
-    journal = Journal(tmp_path / "journal", JournalSettings(segment_bytes=1 << 16))
+    journal = FileJournal(tmp_path / "journal", JournalSettings(segment_bytes=1 << 16))
     random = np.random.default_rng(1)
 
     def large(number):
-        return Entry(Kind.METRICS_PROTOBUF, START + number, random.bytes(40_000))
+        return JournalEntry(PayloadKind.METRICS_PROTOBUF, START + number, random.bytes(40_000))
 
     assert journal.write([large(1)]).entries == 1
     calls = []
@@ -172,9 +172,12 @@ def test_nothing_is_acknowledged_whose_file_could_not_be_synced_when_it_was_full
 
 
 def test_a_group_that_fails_in_its_second_file_keeps_what_is_in_the_first(tmp_path, monkeypatch):
-    journal = Journal(tmp_path / "journal", JournalSettings(segment_bytes=1 << 16))
+    journal = FileJournal(tmp_path / "journal", JournalSettings(segment_bytes=1 << 16))
     random = np.random.default_rng(1)
-    group = [Entry(Kind.METRICS_PROTOBUF, START + n, random.bytes(40_000)) for n in range(2)]
+    group = [
+        JournalEntry(PayloadKind.METRICS_PROTOBUF, START + n, random.bytes(40_000))
+        for n in range(2)
+    ]
     calls = []
     sync = os.fdatasync
 
@@ -193,7 +196,7 @@ def test_a_group_that_fails_in_its_second_file_keeps_what_is_in_the_first(tmp_pa
 
 
 def test_a_reader_goes_on_from_any_offset(tmp_path, settings):
-    journal = Journal(tmp_path / "journal", settings)
+    journal = FileJournal(tmp_path / "journal", settings)
     entries = [entry(number, number, size=4000) for number in range(40)]
     ends = [end for part in range(0, 40, 4) for end in journal.write(entries[part : part + 4]).ends]
     for start in range(40):

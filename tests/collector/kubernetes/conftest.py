@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from rankscope.alerts.lifecycle import Change
-from rankscope.collector.kubernetes.server import Server
-from rankscope.collector.kubernetes.writer import Writer
+from rankscope.alerts.lifecycle import IncidentChange
+from rankscope.collector.kubernetes.server import KubernetesApi
+from rankscope.collector.kubernetes.writer import ConditionWriter
 from rankscope.collector.settings.kubernetes import KubernetesSettings
-from rankscope.collector.store import Store
+from rankscope.collector.store import IncidentDatabaseStore
 
 NODE = re.compile(r"/api/v1/nodes/([a-z0-9.-]+)/status$")
 EVENTS = "/api/v1/namespaces/default/events"
@@ -121,7 +121,7 @@ def settings(api, tmp_path):
 
 @pytest.fixture
 def store(tmp_path):
-    opened = Store(f"sqlite:///{tmp_path / 'rankscope.db'}")
+    opened = IncidentDatabaseStore(f"sqlite:///{tmp_path / 'rankscope.db'}")
     yield opened
     opened.close()
 
@@ -132,7 +132,9 @@ def new_writer(settings, store, clock):
     made = []
 
     def make():
-        writer = Writer(settings=settings, api=Server(settings), store=store, clock=clock)
+        writer = ConditionWriter(
+            settings=settings, api=KubernetesApi(settings), store=store, clock=clock
+        )
         writer.restore()
         made.append(writer)
         return writer
@@ -153,7 +155,7 @@ def happens(store, new_incident):
         made = dataclasses.replace(
             made, root_cause=dataclasses.replace(made.root_cause, status=cause)
         )
-        change = Change(f"incident.{kind}", made, notify=True)  # type: ignore[arg-type]
+        change = IncidentChange(f"incident.{kind}", made, notify=True)  # type: ignore[arg-type]
         store.commit([change], made.updated_at)
         return made
 

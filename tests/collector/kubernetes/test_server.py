@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from rankscope.collector.kubernetes.server import Server
+from rankscope.collector.kubernetes.server import KubernetesApi
 from rankscope.collector.settings.kubernetes import KubernetesSettings
 
 CONDITION = {
@@ -52,7 +52,7 @@ def patched(api, folder):
     settings = KubernetesSettings(
         write_back=True, api_server=f"https://127.0.0.1:{api.port}", credentials=folder
     )
-    server = Server(settings)
+    server = KubernetesApi(settings)
     outcome = server.patch_status("gpu-1", {"status": {"conditions": [CONDITION]}})
     server.close()
     return outcome, server.error

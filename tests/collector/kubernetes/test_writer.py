@@ -4,8 +4,8 @@ from threading import Event
 
 import pytest
 
-from rankscope.collector.kubernetes.server import Server
-from rankscope.collector.kubernetes.writer import Writer
+from rankscope.collector.kubernetes.server import KubernetesApi
+from rankscope.collector.kubernetes.writer import ConditionWriter
 
 T0 = 1_700_000_000.0
 
@@ -133,13 +133,13 @@ def test_its_thread_writes_what_the_store_announces(
 ):
     written = Event()
 
-    class Announcing(Server):
+    class Announcing(KubernetesApi):
         def create_event(self, body):
             outcome = super().create_event(body)
             written.set()
             return outcome
 
-    writer = Writer(settings=settings, api=Announcing(settings), store=store, clock=clock)
+    writer = ConditionWriter(settings=settings, api=Announcing(settings), store=store, clock=clock)
     writer.start()
     happens()
     assert written.wait(60)

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from rankscope.collector.leftovers import Diagnosis, diagnose
+from rankscope.collector.leftovers import FolderDiagnosis, diagnose
 from rankscope.collector.settings.collector import CollectorSettings
 
 
 @pytest.fixture
-def explain() -> Callable[..., Diagnosis]:
+def explain() -> Callable[..., FolderDiagnosis]:
     """Return a function that diagnoses a folder; a defect passed over fails the test."""
 
-    def run(folder: Path, **changed: Any) -> Diagnosis:
+    def run(folder: Path, **changed: Any) -> FolderDiagnosis:
         defects: list[object] = []
         found = diagnose(
             folder,

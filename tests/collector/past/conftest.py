@@ -2,15 +2,15 @@
 
 import pytest
 
-from rankscope.collector.intake.decoding import Decoder
+from rankscope.collector.intake.decoding import PayloadDecoder
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.entries import Entry
-from rankscope.collector.journal.journal import Journal
-from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.entries import JournalEntry
+from rankscope.collector.journal.journal import FileJournal
+from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
-from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes
+from rankscope.vocabulary.samples import Sample, Scalar, TelemetryResource, attributes
 
 START = 1_700_000_000.0
 BAD_AT = START + 300.0
@@ -30,7 +30,9 @@ def _step(job, at, step, bad):
             Sample("training.step.duration", 2.0, at, pairs),
             Sample("training.loss", loss, at, attributes({"rank": rank, "scope": "local"})),
         ]
-        groups.append((Resource(host=host, job=job, cluster="c1", service="rankscope"), samples))
+        groups.append(
+            (TelemetryResource(host=host, job=job, cluster="c1", service="rankscope"), samples)
+        )
     return encode.metrics_request(groups)
 
 
@@ -38,18 +40,18 @@ def _step(job, at, step, bad):
 def data_dir(tmp_path_factory):
     """Return a collector's data folder with the journal of jobs run-1 (goes bad) and run-2."""
     folder = tmp_path_factory.mktemp("data")
-    journal = Journal(folder / "journal", JournalSettings(segment_bytes=1 << 16))
-    decoder = Decoder(SeriesTable())
+    journal = FileJournal(folder / "journal", JournalSettings(segment_bytes=1 << 16))
+    decoder = PayloadDecoder(SeriesTable())
     entries = []
     for second in range(0, SECONDS, 2):
         at = START + second
         for number, job in enumerate(("run-1", "run-2")):
             body = _step(job, at, second // 2, bad=job == "run-1" and at >= BAD_AT)
             at_ns = round((at + 0.1 * (number + 1)) * 1e9)
-            decoded = decoder.decode(Payload(Kind.METRICS_PROTOBUF, body)).metrics
+            decoded = decoder.decode(Payload(PayloadKind.METRICS_PROTOBUF, body)).metrics
             # A few requests whole, as those of unsteady senders are; the others as columns.
             layout = None if second % 20 == 0 or decoded is None else decoded.layout
-            entries.append(Entry(Kind.METRICS_PROTOBUF, at_ns, body, layout))
+            entries.append(JournalEntry(PayloadKind.METRICS_PROTOBUF, at_ns, body, layout))
     assert journal.write(entries).entries == len(entries)
     journal.close()
     return folder

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rankscope.collector.figures.distribution import Wanted
-from rankscope.collector.past.asking import Past, PastError
-from rankscope.collector.past.held import HeldFiles
+from rankscope.collector.figures.distribution import SpreadQuery
+from rankscope.collector.past.asking import JournalHistory, PastError
+from rankscope.collector.past.held import FileJournalReader
 from rankscope.collector.settings.collector import CollectorSettings
 
 START = 1_700_000_000.0
@@ -12,7 +12,7 @@ START = 1_700_000_000.0
 
 def _past(data_dir, **bounds):
     settings = CollectorSettings.model_validate({"data_dir": data_dir, "past": bounds})
-    return Past(settings, HeldFiles(settings.journal_folder))
+    return JournalHistory(settings, FileJournalReader(settings.journal_folder))
 
 
 def test_another_process_answers(data_dir):
@@ -45,15 +45,15 @@ def test_the_process_reads_only(data_dir):
 
 
 def test_another_process_sums_a_metric_up(data_dir):
-    wanted = Wanted("training.step.duration", counter=False, points=10)
+    wanted = SpreadQuery("training.step.duration", counter=False, points=10)
     found = _past(data_dir).distribution("run-1", START + 100, START + 200, wanted)
     assert [2.0] * 10 == found["variants"][0]["mean"]
 
 
 def test_what_was_asked_for_in_the_same_pass_is_answered_without_another(data_dir):
     past = _past(data_dir)
-    step = Wanted("training.step.duration", counter=False, points=10)
-    loss = Wanted("training.loss", counter=False, points=10)
+    step = SpreadQuery("training.step.duration", counter=False, points=10)
+    loss = SpreadQuery("training.loss", counter=False, points=10)
     first = past.distribution("run-1", START + 100, START + 200, step, loss)
     with past._one:  # nothing can be read now
         assert first == past.distribution("run-1", START + 100, START + 200, step)
@@ -63,7 +63,7 @@ def test_what_was_asked_for_in_the_same_pass_is_answered_without_another(data_di
 
 def test_answers_that_are_kept_are_bounded(data_dir):
     past = _past(data_dir)
-    loss = Wanted("training.loss", counter=False, points=10)
+    loss = SpreadQuery("training.loss", counter=False, points=10)
     for number in range(300):
         past._kept.put(("run", 0.0, float(number), loss), {})
     assert past._kept.get(("run", 0.0, 0.0, loss)) is None

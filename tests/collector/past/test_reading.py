@@ -1,16 +1,16 @@
 """A stretch of the journal through the pipeline again."""
 
-from rankscope.collector.figures.distribution import Wanted
+from rankscope.collector.figures.distribution import SpreadQuery
 from rankscope.collector.past import pictures, reading, stretch
-from rankscope.collector.past.stretch import Stretch
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.past.stretch import JournalStretch
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 
 START = 1_700_000_000.0
 
 
 def _asked(data_dir, job, start, end):
-    stretch = Stretch(data_dir / "journal", job, START + start, START + end)
-    return reading.root_cause(stretch, Pipeline())
+    stretch = JournalStretch(data_dir / "journal", job, START + start, START + end)
+    return reading.root_cause(stretch, DetectionPipeline())
 
 
 def test_what_went_bad_in_a_stretch_is_found_with_its_incident(data_dir):
@@ -45,8 +45,8 @@ def test_the_journal_says_from_when_on_it_holds(data_dir, tmp_path):
 
 def test_a_metric_of_the_past_is_summed_up_over_the_whole_stretch(data_dir):
     """Windows are emptied on the way: nothing between is lost, and a NaN keeps its rank."""
-    asked = Stretch(data_dir / "journal", "run-1", START + 10, START + 410)
-    wanted = Wanted("training.loss", counter=False, points=40, ranks=(1,))
+    asked = JournalStretch(data_dir / "journal", "run-1", START + 10, START + 410)
+    wanted = SpreadQuery("training.loss", counter=False, points=40, ranks=(1,))
     (found,) = pictures.distributions(asked, [wanted], capacity=1000)
     assert 10.0 == found["seconds"]
     (variant,) = found["variants"]

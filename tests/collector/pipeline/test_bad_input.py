@@ -10,10 +10,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankscope.lab.scoring.running import Run
+from rankscope.lab.scoring.running import RecordingRun
 from rankscope.lab.simulator import recording
-from rankscope.lab.simulator.clocks import Clocks
-from rankscope.lab.simulator.shape import Cluster, Job, Reporting, Scenario
+from rankscope.lab.simulator.clocks import HostClocks
+from rankscope.lab.simulator.shape import (
+    ReportingHabits,
+    SimulatedCluster,
+    SimulatedJob,
+    SimulationScenario,
+)
 
 IDENTITY = {"training.rank.info", "collective.group.info", "hw.network.info"}
 """Metrics whose value says nothing: their attributes do."""
@@ -23,13 +28,13 @@ STEP = "training.step"
 
 def recorded(*, seconds=320.0, hosts=2, slots=2, push=5.0, seed=3, **job):
     """Return the recording of a healthy job."""
-    scenario = Scenario(
+    scenario = SimulationScenario(
         "bad input",
         "a healthy job",
         seconds,
-        Cluster(hosts=hosts, slots=slots),
-        (Job(**{"step_seconds": 2.0, **job}),),
-        Reporting(push=push),
+        SimulatedCluster(hosts=hosts, slots=slots),
+        (SimulatedJob(**{"step_seconds": 2.0, **job}),),
+        ReportingHabits(push=push),
     )
     return recording.simulate(scenario, seed)
 
@@ -102,13 +107,13 @@ def one_attempt(row):
 def clock_back(made, *hosts):
     """Return a recording with hosts whose clocks go back by 40 s after 200 s."""
     back = np.array([0.0, 200.0, 200.001, 1e6]), np.array([0.0, 0.0, -40.0, -40.0])
-    return replace(made, clocks=Clocks(made.clocks.offsets, dict.fromkeys(hosts, back)))
+    return replace(made, clocks=HostClocks(made.clocks.offsets, dict.fromkeys(hosts, back)))
 
 
 DURATIONS = ("training.step.", "training.compute.", "training.comm.", "training.data.")
 MEMORY = ("training.memory", "process.memory", "hw.gpu.memory.usage", "system.memory")
 
-BAD: dict[str, Callable[[], recording.Recording]] = {
+BAD: dict[str, Callable[[], recording.SimulatedRecording]] = {
     "one rank reports": lambda: recorded(report_from="first"),
     "the last rank alone writes a log": lambda: recorded(
         report_from="last", reported_by="log", report_every=5
@@ -163,7 +168,7 @@ EACH_TIME = (
     [pytest.param(name, marks=[] if name in EACH_TIME else [pytest.mark.long]) for name in BAD],
 )
 def test_odd_input_fails_nothing_and_opens_no_incident_above_info(name):
-    played = Run()
+    played = RecordingRun()
     played.play(BAD[name]())
     assert {} == played.pipeline.detector_failures
     loud = [each for each in played.incidents.values() if each.severity != "info"]

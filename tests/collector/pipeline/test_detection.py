@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankscope.collector.pipeline.detection import Asked, Detection
-from rankscope.detectors.baselines import Baselines
+from rankscope.collector.pipeline.detection import DetectorAnswer, DetectorRunner
+from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.contract import Detector
 from rankscope.detectors.findings import report
-from rankscope.detectors.selection import Selection
+from rankscope.detectors.selection import DetectorSelection
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.steps import Kept
+from rankscope.detectors.steps import ColumnFeatures
 
 
 class OfSteps(Detector):
@@ -32,16 +32,16 @@ def window():
     """Return a window as the collector makes it, whose steps have the state 1."""
     made = sketch(np.full((4, 20), 0.8))
     nothing = np.full(20, np.nan)
-    steps = replace(made.steps, kept=Kept(None, None, nothing, nothing, state=1))
-    return replace(made, steps=steps, held_baselines=Baselines(), placed=made.topology)
+    steps = replace(made.steps, kept=ColumnFeatures(None, None, nothing, nothing, state=1))
+    return replace(made, steps=steps, held_baselines=JobBaselines(), placed=made.topology)
 
 
 @pytest.fixture
 def ask():
     """Return a function that looks at a window with one detector, and that detector."""
     detector = OfSteps()
-    held: dict[str, Asked] = {}
-    detection = Detection(Selection((detector,)))
+    held: dict[str, DetectorAnswer] = {}
+    detection = DetectorRunner(DetectorSelection((detector,)))
     return lambda window: detection.found(window, held), detector
 
 
@@ -61,7 +61,7 @@ def test_what_it_looks_at_makes_it_look_again(ask, window):
     kept = replace(window.steps.kept, state=2)
     others = [{"steps": replace(window.steps, kept=kept)}]
     others.append({**others[0], "events": (object(),)})
-    others.append({**others[1], "held_baselines": Baselines()})
+    others.append({**others[1], "held_baselines": JobBaselines()})
     others[2]["held_baselines"].frozen = True
     for number, other in enumerate(others):
         look(later(window, **other))

@@ -3,9 +3,9 @@
 import pytest
 
 from rankscope.collector.pipeline import explained as module
-from rankscope.collector.pipeline.explained import Explained
+from rankscope.collector.pipeline.explained import AttemptExplanations
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.topology import Topology
+from rankscope.vocabulary.topology import JobTopology
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def asked(monkeypatch):
 @pytest.fixture
 def explain(asked):
     """Return a function that explains findings; what surrounds them may differ."""
-    made, topology = Explained(), Topology(Job("job"))
+    made, topology = AttemptExplanations(), JobTopology(Job("job"))
     usual = {"observed": frozenset({"a"}), "clock_skew": 0.0, "knowledge": None}
     return lambda findings, **other: made.of(findings, topology, **{**usual, **other})
 

@@ -7,7 +7,7 @@ import pytest
 
 from rankscope.collector.pipeline.observations import step_seconds
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.window import Steps
+from rankscope.detectors.window import StepValues
 
 
 def test_a_step_takes_as_long_as_its_steps_are_apart():
@@ -16,7 +16,7 @@ def test_a_step_takes_as_long_as_its_steps_are_apart():
 
 def test_where_one_step_in_ten_is_reported_a_tenth_of_that():
     window = sketch(np.full((4, 20), 59.8))
-    sparse = Steps(window.steps.index * 10, window.steps.at, window.steps.planes)
+    sparse = StepValues(window.steps.index * 10, window.steps.at, window.steps.planes)
     assert step_seconds(replace(window, steps=sparse)) == pytest.approx(6.0)
 
 

@@ -6,10 +6,10 @@ import pickle
 import numpy as np
 import pytest
 
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 START = 1_700_000_000.0
 HOSTS = {"host-a": (0, 1), "host-b": (2, 3)}
@@ -48,7 +48,7 @@ def said(now, host):
 
 def played(*, restarted_at=None):
     """Return the pipeline after all of it; it may go on from a snapshot."""
-    pipeline = Pipeline()
+    pipeline = DetectionPipeline()
     decoder = MetricsDecoder(pipeline.table)
     for now in range(END):
         pipeline.evaluate(START + now)
@@ -57,7 +57,7 @@ def played(*, restarted_at=None):
             pipeline.resume(before)
             decoder = MetricsDecoder(pipeline.table)
         for host in HOSTS:
-            body = encode.metrics_request([(Resource(host, "run-1"), said(now, host))])
+            body = encode.metrics_request([(TelemetryResource(host, "run-1"), said(now, host))])
             pipeline.metrics(decoder.protobuf(body), START + now + 0.1)
     pipeline.evaluate(START + END)
     return pipeline

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from rankscope.alerts.lifecycle import Change
-from rankscope.collector.pipeline.pipeline import IDLE_SECONDS, Pipeline
+from rankscope.alerts.lifecycle import IncidentChange
+from rankscope.collector.pipeline.pipeline import IDLE_SECONDS, DetectionPipeline
 from rankscope.collector.windows import queries
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.contract import Detector
-from rankscope.detectors.liveness.stalls import Stalls
+from rankscope.detectors.liveness.stalls import StallsDetector
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder, logs_json, logs_protobuf
-from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
 
 START = 1_700_000_000.0
 HOSTS = {"host-a": (0, 1), "host-b": (2, 3)}
@@ -72,20 +72,20 @@ class Job:
                 waited = 0.05 * now + (0.6 * (now - self.broken_at) if squeezed else 0.0)
                 tell("process.cpu.wait", waited, rank, pid=pid, role="trainer")
             if self.fault == "crash" and now == self.broken_at + (rank != 3):
-                resource = Resource(host, self.job)
+                resource = TelemetryResource(host, self.job)
                 how = {"rank": rank, "pid": 1000 + rank, "exit_code": 1}
                 events.append(Event("process.exit", START + now, how, resource))
         return samples, events
 
-    def play(self, pipeline: Pipeline) -> list[Change]:
+    def play(self, pipeline: DetectionPipeline) -> list[IncidentChange]:
         """Tell it second by second; return every change."""
         decoder = MetricsDecoder(pipeline.table)
-        changes: list[Change] = []
+        changes: list[IncidentChange] = []
         for now in range(self.seconds):
             changes += pipeline.evaluate(START + now)
             for host in HOSTS:
                 samples, events = self.said(now, host)
-                resource = Resource(host, self.job, service="trainer")
+                resource = TelemetryResource(host, self.job, service="trainer")
                 for _ in range(2 if self.told_twice else 1):
                     if self.wire == "json":
                         batch = decoder.json(encode.metrics_json([(resource, samples)]))
@@ -118,7 +118,7 @@ def played():
 
     @functools.cache
     def play(fault):
-        pipeline = Pipeline()
+        pipeline = DetectionPipeline()
         return pipeline, Job(fault=fault).play(pipeline)
 
     return play
@@ -127,7 +127,7 @@ def played():
 def copied(pipeline):
     """Return a pipeline that has come as far, for a test that goes on with it."""
     again = pickle.loads(pickle.dumps(pipeline))  # noqa: S301  our own
-    again.resume(Pipeline())
+    again.resume(DetectionPipeline())
     return again
 
 
@@ -156,7 +156,7 @@ def test_the_first_word_comes_soon(fault, seconds, played):
 
 @pytest.mark.parametrize("seconds", [3, 17, 110])
 def test_a_healthy_job_whose_recording_simply_ends_raises_nothing(seconds):
-    pipeline = Pipeline()
+    pipeline = DetectionPipeline()
     assert [] == Job(seconds=seconds).play(pipeline)
     assert {} == pipeline.detector_failures
 
@@ -180,13 +180,13 @@ def test_a_healthy_job_whose_recording_simply_ends_raises_nothing(seconds):
     ids=lambda value: value if isinstance(value, str) else " ".join(value) or "again",
 )
 def test_telling_it_again_in_json_or_twice_gives_the_same_bytes(fault, way, played):
-    again = Pipeline()
+    again = DetectionPipeline()
     Job(fault=fault, **way).play(again)
     assert documents(played(fault)[0]) == documents(again)
 
 
 def test_two_jobs_are_judged_apart():
-    pipeline = Pipeline()
+    pipeline = DetectionPipeline()
     healthy, broken = Job(job="calm"), Job(job="torn", fault="nan")
     decoder = MetricsDecoder(pipeline.table)
     for now in range(80):
@@ -194,7 +194,7 @@ def test_two_jobs_are_judged_apart():
         for job in (healthy, broken):
             for host in HOSTS:
                 samples, _ = job.said(now, host)
-                body = encode.metrics_request([(Resource(host, job.job), samples)])
+                body = encode.metrics_request([(TelemetryResource(host, job.job), samples)])
                 pipeline.metrics(decoder.protobuf(body), START + now)
     assert ["torn"] == [incident.job for incident in pipeline.incidents.values()]
 
@@ -204,7 +204,10 @@ def test_after_a_snapshot_the_detectors_are_those_of_the_new_start(played):
     before, _ = played("contention")
     asked = [row.asked for row in before._evaluated.values()]
     assert all(asked)
-    for started, kept in ((Pipeline(), True), (Pipeline(detectors=(Stalls(),)), False)):
+    for started, kept in (
+        (DetectionPipeline(), True),
+        (DetectionPipeline(detectors=(StallsDetector(),)), False),
+    ):
         resumed = pickle.loads(pickle.dumps(before))  # noqa: S301  our own
         resumed.resume(started)
         assert resumed.detection.selection is started.detection.selection
@@ -230,7 +233,7 @@ def test_detectors_of_one_cadence_are_not_all_evaluated_in_the_same_second():
 
     def seconds():
         counting = [Counting(f"detector-{number}", 30.0) for number in range(12)]
-        Job(seconds=100).play(Pipeline(detectors=counting))
+        Job(seconds=100).play(DetectionPipeline(detectors=counting))
         return [row.at for row in counting]
 
     rows = seconds()
@@ -251,7 +254,7 @@ def test_what_is_not_asked_again_would_have_found_the_same(monkeypatch, fault, p
 
     shorter = found(played(fault)[0])
     monkeypatch.setattr("rankscope.collector.pipeline.detection._state", lambda _window: None)
-    longer = Pipeline()
+    longer = DetectionPipeline()
     Job(fault=fault).play(longer)
     assert found(longer) == shorter
     assert shorter[0]
@@ -266,7 +269,7 @@ class Broken(Detector):
 
 
 def test_a_defect_of_one_detector_is_counted_told_once_and_stops_no_other(caplog):
-    pipeline = Pipeline(detectors=(Broken(), *detectors()))
+    pipeline = DetectionPipeline(detectors=(Broken(), *detectors()))
     with caplog.at_level(logging.ERROR):
         Job(fault="nan", seconds=70).play(pipeline)
     assert 1 == len(pipeline.incidents)
@@ -275,7 +278,7 @@ def test_a_defect_of_one_detector_is_counted_told_once_and_stops_no_other(caplog
 
 
 def test_a_job_that_nobody_has_heard_of_for_long_is_not_judged():
-    pipeline = Pipeline(detectors=(Broken(),))
+    pipeline = DetectionPipeline(detectors=(Broken(),))
     Job(seconds=10).play(pipeline)
     before = dict(pipeline.detector_failures)
     pipeline.evaluate(START + 11 + IDLE_SECONDS)
@@ -291,7 +294,7 @@ def test_a_job_with_an_open_incident_is_judged_however_silent(played):
 
 
 def test_what_nobody_will_ask_for_again_is_forgotten():
-    pipeline = Pipeline()
+    pipeline = DetectionPipeline()
     Job(seconds=10).play(pipeline)
     later = START + 13 * 3600
     pipeline.evaluate(later - later % 600)
@@ -319,10 +322,10 @@ def test_ranks_that_stood_out_last_are_told_with_their_scores(played):
 
 def _alert(at, status="firing", host="host-b", key="f1"):
     attributes = {"name": "NodeDiskFull", "status": status, "fingerprint": key, "text": "97% used"}
-    return Event("alert", START + at, attributes, Resource(host))
+    return Event("alert", START + at, attributes, TelemetryResource(host))
 
 
-class Alerted(Pipeline):
+class Alerted(DetectionPipeline):
     """A pipeline that also gets an alert about a host of the job, and its end."""
 
     def evaluate_jobs(self, now):
@@ -349,14 +352,14 @@ def test_alerts_of_others_stand_in_the_timeline_and_change_nothing_else(played):
 
 
 def test_an_alert_about_a_job_or_host_that_is_not_known_opens_nothing():
-    pipeline = Pipeline()
+    pipeline = DetectionPipeline()
     pipeline.events([_alert(1, host="nowhere")], START + 1)
     assert [] == pipeline.evaluate(START + 2)
     assert {} == dict(pipeline.windows.attempts)
 
 
 def test_alerts_survive_a_snapshot():
-    pipeline = Pipeline()
+    pipeline = DetectionPipeline()
     pipeline.events([_alert(1)], START + 1)
     again = pickle.loads(pickle.dumps(pipeline))  # noqa: S301  our own
     assert 1 == len(list(again.outside.notes("run-1", ["host-b"], START)))

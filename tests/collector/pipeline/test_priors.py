@@ -6,8 +6,8 @@ import pytest
 
 from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.collector.pipeline import priors
-from rankscope.collector.pipeline.pipeline import Pipeline
-from rankscope.collector.pipeline.priors import Priors
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
+from rankscope.collector.pipeline.priors import CatalogueInUse
 from rankscope.vocabulary.ids import Fault
 
 CABLE = Fault("network.cable_errors")
@@ -19,7 +19,7 @@ def share(knowledge):
 
 
 def test_what_is_learnt_replaces_what_was_learnt_before():
-    known = Priors({CABLE: 5})
+    known = CatalogueInUse({CABLE: 5})
     assert share(known()) > share(catalogue())
     known.learn({})
     assert catalogue() == known()
@@ -27,16 +27,16 @@ def test_what_is_learnt_replaces_what_was_learnt_before():
 
 def test_a_pipeline_uses_the_catalogue_as_it_ships_unless_it_is_given_another():
     """A replay makes its pipeline like this."""
-    assert Pipeline().priors is None
+    assert DetectionPipeline().priors is None
 
 
 def test_a_snapshot_leaves_them_out_and_the_next_process_brings_its_own():
-    running = Pipeline()
-    running.priors = Priors({CABLE: 5})
+    running = DetectionPipeline()
+    running.priors = CatalogueInUse({CABLE: 5})
     loaded = pickle.loads(pickle.dumps(running))  # noqa: S301  our own
     assert loaded.priors is None
-    started = Pipeline()
-    started.priors = Priors({CABLE: 1})
+    started = DetectionPipeline()
+    started.priors = CatalogueInUse({CABLE: 1})
     loaded.resume(started)
     assert started.priors is loaded.priors
 

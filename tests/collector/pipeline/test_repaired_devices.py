@@ -2,10 +2,10 @@
 
 import pytest
 
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder, logs_protobuf
-from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
 
 START = 1_700_000_000.0
 HOSTS = {"host-a": (0, 1), "host-b": (2, 3)}
@@ -16,7 +16,7 @@ class Cluster:
     """Two nodes of two devices, read each 5 s, and a job on them until one device is lost."""
 
     def __init__(self):
-        self.pipeline = Pipeline()
+        self.pipeline = DetectionPipeline()
         self.decoder = MetricsDecoder(self.pipeline.table)
         self.now = 0
 
@@ -54,13 +54,13 @@ class Cluster:
             if failed and rank == LOST:
                 state = attributes({**where, "hw.state": "failed"})
                 samples.append(Sample("hw.status", 1, at, state))
-        resource = Resource(host, "run-1" if training else None)
+        resource = TelemetryResource(host, "run-1" if training else None)
         body = encode.metrics_request([(resource, samples)])
         self.pipeline.metrics(self.decoder.protobuf(body), at + 0.1)
         if now == LOST_AT and rank == LOST:
             code = {"hw.id": device, "code": "79", "class": "fatal", "text": "fallen off the bus"}
-            event = Event("gpu.fault", at, code, Resource(host, None))
-            logs = logs_protobuf(encode.logs_request([(Resource(host, None), [event])]))
+            event = Event("gpu.fault", at, code, TelemetryResource(host, None))
+            logs = logs_protobuf(encode.logs_request([(TelemetryResource(host, None), [event])]))
             self.pipeline.events(logs.events, at + 0.1)
 
     def incident(self):

@@ -6,11 +6,11 @@ Detection is by hand, so that it needs no minutes of telemetry.
 import pytest
 from tests.collector.by_hand import by_hand
 
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.detectors.contract import Detector
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder
-from rankscope.vocabulary.samples import Resource, Sample
+from rankscope.vocabulary.samples import Sample, TelemetryResource
 
 START = 1_700_000_000.0
 HOT_AT = 40
@@ -59,7 +59,7 @@ def played():
     """Return a function that plays two jobs whose first hosts are hot; it gives what is shown."""
 
     def play(*switches):
-        pipeline = Pipeline(detectors=(Hot(),))
+        pipeline = DetectionPipeline(detectors=(Hot(),))
         decoder = MetricsDecoder(pipeline.table)
         changes = []
         for step in range(SECONDS):
@@ -67,7 +67,7 @@ def played():
             for job, switch in zip(("run-1", "run-2"), switches, strict=True):
                 for host in range(2):
                     labels = (("network.switch", switch),)
-                    resource = Resource(f"{job}-host-{host}", job, extra=labels)
+                    resource = TelemetryResource(f"{job}-host-{host}", job, extra=labels)
                     rows = [row for n in (0, 1) for row in _rank(job, 2 * host + n, step)]
                     body = encode.metrics_request([(resource, rows)])
                     pipeline.metrics(decoder.protobuf(body), START + step + 0.1)

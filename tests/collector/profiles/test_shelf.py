@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rankscope.collector.profiles.automatic import result
-from rankscope.collector.profiles.profile import Profile
-from rankscope.collector.profiles.shelf import Shelf, UnknownProfileError, Wanted
+from rankscope.collector.profiles.profile import JobProfile
+from rankscope.collector.profiles.shelf import ProfileShelf, ProfileTarget, UnknownProfileError
 from rankscope.collector.settings.profiles import ProfilesSettings
 
 NOW = 1_000_000.0
@@ -22,25 +22,25 @@ def trace(sleeps: float) -> bytes:
 
 
 @pytest.fixture
-def ended() -> list[Profile]:
+def ended() -> list[JobProfile]:
     return []
 
 
 @pytest.fixture
-def shelf(tmp_path, ended) -> Shelf:
-    made = Shelf(tmp_path / "profiles", ProfilesSettings(), ended=ended.append)
+def shelf(tmp_path, ended) -> ProfileShelf:
+    made = ProfileShelf(tmp_path / "profiles", ProfilesSettings(), ended=ended.append)
     made.wanted("host-a", NOW)
     made.wanted("host-b", NOW)
     return made
 
 
 @pytest.fixture
-def asked(shelf: Shelf) -> Profile:
-    ranks = [Wanted(3, "suspect", "host-a"), Wanted(1, "peer", "host-b")]
+def asked(shelf: ProfileShelf) -> JobProfile:
+    ranks = [ProfileTarget(3, "suspect", "host-a"), ProfileTarget(1, "peer", "host-b")]
     return shelf.request("job", ranks, steps=2, by="me", incident="i", now=NOW)
 
 
-def sent(shelf: Shelf, profile: Profile, rank: int, body: bytes, folder: Path) -> None:
+def sent(shelf: ProfileShelf, profile: JobProfile, rank: int, body: bytes, folder: Path) -> None:
     file = folder / "upload"
     file.write_bytes(body)
     shelf.take(profile.id, rank, file, steps=2, seconds=0.2, now=NOW)
@@ -70,14 +70,14 @@ def test_what_differs_is_said_per_step_once_both_traces_are_here(shelf, asked, e
 
 def test_a_profile_is_there_again_after_a_restart(shelf, asked, tmp_path):
     sent(shelf, asked, 3, trace(0.04), tmp_path)
-    again = Shelf(tmp_path / "profiles", ProfilesSettings())
+    again = ProfileShelf(tmp_path / "profiles", ProfilesSettings())
     assert asked == again.find(asked.id, NOW)
     assert trace(0.04)[10:] == again.trace(asked.id, 3, NOW).read_bytes()[10:]
 
 
 def test_an_agent_that_never_asks_allows_nothing_and_the_answer_says_what_to_set(shelf, ended):
     profile = shelf.request(
-        "job", [Wanted(0, "suspect", "host-c")], steps=1, by="me", incident=None, now=NOW
+        "job", [ProfileTarget(0, "suspect", "host-c")], steps=1, by="me", incident=None, now=NOW
     )
     assert "failed" == profile.status
     assert "profiling.allowed" in profile.ranks[0].text
@@ -117,12 +117,17 @@ def test_traces_that_are_not_asked_for_are_refused(shelf, asked, tmp_path):
 
 
 def test_the_oldest_go_when_there_is_too_much_and_the_old_when_their_time_is_over(tmp_path):
-    shelf = Shelf(tmp_path / "profiles", ProfilesSettings(max_bytes=1 << 20, keep_days=1))
+    shelf = ProfileShelf(tmp_path / "profiles", ProfilesSettings(max_bytes=1 << 20, keep_days=1))
     made = []
     for number in range(3):
         shelf.wanted("h", NOW + number)
         profile = shelf.request(
-            "job", [Wanted(0, "suspect", "h")], steps=1, by="me", incident=None, now=NOW + number
+            "job",
+            [ProfileTarget(0, "suspect", "h")],
+            steps=1,
+            by="me",
+            incident=None,
+            now=NOW + number,
         )
         sent(shelf, profile, 0, b"x" * 400_000, tmp_path)
         made.append(profile)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rankscope.collector.prometheus.asking import Answer
-from rankscope.collector.prometheus.reading import Reading
+from rankscope.collector.prometheus.asking import QueryResult
+from rankscope.collector.prometheus.reading import StoreReading
 from rankscope.collector.settings.prometheus import PrometheusSettings
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.remote_write import RemoteWriteDecoder
@@ -33,7 +33,7 @@ class Store:
         if expression.startswith("count"):
             names = {"DCGM_FI_DEV_GPU_TEMP": 2}
             names |= {name: len(rows) for name, rows in self.known.items() if rows}
-            return Answer(
+            return QueryResult(
                 [
                     {"metric": {"__name__": name}, "value": [0, str(count)]}
                     for name, count in names.items()
@@ -41,7 +41,7 @@ class Store:
                 ]
             )
         if "kube_pod" in expression:
-            return Answer(
+            return QueryResult(
                 [
                     {"metric": {"__name__": name, **row}, "value": [0, "1"]}
                     for name, rows in self.known.items()
@@ -59,7 +59,7 @@ class Store:
             }
             for number, pod in enumerate(self.pods)
         ]  # fmt: skip
-        return Answer(rows)
+        return QueryResult(rows)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def jobs(reading, at=NOW):
 
 
 def reading_of(store):
-    return Reading(PrometheusSettings(url="http://store"), store)
+    return StoreReading(PrometheusSettings(url="http://store"), store)
 
 
 def test_a_job_has_the_name_that_its_pods_are_labelled_with(store):

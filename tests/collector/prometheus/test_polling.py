@@ -10,12 +10,12 @@ import pytest
 from pydantic import ValidationError
 from tests.serving import Answer, served
 
-from rankscope.collector.health.health import Health
-from rankscope.collector.intake.payloads import Outcome
+from rankscope.collector.health.health import CollectorHealth
+from rankscope.collector.intake.payloads import PayloadOutcome
 from rankscope.collector.intake.waiting import BusyError
 from rankscope.collector.prometheus import past, selection
-from rankscope.collector.prometheus.asking import REASONS, Asking, AskingError
-from rankscope.collector.prometheus.polling import Poller
+from rankscope.collector.prometheus.asking import REASONS, PrometheusClient, StoreQueryError
+from rankscope.collector.prometheus.polling import StorePoller
 from rankscope.collector.recordings.otlp_lines import RecordingError
 from rankscope.collector.settings.prometheus import PrometheusSettings
 from rankscope.formats.otlp.columns import SeriesTable
@@ -82,9 +82,9 @@ def store():
 @pytest.fixture
 def polled(store):
     """`make` makes a poller, `taken` lists (seconds, value) in the journal."""
-    made: list[Poller] = []
+    made: list[StorePoller] = []
     taken: list[tuple[float, float]] = []
-    health = Health()
+    health = CollectorHealth()
 
     def make(submit=None, **settings):
         decoder = RemoteWriteDecoder(SeriesTable())
@@ -93,12 +93,12 @@ def polled(store):
             columns = decoder.plain(payload.body).columns
             rows = zip(columns.at.tolist(), columns.value.tolist(), strict=True)
             taken.extend(row for row in rows if row[1] != 1.0)
-            future: Future[Outcome] = Future()
-            future.set_result(Outcome(len(columns.at)))
+            future: Future[PayloadOutcome] = Future()
+            future.set_result(PayloadOutcome(len(columns.at)))
             return future
 
         given = {"url": store.address, "name": "site", **settings}
-        poller = Poller(
+        poller = StorePoller(
             PrometheusSettings.model_validate(given),
             submit=submit or accept, clock=Clock(), health=health,
         )  # fmt: skip
@@ -198,8 +198,8 @@ def test_an_answer_that_drips_is_given_up(store):
     """Time is taken while the body is read, not only until it begins."""
     ticks = iter(range(0, 1000, 5))
     settings = PrometheusSettings(url=store.address, timeout_seconds=1)
-    asking = Asking(settings, monotonic=lambda: float(next(ticks)))
-    with pytest.raises(AskingError, match="no answer within 1 s"):
+    asking = PrometheusClient(settings, monotonic=lambda: float(next(ticks)))
+    with pytest.raises(StoreQueryError, match="no answer within 1 s"):
         asking.query("up", NOW)
     asking.close()
 

@@ -2,28 +2,31 @@
 
 import pytest
 
-from rankscope.collector.recordings.anonymising import Names
-from rankscope.vocabulary.samples import Resource
+from rankscope.collector.recordings.anonymising import StandInNames
+from rankscope.vocabulary.samples import TelemetryResource
 
 
 @pytest.fixture
 def names():
-    return Names(hosts={"gpu-12.acme.example", "gpu-02.acme.example"}, jobs={"llama-alice"})
+    return StandInNames(hosts={"gpu-12.acme.example", "gpu-02.acme.example"}, jobs={"llama-alice"})
 
 
 def test_hosts_are_numbered_in_their_order(names):
-    found = [names.resource(Resource(host=f"gpu-{n}.acme.example")).host for n in ("02", "12")]
+    found = [
+        names.resource(TelemetryResource(host=f"gpu-{n}.acme.example")).host for n in ("02", "12")
+    ]
     assert ["host-0001", "host-0002"] == found
 
 
 def test_a_resource_has_no_name_left(names):
     extra = (("k8s.pod.name", "llama-alice-0"), ("network.switch", "acme-leaf-3"))
     found = names.resource(
-        Resource("gpu-02.acme.example", "llama-alice", 2, "acme", "rankscope-agent", extra)
+        TelemetryResource("gpu-02.acme.example", "llama-alice", 2, "acme", "rankscope-agent", extra)
     )
     expected = (("k8s.pod.name", "pod-0001"), ("network.switch", "switch-0001"))
     assert (
-        Resource("host-0001", "job-0001", 2, "cluster-0001", "rankscope-agent", expected) == found
+        TelemetryResource("host-0001", "job-0001", 2, "cluster-0001", "rankscope-agent", expected)
+        == found
     )
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from rankscope.collector.pipeline.pipeline import Pipeline
-from rankscope.collector.recordings.cut import Cut, CutError, Range
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
+from rankscope.collector.recordings.cut import CutError, JournalCut, JournalRange
 from rankscope.collector.recordings.truth import truth
-from rankscope.collector.replay.replay import Replay
+from rankscope.collector.replay.replay import ReplayRun
 
 
 @pytest.fixture
@@ -16,8 +16,8 @@ def cut(recorded, tmp_path):
     """Return a function that cuts the incident out, and the file and the cut."""
 
     def make(**more):
-        wanted = Range.of(recorded.incident)
-        made = Cut(recorded.folder / "journal", wanted, **more)
+        wanted = JournalRange.of(recorded.incident)
+        made = JournalCut(recorded.folder / "journal", wanted, **more)
         file = tmp_path / "incident.jsonl"
         file.write_text("".join(f"{line}\n" for line in made.lines()), encoding="utf-8")
         return file, made
@@ -34,7 +34,7 @@ def replayed(file):
     def failed(_stage, error):
         raise error
 
-    found = Replay(pipeline=Pipeline(), warn=lambda _: None, failed=failed).run(file)
+    found = ReplayRun(pipeline=DetectionPipeline(), warn=lambda _: None, failed=failed).run(file)
     (document,) = [row for row in found if row["severity"] != "info"]
     return document
 
@@ -102,7 +102,7 @@ def test_two_cuts_are_the_same_to_the_byte(cut):
 
 
 def test_a_range_that_is_no_longer_held_is_an_error(recorded):
-    wanted = Range.of(recorded.incident)
+    wanted = JournalRange.of(recorded.incident)
     gone = replace(wanted, start=wanted.start - 1e6, end=wanted.end - 1e6)
     with pytest.raises(CutError, match="no telemetry of"):
-        Cut(recorded.folder / "journal", gone)
+        JournalCut(recorded.folder / "journal", gone)

@@ -3,8 +3,8 @@
 import pytest
 
 from rankscope.collector.replay import compared
-from rankscope.collector.replay.comparing import Outcome, compare
-from rankscope.collector.replay.replayed import Notice
+from rankscope.collector.replay.comparing import ReplayOutcome, compare
+from rankscope.collector.replay.replayed import ReplayNotice
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def incident():
 
 
 def differences(old, new):
-    return compare(Outcome(old), Outcome(new)).differences
+    return compare(ReplayOutcome(old), ReplayOutcome(new)).differences
 
 
 @pytest.fixture
@@ -132,9 +132,13 @@ def test_numbers_count_from_a_bound_on(changes, old, new, names):
 
 
 def test_when_and_how_often_people_are_notified_counts(incident):
-    one, other = Notice(60.0, "incident.opened", "warning"), Notice(70.0, "incident.updated", "x")
+    one, other = (
+        ReplayNotice(60.0, "incident.opened", "warning"),
+        ReplayNotice(70.0, "incident.updated", "x"),
+    )
     (row,) = compare(
-        Outcome([incident("a")], {"a": [one]}), Outcome([incident("a")], {"a": [other, one]})
+        ReplayOutcome([incident("a")], {"a": [one]}),
+        ReplayOutcome([incident("a")], {"a": [other, one]}),
     ).differences
     assert {
         "notified_at": ("1970-01-01T00:01:00.000Z", "1970-01-01T00:01:10.000Z"),
@@ -143,7 +147,9 @@ def test_when_and_how_often_people_are_notified_counts(incident):
 
 
 def test_what_differs_in_texts_alone_is_counted_and_not_listed(incident):
-    found = compare(Outcome([incident("a")]), Outcome([incident("a", summary="slower")]))
+    found = compare(
+        ReplayOutcome([incident("a")]), ReplayOutcome([incident("a", summary="slower")])
+    )
     assert ((), 1) == (found.differences, found.alike)
     summary = found.document()
     assert ("summary", 1, 1, 0, 1) == tuple(

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from bench.stepped import SteppedStages
-from rankscope.collector.evaluation.rereading import Rereading
-from rankscope.collector.evaluation.snapshots import Snapshots
-from rankscope.collector.health.health import Health
+from rankscope.collector.evaluation.rereading import RereadPlan
+from rankscope.collector.evaluation.snapshots import SnapshotFile
+from rankscope.collector.health.health import CollectorHealth
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.journal import Journal
-from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.journal.journal import FileJournal
+from rankscope.collector.journal.kinds import PayloadKind
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.recordings import otlp_lines
-from rankscope.collector.replay.replay import Replay, as_line
+from rankscope.collector.replay.replay import ReplayRun, as_line
 from rankscope.collector.settings.journal import JournalSettings
-from rankscope.collector.store.store import Store
+from rankscope.collector.store.store import IncidentDatabaseStore
 
 RECORDING = Path(__file__).parents[2] / "fixtures" / "cpu_contention.otlp.jsonl.gz"
 
@@ -36,22 +36,22 @@ class Live:
     def __init__(self, folder):
         self.folder = folder
         self.clock = SetClock()
-        self.store = Store(f"sqlite:///{folder / 'incidents.db'}")
+        self.store = IncidentDatabaseStore(f"sqlite:///{folder / 'incidents.db'}")
         self.commits = []
         self.start()
 
     def start(self):
-        self.journal = Journal(self.folder / "journal", JournalSettings())
-        self.decisions = Journal(self.folder / "journal" / "evaluation", JournalSettings())
+        self.journal = FileJournal(self.folder / "journal", JournalSettings())
+        self.decisions = FileJournal(self.folder / "journal" / "evaluation", JournalSettings())
         self.stages = SteppedStages(
-            pipeline=Pipeline(),
+            pipeline=DetectionPipeline(),
             journal=self.journal,
             decisions=self.decisions,
             sink=self,
-            snapshots=Snapshots(self.folder / "snapshot"),
-            rereading=Rereading.of(self.store, JournalSettings()),
+            snapshots=SnapshotFile(self.folder / "snapshot"),
+            rereading=RereadPlan.of(self.store, JournalSettings()),
             clock=self.clock,
-            health=Health(),
+            health=CollectorHealth(),
         )
         self.stages.recover()
 
@@ -79,7 +79,7 @@ class Live:
                 self.clock.at += 1
                 self.stages.step()
             self.clock.at = max(self.clock.at, at + 0.05)
-            self.stages.submit(Payload(Kind.METRICS_JSON, body))
+            self.stages.submit(Payload(PayloadKind.METRICS_JSON, body))
             self.stages.step()
 
     def run_on(self):
@@ -119,7 +119,7 @@ def replayed(folder):
     def failed(_stage, error):
         raise error
 
-    return Replay(pipeline=Pipeline(), warn=lambda _: None, failed=failed).run(folder)
+    return ReplayRun(pipeline=DetectionPipeline(), warn=lambda _: None, failed=failed).run(folder)
 
 
 def test_a_replay_of_the_journal_gives_the_stored_documents_byte_for_byte(new_live, lines):

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from bench.stepped import SteppedStages
-from rankscope.alerts.actions import Action
-from rankscope.collector.health.health import Health
+from rankscope.alerts.actions import PersonAction
+from rankscope.collector.health.health import CollectorHealth
 from rankscope.collector.intake.payloads import Payload
-from rankscope.collector.journal.actions import Entered
-from rankscope.collector.journal.entries import Entry
-from rankscope.collector.journal.journal import Journal
-from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.actions import RecordedAction
+from rankscope.collector.journal.entries import JournalEntry
+from rankscope.collector.journal.journal import FileJournal
+from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.collector.recordings.otlp_lines import RecordingError
-from rankscope.collector.replay.replay import Replay, as_line
+from rankscope.collector.replay.replay import ReplayRun, as_line
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.ids import IncidentId
-from rankscope.vocabulary.samples import Event, Resource, Sample
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def new_replay(pipeline):
     def failed(_stage, error):
         raise error
 
-    return functools.partial(Replay, pipeline=pipeline, warn=lambda _: None, failed=failed)
+    return functools.partial(ReplayRun, pipeline=pipeline, warn=lambda _: None, failed=failed)
 
 
 MOMENTS = st.lists(
@@ -60,19 +60,19 @@ class TestJournal:
         live, sink, clock = type(pipeline)(), type(sink)(), type(clock)()
         stages = SteppedStages(
             pipeline=live,
-            journal=Journal(data / "journal", JournalSettings()),
-            decisions=Journal(data / "journal" / "evaluation", JournalSettings()),
+            journal=FileJournal(data / "journal", JournalSettings()),
+            decisions=FileJournal(data / "journal" / "evaluation", JournalSettings()),
             sink=sink,
             clock=clock,
-            health=Health(),
+            health=CollectorHealth(),
         )
         stages.recover()
         for pause, what in moments:
             clock.at += pause if what != "back" else -pause
             if what in ("metrics", "two"):
-                stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(clock.at)))
+                stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(clock.at)))
             if what in ("logs", "two"):
-                stages.submit(Payload(Kind.LOGS_PROTOBUF, logs_body("gpu.fault")))
+                stages.submit(Payload(PayloadKind.LOGS_PROTOBUF, logs_body("gpu.fault")))
             stages.step()
         stages.stop()
 
@@ -86,7 +86,7 @@ class TestJournal:
     def test_a_folder_a_data_folder_and_a_running_collectors_journal_are_all_taken(
         self, tmp_path, pipeline, clock, metrics_body, new_replay, sink, health, decisions
     ):
-        journal = Journal(tmp_path / "journal", JournalSettings())
+        journal = FileJournal(tmp_path / "journal", JournalSettings())
         stages = SteppedStages(
             pipeline=pipeline,
             journal=journal,
@@ -96,7 +96,7 @@ class TestJournal:
             health=health,
         )
         stages.recover()
-        stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+        stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
         stages.step()
         for place in (tmp_path, tmp_path / "journal"):
             fresh = type(pipeline)()
@@ -107,7 +107,7 @@ class TestJournal:
     def test_a_damaged_journal_is_an_error_that_names_the_place(
         self, tmp_path, new_replay, clock, metrics_body, pipeline, sink, health, decisions
     ):
-        journal = Journal(tmp_path, JournalSettings())
+        journal = FileJournal(tmp_path, JournalSettings())
         stages = SteppedStages(
             pipeline=pipeline,
             journal=journal,
@@ -118,7 +118,7 @@ class TestJournal:
         )
         stages.recover()
         for _ in range(3):
-            stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+            stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
         stages.step()
         stages.stop()
         (file,) = tmp_path.glob("*.seg")
@@ -131,7 +131,9 @@ class TestJournal:
 
 class TestLines:
     def metrics(self, at, host="a", value=1.0):
-        return encode.metrics_json([(Resource(host=host), [Sample("training.step", value, at)])])
+        return encode.metrics_json(
+            [(TelemetryResource(host=host), [Sample("training.step", value, at)])]
+        )
 
     def test_seconds_are_judged_as_event_time_passes_and_thirty_more_at_the_end(
         self, tmp_path, pipeline, new_replay
@@ -151,7 +153,7 @@ class TestLines:
         assert calls[6:] == [("evaluate", float(at)) for at in range(104, 134)]
 
     def test_events_move_time_like_samples(self, tmp_path, pipeline, new_replay):
-        resource = Resource(host="a")
+        resource = TelemetryResource(host="a")
         event = encode.logs_json([(resource, [Event("gpu.fault", 104.5, {}, resource)])])
         (tmp_path / "a.jsonl").write_text(f"{self.metrics(100.5)}\n{event}\n")
         new_replay().run(tmp_path)
@@ -213,10 +215,12 @@ class TestHistory:
     """Events older than everything else are not what time it is."""
 
     def metrics(self, at):
-        return encode.metrics_json([(Resource(host="a"), [Sample("training.step", 1.0, at)])])
+        return encode.metrics_json(
+            [(TelemetryResource(host="a"), [Sample("training.step", 1.0, at)])]
+        )
 
     def event(self, at):
-        resource = Resource(host="a")
+        resource = TelemetryResource(host="a")
         return encode.logs_json([(resource, [Event("gpu.fault", at, {}, resource)])])
 
     def calls(self, tmp_path, pipeline, new_replay, *lines):
@@ -244,13 +248,19 @@ class TestActions:
     def test_a_replay_repeats_what_people_did_and_can_leave_it_out(
         self, tmp_path, pipeline, new_replay, metrics_body
     ):
-        entered = Entered.new(Action("resolve", IncidentId("a1"), 0.0, "ada", {"note": "done"}))
-        journal = Journal(tmp_path, JournalSettings())
+        entered = RecordedAction.new(
+            PersonAction("resolve", IncidentId("a1"), 0.0, "ada", {"note": "done"})
+        )
+        journal = FileJournal(tmp_path, JournalSettings())
         journal.write(
             [
-                Entry(Kind.METRICS_PROTOBUF, 1_700_000_000_500_000_000, metrics_body(1.0)),
-                Entry(Kind.ACTION, 1_700_000_002_500_000_000, entered.pack()),
-                Entry(Kind.METRICS_PROTOBUF, 1_700_000_004_500_000_000, metrics_body(1.0)),
+                JournalEntry(
+                    PayloadKind.METRICS_PROTOBUF, 1_700_000_000_500_000_000, metrics_body(1.0)
+                ),
+                JournalEntry(PayloadKind.ACTION, 1_700_000_002_500_000_000, entered.pack()),
+                JournalEntry(
+                    PayloadKind.METRICS_PROTOBUF, 1_700_000_004_500_000_000, metrics_body(1.0)
+                ),
             ]
         )
         journal.close()

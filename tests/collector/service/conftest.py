@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from rankscope.collector.service import Service
+from rankscope.collector.service import CollectorService
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.vocabulary.clock import SystemClock
 
@@ -19,7 +19,7 @@ def collector_at():
         settings = CollectorSettings.model_validate(
             {"data_dir": folder, "http": {"listen": "127.0.0.1:0"}, **sections}
         )
-        service = Service(settings, clock=SystemClock())
+        service = CollectorService(settings, clock=SystemClock())
         thread = threading.Thread(target=service.serve)
         thread.start()
         try:

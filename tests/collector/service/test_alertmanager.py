@@ -6,7 +6,7 @@ import urllib.request
 import pytest
 from tests.waiting import until
 
-from rankscope.collector.journal.journal import Journal
+from rankscope.collector.journal.journal import FileJournal
 from rankscope.collector.settings.journal import JournalSettings
 from rankscope.formats.otlp import decode
 
@@ -28,7 +28,7 @@ def test_its_alerts_are_events_of_the_journal(collector_at, tmp_path, alertmanag
         subprocess.run([*add, *labels, "--annotation=summary=97% used"], check=True)
         counted = "rankscope_collector_events_total 1.0"
         until(lambda: _page(collector), "the webhook", lambda page: counted in page)
-    journal = Journal(folder / "journal", JournalSettings())
+    journal = FileJournal(folder / "journal", JournalSettings())
     bodies = [entry.body for entry, _ in journal.read(None)]
     journal.close()
     (event,) = [event for body in bodies for event in decode.logs_protobuf(body).events]

@@ -13,9 +13,9 @@ from tests.waiting import get, until
 from rankscope.collector.long_term.sending import LongTerm
 from rankscope.collector.settings.long_term import LongTermSettings
 from rankscope.formats.otlp import encode
-from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import clean_environment, free_port
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 STEPS, RANKS = 60, 8
 
@@ -46,7 +46,7 @@ def train(address, now):
                 Sample("training.compute.duration", own, at, pairs),
                 Sample("training.comm.duration", whole - own, at, pairs),
             ]
-    body = encode.metrics_request([(Resource("gpu-1", "run-1"), samples)])
+    body = encode.metrics_request([(TelemetryResource("gpu-1", "run-1"), samples)])
     headers = {"Content-Type": "application/x-protobuf"}
     assert httpx.post(f"{address}/v1/metrics", content=body, headers=headers).status_code == 200
 
@@ -67,7 +67,7 @@ def store(request, program, tmp_path):
             "-search.latencyOffset=1s",
         ],
     }[request.param]  # fmt: skip
-    with Processes(tmp_path) as processes:
+    with DemoProcesses(tmp_path) as processes:
         processes.start(
             request.param, [program(request.param), *command], environ=clean_environment()
         )

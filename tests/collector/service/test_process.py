@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from rankscope.collector.journal import journal as journals
-from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.kinds import PayloadKind
 
 COMMAND = [sys.executable, "-m", "rankscope.cli.main", "collector"]
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
@@ -51,7 +51,7 @@ def test_it_says_where_it_listens_and_ends_cleanly_when_told_to(started, tmp_pat
         assert process.wait(60) == 0
         assert "Traceback" not in process.stderr.read()
     kinds = [entry.kind for entry in journals.read(tmp_path / "journal")]
-    assert kinds == [Kind.METRICS_PROTOBUF, Kind.STOP]
+    assert kinds == [PayloadKind.METRICS_PROTOBUF, PayloadKind.STOP]
 
 
 def test_a_second_one_on_the_same_folder_says_so_and_exits_2(started, environ):

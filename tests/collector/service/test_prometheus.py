@@ -8,7 +8,7 @@ import pytest
 from tests.waiting import until
 
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 pytestmark = pytest.mark.programs
 
@@ -19,7 +19,7 @@ def valid(collector):
     samples = [Sample("training.rank.info", 1.0, time.time(), place)]
     request = urllib.request.Request(
         f"{collector.address}/v1/metrics",
-        data=encode.metrics_request([(Resource("gpu-7", job="job 1"), samples)]),
+        data=encode.metrics_request([(TelemetryResource("gpu-7", job="job 1"), samples)]),
         headers={"Content-Type": "application/x-protobuf"},
     )
     with urllib.request.urlopen(request, timeout=60) as answer:

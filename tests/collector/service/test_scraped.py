@@ -15,7 +15,7 @@ from tests.waiting import get, until
 from bench.live import scraped
 from rankscope.cli.main import main
 from rankscope.lab import trial
-from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import clean_environment, free_port
 from rankscope.lab.simulator import recording
 
@@ -28,7 +28,7 @@ FAULTS = ("gpu.thermal_throttle", "host.lost", "gpu.slow")
 
 def simulated(fault, *, name="run", seed=0):
     """Return a recording of 32 devices that only exporters show, broken from minute ten on."""
-    scenario = trial.scenario(trial.Trial(fault, ranks=32, seed=seed))
+    scenario = trial.scenario(trial.LabTrial(fault, ranks=32, seed=seed))
     broken = {**(scenario.fault or {}), "onset": ONSET}
     broken.pop("until", None)
     job = replace(scenario.jobs[0], name=name)
@@ -39,7 +39,7 @@ def simulated(fault, *, name="run", seed=0):
 @pytest.fixture
 def prometheus_at(program, tmp_path):
     """Return a function that starts a Prometheus with a configuration on a data folder."""
-    with Processes(tmp_path) as processes:
+    with DemoProcesses(tmp_path) as processes:
 
         def start(config, folder):
             listen = f"127.0.0.1:{free_port()}"

@@ -18,10 +18,10 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 
 from rankscope.collector.intake import over_grpc
-from rankscope.collector.intake.decoding import Decoder
+from rankscope.collector.intake.decoding import PayloadDecoder
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal import journal as journals
-from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.collector.settings.intake import IntakeSettings
 from rankscope.formats.otlp.columns import SeriesTable
 
@@ -34,7 +34,7 @@ SENDER = str(Path(__file__).with_name("grpc_sender.py"))
 
 def decoded(folder, kind):
     table = SeriesTable()
-    decoder = Decoder(table)
+    decoder = PayloadDecoder(table)
     for entry in journals.read(folder / "journal"):
         if entry.kind is kind:
             yield decoder.decode(Payload(entry.kind, entry.body)), table
@@ -51,7 +51,7 @@ def test_metrics_of_the_sdk_arrive_with_their_values(collector, tmp_path, compre
     meter.create_histogram("latency").record(0.1)
     provider.shutdown()  # exports what there is
 
-    ((batch, table),) = decoded(tmp_path / "data", Kind.METRICS_PROTOBUF)
+    ((batch, table),) = decoded(tmp_path / "data", PayloadKind.METRICS_PROTOBUF)
     columns = batch.metrics.columns
     got = {
         (table[series].metric, table[series].attributes, value)
@@ -74,7 +74,7 @@ def test_logs_of_the_sdk_arrive_as_events(collector, tmp_path):
         event_name="gpu.fault", attributes={"code": 79, "text": "fell off the bus"}
     )
     provider.shutdown()
-    ((batch, _),) = decoded(tmp_path / "data", Kind.LOGS_PROTOBUF)
+    ((batch, _),) = decoded(tmp_path / "data", PayloadKind.LOGS_PROTOBUF)
     (event,) = batch.events
     assert (event.name, event.attributes["code"], event.resource.host) == ("gpu.fault", 79, "gpu-7")
 
@@ -92,7 +92,7 @@ def test_an_exporter_whose_collector_is_away_for_a_moment_delivers(collector_at,
     sending.start()
     with collector_at(tmp_path, http={"listen": address[len("http://") :]}):
         sending.join()
-    batches = list(decoded(tmp_path, Kind.METRICS_PROTOBUF))
+    batches = list(decoded(tmp_path, PayloadKind.METRICS_PROTOBUF))
     exporter.shutdown()
     assert len(batches) == 1
 
@@ -109,10 +109,10 @@ def test_metrics_and_logs_of_the_sdk_arrive_over_grpc(collector_at, tmp_path):
         (intake,) = service._connected
         sent_over_grpc(intake, "metrics")
         sent_over_grpc(intake, "logs")
-    ((batch, table),) = decoded(tmp_path / "data", Kind.METRICS_PROTOBUF)
+    ((batch, table),) = decoded(tmp_path / "data", PayloadKind.METRICS_PROTOBUF)
     assert batch.metrics.columns.value.tolist() == [2.5]
     assert table[0].resource.job == "sdk/run ü"
-    assert len(list(decoded(tmp_path / "data", Kind.LOGS_PROTOBUF))) == 1
+    assert len(list(decoded(tmp_path / "data", PayloadKind.LOGS_PROTOBUF))) == 1
 
 
 def test_without_a_token_grpc_is_refused_where_tokens_are_asked_for(collector_at, tmp_path):
@@ -125,7 +125,7 @@ def test_without_a_token_grpc_is_refused_where_tokens_are_asked_for(collector_at
             "UNAUTHENTICATED", "UNAUTHENTICATED", "INVALID_ARGUMENT", "UNIMPLEMENTED",
         ]  # fmt: skip
         sent_over_grpc(intake, "metrics", "a-token-of-16-chars")
-    assert len(list(decoded(tmp_path / "data", Kind.METRICS_PROTOBUF))) == 1
+    assert len(list(decoded(tmp_path / "data", PayloadKind.METRICS_PROTOBUF))) == 1
 
 
 def test_who_has_no_token_keeps_nobody_waiting_over_grpc(collector_at, tmp_path):

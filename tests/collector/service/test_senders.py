@@ -8,7 +8,7 @@ import pytest
 from tests.serving import Answer, served
 from tests.waiting import get, until
 
-from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import clean_environment, free_port
 
 pytestmark = pytest.mark.programs
@@ -68,7 +68,7 @@ def test_a_fault_code_comes_by_a_real_sender(kind, program, exporter, collector,
     }
     url = f"{collector.address}/api/v1/write"
     words = command(kind, program, tmp_path, config, url)
-    with Processes(tmp_path) as processes:
+    with DemoProcesses(tmp_path) as processes:
         processes.start(kind, words, environ=clean_environment())
 
         def jobs():

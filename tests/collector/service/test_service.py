@@ -7,8 +7,8 @@ import pytest
 from tests.waiting import until
 
 from rankscope.collector.journal import journal as journals
-from rankscope.collector.journal.kinds import Kind
-from rankscope.collector.service import Service
+from rankscope.collector.journal.kinds import PayloadKind
+from rankscope.collector.service import CollectorService
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.formats import segments
 from rankscope.vocabulary.clock import SystemClock
@@ -17,7 +17,9 @@ PROTOBUF = {"Content-Type": "application/x-protobuf"}
 
 
 def entries(folder):
-    return [entry for entry in journals.read(folder / "journal") if entry.kind is not Kind.STOP]
+    return [
+        entry for entry in journals.read(folder / "journal") if entry.kind is not PayloadKind.STOP
+    ]
 
 
 def test_what_was_acknowledged_is_in_the_journal(collector, tmp_path, metrics_body):
@@ -63,7 +65,7 @@ def test_a_second_collector_on_the_same_folder_is_refused(collector, tmp_path):
         {"data_dir": tmp_path / "data", "http": {"listen": "127.0.0.1:0"}}
     )
     with pytest.raises(segments.LockedError):
-        Service(settings, clock=SystemClock())
+        CollectorService(settings, clock=SystemClock())
 
 
 def test_without_a_token_it_listens_on_loopback_whatever_was_asked(collector_at, tmp_path, capsys):
@@ -82,7 +84,7 @@ def test_what_cannot_be_had_at_the_start_is_named_with_its_key_and_the_fix(colle
     ):
         given = {"data_dir": tmp_path / "other", "http": {"listen": "127.0.0.1:0"}, **changed}
         with pytest.raises(OSError, match=re.escape(words[0])) as raised:
-            Service(CollectorSettings.model_validate(given), clock=SystemClock())
+            CollectorService(CollectorSettings.model_validate(given), clock=SystemClock())
         assert [] == [word for word in words if word not in str(raised.value)]
 
 
@@ -97,7 +99,7 @@ def test_a_port_in_use_is_an_error_and_leaves_the_folder_free(collector, tmp_pat
     )
     for _ in range(2):
         with pytest.raises(OSError, match="in use"):
-            Service(settings, clock=SystemClock())
+            CollectorService(settings, clock=SystemClock())
 
 
 def wait_for_metric(service, line):

@@ -16,7 +16,7 @@ from tests.waiting import until
 
 from rankscope.collector.tracing.starting import asked
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
 
 SECRET = "whsec_" + base64.b64encode(b"of nobody but this test: 32 byte").decode()
 
@@ -37,7 +37,7 @@ def receiver():
 def lost_device(address):
     """Report a job with a device that falls off the bus."""
     now = time.time()
-    host = Resource("gpu-1", "run-1")
+    host = TelemetryResource("gpu-1", "run-1")
     fault = Event("gpu.fault", now, {"rank": 2, "hw.id": "GPU-2", "code": "79", "class": "fatal"})
     ranks = [
         Sample(

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.settings.evaluation import EvaluationSettings
-from rankscope.formats.otlp.columns import Columns, MetricsBatch
+from rankscope.formats.otlp.columns import MetricsBatch, PointColumns
 from rankscope.settings import SettingsError, load
-from rankscope.vocabulary.samples import Resource, attributes
+from rankscope.vocabulary.samples import TelemetryResource, attributes
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ def window():
     def of(pipeline):
         table = pipeline.table
         series = table.intern(
-            Resource("a", job="j"), "training.step.duration", attributes({"rank": 0})
+            TelemetryResource("a", job="j"), "training.step.duration", attributes({"rank": 0})
         )
-        columns = Columns(
+        columns = PointColumns(
             np.array([series], np.int32), np.array([1.79e9]), np.array([0.5], np.float64)
         )
         pipeline.metrics(MetricsBatch(columns), 1.79e9)
@@ -36,14 +36,14 @@ def window():
 
 def test_the_collective_timeout_reaches_the_detectors(window):
     settings = EvaluationSettings(collective_timeout_seconds=1800)
-    assert window(Pipeline(settings=settings)).collective_timeout_seconds == 1800
-    assert window(Pipeline()).collective_timeout_seconds == 600
+    assert window(DetectionPipeline(settings=settings)).collective_timeout_seconds == 1800
+    assert window(DetectionPipeline()).collective_timeout_seconds == 600
 
 
 def test_a_pipeline_of_an_earlier_process_takes_the_settings_of_this_one(window):
-    pipeline = pickle.loads(pickle.dumps(Pipeline()))  # noqa: S301  our own
+    pipeline = pickle.loads(pickle.dumps(DetectionPipeline()))  # noqa: S301  our own
     settings = EvaluationSettings(collective_timeout_seconds=60, max_series=1000)
-    pipeline.resume(Pipeline(settings=settings))
+    pipeline.resume(DetectionPipeline(settings=settings))
     assert window(pipeline).collective_timeout_seconds == 60
     assert pipeline.table.capacity == 1000
 
@@ -70,8 +70,8 @@ def test_a_bad_value_is_named_by_its_key(key, value):
 
 @given(capacity=st.integers(0, 5), count=st.integers(0, 8))
 def test_a_lower_limit_keeps_the_series_that_are_held(capacity, count):
-    pipeline = Pipeline()
-    resource = Resource("a", job="j")
+    pipeline = DetectionPipeline()
+    resource = TelemetryResource("a", job="j")
     for rank in range(count):
         pipeline.table.intern(resource, "training.loss", attributes({"rank": rank}))
     pipeline.table.capacity = capacity

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from standardwebhooks import Webhook
 
-from rankscope.alerts.lifecycle import Change
-from rankscope.alerts.ports import Endpoint
-from rankscope.collector.store import Store, endpoints, tables
+from rankscope.alerts.lifecycle import IncidentChange
+from rankscope.alerts.ports import NotifiedEndpoint
+from rankscope.collector.store import IncidentDatabaseStore, endpoints, tables
 
 
 @dataclass
@@ -110,7 +110,7 @@ def emptied(postgresql) -> Callable[[], str]:
     It is the same one each time: to empty it costs a hundredth of making another.
     """
     made = postgresql.new()
-    Store(made).close()
+    IncidentDatabaseStore(made).close()
     names = ", ".join(f'"{table.name}"' for table in tables.metadata.sorted_tables)
 
     def empty() -> str:
@@ -153,8 +153,8 @@ def unmade_url(request, tmp_path) -> Iterator[str]:
 
 
 @pytest.fixture
-def store(url) -> Iterator[Store]:
-    opened = Store(url)
+def store(url) -> Iterator[IncidentDatabaseStore]:
+    opened = IncidentDatabaseStore(url)
     yield opened
     opened.close()
 
@@ -170,20 +170,20 @@ def add_webhook(store) -> Callable[..., str]:
             "format": "standard",
             **more,
         }
-        store.add_webhook(Endpoint(id=identity, **given), 0.0)
+        store.add_webhook(NotifiedEndpoint(id=identity, **given), 0.0)
         return identity
 
     return add
 
 
 @pytest.fixture
-def changed(new_incident) -> Callable[..., Change]:
+def changed(new_incident) -> Callable[..., IncidentChange]:
     """Return a function that makes a change: its kind's last word, then what new_incident takes."""
 
-    def make(kind: str = "opened", *, notify: bool = True, **more: Any) -> Change:
+    def make(kind: str = "opened", *, notify: bool = True, **more: Any) -> IncidentChange:
         if kind == "resolved":
             more.setdefault("status", "resolved")
-        return Change(f"incident.{kind}", new_incident(**more), notify)  # type: ignore[arg-type]
+        return IncidentChange(f"incident.{kind}", new_incident(**more), notify)  # type: ignore[arg-type]
 
     return make
 

@@ -9,10 +9,10 @@ import os
 import sys
 import time
 
-from rankscope.alerts.lifecycle import Change
+from rankscope.alerts.lifecycle import IncidentChange
 from rankscope.collector.settings.store import WebhookSettings
-from rankscope.collector.store import Store
-from rankscope.collector.store.deliver import Deliverer
+from rankscope.collector.store import IncidentDatabaseStore
+from rankscope.collector.store.deliver import OutboxDeliverer
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.clock import SystemClock
 from rankscope.vocabulary.ids import IncidentId
@@ -22,20 +22,20 @@ from rankscope.vocabulary.incidents import (
     Incident,
     RootCause,
     Symptom,
-    Unknown,
+    UnknownScore,
 )
 
 STORY = ("opened", "updated", "resolved")
 T0 = 1_700_000_000.0
 
 
-def change(number: int) -> Change:
+def change(number: int) -> IncidentChange:
     """Return the change of this number: each incident opens, is updated, and is resolved."""
     incident, chapter = divmod(number, len(STORY))
     at = T0 + incident * 100
     rank = entities.rank(3, "gpu-1")
     resolved = STORY[chapter] == "resolved"
-    return Change(
+    return IncidentChange(
         f"incident.{STORY[chapter]}",  # type: ignore[arg-type]
         Incident(
             id=IncidentId(f"{incident:020}"),
@@ -51,7 +51,7 @@ def change(number: int) -> Change:
             summary=f"change {number}",
             symptoms=(Symptom("job.slow", rank, at, 1.5, "stragglers", "slow"),),
             root_cause=RootCause(
-                "stable", "e", "1", (), Unknown(0.0, ()), (), DataQuality((), 0.0, 1.0)
+                "stable", "e", "1", (), UnknownScore(0.0, ()), (), DataQuality((), 0.0, 1.0)
             ),
             impact=Impact(8, 2, 1.5, 100.0),
         ),
@@ -62,8 +62,8 @@ def change(number: int) -> Change:
 def work(folder: str, store_url: str, first: int, last: int, url: str, secret: str) -> None:
     """Commit the changes from first up to last, noting each; then wait until all are delivered."""
     webhook = WebhookSettings.model_validate({"url": url, "secret": secret, "name": "receiver"})
-    store = Store(store_url, webhooks=[webhook])
-    deliverer = Deliverer(outbox=store, clock=SystemClock())
+    store = IncidentDatabaseStore(store_url, webhooks=[webhook])
+    deliverer = OutboxDeliverer(outbox=store, clock=SystemClock())
     store.subscribe(lambda _: deliverer.wake())
     deliverer.start()
     noted = os.open(f"{folder}/committed", os.O_WRONLY | os.O_CREAT | os.O_APPEND)

@@ -8,7 +8,7 @@ import pytest
 from tests.serving import Answer, served
 from tests.waiting import until
 
-from rankscope.collector.store.deliver import Deliverer
+from rankscope.collector.store.deliver import OutboxDeliverer
 from rankscope.vocabulary.clock import SystemClock
 
 
@@ -55,7 +55,7 @@ def pushed(store, add_webhook, alertmanager, config):
     """Return a function that commits changes and pushes them, and the Alertmanager's address."""
     address = alertmanager(config)
     add_webhook(url=address, secret="", format="alertmanager_api")
-    deliverer = Deliverer(outbox=store, clock=SystemClock())
+    deliverer = OutboxDeliverer(outbox=store, clock=SystemClock())
 
     def push(*changes):
         store.commit(changes, time.time())

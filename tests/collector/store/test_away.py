@@ -2,10 +2,10 @@
 
 import pytest
 
-from rankscope.collector.health.health import Health
-from rankscope.collector.store import Store
+from rankscope.collector.health.health import CollectorHealth
+from rankscope.collector.store import IncidentDatabaseStore
 from rankscope.collector.store.errors import UnusableError
-from rankscope.collector.store.storing import Storing
+from rankscope.collector.store.storing import StoreThread
 
 T0 = 1_700_000_000.0
 
@@ -13,7 +13,7 @@ T0 = 1_700_000_000.0
 @pytest.fixture
 def store(postgresql):
     url = postgresql.new()
-    opened = Store(url.replace("rankscope@", "rankscope:hunter2@"))
+    opened = IncidentDatabaseStore(url.replace("rankscope@", "rankscope:hunter2@"))
     yield opened
     opened.close()
     postgresql.drop(url)
@@ -30,7 +30,7 @@ def away(postgresql):
 def test_what_the_database_does_not_take_is_held_and_stored_when_it_is_back(
     postgresql, store, away, changed
 ):
-    storing = Storing(store, health=Health())
+    storing = StoreThread(store, health=CollectorHealth())
     storing.add([changed("opened", identity="a")], T0)
     assert storing.flush()
     away()

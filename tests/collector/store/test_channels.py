@@ -19,9 +19,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from rankscope.alerts import notify
-from rankscope.alerts.ports import Request
+from rankscope.alerts.ports import HttpPost
 from rankscope.collector.store import sending
-from rankscope.collector.store.deliver import Deliverer
+from rankscope.collector.store.deliver import OutboxDeliverer
 from rankscope.vocabulary.clock import SystemClock
 
 SECRET = "SEC-of-the-bot"
@@ -172,7 +172,7 @@ def deliver(store):
             return super().now() + self.ahead
 
     clock = Clock()
-    deliverer = Deliverer(outbox=store, clock=clock)
+    deliverer = OutboxDeliverer(outbox=store, clock=clock)
 
     def run(ahead=0.0):
         clock.ahead = ahead
@@ -294,7 +294,7 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n"
 @pytest.mark.parametrize("first", [b"", b"HTTP/1.1 200 OK\r\nx: ", HEAD, HEAD + b'{"errcode"'])
 def test_a_half_open_connection_ends_when_the_time_is_up(silent, first):
     outcome = sending.send(
-        Request(silent(first), {}, b"{}"),
+        HttpPost(silent(first), {}, b"{}"),
         outcome=notify.FORMATS["wecom"].outcome,
         now=time.time,
         timeout_seconds=0.5,
@@ -306,7 +306,7 @@ def test_a_half_open_connection_ends_when_the_time_is_up(silent, first):
 @pytest.fixture
 def until_all_ended(store):
     """Return a deliverer whose deliveries end before the store does, and after the servers."""
-    deliverer = Deliverer(outbox=store, clock=SystemClock())
+    deliverer = OutboxDeliverer(outbox=store, clock=SystemClock())
     yield deliverer
     deliverer.stop(timeout_seconds=60)
 

@@ -8,10 +8,10 @@ import time
 import pytest
 from sqlalchemy import update
 
-from rankscope.alerts.ports import Endpoint, Outcome
-from rankscope.collector.store import Store, endpoints
+from rankscope.alerts.ports import DeliveryOutcome, NotifiedEndpoint
+from rankscope.collector.store import IncidentDatabaseStore, endpoints
 from rankscope.collector.store.claims import LEASE_SECONDS
-from rankscope.collector.store.deliver import Deliverer
+from rankscope.collector.store.deliver import OutboxDeliverer
 from rankscope.collector.store.tables import claims
 
 T0 = 1_700_000_000.0
@@ -43,10 +43,10 @@ def pair_of_a_new_one(postgresql):
 
 @contextlib.contextmanager
 def _opened(url):
-    opened: dict[str, Store] = {}
+    opened: dict[str, IncidentDatabaseStore] = {}
 
     def start(name: str) -> None:
-        opened[name] = Store(url, owner=name)
+        opened[name] = IncidentDatabaseStore(url, owner=name)
 
     threads = [threading.Thread(target=start, args=(name,)) for name in ("a", "b")]
     for thread in threads:
@@ -60,7 +60,7 @@ def _opened(url):
 
 def _add(store, identity="wh_1", url="http://127.0.0.1:9/hook", secret=None):
     secret = secret or endpoints.new_secret()
-    store.add_webhook(Endpoint(id=identity, url=url, secret=secret, format="standard"), T0)
+    store.add_webhook(NotifiedEndpoint(id=identity, url=url, secret=secret, format="standard"), T0)
 
 
 def _next(store, now=T0 + 1, endpoint="wh_1"):
@@ -112,10 +112,10 @@ def test_an_endpoint_that_one_delivers_to_is_left_alone_by_the_other(pair, chang
     under_way = _next(one)
     assert under_way is not None
     assert _next(other) is None
-    one.delivered("wh_1", under_way, Outcome(204), T0 + 2)
+    one.delivered("wh_1", under_way, DeliveryOutcome(204), T0 + 2)
     second = _next(one, T0 + 2)
     assert second.webhook_id != under_way.webhook_id
-    one.delivered("wh_1", second, Outcome(204), T0 + 3)
+    one.delivered("wh_1", second, DeliveryOutcome(204), T0 + 3)
     assert _next(one, T0 + 3) is None
     # Nothing is due: the claim is given back, and the next message may be the other's.
     other.commit([changed("opened", identity="z")], T0 + 4)
@@ -134,7 +134,7 @@ def test_what_a_dead_collector_had_under_way_is_taken_over_when_its_lease_ends(p
     taken = _next(other)
     assert taken.webhook_id == under_way.webhook_id
     # It was only asleep: what it notes now does no harm, and it has lost the endpoint.
-    dead.delivered("wh_1", under_way, Outcome(204), T0 + 70)
+    dead.delivered("wh_1", under_way, DeliveryOutcome(204), T0 + 70)
     assert _next(dead, T0 + 70) is None
     assert [row.state for row in other.deliveries("wh_1")] == ["delivered"]
 
@@ -153,11 +153,11 @@ def test_a_collector_whose_clock_is_minutes_off_leaves_the_others_endpoints_alon
 
 def test_a_collector_that_starts_again_goes_on_with_its_own_claim(emptied, changed):
     url = emptied()
-    killed = Store(url, owner="a")
+    killed = IncidentDatabaseStore(url, owner="a")
     _add(killed)
     killed.commit([changed("opened")], T0)
     under_way = _next(killed)
-    again = Store(url, owner="a")
+    again = IncidentDatabaseStore(url, owner="a")
     assert _next(again).webhook_id == under_way.webhook_id
     again.close()
     killed.close()
@@ -168,7 +168,7 @@ def test_a_row_that_another_looks_at_right_now_is_not_waited_for(pair, changed):
     _add(one)
     one.commit([changed("opened")], T0)
     under_way = _next(one)
-    one.failed("wh_1", under_way, Outcome(503), due_at=T0 + 2, now=T0 + 1)
+    one.failed("wh_1", under_way, DeliveryOutcome(503), due_at=T0 + 2, now=T0 + 1)
     with one._database.claim() as db:
         db.exec_driver_sql("SELECT 1 FROM claims FOR UPDATE")
         _pass_in(db, LEASE_SECONDS)
@@ -180,7 +180,9 @@ def test_two_deliverers_send_every_message_once_and_in_order(pair, changed, new_
     for number, receiver in enumerate(receivers):
         _add(pair[0], f"wh_{number}", receiver.url, receiver.secret)
     clock = _SetClock()
-    deliverers = [Deliverer(outbox=store, clock=clock, chance=random.Random(0)) for store in pair]
+    deliverers = [
+        OutboxDeliverer(outbox=store, clock=clock, chance=random.Random(0)) for store in pair
+    ]
     for number in range(12):
         for turn, kind in enumerate(("opened", "updated", "resolved")):
             change = changed(kind, identity=f"{number:020}", updated_at=T0 + 30 * turn)

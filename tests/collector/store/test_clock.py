@@ -3,10 +3,10 @@
 import time
 from dataclasses import dataclass
 
-from rankscope.alerts.ports import Endpoint
+from rankscope.alerts.ports import NotifiedEndpoint
 from rankscope.collector.store.clock import StoreClock
 from rankscope.collector.store.errors import UnusableError
-from rankscope.collector.store.store import Store
+from rankscope.collector.store.store import IncidentDatabaseStore
 
 OFF_SECONDS = 600.0
 
@@ -20,7 +20,7 @@ class Off:
 
 
 def test_a_collector_whose_clock_is_off_sends_by_the_clock_of_postgresql(emptied):
-    store = Store(emptied())
+    store = IncidentDatabaseStore(emptied())
     try:
         clock = StoreClock(Off(), store)
         clock.compare()
@@ -30,7 +30,7 @@ def test_a_collector_whose_clock_is_off_sends_by_the_clock_of_postgresql(emptied
 
 
 def test_a_store_of_its_own_has_no_other_clock(tmp_path):
-    store = Store(f"sqlite:///{tmp_path / 'rankscope.db'}")
+    store = IncidentDatabaseStore(f"sqlite:///{tmp_path / 'rankscope.db'}")
     try:
         clock = StoreClock(Off(), store)
         clock.compare()
@@ -42,9 +42,11 @@ def test_a_store_of_its_own_has_no_other_clock(tmp_path):
 def test_a_page_of_a_collector_that_is_ahead_is_due_at_once_by_the_clock_of_postgresql(
     emptied, changed
 ):
-    store = Store(emptied())
+    store = IncidentDatabaseStore(emptied())
     try:
-        endpoint = Endpoint(id="wh_1", url="http://127.0.0.1:9/hook", secret="", format="standard")
+        endpoint = NotifiedEndpoint(
+            id="wh_1", url="http://127.0.0.1:9/hook", secret="", format="standard"
+        )
         store.add_webhook(endpoint, 0.0)
         store.commit([changed()], time.time() + OFF_SECONDS)
         now = store.time()

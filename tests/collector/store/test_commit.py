@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from rankscope.alerts import notify
-from rankscope.collector.store import Store
+from rankscope.collector.store import IncidentDatabaseStore
 
 T0 = 1_700_000_000.0
 
@@ -113,11 +113,11 @@ def test_an_endpoint_hears_of_its_own_jobs_only(store, add_webhook, changed, que
 
 
 def test_incidents_outlive_the_process(url, changed):
-    first = Store(url)
+    first = IncidentDatabaseStore(url)
     first.commit([changed("opened")], T0)
     documents = first.incidents().items
     first.close()
-    second = Store(url)
+    second = IncidentDatabaseStore(url)
     assert second.incidents().items == documents
     second.close()
 

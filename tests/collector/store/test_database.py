@@ -7,8 +7,8 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from rankscope.collector.store import Store, tables
-from rankscope.collector.store.database import Database
+from rankscope.collector.store import IncidentDatabaseStore, tables
+from rankscope.collector.store.database import IncidentDatabase
 from rankscope.collector.store.errors import UnusableError
 
 
@@ -18,7 +18,7 @@ def path(tmp_path):
 
 
 def test_migrations_build_exactly_the_tables_that_the_code_speaks_of(unmade_url):
-    database = Database(unmade_url)
+    database = IncidentDatabase(unmade_url)
     with database.engine.connect() as db:
         differences = compare_metadata(MigrationContext.configure(db), tables.metadata)
     database.close()
@@ -27,7 +27,7 @@ def test_migrations_build_exactly_the_tables_that_the_code_speaks_of(unmade_url)
 
 def test_a_commit_survives_a_power_cut(path):
     """WAL with synchronous=FULL: SQLite syncs the log before a commit returns."""
-    database = Database(f"sqlite:///{path}")
+    database = IncidentDatabase(f"sqlite:///{path}")
     with database.write() as db:
         modes = [
             db.exec_driver_sql(f"PRAGMA {name}").scalar()
@@ -38,24 +38,24 @@ def test_a_commit_survives_a_power_cut(path):
 
 
 def test_only_the_owner_may_read_the_file_for_it_holds_secrets(path):
-    Database(f"sqlite:///{path}").close()
+    IncidentDatabase(f"sqlite:///{path}").close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_store_of_a_newer_version_is_not_touched(unmade_url):
-    database = Database(unmade_url)
+    database = IncidentDatabase(unmade_url)
     with database.write() as db:
         db.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     database.close()
     with pytest.raises(UnusableError, match="another version of rankscope"):
-        Database(unmade_url)
+        IncidentDatabase(unmade_url)
 
 
 def test_a_file_that_is_no_database_is_named(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("not a database, " * 100)
     with pytest.raises(UnusableError, match=r"notes\.txt.*not a database"):
-        Database(f"sqlite:///{path}")
+        IncidentDatabase(f"sqlite:///{path}")
     assert path.read_text().startswith("not a database")
 
 
@@ -71,7 +71,7 @@ def test_a_file_that_is_no_database_is_named(tmp_path):
 )
 def test_a_url_that_cannot_be_used_is_refused_without_its_password(url):
     with pytest.raises(UnusableError) as refusal:
-        Store(url)
+        IncidentDatabaseStore(url)
     assert "hunter2" not in str(refusal.value)
 
 
@@ -84,7 +84,7 @@ def test_a_url_that_cannot_be_used_is_refused_without_its_password(url):
 )
 def test_a_database_that_is_away_is_named_without_its_password(url):
     with pytest.raises(UnusableError, match=r"127\.0\.0\.1:1/incidents does not answer") as refusal:
-        Store(url)
+        IncidentDatabaseStore(url)
     assert "refused" in str(refusal.value)
     assert "hunter2" not in str(refusal.value)
 
@@ -95,9 +95,9 @@ def test_names_of_tables_and_indexes_are_not_too_long_for_postgresql():
 
 
 def test_readers_see_one_state_while_a_writer_is_at_work(url, changed):
-    store = Store(url)
+    store = IncidentDatabaseStore(url)
     store.commit([changed("opened")], 0.0)
-    database = Database(url)
+    database = IncidentDatabase(url)
     with database.write() as db:
         db.exec_driver_sql("DELETE FROM incident_jobs")
         db.exec_driver_sql("DELETE FROM incidents")

@@ -13,9 +13,9 @@ import pytest
 from tests.waiting import until
 
 from rankscope.alerts.notify import answers, webhook
-from rankscope.alerts.ports import Outcome, Request
+from rankscope.alerts.ports import DeliveryOutcome, HttpPost
 from rankscope.collector.store import schedule, sending
-from rankscope.collector.store.deliver import Deliverer
+from rankscope.collector.store.deliver import OutboxDeliverer
 from rankscope.vocabulary.clock import SystemClock
 
 
@@ -40,7 +40,7 @@ def clock():
 
 @pytest.fixture
 def deliverer(store, clock):
-    made = Deliverer(outbox=store, clock=clock)
+    made = OutboxDeliverer(outbox=store, clock=clock)
     yield made
     made.stop()
 
@@ -117,9 +117,9 @@ def test_a_message_is_given_up_after_three_days_of_attempts(
 
     def refuse(request, *, outcome, now):
         refused.append(request.url)
-        return Outcome(None, "connection refused")
+        return DeliveryOutcome(None, "connection refused")
 
-    deliverer = Deliverer(outbox=store, clock=clock, send=refuse)
+    deliverer = OutboxDeliverer(outbox=store, clock=clock, send=refuse)
     store.commit([changed("opened")], 0.0)
     for _ in range(30):
         deliverer.run_once(clock.now())
@@ -233,14 +233,14 @@ def test_it_delivers_by_itself_and_leaves_the_rest_for_the_next_start(
 ):
     receiver = new_receiver()
     add_webhook(url=receiver.url, secret=receiver.secret)
-    first = Deliverer(outbox=store, clock=clock)
+    first = OutboxDeliverer(outbox=store, clock=clock)
     store.subscribe(lambda _: first.wake())
     first.start()
     store.commit([changed("opened", identity="a")], 0.0)
     until(lambda: queued() == [("opened", "delivered")])
     first.stop()
     store.commit([changed("opened", identity="b")], 0.0)
-    second = Deliverer(outbox=store, clock=clock)
+    second = OutboxDeliverer(outbox=store, clock=clock)
     second.start()
     until(lambda: queued() == [("opened", "delivered")] * 2)
     second.stop()
@@ -265,7 +265,7 @@ def test_secrets_stay_out_of_logs_errors_and_history(
 
 def _send(url, *, headers=None, body=b"{}", **more):
     given = {"outcome": lambda status, _: answers.by_status(status), "now": time.time, **more}
-    return sending.send(Request(url, headers or {}, body), **given)
+    return sending.send(HttpPost(url, headers or {}, body), **given)
 
 
 def test_a_receiver_that_drips_is_left_when_the_time_is_up(tarpit):

@@ -1,6 +1,6 @@
 """What people did, laid over the state machine's document."""
 
-from rankscope.collector.store.documents import Action, shown
+from rankscope.collector.store.documents import HandlingAction, shown
 from rankscope.vocabulary.times import rfc3339
 
 AT = 1_700_000_000.0
@@ -31,7 +31,7 @@ def _document(*feedback):
 
 
 def _action(kind, at, verdict=None):
-    return Action(kind, at, "bob", "", {"verdict": verdict, "fault": None, "entity": None})
+    return HandlingAction(kind, at, "bob", "", {"verdict": verdict, "fault": None, "entity": None})
 
 
 def _verdicts(document, *actions):

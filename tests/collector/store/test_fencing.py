@@ -2,11 +2,11 @@
 
 import pytest
 
-from rankscope.collector.store.fencing import Fence, FencedError
+from rankscope.collector.store.fencing import FencedError, PartitionFence
 
 
 def test_an_earlier_owner_of_a_partition_can_write_nothing_once_a_later_one_has(store):
-    old, new = Fence(3, 7, "old"), Fence(3, 8, "new")
+    old, new = PartitionFence(3, 7, "old"), PartitionFence(3, 8, "new")
     store.claim_partition(old)
     store.claim_partition(new)
     store.claim_partition(new)  # as often as it likes
@@ -17,5 +17,5 @@ def test_an_earlier_owner_of_a_partition_can_write_nothing_once_a_later_one_has(
 
 
 def test_partitions_have_epochs_of_their_own(store):
-    store.claim_partition(Fence(1, 9, "one"))
-    store.claim_partition(Fence(2, 1, "other"))
+    store.claim_partition(PartitionFence(1, 9, "one"))
+    store.claim_partition(PartitionFence(2, 1, "other"))

@@ -9,9 +9,9 @@ from sqlalchemy import text, update
 from tests.examples import LONG
 
 from rankscope.alerts import notify
-from rankscope.alerts.ports import Outcome
+from rankscope.alerts.ports import DeliveryOutcome
 from rankscope.collector.store import pacing
-from rankscope.collector.store.deliver import Deliverer
+from rankscope.collector.store.deliver import OutboxDeliverer
 from rankscope.collector.store.tables import webhooks
 
 T0 = 1_700_000_000.0
@@ -45,7 +45,7 @@ class Channel:
         name = urlsplit(request.url).hostname
         self.attempts.setdefault(name, []).append(now())
         if self.away:
-            return Outcome(None, "connection refused")
+            return DeliveryOutcome(None, "connection refused")
         self.sent.setdefault(name, []).append((now(), json.loads(request.body)))
         body = b'{"code":0,"errcode":0}'
         return outcome(200, body)
@@ -82,7 +82,7 @@ def add(add_webhook):
 @pytest.fixture
 def pass_time(store, clock, channel):
     """Return a function that lets so many seconds pass, delivering at each of `step`."""
-    deliverer = Deliverer(outbox=store, clock=clock, send=channel, chance=random.Random(1))
+    deliverer = OutboxDeliverer(outbox=store, clock=clock, send=channel, chance=random.Random(1))
 
     def run(seconds, step=1.0):
         end = clock.at + seconds
@@ -192,7 +192,7 @@ def test_a_retry_has_the_id_of_the_first_attempt(store, add, changed, clock):
     add("pagerduty")
     store.commit([changed("opened", identity="a")], T0)
     first = store.next_delivery("pagerduty", T0)[1]
-    refused = Outcome(None, "connection refused")
+    refused = DeliveryOutcome(None, "connection refused")
     store.failed("pagerduty", first, refused, due_at=T0 + 10, now=T0)
     store.commit([changed("opened", identity="b")], T0 + 10)
     again = store.next_delivery("pagerduty", T0 + 10)[1]
@@ -237,7 +237,7 @@ def test_a_channel_that_is_full_is_left_alone_and_loses_nothing(
         taken.append((now(), body))
         return outcome(200, body)
 
-    deliverer = Deliverer(outbox=store, clock=clock, send=answer)
+    deliverer = OutboxDeliverer(outbox=store, clock=clock, send=answer)
     store.commit([changed("opened")], clock.at)
     for _ in range(620):
         deliverer.run_once(clock.at)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from rankscope.alerts.actions import Action
-from rankscope.collector.journal.actions import Entered
-from rankscope.collector.store import Store
+from rankscope.alerts.actions import PersonAction
+from rankscope.collector.journal.actions import RecordedAction
+from rankscope.collector.store import IncidentDatabaseStore
 from rankscope.vocabulary.ids import IncidentId
 
 T0 = 1_700_000_000.0
@@ -19,7 +19,9 @@ def act(store):
 
     def enter(kind, at, identity="a1", **detail):
         incident = None if kind == "forget" else IncidentId(identity.ljust(20, "0"))
-        entered = Entered.new(Action(kind, incident, at, "ada", {"note": "", **detail}))
+        entered = RecordedAction.new(
+            PersonAction(kind, incident, at, "ada", {"note": "", **detail})
+        )
         store.enter(entered, [], at)
         return entered
 
@@ -113,6 +115,6 @@ def test_who_learns_is_called_now_and_at_every_change(store, rate, act):
 
 def test_it_survives_a_restart(store, rate, tmp_path):
     rate(T0 + 10, "correct")
-    again = Store(str(store._database.engine.url))
+    again = IncidentDatabaseStore(str(store._database.engine.url))
     assert {"host.cpu_contention": 1} == again.confirmed()
     again.close()

@@ -5,8 +5,8 @@ from collections import defaultdict
 
 import pytest
 
-from rankscope.alerts.ports import Outcome
-from rankscope.collector.store.deliver import Deliverer
+from rankscope.alerts.ports import DeliveryOutcome
+from rankscope.collector.store.deliver import OutboxDeliverer
 
 T0 = 1_700_000_000.0
 HOURS = 72
@@ -33,7 +33,7 @@ class Network:
     def send(self, request, *, outcome, now):
         del now
         if self.away:
-            return Outcome(None, "ConnectError: No route to host")
+            return DeliveryOutcome(None, "ConnectError: No route to host")
         self.taken[request.url].append(request)
         return outcome(200, b"ok")
 
@@ -51,7 +51,7 @@ def test_three_days_away_cost_little_disk_and_nothing_is_lost(
     add_webhook("machine", url="http://machine/")
     add_webhook("chat", url="http://chat/", format="slack", secret="")
     add_webhook("alerts", url="http://alerts/", format="alertmanager_api", secret="")
-    deliverer = Deliverer(outbox=store, clock=clock, send=network.send)
+    deliverer = OutboxDeliverer(outbox=store, clock=clock, send=network.send)
 
     def deliver():
         deliverer.run_once(clock.at)

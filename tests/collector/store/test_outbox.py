@@ -3,16 +3,16 @@
 import pytest
 from sqlalchemy import select
 
-from rankscope.alerts.ports import Outcome
+from rankscope.alerts.ports import DeliveryOutcome
 from rankscope.collector.settings.store import WebhookSettings
 from rankscope.collector.store import schedule, tables
-from rankscope.collector.store.database import Database
+from rankscope.collector.store.database import IncidentDatabase
 from rankscope.collector.store.endpoints import redacted
 from rankscope.collector.store.errors import RefusedError, UnknownIdError
-from rankscope.collector.store.store import Store
+from rankscope.collector.store.store import IncidentDatabaseStore
 
 T0 = 1_700_000_000.0
-REFUSED = Outcome(None, "connection refused")
+REFUSED = DeliveryOutcome(None, "connection refused")
 SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
 
 
@@ -39,7 +39,7 @@ def test_messages_about_one_incident_go_out_in_order(store, three):
     valid = []
     while (delivery := _next(store, T0 + 100)) is not None:
         valid.append(_told(delivery))
-        store.delivered("wh_1", delivery, Outcome(200), T0 + 100)
+        store.delivered("wh_1", delivery, DeliveryOutcome(200), T0 + 100)
     assert valid == [
         ("a", "incident.opened"),
         ("b", "incident.opened"),
@@ -50,10 +50,10 @@ def test_messages_about_one_incident_go_out_in_order(store, three):
 
 def test_a_message_that_waits_holds_its_own_incident_back_and_no_other(store, three):
     first = _next(store, T0 + 100)
-    store.failed("wh_1", first, Outcome(500, "500"), due_at=T0 + 400, now=T0 + 100)
+    store.failed("wh_1", first, DeliveryOutcome(500, "500"), due_at=T0 + 400, now=T0 + 100)
     other = _next(store, T0 + 100)
     assert _told(other) == ("b", "incident.opened")
-    store.delivered("wh_1", other, Outcome(200), T0 + 100)
+    store.delivered("wh_1", other, DeliveryOutcome(200), T0 + 100)
     assert _next(store, T0 + 399) is None
     assert _told(_next(store, T0 + 400)) == ("a", "incident.opened")
 
@@ -93,7 +93,7 @@ def test_an_endpoint_that_is_back_gets_what_waits_at_once(store, three, changed)
     first = _next(store, T0 + 100)
     store.failed("wh_1", first, REFUSED, due_at=T0 + 90_000, now=T0 + 100)
     store.commit([changed("opened", identity="c")], T0 + 200)
-    store.delivered("wh_1", _next(store, T0 + 200), Outcome(200), T0 + 200)
+    store.delivered("wh_1", _next(store, T0 + 200), DeliveryOutcome(200), T0 + 200)
     assert _told(_next(store, T0 + 200)) == ("a", "incident.opened")
 
 
@@ -106,7 +106,7 @@ def test_refusals_of_others_do_not_lengthen_the_wait_of_a_message_once_one_was_t
     now, tried = T0, set[str]()
     while (delivery := _next(store, now)) is not None:
         if delivery.webhook_id in tried:
-            store.delivered("wh_1", delivery, Outcome(200), now)
+            store.delivered("wh_1", delivery, DeliveryOutcome(200), now)
             continue
         tried.add(delivery.webhook_id)
         delay = schedule.DELAYS_SECONDS[delivery.attempts + 1]
@@ -125,14 +125,14 @@ def test_what_nobody_took_for_days_is_given_up(store, three, queued):
 
 def test_a_message_the_receiver_turned_down_keeps_its_schedule(store, three):
     first = _next(store, T0 + 100)
-    store.failed("wh_1", first, Outcome(400, "400"), due_at=T0 + 90_000, now=T0 + 100)
-    store.delivered("wh_1", _next(store, T0 + 200), Outcome(200), T0 + 200)
+    store.failed("wh_1", first, DeliveryOutcome(400, "400"), due_at=T0 + 90_000, now=T0 + 100)
+    store.delivered("wh_1", _next(store, T0 + 200), DeliveryOutcome(200), T0 + 200)
     assert _next(store, T0 + 200) is None
 
 
 def test_retry_after_quiets_the_whole_endpoint(store, three):
     first = _next(store, T0 + 100)
-    busy = Outcome(429, "429", retry_after=50.0)
+    busy = DeliveryOutcome(429, "429", retry_after=50.0)
     store.failed("wh_1", first, busy, due_at=T0 + 150, now=T0 + 100)
     assert store.waiting(T0 + 149) == []
     assert _next(store, T0 + 149) is None
@@ -140,7 +140,7 @@ def test_retry_after_quiets_the_whole_endpoint(store, three):
 
 
 def test_an_endpoint_that_says_it_is_gone_is_disabled(store, three, queued, changed):
-    store.gone("wh_1", _next(store, T0 + 100), Outcome(410, "410"), T0 + 100)
+    store.gone("wh_1", _next(store, T0 + 100), DeliveryOutcome(410, "410"), T0 + 100)
     assert store.waiting(T0 + 1e6) == []
     assert {state for _, state in queued()} == {"dead"}
     assert store.webhook("wh_1").disabled_reason == "the receiver answered 410 Gone"
@@ -150,7 +150,7 @@ def test_an_endpoint_that_says_it_is_gone_is_disabled(store, three, queued, chan
 
 def test_what_was_given_up_can_be_sent_again_under_its_old_id(store, three):
     first = _next(store, T0 + 100)
-    store.failed("wh_1", first, Outcome(400, "400"), due_at=None, now=T0 + 100)
+    store.failed("wh_1", first, DeliveryOutcome(400, "400"), due_at=None, now=T0 + 100)
     assert _told(_next(store, T0 + 100)) == ("b", "incident.opened")
     assert store.replay("wh_1", states=("dead",), since=0.0, now=T0 + 500) == 1
     again = _next(store, T0 + 500)
@@ -166,7 +166,7 @@ def test_a_deleted_endpoint_is_told_nothing_more_and_its_secret_is_forgotten(sto
     with pytest.raises(UnknownIdError):
         store.webhook("wh_1")
     store.close()
-    database = Database(url)
+    database = IncidentDatabase(url)
     with database.read() as db:
         kept = repr(db.execute(select(tables.webhooks)).all())
     database.close()
@@ -175,7 +175,7 @@ def test_a_deleted_endpoint_is_told_nothing_more_and_its_secret_is_forgotten(sto
 
 
 def test_finished_messages_are_let_go_and_pending_ones_never(store, three, queued):
-    store.delivered("wh_1", _next(store, T0 + 100), Outcome(200), T0 + 100)
+    store.delivered("wh_1", _next(store, T0 + 100), DeliveryOutcome(200), T0 + 100)
     assert store.trim(before=T0 + 100) == 0
     assert store.trim(before=T0 + 1e9) == 1
     assert len(queued()) == 3
@@ -188,11 +188,13 @@ def _configured(url="https://pager.example/hook", **more):
 
 
 def test_endpoints_of_the_settings_follow_the_settings(url, changed):
-    store = Store(url, webhooks=[_configured(), _configured("https://b/", name="b")], now=T0)
+    store = IncidentDatabaseStore(
+        url, webhooks=[_configured(), _configured("https://b/", name="b")], now=T0
+    )
     named = [row.endpoint.id for row in store.webhooks()]
     store.commit([changed("opened")], T0)
     store.close()
-    store = Store(url, webhooks=[_configured(severities=["critical"])], now=T0)
+    store = IncidentDatabaseStore(url, webhooks=[_configured(severities=["critical"])], now=T0)
     assert [row.endpoint.id for row in store.webhooks()] == [
         identity for identity in named if identity != "b"
     ]
@@ -204,10 +206,10 @@ def test_endpoints_of_the_settings_follow_the_settings(url, changed):
 
 
 def test_who_opens_a_store_to_read_leaves_its_endpoints_and_messages_alone(url, changed):
-    store = Store(url, webhooks=[_configured()], now=T0)
+    store = IncidentDatabaseStore(url, webhooks=[_configured()], now=T0)
     store.commit([changed("opened")], T0)
     (endpoint,) = store.waiting(T0)
-    Store(url).close()
+    IncidentDatabaseStore(url).close()
     assert [endpoint] == [row.endpoint.id for row in store.webhooks() if row.endpoint.enabled]
     assert [endpoint] == store.waiting(T0)
     store.close()
@@ -216,7 +218,7 @@ def test_who_opens_a_store_to_read_leaves_its_endpoints_and_messages_alone(url, 
 def test_two_configured_endpoints_of_one_name_are_refused(url):
     twice = [_configured(), _configured()]
     with pytest.raises(RefusedError, match="give each a name"):
-        Store(url, webhooks=twice, now=T0)
+        IncidentDatabaseStore(url, webhooks=twice, now=T0)
 
 
 @pytest.mark.parametrize(

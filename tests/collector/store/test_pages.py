@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.collector.store.incidents import Filter
+from rankscope.collector.store.incidents import IncidentFilter
 
 T0 = 1_700_000_000.0
 
@@ -54,21 +54,21 @@ def test_what_may_not_be_seen_is_left_out_of_every_page(store, many, limit):
 
 
 def test_filters_narrow_together(store, many):
-    found = _all(store, Filter(job="run-2", severity="critical"))
+    found = _all(store, IncidentFilter(job="run-2", severity="critical"))
     assert [int(identity[:2]) for identity in found] == [20, 10, 0]
-    assert _all(store, Filter(fault="gpu.lost")) == []
-    assert _all(store, Filter(status="resolved")) == []
+    assert _all(store, IncidentFilter(fault="gpu.lost")) == []
+    assert _all(store, IncidentFilter(status="resolved")) == []
 
 
 def test_since_means_that_something_changed_since(store, many, changed):
     old = changed("resolved", identity="00", at=T0, updated_at=T0 + 500)
     store.commit([old], T0 + 500)
-    assert _all(store, Filter(since=T0 + 400)) == ["00".ljust(20, "0")]
+    assert _all(store, IncidentFilter(since=T0 + 400)) == ["00".ljust(20, "0")]
 
 
 def test_an_incident_of_several_jobs_is_found_by_each(store, changed):
     store.commit([changed("opened", jobs=("a", "b"))], T0)
-    assert len(_all(store, Filter(job="b"))) == 1
+    assert len(_all(store, IncidentFilter(job="b"))) == 1
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "====", "bm9uc2Vuc2U", "\u00fc"])

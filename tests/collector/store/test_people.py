@@ -2,8 +2,8 @@
 
 import pytest
 
-from rankscope.alerts.actions import Action
-from rankscope.collector.journal.actions import Entered
+from rankscope.alerts.actions import PersonAction
+from rankscope.collector.journal.actions import RecordedAction
 from rankscope.vocabulary.ids import IncidentId
 
 T0 = 1_700_000_000.0
@@ -15,8 +15,8 @@ def act(store):
     """Return a function that enters an action which changed nothing in the state machine."""
 
     def enter(kind, at, by, note="", **detail):
-        action = Action(kind, ID, at, by, {"note": note, **detail})
-        store.enter(Entered.new(action), [], at)
+        action = PersonAction(kind, ID, at, by, {"note": note, **detail})
+        store.enter(RecordedAction.new(action), [], at)
         return store.incident(ID)
 
     return enter
@@ -88,14 +88,16 @@ def test_the_timeline_tells_of_machine_and_people_in_order(store, changed, act):
 def test_an_entry_that_is_read_again_is_kept_and_notified_once(store, add_webhook, changed, queued):
     add_webhook()
     store.commit([changed("opened")], T0)
-    entered = Entered.new(Action("acknowledge", ID, T0 + 30, "ada", {"note": "on it"}))
+    entered = RecordedAction.new(PersonAction("acknowledge", ID, T0 + 30, "ada", {"note": "on it"}))
     for _ in range(2):
         store.enter(entered, [], T0 + 30)
     assert queued() == [("opened", "pending"), ("acknowledged", "pending")]
 
 
 def test_an_action_about_an_incident_that_is_not_there_is_passed_over(store):
-    store.enter(Entered.new(Action("acknowledge", IncidentId("nope"), T0, "ada")), [], T0)
+    store.enter(
+        RecordedAction.new(PersonAction("acknowledge", IncidentId("nope"), T0, "ada")), [], T0
+    )
     assert store.incidents().items == []
 
 
@@ -105,7 +107,7 @@ def test_what_the_state_machine_made_of_an_action_is_what_is_shown(
     """It resolved the incident and later opened it again: no older action says otherwise."""
     add_webhook()
     store.commit([changed("opened")], T0)
-    resolve = Entered.new(Action("resolve", ID, T0 + 30, "ada"))
+    resolve = RecordedAction.new(PersonAction("resolve", ID, T0 + 30, "ada"))
     store.enter(resolve, [changed("resolved", updated_at=T0 + 30)], T0 + 30)
     assert store.incident(ID)["status"] == "resolved"
     store.commit([changed("updated", updated_at=T0 + 60)], T0 + 60)

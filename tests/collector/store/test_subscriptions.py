@@ -10,12 +10,12 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy import create_engine
 
-from rankscope.alerts.actions import Action
-from rankscope.alerts.lifecycle import Change
-from rankscope.collector.journal.actions import Entered
+from rankscope.alerts.actions import PersonAction
+from rankscope.alerts.lifecycle import IncidentChange
+from rankscope.collector.journal.actions import RecordedAction
 from rankscope.collector.settings.store import WebhookSettings
 from rankscope.collector.store import database
-from rankscope.collector.store.store import Store
+from rankscope.collector.store.store import IncidentDatabaseStore
 
 T0 = 1_700_000_000.0
 SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
@@ -31,7 +31,7 @@ def commit(store, new_incident):
         made = new_incident(updated_at=at, **more)
         cause = dataclasses.replace(made.root_cause, status=status)
         incident = dataclasses.replace(made, root_cause=cause)
-        store.commit([Change(f"incident.{kind}", incident, notify)], at)  # type: ignore[arg-type]
+        store.commit([IncidentChange(f"incident.{kind}", incident, notify)], at)  # type: ignore[arg-type]
 
     return change
 
@@ -65,7 +65,7 @@ def test_what_a_silence_holds_back_is_recorded_once(store, commit, add_webhook, 
         "ends_at": T0 + 900,
         "comment": "",
     }
-    store.enter(Entered.new(Action("silence", None, T0, "ada", detail)), [], T0)
+    store.enter(RecordedAction.new(PersonAction("silence", None, T0, "ada", detail)), [], T0)
     for seconds in (5, 20, 30):
         commit("opened" if seconds == 5 else "updated", seconds)
     assert [("opened", "suppressed")] == queued("hook")
@@ -75,7 +75,7 @@ def test_settings_and_rows_keep_what_is_subscribed_to(tmp_path):
     row = WebhookSettings.model_validate(
         {**HOOK, "faults": ["gpu.*"], "min_probability": 0.9, "min_confidence": "high"}
     )
-    store = Store(f"sqlite:///{tmp_path / 'a.db'}", webhooks=[row])
+    store = IncidentDatabaseStore(f"sqlite:///{tmp_path / 'a.db'}", webhooks=[row])
     (kept,) = store.webhooks()
     store.close()
     assert (("gpu.*",), 0.9, "high") == (
@@ -110,7 +110,7 @@ def test_endpoints_of_the_first_version_want_every_cause(old):
             "'[\"incident.opened\"]', '[]', '[\"critical\"]', 'api', 1, 0, 0)"
         )
     db.close()
-    store = Store(f"sqlite:///{old}")
+    store = IncidentDatabaseStore(f"sqlite:///{old}")
     (kept,) = store.webhooks()
     store.close()
     assert not kept.endpoint.subscribes
@@ -137,6 +137,6 @@ def test_earlier_feedback_counts_by_its_last_word(old):
                 (identity, details),
             )
     db.close()
-    store = Store(f"sqlite:///{old}")
+    store = IncidentDatabaseStore(f"sqlite:///{old}")
     assert {"gpu.lost": 1, "network.cable_errors": 1} == store.confirmed()
     store.close()

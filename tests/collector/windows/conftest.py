@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankscope.collector.windows import Windows
-from rankscope.formats.otlp.columns import Columns, MetricsBatch, SeriesTable
-from rankscope.vocabulary.samples import Event, Resource, attributes
+from rankscope.collector.windows import TelemetryWindows
+from rankscope.formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
+from rankscope.vocabulary.samples import Event, TelemetryResource, attributes
 
 START = 1_700_000_000.0
 
@@ -17,7 +17,7 @@ class Told:
     """Windows, and short ways to tell them things; all times are seconds after START."""
 
     def __init__(self) -> None:
-        self.windows = Windows(SeriesTable())
+        self.windows = TelemetryWindows(SeriesTable())
 
     def metrics(
         self,
@@ -30,13 +30,13 @@ class Told:
     ) -> None:
         """Tell one batch of (metric, value, at, attributes) from one host."""
         labels = attributes({name.replace("_", "."): text for name, text in extra.items()})
-        resource = Resource(host, job, attempt, extra=labels)
+        resource = TelemetryResource(host, job, attempt, extra=labels)
         table = self.windows.table
         series = [table.intern(resource, name, attributes(pairs)) for name, _, _, pairs in points]
         at = np.array([START + second for _, _, second, _ in points], float)
         value = np.array([value for _, value, _, _ in points], float)
         last_received = float(at.max()) if now is None else START + now
-        columns = Columns(np.array(series, np.int32), at, value)
+        columns = PointColumns(np.array(series, np.int32), at, value)
         self.windows.metrics(MetricsBatch(columns, 0, ""), last_received)
 
     def step(self, rank: int, index: int, at: float, *, host: str = "host-a", **more: Any) -> None:
@@ -69,7 +69,7 @@ class Told:
         **pairs: Any,
     ) -> None:
         """Tell one event."""
-        event = Event(name, START + at, pairs, Resource(host, job, attempt))
+        event = Event(name, START + at, pairs, TelemetryResource(host, job, attempt))
         self.windows.events([event], START + (at if now is None else now))
 
     def window(self, job: str = "run-1", now: float = 60.0, **more: Any) -> Any:

@@ -5,13 +5,13 @@ import pickle
 import numpy as np
 import pytest
 
-from rankscope.collector.windows import Windows
+from rankscope.collector.windows import TelemetryWindows
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder
 from rankscope.formats.remote_write import RemoteWriteDecoder, WriteRequest
 from rankscope.formats.remote_write.encode import encoded_labels
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 START = 1_790_000_000.0
 
@@ -21,7 +21,7 @@ class Cluster:
 
     def __init__(self):
         self.table = SeriesTable()
-        self.windows = Windows(self.table)
+        self.windows = TelemetryWindows(self.table)
         self.decoder = RemoteWriteDecoder(self.table)
 
     def scrape(self, pods, at, *, late=2.0):
@@ -97,7 +97,7 @@ def test_an_agents_word_stands_above_labels(cluster):
             }))
             for gpu in range(2)
         ]  # fmt: skip
-        body = encode.metrics_request([(Resource(host, "one"), info)])
+        body = encode.metrics_request([(TelemetryResource(host, "one"), info)])
         cluster.windows.metrics(decoder.protobuf(body), START + 5.5)
     cluster.scrape(everywhere("one-0"), 15)
     attempt = cluster.windows.attempt("one")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rankscope.collector.windows.arrivals import Arrivals
+from rankscope.collector.windows.arrivals import StepArrivals
 
 BEGAN = 1000.0
 
@@ -14,7 +14,7 @@ def interval():
     """Return a function: what is learnt of (steps, seconds after the start) that arrive."""
 
     def learn(*arrived):
-        arrivals = Arrivals()
+        arrivals = StepArrivals()
         for steps, seconds in arrived:
             arrivals.take(steps, BEGAN + seconds)
         return arrivals.interval(BEGAN)
@@ -46,7 +46,7 @@ def test_a_block_that_is_read_in_several_turns_is_one(interval):
 
 def test_until_a_second_block_comes_the_first_may_have_taken_since_the_start(interval):
     assert 60.0 == interval((100, 60.0))
-    alone = Arrivals()
+    alone = StepArrivals()
     alone.take(100, BEGAN)
     assert 0.0 == alone.interval(-math.inf)
 

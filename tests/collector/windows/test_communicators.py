@@ -1,6 +1,6 @@
 """Communicators by NCCL's own log: who is in one, and which process is which rank of it."""
 
-from rankscope.collector.windows.communicators import EVENT, MOST, Communicators, Logged
+from rankscope.collector.windows.communicators import EVENT, MOST, CommunicatorRegister, LoggedRank
 from rankscope.vocabulary.samples import Event
 
 
@@ -17,7 +17,7 @@ def described(sample):
 
 
 def test_a_group_is_known_once_each_of_its_members_logged_it():
-    held = Communicators()
+    held = CommunicatorRegister()
     assert held.take(line(4, 0, 2), world_size=8) is None
     info = described(held.take(line(6, 1, 2), world_size=8))
     assert info is not None
@@ -26,13 +26,13 @@ def test_a_group_is_known_once_each_of_its_members_logged_it():
     )  # fmt: skip
     assert held.take(line(6, 1, 2), world_size=8) is None
     assert {
-        4: Logged(100, "0000:00:00.0", 0),
-        6: Logged(101, "0000:01:00.0", 1),
+        4: LoggedRank(100, "0000:00:00.0", 0),
+        6: LoggedRank(101, "0000:01:00.0", 1),
     } == held.members("other:abc1")
 
 
 def test_that_of_all_ranks_is_known_by_two_and_needs_no_rank_beside_its_own():
-    held = Communicators()
+    held = CommunicatorRegister()
     assert held.take(line(None, 0, 4), world_size=4) is None
     info = described(held.take(line(None, 3, 4), world_size=4))
     assert info is not None
@@ -41,14 +41,14 @@ def test_that_of_all_ranks_is_known_by_two_and_needs_no_rank_beside_its_own():
 
 
 def test_names_that_each_process_has_for_itself_make_no_group():
-    held = Communicators()
+    held = CommunicatorRegister()
     assert [None] * 4 == [
         held.take(line(rank, rank, 4, name=f"0x7f{rank}"), world_size=4) for rank in range(4)
     ]
 
 
 def test_what_names_nothing_is_counted_and_what_is_held_is_bounded():
-    held = Communicators()
+    held = CommunicatorRegister()
     for event in (line(0, 2, 2), line(None, 0, 2), line(0, 0, 0), line(0, 0, 2, name="")):
         assert held.take(event, world_size=8) is None
     assert held.malformed == 4

@@ -4,13 +4,13 @@ import pickle
 
 import pytest
 
-from rankscope.collector.windows import Windows
+from rankscope.collector.windows import TelemetryWindows
 from rankscope.collector.windows.exporter_faults import ExporterFaults
-from rankscope.detectors.hardware.fault_codes import FaultCodes
+from rankscope.detectors.hardware.fault_codes import FaultCodesDetector
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.remote_write import RemoteWriteDecoder, WriteRequest
 from rankscope.formats.remote_write.encode import encoded_labels
-from rankscope.vocabulary.samples import Event, Resource
+from rankscope.vocabulary.samples import Event, TelemetryResource
 
 START = 1_790_000_000.0
 XID, COUNT = "DCGM_FI_DEV_XID_ERRORS", "DCGM_EXP_XID_ERRORS_TOTAL"
@@ -22,7 +22,7 @@ class Cluster:
 
     def __init__(self):
         self.table = SeriesTable()
-        self.windows = Windows(self.table)
+        self.windows = TelemetryWindows(self.table)
         self.decoder = RemoteWriteDecoder(self.table)
 
     def scrape(self, at, *rows, late=2.0):
@@ -61,7 +61,9 @@ def test_a_code_that_appears_is_an_event_of_its_device(cluster):
     assert event.attributes["hw.id"] == "GPU-a-0"
     assert event.attributes["source"] == "exporter"
     assert event.attributes["class"] == "fatal"
-    kinds = [(found.kind, found.entity.id) for found in FaultCodes().evaluate(cluster.window())]
+    kinds = [
+        (found.kind, found.entity.id) for found in FaultCodesDetector().evaluate(cluster.window())
+    ]
     assert ("gpu.lost", "GPU-a-0") in kinds
 
 
@@ -99,7 +101,7 @@ def test_one_fault_in_two_ways_is_one_event(cluster):
 def test_what_an_agent_reported_is_not_reported_again(cluster):
     cluster.scrape(0, (XID, 0.0, {}))
     pairs = {"hw.id": "GPU-a-0", "code": "79", "source": "kmsg"}
-    event = Event("gpu.fault", START + 14, pairs, Resource("a"))
+    event = Event("gpu.fault", START + 14, pairs, TelemetryResource("a"))
     cluster.windows.events([event], START + 14)
     cluster.scrape(15, (XID, 79.0, {}))
     assert cluster.faults() == [(14.0, "79", 1)]

@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from rankscope.collector.windows.attempts import Attempts
+from rankscope.collector.windows.attempts import AttemptRegister
 from rankscope.collector.windows.kept import KeptFeatures
 from rankscope.collector.windows.steps import StepGrid
 from rankscope.detectors import own_time
-from rankscope.detectors.healthy_time import Pace
+from rankscope.detectors.healthy_time import HealthyPace
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.speed.stragglers import Stragglers
-from rankscope.detectors.window import Steps
+from rankscope.detectors.speed.stragglers import StragglersDetector
+from rankscope.detectors.window import StepValues
 from rankscope.vocabulary.ids import Job
 
 RANKS = 4
@@ -41,7 +41,7 @@ def test_features_computed_as_steps_arrive_are_those_of_all_steps(order, looks, 
         if number in looks:
             kept.refresh(grid, ROLES)
     steps = kept.refresh(grid, ROLES)
-    plain = Steps(steps.index, steps.at, steps.planes)
+    plain = StepValues(steps.index, steps.at, steps.planes)
     expected_own = own_time.own_time(plain)
     if expected_own is None:
         assert steps.kept is not None
@@ -60,7 +60,7 @@ def test_features_computed_as_steps_arrive_are_those_of_all_steps(order, looks, 
 def test_a_rank_slow_from_the_first_step_is_no_habit(factor, named):
     own = np.random.default_rng(7).normal(0.8, 0.008, (8, 150))
     own[1] *= factor
-    findings = Stragglers().evaluate(sketch(own))
+    findings = StragglersDetector().evaluate(sketch(own))
     assert named == [one.entity.id for one in findings if one.kind == "rank.slow_compute"]
 
 
@@ -79,12 +79,16 @@ def test_nothing_is_learnt_while_an_incident_is_open(two_by_two, after):
 
 
 def test_an_attempt_knows_the_healthy_pace_of_the_one_before_it():
-    attempts = Attempts()
+    attempts = AttemptRegister()
     job = Job("example")
     paces = []
     for number in range(3):
         attempt = attempts.of(job, number, None)
         paces.append(attempt.baselines.before)
         if number == 0:
-            attempt.baselines.pace = Pace(1.0, 0.01, 0.01, ranks=4)
-    assert [None, Pace(1.0, 0.01, 0.01, ranks=4), Pace(1.0, 0.01, 0.01, ranks=4)] == paces
+            attempt.baselines.pace = HealthyPace(1.0, 0.01, 0.01, ranks=4)
+    assert [
+        None,
+        HealthyPace(1.0, 0.01, 0.01, ranks=4),
+        HealthyPace(1.0, 0.01, 0.01, ranks=4),
+    ] == paces

@@ -5,26 +5,26 @@ import pickle
 
 import pytest
 
-from rankscope.collector.windows.operations import FEWEST, KEPT, Operations, synchronises
+from rankscope.collector.windows.operations import FEWEST, KEPT, OperationWindow, synchronises
 from rankscope.vocabulary import operations
-from rankscope.vocabulary.operations import Operation
-from rankscope.vocabulary.samples import Event, Resource
+from rankscope.vocabulary.operations import MemberOperation
+from rankscope.vocabulary.samples import Event, TelemetryResource
 
 
 @pytest.fixture
 def held():
-    return Operations()
+    return OperationWindow()
 
 
 def event(member, *rows, group="world:1", source="inspector", host=None, **pairs):
     attributes = {"rank": member, "group": group, "source": source,
                   "text": operations.encode(rows)} | pairs  # fmt: skip
-    resource = Resource(host or f"host-{member // 2}", "run-1")
+    resource = TelemetryResource(host or f"host-{member // 2}", "run-1")
     return Event(operations.EVENT, 100.0, attributes, resource)
 
 
 def ended(sequence, at=None, seconds=None, op="AllReduce"):
-    return Operation(op, sequence, 1024, None, at, seconds)
+    return MemberOperation(op, sequence, 1024, None, at, seconds)
 
 
 def test_an_operation_is_held_by_group_kind_number_and_rank(held):

@@ -10,7 +10,7 @@ from tests.examples import examples
 
 from rankscope.collector.windows.plane_data import THIN_SECONDS
 from rankscope.collector.windows.plane_sets import PlaneSet
-from rankscope.collector.windows.planes import FINE_SECONDS, Plane
+from rankscope.collector.windows.planes import FINE_SECONDS, MetricPlane
 
 START = 1_700_000_100.0  # the beginning of a quarter of an hour
 ROWS = np.arange(2)
@@ -18,7 +18,7 @@ ROWS = np.arange(2)
 
 @pytest.fixture
 def plane():
-    plane = Plane("m", counter=False)
+    plane = MetricPlane("m", counter=False)
     plane.fit(2)
     return plane
 
@@ -92,7 +92,7 @@ def test_what_was_reported_as_nan_is_a_reading(plane):
 
 
 def test_a_large_counter_keeps_its_growth():
-    plane = Plane("c", counter=True)
+    plane = MetricPlane("c", counter=True)
     plane.fit(1)
     for number in range(50):
         write(plane, 10.0 * number, 4e12 + 6400.0 * number)
@@ -101,7 +101,7 @@ def test_a_large_counter_keeps_its_growth():
 
 
 def test_a_counter_keeps_its_growth_for_days():
-    plane = Plane("c", counter=True)
+    plane = MetricPlane("c", counter=True)
     plane.fit(1)
     for day in range(5):
         for number in range(6):
@@ -111,7 +111,7 @@ def test_a_counter_keeps_its_growth_for_days():
 
 
 def test_when_a_counter_last_moved_is_remembered():
-    plane = Plane("collective.enqueued", counter=True, tracked=True)
+    plane = MetricPlane("collective.enqueued", counter=True, tracked=True)
     plane.fit(1)
     for at, value in ((0, 1), (5, 2), (10, 2), (15, 2)):
         write(plane, at, value)
@@ -171,7 +171,7 @@ def test_the_first_source_in_the_contracts_order_wins_and_of_equals_the_newest()
 )
 @settings(max_examples=examples(60), deadline=None)
 def test_however_readings_are_batched_they_are_read_back(points, cuts):
-    plane = Plane("m", counter=False)
+    plane = MetricPlane("m", counter=False)
     plane.fit(2)
     points = sorted(points, key=lambda point: point[1])
     edges = sorted({0, *(min(cut, len(points)) for cut in cuts), len(points)})
@@ -192,8 +192,8 @@ def test_however_readings_are_batched_they_are_read_back(points, cuts):
 @settings(max_examples=examples(40))
 def test_readings_of_several_times_in_one_batch_are_kept_as_those_of_one(values, late, counter):
     """A host reads at one time, a proxy sends several: the paths differ, the planes do not."""
-    together = Plane("m", counter=counter, tracked=True)
-    apart = Plane("m", counter=counter, tracked=True)
+    together = MetricPlane("m", counter=counter, tracked=True)
+    apart = MetricPlane("m", counter=counter, tracked=True)
     rows = np.arange(3)
     for plane in (together, apart):
         plane.fit(3)
@@ -216,7 +216,7 @@ def test_readings_of_several_times_in_one_batch_are_kept_as_those_of_one(values,
 def test_batches_written_together_are_as_if_written_one_after_the_other(counter):
     """Hosts of one plane, over the end of a slot of the thinned tier."""
     draw = np.random.default_rng(5)
-    one, other = Plane("m", counter=counter), Plane("m", counter=counter)
+    one, other = MetricPlane("m", counter=counter), MetricPlane("m", counter=counter)
     rows, part = np.arange(8), np.repeat(np.arange(4), 2)
     for plane in (one, other):
         plane.fit(8)
@@ -268,7 +268,7 @@ def test_few_batches_and_many_are_written_alike(hosts, rows):
 @settings(max_examples=examples(60), deadline=None)
 def test_after_a_counter_last_moved_no_two_readings_of_a_row_differ(points, seconds):
     """What detectors rely on who leave counters that stand still unread."""
-    plane = Plane("c", counter=True)
+    plane = MetricPlane("c", counter=True)
     plane.fit(4)
     for row, at, value in points:
         write(plane, 5.0 * at, value, rows=np.array([row]))
@@ -283,7 +283,7 @@ def test_after_a_counter_last_moved_no_two_readings_of_a_row_differ(points, seco
 @pytest.mark.parametrize("count", [40, 400])
 def test_readings_are_the_same_however_their_rows_are_chosen(rows, count):
     """With a ring that began anew among them and with one that did not."""
-    plane = Plane("m", counter=False)
+    plane = MetricPlane("m", counter=False)
     plane.fit(5)
     for number in range(count):
         write(plane, 5.0 * number, *range(number, number + 5), rows=np.arange(5))

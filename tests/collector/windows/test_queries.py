@@ -5,7 +5,7 @@ import math
 import pytest
 
 from rankscope.collector.windows import queries
-from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.ranks import RankSet
 
 LOSS = "training.loss"
 AGE = "training.progress.age"
@@ -163,7 +163,7 @@ def test_the_topology_of_a_job_is_the_value_that_detectors_and_causes_share(two_
         topology.host(2), str(topology.gpu_entity(2)), topology.pid(2),
     )  # fmt: skip
     assert {"host-b": "leaf-7"} == topology.switches
-    assert [("dp:abc", Ranks((0, 2)))] == [(group.name, group.ranks) for group in topology.groups]
+    assert [("dp:abc", RankSet((0, 2)))] == [(group.name, group.ranks) for group in topology.groups]
 
 
 def test_a_rank_without_a_host_or_device_stands_alone(valid):

@@ -347,7 +347,7 @@ def test_values_may_travel_apart_from_their_steps(order, split):
 
 def test_a_rank_that_comes_later_has_no_values_of_before():
     """What memory held where nothing was ever written is no value of a rank."""
-    columns = columns_of.Columns()
+    columns = columns_of.StepMatrices()
     columns.add(1)
     columns.of(np.arange(3))
     plane = columns.plane("training.loss")

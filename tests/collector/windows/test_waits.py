@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.collector.windows.waits import Waits
+from rankscope.collector.windows.waits import WaitReader
 
 COMM = "training.comm.duration"
 GROUP = "collective.group.info"
@@ -23,7 +23,7 @@ def waits(valid, seconds, *groups, steps=3):
 
 
 def read(valid, *, since=0.0, most=20):
-    found = Waits().read(valid.windows, since=since, most=most)
+    found = WaitReader().read(valid.windows, since=since, most=most)
     return [(row.group, row.kind, row.rank, pytest.approx(row.seconds)) for row in found]
 
 
@@ -61,7 +61,7 @@ def test_jobs_that_no_longer_report_are_left_out(valid):
 
 def test_what_is_kept_of_a_job_follows_its_groups(valid):
     waits(valid, [0.5, 0.1, 0.4, 0.6], PAIR)
-    one = Waits()
+    one = WaitReader()
     assert [row.group for row in one.read(valid.windows, since=0.0, most=20)] == ["tp:1"]
     valid.metrics((GROUP, 1, 0, ALL))
     again = one.read(valid.windows, since=0.0, most=20)

@@ -5,7 +5,7 @@ import pytest
 
 from rankscope.collector.windows import queries
 from rankscope.collector.windows.windows import FUTURE_SECONDS
-from rankscope.formats.otlp.columns import FULL, Columns, MetricsBatch
+from rankscope.formats.otlp.columns import FULL, MetricsBatch, PointColumns
 
 AGE = "training.progress.age"
 LOSS = "training.loss"
@@ -163,7 +163,7 @@ def test_metrics_that_nobody_knows_are_counted_and_passed_over(two_by_two):
 
 
 def test_points_that_the_series_table_had_no_room_for_are_passed_over(valid):
-    columns = Columns(np.array([FULL], np.int32), np.array([1.0]), np.array([1.0]))
+    columns = PointColumns(np.array([FULL], np.int32), np.array([1.0]), np.array([1.0]))
     valid.windows.metrics(MetricsBatch(columns, 0, ""), 1.0)
     assert [] == queries.jobs(valid.windows)
 

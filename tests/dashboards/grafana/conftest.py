@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from rankscope.collector.accounting.families import FAMILIES
-from rankscope.collector.health.health import Health
+from rankscope.collector.health.health import CollectorHealth
 from rankscope.dashboards.grafana import building
-from rankscope.dashboards.grafana.frame import Given
+from rankscope.dashboards.grafana.frame import BuildOptions
 from rankscope.vocabulary import metrics
 
 REPOSITORY = Path(__file__).parents[3]
@@ -24,12 +24,12 @@ def deployed() -> Path:
 
 @pytest.fixture(scope="session")
 def built() -> dict[str, str]:
-    return dict(building.files(Given()))
+    return dict(building.files(BuildOptions()))
 
 
 @pytest.fixture(scope="session")
 def documents():
-    return building.documents(Given())
+    return building.documents(BuildOptions())
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +58,7 @@ def exported() -> dict[str, frozenset[str]]:
         found[row["name"]] = frozenset(row.get("labels", ()))
     for family in FAMILIES:
         found[family.name] = frozenset(family.labels)
-    for own_health in Health().registry.collect():
+    for own_health in CollectorHealth().registry.collect():
         ends = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}
         for end in ends.get(own_health.type, [""]):
             found[own_health.name + end] = frozenset(["kind", "reason", "status", "stage", "le"])

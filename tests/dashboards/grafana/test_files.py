@@ -12,7 +12,7 @@ from grafana_foundation_sdk.models import dashboard as models
 
 from rankscope.cli.main import main
 from rankscope.dashboards.grafana import building
-from rankscope.dashboards.grafana.frame import Given
+from rankscope.dashboards.grafana.frame import BuildOptions
 
 MIB = 1 << 20
 INSIDE = Path("/var/lib/grafana/dashboards")
@@ -123,4 +123,4 @@ def test_without_a_choice_the_data_source_is_grafanas_own_default(documents):
     for document in documents.values():
         (source,) = [one for one in document["templating"]["list"] if one["type"] == "datasource"]
         assert "current" not in source or not source["current"].get("value")
-    assert building.files(Given()) == building.files(Given())
+    assert building.files(BuildOptions()) == building.files(BuildOptions())

@@ -9,7 +9,7 @@ import pytest
 
 from bench.live import asking
 
-SPAN = asking.Span(0.0, 3600.0)
+SPAN = asking.QueryRange(0.0, 3600.0)
 OWN = {**SPAN.words(), "datasource": "prometheus", "console": "http://c"}
 LABEL = re.compile(r"\{\{(\w+)\}\}")
 COUNTERS = ("rate", "increase", "irate", "max_over_time", "offset")

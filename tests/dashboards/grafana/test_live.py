@@ -15,9 +15,9 @@ from tests.waiting import until
 
 from bench.live import asking
 from bench.live.cluster import LiveCluster
-from bench.live.prometheus import Prometheus
+from bench.live.prometheus import PrometheusServer
 from rankscope.dashboards.grafana import building
-from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.processes import DemoProcesses
 
 pytestmark = [pytest.mark.programs, pytest.mark.timeout(900)]
 
@@ -40,7 +40,7 @@ class Live:
 
     def span(self):
         now = time.time()
-        return asking.Span(self.began, now, step=2.0, scrape=1.0)
+        return asking.QueryRange(self.began, now, step=2.0, scrape=1.0)
 
     def until(self, expression):
         """Wait until an expression finds something, and return it."""
@@ -58,11 +58,11 @@ def live(program, deployed):
     program("gcc")
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp") as name:
         folder = Path(name)
-        with Processes(folder) as processes:
+        with DemoProcesses(folder) as processes:
             cluster = LiveCluster(folder, processes, onset=10.0, period=1.0)
             try:
                 cluster.start(seconds=600.0)
-                server = Prometheus(
+                server = PrometheusServer(
                     program("prometheus"),
                     folder / "prometheus",
                     processes,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.balance.contexts import LIMIT, MEMORY, Contexts
+from rankscope.detectors.balance.contexts import LIMIT, MEMORY, ContextsDetector
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Processes
+from rankscope.detectors.window import ProcessReadings
 
 
 @pytest.fixture
@@ -16,14 +16,14 @@ def evaluated():
         owner = np.array([row for row, _, _ in rows])
         times = np.array(at or [START] * len(rows))[:, None]
         held = {MEMORY: type(readings(times[0], times))(times, np.array([[b] for *_, b in rows]))}
-        there = Processes(
+        there = ProcessReadings(
             0 * owner, 1000 + owner, owner, tuple(device for _, device, _ in rows), held
         )
         by_rank = {LIMIT: readings(np.array([START]), np.full((4, 1), limit))}
         window = sketch(
             np.full((4, 60), 0.8), hosts=1, processes=there, rank_readings=by_rank, **more
         )
-        return [(f.entity.id, f.magnitude, f.score) for f in Contexts().evaluate(window)]
+        return [(f.entity.id, f.magnitude, f.score) for f in ContextsDetector().evaluate(window)]
 
     return evaluate
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.balance.experts import Experts
+from rankscope.detectors.balance.experts import ExpertsDetector
 from rankscope.detectors.sketch import sketch
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.ranks import Ranks
-from rankscope.vocabulary.topology import CommunicationGroup, Placement, Topology
+from rankscope.vocabulary.ranks import RankSet
+from rankscope.vocabulary.topology import CommunicationGroup, JobTopology, RankPlacement
 
 
 @pytest.fixture
@@ -16,14 +16,14 @@ def evaluated():
 
     def evaluate(own, size=4, kind="ep", **more):
         groups = [
-            CommunicationGroup(f"ep:{number}", kind, Ranks(range(first, first + size)))
+            CommunicationGroup(f"ep:{number}", kind, RankSet(range(first, first + size)))
             for number, first in enumerate(range(0, 8, size))
         ]
-        placed = Topology(
+        placed = JobTopology(
             Job("example"), world_size=8, groups=groups,
-            placements=[Placement(rank, "host-0") for rank in range(len(own))],
+            placements=[RankPlacement(rank, "host-0") for rank in range(len(own))],
         )  # fmt: skip
-        return [f.entity.id for f in Experts().evaluate(sketch(own, placed=placed, **more))]
+        return [f.entity.id for f in ExpertsDetector().evaluate(sketch(own, placed=placed, **more))]
 
     return evaluate
 
@@ -118,9 +118,9 @@ def test_half_the_excess_is_enough_where_the_others_have_become_faster(evaluated
 
 def test_it_began_where_the_slowest_member_left_the_level_of_before(own):
     own[[2, 6], 75:] *= 1.3
-    groups = [CommunicationGroup(f"ep:{n}", "ep", Ranks(range(4 * n, 4 * n + 4))) for n in (0, 1)]
-    where = [Placement(rank, "host-0") for rank in range(8)]
-    placed = Topology(Job("example"), world_size=8, groups=groups, placements=where)
+    groups = [CommunicationGroup(f"ep:{n}", "ep", RankSet(range(4 * n, 4 * n + 4))) for n in (0, 1)]
+    where = [RankPlacement(rank, "host-0") for rank in range(8)]
+    placed = JobTopology(Job("example"), world_size=8, groups=groups, placements=where)
     window = sketch(own, placed=placed)
-    found = Experts().evaluate(window)
+    found = ExpertsDetector().evaluate(window)
     assert [75, 75] == [np.searchsorted(window.steps.at[0], one.onset[1]) for one in found]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors import parts
-from rankscope.detectors.balance.extra_work import ExtraWork
+from rankscope.detectors.balance.extra_work import ExtraWorkDetector
 from rankscope.detectors.features import DATA
 from rankscope.detectors.sketch import START, readings, sketch
 
@@ -23,7 +23,9 @@ def evaluated(steady):
         more[row, since:] = extra
         planes[COMPUTE] = train + more if timed else train
         by_rank = {} if cpu is None else {CPU: readings(AT, np.array(cpu)[:, None])}
-        return ExtraWork().evaluate(sketch(train + more, planes=planes, rank_readings=by_rank))
+        return ExtraWorkDetector().evaluate(
+            sketch(train + more, planes=planes, rank_readings=by_rank)
+        )
 
     return evaluate
 
@@ -53,7 +55,7 @@ def test_rank_0_of_the_only_model_replica_is_compared_with_all_others(steady, ro
     train, more = steady(), np.zeros((4, 60))
     more[row] = 0.4
     window = sketch(train + more, planes={COMPUTE: train}, role_of=np.arange(4))
-    found = [f for f in ExtraWork().evaluate(window) if f.kind == "rank.extra_work"]
+    found = [f for f in ExtraWorkDetector().evaluate(window) if f.kind == "rank.extra_work"]
     assert named == [f.entity.id for f in found]
 
 
@@ -82,7 +84,7 @@ def reads(steady, levels):
         planes = {COMPUTE: train, DATA: data, "training.comm.duration": data[row] - data + 0.1}
         used = {} if cpu is None else {CPU: levels(ranks, 0.7, cpu, row)}
         window = sketch(train + data, planes=planes, hosts=1, rank_readings=used)
-        return ExtraWork().evaluate(window)
+        return ExtraWorkDetector().evaluate(window)
 
     return evaluate
 
@@ -139,7 +141,7 @@ def test_where_the_others_own_time_falls_meanwhile_work_was_moved_and_not_added(
     own[0, 50:] += 0.25
     own[1, 50:] += ends - 0.8
     busy = readings(AT, np.array([0.9, 0.5])[:, None])
-    findings = ExtraWork().evaluate(sketch(own, hosts=1, rank_readings={CPU: busy}))
+    findings = ExtraWorkDetector().evaluate(sketch(own, hosts=1, rank_readings={CPU: busy}))
     assert found == ("rank.extra_work" in kinds(findings))
 
 
@@ -159,7 +161,7 @@ def test_a_whole_host_that_needs_more_cpu_has_slower_ones(steady):
     busy = readings(AT, np.array([0.5, 0.5, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2])[:, None])
     own = np.vstack([train, steady()])
     window = sketch(own, hosts=4, rank_readings={CPU: busy})
-    assert [] == ExtraWork().evaluate(window)
+    assert [] == ExtraWorkDetector().evaluate(window)
 
 
 def test_next_to_no_extra_work_is_no_finding(evaluated):
@@ -181,7 +183,7 @@ def prepares(steady):
         by_rank = {CPU: readings(AT, np.array(cpu)[:, None])}
         if wait is not None:
             by_rank["process.cpu.wait"] = readings(AT, np.outer(wait, AT - START))
-        return ExtraWork().evaluate(
+        return ExtraWorkDetector().evaluate(
             sketch(train + data + waits, planes=planes, rank_readings=by_rank)
         )
 

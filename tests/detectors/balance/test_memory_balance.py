@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.balance.memory_balance import MemoryBalance
+from rankscope.detectors.balance.memory_balance import MemoryBalanceDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 AT = START + np.arange(0.0, 61, 5)
@@ -20,7 +20,7 @@ def evaluated(held, *, metric="hw.gpu.memory.usage", limit=80e9, **more):
     else:
         by_rank[metric] = readings(AT, size)
     window = sketch(np.full((len(held), 60), 0.8), rank_readings=by_rank, planes=planes, **more)
-    return [f.entity.id for f in MemoryBalance().evaluate(window)]
+    return [f.entity.id for f in MemoryBalanceDetector().evaluate(window)]
 
 
 @pytest.mark.parametrize("metric", ["hw.gpu.memory.usage", ALLOCATED, "process.memory.private"])
@@ -48,4 +48,4 @@ def test_half_of_the_ranks_stand_out_from_nobody():
 def test_without_a_step_it_is_seen_all_the_same():
     by_rank = {"hw.gpu.memory.usage": readings(AT, np.array([[6e10], [3e10], [3e10], [3e10]]))}
     window = sketch(np.zeros((4, 0)), now=START + 60, rank_readings=by_rank)
-    assert ["0"] == [f.entity.id for f in MemoryBalance().evaluate(window)]
+    assert ["0"] == [f.entity.id for f in MemoryBalanceDetector().evaluate(window)]

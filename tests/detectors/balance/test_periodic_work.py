@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.balance.periodic_work import PeriodicWork
+from rankscope.detectors.balance.periodic_work import PeriodicWorkDetector
 from rankscope.detectors.sketch import sketch
 
 
@@ -14,7 +14,7 @@ def evaluated(steady):
     def evaluate(steps, extra=2.0, *, row=0, count=200, **planes):
         own = steady(4, count)
         own[row, list(steps)] += extra
-        return PeriodicWork().evaluate(sketch(own, planes=planes))
+        return PeriodicWorkDetector().evaluate(sketch(own, planes=planes))
 
     return evaluate
 
@@ -39,7 +39,7 @@ def test_an_evaluation_by_one_rank_minutes_apart_since_the_start_is_info_whateve
     def evaluated(first):
         own = 13.75 * steady(4, 242)
         own[0, first::42] += 80.0
-        slow, rank = PeriodicWork().evaluate(sketch(own, exchange=2.0))
+        slow, rank = PeriodicWorkDetector().evaluate(sketch(own, exchange=2.0))
         assert slow.magnitude > 1.1
         assert rank.score > 1
         return slow.score
@@ -52,7 +52,7 @@ def test_a_report_that_was_lost_does_not_make_an_old_habit_a_new_one(steady):
     own = 13.75 * steady(4, 242)
     own[0, 34 + 42 :: 42] += 80.0
     own[0, 30:40] = np.nan
-    assert PeriodicWork().evaluate(sketch(own, exchange=2.0))[0].score < 1
+    assert PeriodicWorkDetector().evaluate(sketch(own, exchange=2.0))[0].score < 1
 
 
 def test_two_long_steps_side_by_side_are_one_time(evaluated):
@@ -85,7 +85,7 @@ def test_what_is_not_regular_or_costs_little_is_no_finding(evaluated, steps, ext
 def test_what_all_ranks_do_is_a_checkpoint(steady):
     own = steady(4, 200)
     own[:, 10::20] += 2.0
-    assert [] == PeriodicWork().evaluate(sketch(own))
+    assert [] == PeriodicWorkDetector().evaluate(sketch(own))
 
 
 def test_parts_that_are_timed_have_detectors_of_their_own(evaluated):
@@ -101,22 +101,22 @@ def test_compute_time_counts_where_waits_are_not_reported(steady):
     window = sketch(own)
     planes = {"training.compute.duration": own}
     window = sketch(own, planes={"training.comm.duration": np.full((4, 200), np.nan), **planes})
-    assert 2 == len(PeriodicWork().evaluate(window))
+    assert 2 == len(PeriodicWorkDetector().evaluate(window))
     nothing = dict.fromkeys(("training.comm.duration", "training.compute.duration"),
                             np.full((4, 200), np.nan))  # fmt: skip
-    assert [] == PeriodicWork().evaluate(sketch(own, planes=nothing))
+    assert [] == PeriodicWorkDetector().evaluate(sketch(own, planes=nothing))
 
 
 def test_steps_that_take_no_time_are_no_finding():
-    assert [] == PeriodicWork().evaluate(sketch(np.zeros((4, 200)), exchange=0.0))
+    assert [] == PeriodicWorkDetector().evaluate(sketch(np.zeros((4, 200)), exchange=0.0))
 
 
 def test_few_steps_and_roles_of_one_rank_are_no_finding(steady):
     own = steady(4, 30)
-    assert [] == PeriodicWork().evaluate(sketch(own))
+    assert [] == PeriodicWorkDetector().evaluate(sketch(own))
     own = steady(4, 200)
     own[0, 10::20] += 2.0
-    assert [] == PeriodicWork().evaluate(sketch(own, role_of=np.arange(4)))
+    assert [] == PeriodicWorkDetector().evaluate(sketch(own, role_of=np.arange(4)))
 
 
 def test_steps_that_are_half_longer_now_and_then_do_not_hide_the_distance():
@@ -125,9 +125,9 @@ def test_steps_that_are_half_longer_now_and_then_do_not_hide_the_distance():
     noise = np.zeros((4, 200))
     noise[0, random.choice(np.arange(10, 200), 20, replace=False)] = 0.5
     own = np.random.default_rng(4).normal(0.8, 0.008, (4, 200)) + noise
-    assert [] == PeriodicWork().evaluate(sketch(own))
+    assert [] == PeriodicWorkDetector().evaluate(sketch(own))
     own[0, 10::20] += 3.0
-    _, rank = PeriodicWork().evaluate(sketch(own))
+    _, rank = PeriodicWorkDetector().evaluate(sketch(own))
     assert "works 3 s longer at every 20. step" in rank.text
 
 
@@ -140,4 +140,4 @@ def test_a_pause_between_steps_is_no_missing_work_of_the_rank_that_pauses(steady
         "training.comm.duration": comm,
         "training.step.duration": own + comm,
     }
-    assert [] == PeriodicWork().evaluate(sketch(own, planes=planes))
+    assert [] == PeriodicWorkDetector().evaluate(sketch(own, planes=planes))

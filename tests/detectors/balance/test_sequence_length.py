@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.balance.sequence_length import SequenceLength
+from rankscope.detectors.balance.sequence_length import SequenceLengthDetector
 from rankscope.detectors.sketch import sketch
 
 TOKENS = "training.tokens"
@@ -23,7 +23,7 @@ def evaluated():
         own = tokens / 5000 if follows else random.normal(0.8, 0.2, tokens.shape)
         own *= seconds
         own = own * random.normal(1, 0.003, own.shape)
-        return SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens, **more}))
+        return SequenceLengthDetector().evaluate(sketch(own, planes={TOKENS: tokens, **more}))
 
     return evaluate
 
@@ -61,7 +61,7 @@ def test_a_few_steps_that_happen_to_differ_alike_are_no_change():
         own = tokens / 250 * random.normal(1, 0.006, tokens.shape)
         for count in range(20, 49):
             window = sketch(own[:, :count], planes={TOKENS: tokens[:, :count]})
-            warned += [(seed, count) for found in SequenceLength().evaluate(window)
+            warned += [(seed, count) for found in SequenceLengthDetector().evaluate(window)
                        if found.score > 1]  # fmt: skip
     assert [] == warned
 
@@ -98,7 +98,7 @@ def test_tokens_that_were_equal_before_cost_nothing_then(evaluated):
     tokens = np.full((4, 300), 4000.0)
     tokens[random.integers(0, 4, 150), np.arange(150, 300)] *= 1.5
     own = tokens / 5000 * random.normal(1, 0.003, tokens.shape)
-    (found,) = SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens}))
+    (found,) = SequenceLengthDetector().evaluate(sketch(own, planes={TOKENS: tokens}))
     assert found.score > 1
 
 
@@ -108,7 +108,7 @@ def test_one_rank_a_step_has_nobody_to_wait_for_it():
     step = np.arange(300)
     tokens[step % 4, step] = random.normal(4000, 400, 300)
     own = np.where(np.isnan(tokens), 0.5, tokens / 5000)
-    assert [] == SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert [] == SequenceLengthDetector().evaluate(sketch(own, planes={TOKENS: tokens}))
 
 
 def test_a_mild_imbalance_is_how_the_job_is_and_counts_only_where_it_is_new(evaluated):
@@ -121,14 +121,14 @@ def test_too_few_steps_with_tokens_say_nothing():
     tokens = random.normal(4000, 800, (4, 300))
     own = tokens / 400
     tokens[:, np.arange(300) % 3 != 0] = np.nan
-    assert [] == SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert [] == SequenceLengthDetector().evaluate(sketch(own, planes={TOKENS: tokens}))
 
 
 def test_without_own_time_tokens_or_enough_steps_it_says_nothing(evaluated):
     timed = ("training.comm.duration", "training.compute.duration", "training.step.duration")
     assert [] == evaluated(**dict.fromkeys(timed, np.full((4, 300), np.nan)))
     assert [] == evaluated(count=30)
-    assert [] == SequenceLength().evaluate(sketch(np.full((4, 60), 0.8)))
+    assert [] == SequenceLengthDetector().evaluate(sketch(np.full((4, 60), 0.8)))
 
 
 @pytest.mark.parametrize("follows", [True, False])
@@ -144,7 +144,7 @@ def test_where_only_steps_are_timed_they_have_to_follow_the_longest_rank(follows
         "training.compute.duration": blank,
         "training.comm.duration": blank,
     }
-    found = SequenceLength().evaluate(sketch(np.tile(longest, (4, 1)), planes=planes))
+    found = SequenceLengthDetector().evaluate(sketch(np.tile(longest, (4, 1)), planes=planes))
     assert follows == bool(found)
 
 
@@ -162,5 +162,5 @@ def test_tokens_as_uneven_as_ever_are_not_why_the_longest_rank_costs_more():
         "training.compute.duration": blank,
         "training.comm.duration": blank,
     }
-    (found,) = SequenceLength().evaluate(sketch(np.tile(longest, (4, 1)), planes=planes))
+    (found,) = SequenceLengthDetector().evaluate(sketch(np.tile(longest, (4, 1)), planes=planes))
     assert 0.5 == found.score

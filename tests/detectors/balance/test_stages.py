@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankscope.detectors.balance.stages import Stages
+from rankscope.detectors.balance.stages import StagesDetector
 from rankscope.detectors.sketch import readings, sketch
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.ranks import Ranks
-from rankscope.vocabulary.topology import CommunicationGroup, Placement, Topology
+from rankscope.vocabulary.ranks import RankSet
+from rankscope.vocabulary.topology import CommunicationGroup, JobTopology, RankPlacement
 
 
 @pytest.fixture
@@ -19,11 +19,13 @@ def evaluated(steady):
     def evaluate(factor=1.4, rows=(6, 7), since=0, *, groups=(), pp=True, count=80, **more):
         own = steady(8, count)
         own[list(rows), since:] *= factor
-        placed = Topology(
+        placed = JobTopology(
             Job("example"), world_size=8, groups=groups,
-            placements=[Placement(r, "host-0", pp=r // 2 if pp else None) for r in range(8)],
+            placements=[RankPlacement(r, "host-0", pp=r // 2 if pp else None) for r in range(8)],
         )  # fmt: skip
-        return Stages().evaluate(sketch(own, placed=placed, role_of=np.arange(8) // 2, **more))
+        return StagesDetector().evaluate(
+            sketch(own, placed=placed, role_of=np.arange(8) // 2, **more)
+        )
 
     return evaluate
 
@@ -39,11 +41,11 @@ def test_a_whole_stage_that_was_slow_from_the_first_step_is_named(evaluated):
 
 def test_it_has_the_name_of_the_group_that_holds_just_its_ranks(evaluated):
     groups = [
-        CommunicationGroup("dp:a", "dp", Ranks((6, 7))),
-        CommunicationGroup("tp:b", "tp", Ranks((6,))),
-        CommunicationGroup("dp:c", "dp", Ranks((0, 6))),
-        CommunicationGroup("pp:d", "pp", Ranks((0, 7))),
-        CommunicationGroup("dp:e", "dp", Ranks(range(8))),
+        CommunicationGroup("dp:a", "dp", RankSet((6, 7))),
+        CommunicationGroup("tp:b", "tp", RankSet((6,))),
+        CommunicationGroup("dp:c", "dp", RankSet((0, 6))),
+        CommunicationGroup("pp:d", "pp", RankSet((0, 7))),
+        CommunicationGroup("dp:e", "dp", RankSet(range(8))),
     ]
     (found,) = evaluated(groups=groups)
     assert ("dp:a", [6, 7]) == (found.entity.id, list(found.entity.ranks))
@@ -80,19 +82,19 @@ def test_without_stages_own_time_or_enough_steps_it_says_nothing(evaluated, stea
     half = steady(8, 80)
     half[4:] = np.nan
     assert [] == evaluated(planes={"training.compute.duration": half})
-    other = Topology(Job("example"), placements=[Placement(0, pp=1)])
-    assert [] == Stages().evaluate(sketch(steady(8, 80), placed=other))
+    other = JobTopology(Job("example"), placements=[RankPlacement(0, pp=1)])
+    assert [] == StagesDetector().evaluate(sketch(steady(8, 80), placed=other))
 
 
 def test_what_came_to_a_stage_on_two_hosts_at_once_is_its_work(steady):
     own = steady(8, 120)
     own[[6, 7], 60:] *= 1.4
-    where = [Placement(r, f"host-{(r + 1) // 4}", pp=r // 2) for r in range(8)]
-    placed = Topology(Job("example"), world_size=8, placements=where)
+    where = [RankPlacement(r, f"host-{(r + 1) // 4}", pp=r // 2) for r in range(8)]
+    placed = JobTopology(Job("example"), world_size=8, placements=where)
     window = sketch(own, placed=placed, role_of=np.arange(8) // 2)
-    assert [] == Stages().evaluate(window)
+    assert [] == StagesDetector().evaluate(window)
     window = replace(window, hosts=("host-0", "host-1"), host_of=np.array([0] * 7 + [1]))
-    (found,) = Stages().evaluate(window)
+    (found,) = StagesDetector().evaluate(window)
     assert 60 == np.searchsorted(window.steps.at[0], found.onset[1])
     assert "since step 60" in found.text
 
@@ -110,8 +112,8 @@ def test_a_stage_whose_devices_got_hot_when_it_became_slow_says_so(steady, hot, 
     """A stage that lies on the hosts of one rack: its cooling fails, and the partition is sound."""
     own = steady(8, 120)
     own[[6, 7], 60:] *= 1.4
-    placed = Topology(Job("example"), world_size=8,
-                      placements=[Placement(r, pp=r // 2) for r in range(8)])  # fmt: skip
+    placed = JobTopology(Job("example"), world_size=8,
+                      placements=[RankPlacement(r, pp=r // 2) for r in range(8)])  # fmt: skip
     window = sketch(own, placed=placed, role_of=np.arange(8) // 2)
     window = replace(window, hosts=("host-0", "host-1"), host_of=np.array([0] * 7 + [1]))
     began = float(window.steps.at[0][60])
@@ -119,5 +121,5 @@ def test_a_stage_whose_devices_got_hot_when_it_became_slow_says_so(steady, hot, 
     held = np.zeros((8, len(at)))
     held[list(hot)] = at >= began + since - 60
     readings_of = {"hw.gpu.throttle|thermal_hw": readings(at, held)}
-    (found,) = Stages().evaluate(replace(window, rank_readings=readings_of))
+    (found,) = StagesDetector().evaluate(replace(window, rank_readings=readings_of))
     assert said == ("held down since" in found.text)

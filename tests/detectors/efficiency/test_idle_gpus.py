@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.efficiency.idle_gpus import IdleGpus
+from rankscope.detectors.efficiency.idle_gpus import IdleGpusDetector
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Group, Readings
+from rankscope.detectors.window import GroupProgress, PeriodicReadings
 
 SM, USED = "hw.gpu.sm.activity", "hw.gpu.utilization"
 AT = START + np.arange(0, 2401, 15.0)
@@ -20,7 +20,7 @@ def evaluated():
         by_rank = {metric: readings(AT, level)}
         own = np.zeros((len(levels), 0)) if own is None else own
         window = sketch(own, **{"now": AT[-1], "rank_readings": by_rank, **more})
-        return (detector or IdleGpus()).evaluate(window)
+        return (detector or IdleGpusDetector()).evaluate(window)
 
     return evaluate
 
@@ -33,7 +33,7 @@ def test_devices_of_a_job_that_never_steps_are_counted_with_their_hours(evaluate
 
 
 def test_money_is_named_where_a_price_is_given(evaluated):
-    (found,) = evaluated(0, 0, 0, 0, detector=IdleGpus(price=2.5))
+    (found,) = evaluated(0, 0, 0, 0, detector=IdleGpusDetector(price=2.5))
     assert found.text.endswith("2 GPU-hours, 5 at 2.5 an hour")
 
 
@@ -66,7 +66,7 @@ def test_one_busy_moment_or_a_short_past_is_not_idle(evaluated):
 
 
 def test_the_thinned_past_counts_where_fine_readings_end():
-    class Thinned(Readings):
+    class Thinned(PeriodicReadings):
         def history(self):
             at = AT[-1] - 900 * np.arange(8.0, 0, -1)
             return readings(at, np.zeros((len(self.at), 1)))
@@ -78,7 +78,7 @@ def test_the_thinned_past_counts_where_fine_readings_end():
     window = sketch(
         np.zeros((2, 0)), now=AT[-1], rank_readings={USED: Thinned(fine.at, fine.value)}
     )
-    assert 1 == len(IdleGpus().evaluate(window))
+    assert 1 == len(IdleGpusDetector().evaluate(window))
 
 
 @pytest.fixture
@@ -90,14 +90,14 @@ def rested():
         after = (at > START + 125)[None] * np.ones((4, 1), bool)
         level, cpu = np.where(after, 0.0, 0.95), np.where(after, 0.01, 0.8)
         level[0], cpu[0] = np.where(after[0], kernels, 0.95), np.where(after[0], used, 0.8)
-        group = Group("dp:1", "dp", np.arange(4), 100.0 + np.array([launched, 0, 0, 0]),
+        group = GroupProgress("dp:1", "dp", np.arange(4), 100.0 + np.array([launched, 0, 0, 0]),
                       np.full(4, 100.0), np.full(4, at[-1]), np.full(4, START + 125))  # fmt: skip
         received_at = np.full(4, at[-1])
         received_at[0] -= received
         by_rank = {USED: readings(at, level), "process.cpu.utilization": readings(at, cpu)}
         window = sketch(np.full((4, steps), 0.8), now=at[-1], rank_readings=by_rank,
                         groups=(group,), last_received=received_at)  # fmt: skip
-        return IdleGpus().evaluate(window)
+        return IdleGpusDetector().evaluate(window)
 
     return evaluate
 
@@ -114,7 +114,7 @@ def test_without_the_cpu_of_processes_everything_else_must_rest_for_longer():
     found = []
     for now in (START + 300, START + 420):
         held = readings(AT[AT <= now], level[:, AT <= now])
-        found += [IdleGpus().evaluate(sketch(own, now=now, rank_readings={USED: held}))]
+        found += [IdleGpusDetector().evaluate(sketch(own, now=now, rank_readings={USED: held}))]
     assert [0, 1] == [len(each) for each in found]
 
 
@@ -136,8 +136,8 @@ def test_devices_that_evaluated_after_the_last_step_and_rest_now_are_idle():
     busy = np.where(AT < START + 160, 0.9, 0.0)[None, :].repeat(4, axis=0)
     held = {USED: readings(AT, busy), "process.cpu.utilization": readings(AT, busy / 2)}
     early, late = (
-        IdleGpus().evaluate(sketch(own, now=START + now, rank_readings={
-            name: Readings(np.where(one.at <= START + now, one.at, np.nan), one.value)
+        IdleGpusDetector().evaluate(sketch(own, now=START + now, rank_readings={
+            name: PeriodicReadings(np.where(one.at <= START + now, one.at, np.nan), one.value)
             for name, one in held.items()}))
         for now in (180, 240)
     )  # fmt: skip

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.efficiency.low_utilization import LowUtilization
+from rankscope.detectors.efficiency.low_utilization import LowUtilizationDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 SM, USED = "hw.gpu.sm.activity", "hw.gpu.utilization"
@@ -18,7 +18,7 @@ def evaluated():
     def evaluate(level, *, metric=SM, own=OWN, at=AT, detector=None, **more):
         by_rank = {metric: readings(at, np.full((4, 1), level))}
         window = sketch(own, **{"now": AT[-1], "rank_readings": by_rank, **more})
-        return (detector or LowUtilization()).evaluate(window)
+        return (detector or LowUtilizationDetector()).evaluate(window)
 
     return evaluate
 
@@ -30,7 +30,7 @@ def test_little_activity_over_a_quarter_of_an_hour_is_worth_knowing_and_no_page(
 
 
 def test_utilization_counts_where_activity_is_not_reported(evaluated):
-    (found,) = evaluated(0.3, metric=USED, detector=LowUtilization(price=2.0))
+    (found,) = evaluated(0.3, metric=USED, detector=LowUtilizationDetector(price=2.0))
     assert found.text.endswith("(utilization); not used: 0.7 GPU-hours, 1.4 at 2 an hour")
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.behind_peers import BehindPeers
+from rankscope.detectors.hardware.behind_peers import BehindPeersDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 CLOCK = "hw.frequency|sm"
@@ -24,7 +24,7 @@ def found(steady):
             rank_readings={CLOCK: readings(AT + later - 20, clock), **more},
             **fields,
         )
-        return BehindPeers().evaluate(window)
+        return BehindPeersDetector().evaluate(window)
 
     return evaluate
 
@@ -90,4 +90,4 @@ def test_a_clock_read_at_rest_now_and_then_is_of_no_slow_device(lowest, named):
     clock = np.full((4, len(at)), 1755e6)
     clock[3, 17 : 17 + len(lowest)] = np.array(lowest) * 1e6
     window = sketch(np.zeros((4, 0)), now=START + 700, rank_readings={CLOCK: readings(at, clock)})
-    assert named == [row.entity.id for row in BehindPeers().evaluate(window)]
+    assert named == [row.entity.id for row in BehindPeersDetector().evaluate(window)]

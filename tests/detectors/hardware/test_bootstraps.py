@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.bootstraps import Bootstraps
+from rankscope.detectors.hardware.bootstraps import BootstrapsDetector
 from rankscope.detectors.sketch import START, sketch
 
 
@@ -13,7 +13,7 @@ def found():
 
     def evaluate(*lines, steps=0):
         window = sketch(np.full((6, steps), 0.8), hosts=3, now=START + 60, events=lines)
-        return [f.entity.id for f in Bootstraps().evaluate(window)]
+        return [f.entity.id for f in BootstrapsDetector().evaluate(window)]
 
     return evaluate
 
@@ -43,14 +43,14 @@ def test_the_lines_of_other_hosts_are_waited_for(event):
     text = "no answer from host-0:4711"
     one = line(event, "host-2", text)
     window = sketch(np.full((6, 0), 0.8), hosts=3, now=START + 32, events=(one,))
-    assert [] == list(Bootstraps().evaluate(window))
-    assert one.at + 5 == Bootstraps().next_due(window)
+    assert [] == list(BootstrapsDetector().evaluate(window))
+    assert one.at + 5 == BootstrapsDetector().next_due(window)
 
 
 def test_of_two_hosts_the_one_that_is_not_reached_is_accused(event):
     one = line(event, "host-1", "no answer from host-0:4711")
     window = sketch(np.full((4, 0), 0.8), hosts=2, now=START + 60, events=(one,))
-    assert ["host-0"] == [f.entity.id for f in Bootstraps().evaluate(window)]
+    assert ["host-0"] == [f.entity.id for f in BootstrapsDetector().evaluate(window)]
 
 
 def test_a_host_that_names_nobody_is_accused_itself(found, event):

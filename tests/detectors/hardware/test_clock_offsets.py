@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.clock_offsets import ClockOffsets
+from rankscope.detectors.hardware.clock_offsets import ClockOffsetsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 
@@ -15,7 +15,7 @@ def found(steady, levels):
         offset = levels(5, usual, odd, which, seconds=200, **how)
         window = sketch(steady(ranks=10), hosts=5, now=START + 200,
                         host_readings={"system.clock.offset": offset})  # fmt: skip
-        return [f.entity.id for f in ClockOffsets().evaluate(window)]
+        return [f.entity.id for f in ClockOffsetsDetector().evaluate(window)]
 
     return evaluate
 
@@ -55,7 +55,7 @@ def moved(steady):
                         host_readings={"system.clock.offset": readings(at, offset)})  # fmt: skip
         return {
             f.entity.id: (f.onset[0] - START, f.text.partition("its clock ")[2])
-            for f in ClockOffsets().evaluate(window)
+            for f in ClockOffsetsDetector().evaluate(window)
         }
 
     return evaluate

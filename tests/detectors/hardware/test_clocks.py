@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.clocks import LowClock
+from rankscope.detectors.hardware.clocks import LowClockDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 CLOCK = "hw.frequency|sm"
@@ -19,7 +19,7 @@ def found(steady):
         window = sketch(
             steady(ranks=ranks or len(clocks)), rank_readings={CLOCK: clock, **(more or {})}
         )
-        return [(f.kind, f.entity.id) for f in LowClock().evaluate(window)]
+        return [(f.kind, f.entity.id) for f in LowClockDetector().evaluate(window)]
 
     return evaluate
 

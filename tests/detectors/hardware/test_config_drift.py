@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.config_drift import ConfigDrift
+from rankscope.detectors.hardware.config_drift import ConfigDriftDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 AT = START + np.arange(0.0, 61, 5)
@@ -21,7 +21,7 @@ def found(steady):
         hosts = len(versions) or 4
         window = sketch(steady(ranks=2 * hosts), hosts=hosts, host_readings=held,
                         events=tuple(events))  # fmt: skip
-        return [(f.kind, f.entity.id) for f in ConfigDrift().evaluate(window)]
+        return [(f.kind, f.entity.id) for f in ConfigDriftDetector().evaluate(window)]
 
     return evaluate
 
@@ -105,7 +105,7 @@ def drift(steady):
         }
         window = sketch(steady(ranks=8), hosts=4, host_readings=held, now=START + seconds,
                         attempt_started_at=START)  # fmt: skip
-        return [f for f in ConfigDrift().evaluate(window) if f.kind == "host.drift"]
+        return [f for f in ConfigDriftDetector().evaluate(window) if f.kind == "host.drift"]
 
     return evaluate
 

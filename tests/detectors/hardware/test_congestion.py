@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.detectors.hardware.congestion import Congestion
+from rankscope.detectors.hardware.congestion import CongestionDetector
 from rankscope.detectors.sketch import START, sketch
 
 
@@ -14,7 +14,7 @@ def found(steady, levels):
         marks = levels(4, usual, odd, which, counter=True, seconds=600, **how)
         held = {"hw.network.congestion|mlx5_0|ecn|1": marks}
         window = sketch(steady(ranks=8), hosts=4, now=START + 600, host_readings=held)
-        return Congestion().evaluate(window)
+        return CongestionDetector().evaluate(window)
 
     return evaluate
 

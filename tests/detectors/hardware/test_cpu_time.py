@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.cpu_time import CpuTime
+from rankscope.detectors.hardware.cpu_time import CpuTimeDetector
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Readings
+from rankscope.detectors.window import PeriodicReadings
 
 WAIT = "process.cpu.wait"
 QUOTA = "container.cpu.throttled"
@@ -50,7 +50,7 @@ def evaluated(steady):
             now=START + 120,
             **fields,
         )
-        return CpuTime().evaluate(window)
+        return CpuTimeDetector().evaluate(window)
 
     return evaluate
 
@@ -150,7 +150,7 @@ def test_little_wait_is_normal_life_however_often_it_grew(evaluated, growing):
 def test_one_waiting_rank_of_three_is_no_sign_for_its_host(steady, growing):
     waits = growing([0.01] * 6, [0.6] + [0.01] * 5)
     window = sketch(steady(ranks=6), rank_readings={WAIT: waits}, now=START + 120)
-    assert [] == CpuTime().evaluate(window)
+    assert [] == CpuTimeDetector().evaluate(window)
 
 
 def test_a_single_host_without_a_past_is_judged_by_the_least_alone(steady):
@@ -158,7 +158,7 @@ def test_a_single_host_without_a_past_is_judged_by_the_least_alone(steady):
     waits = readings(at, np.cumsum(np.full((4, len(at)), 2.5), axis=1))
     window = sketch(steady(), hosts=1, rank_readings={WAIT: waits}, now=START + 15)
 
-    (finding,) = CpuTime().evaluate(window)
+    (finding,) = CpuTimeDetector().evaluate(window)
 
     assert ("host-0", 0.08) == (finding.entity.id, finding.expected)
 
@@ -168,7 +168,9 @@ def test_counters_read_every_half_minute_are_given_a_longer_stretch(steady):
     rates = np.where((at > START + 150)[None, :], [[0.6], [0.6], [0.01], [0.01]], 0.01)
     waits = readings(at, np.cumsum(rates * 30, axis=1))
 
-    (finding,) = CpuTime().evaluate(sketch(steady(), rank_readings={WAIT: waits}, now=START + 300))
+    (finding,) = CpuTimeDetector().evaluate(
+        sketch(steady(), rank_readings={WAIT: waits}, now=START + 300)
+    )
 
     assert "host-0" == finding.entity.id
     assert (START + 150, START + 180) == finding.onset
@@ -191,7 +193,7 @@ def test_contention_far_shorter_than_the_reporting_period_cannot_be_seen(steady)
     waits = np.cumsum(np.full((4, len(at)), 0.3), axis=1)
     waits[:2, -1] += 2.0
     window = sketch(steady(), rank_readings={WAIT: readings(at, waits)}, now=START + 300)
-    assert [] == CpuTime().evaluate(window)
+    assert [] == CpuTimeDetector().evaluate(window)
 
 
 @pytest.mark.parametrize("shape", [(4, 0), (4, 3)])
@@ -211,5 +213,5 @@ def test_a_rank_whose_host_nobody_knows_accuses_nobody(evaluated, growing):
 
 def test_the_order_of_readings_in_a_ring_does_not_matter(evaluated, growing):
     waits = growing([0.01] * 4, [0.6, 0.6, 0.01, 0.01])
-    turned = Readings(np.roll(waits.at, 9, axis=1), np.roll(waits.value, 9, axis=1))
+    turned = PeriodicReadings(np.roll(waits.at, 9, axis=1), np.roll(waits.value, 9, axis=1))
     assert evaluated({WAIT: waits}) == evaluated({WAIT: turned})

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.down_ports import DownPorts
+from rankscope.detectors.hardware.down_ports import DownPortsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 UP = "hw.network.up|mlx5_0|1"
@@ -22,7 +22,7 @@ def found(steady):
             rank_readings=by_rank or {},
             events=tuple(events),
         )
-        return DownPorts().evaluate(window)
+        return DownPortsDetector().evaluate(window)
 
     return evaluate
 
@@ -36,10 +36,10 @@ def test_a_port_that_went_down_is_named_with_its_ranks(found, levels):
 def test_a_port_that_just_went_down_may_only_be_trained_anew(steady, levels):
     up = levels(5, 1, 0, 2, since=60)
     window = sketch(steady(ranks=10), hosts=5, now=START + 62, host_readings={UP: up})
-    assert [] == DownPorts().evaluate(window)
-    assert START + 70 == DownPorts().next_due(window)
+    assert [] == DownPortsDetector().evaluate(window)
+    assert START + 70 == DownPortsDetector().next_due(window)
     later = sketch(steady(ranks=10), hosts=5, now=START + 70, host_readings={UP: up})
-    assert ["host-2/mlx5_0:1"] == [f.entity.id for f in DownPorts().evaluate(later)]
+    assert ["host-2/mlx5_0:1"] == [f.entity.id for f in DownPortsDetector().evaluate(later)]
 
 
 def test_a_port_that_flapped_before_has_to_be_read_down_twice(steady):
@@ -49,9 +49,9 @@ def test_a_port_that_flapped_before_has_to_be_read_down_twice(steady):
     own = steady(ranks=10, steps=400)
     windows = [sketch(own, hosts=5, now=START + at, host_readings={UP: seen}) for at in (375, 407)]
     assert [[], ["host-2/mlx5_0:1"]] == [
-        [f.entity.id for f in DownPorts().evaluate(window)] for window in windows
+        [f.entity.id for f in DownPortsDetector().evaluate(window)] for window in windows
     ]
-    assert START + 406 == DownPorts().next_due(windows[0])
+    assert START + 406 == DownPortsDetector().next_due(windows[0])
 
 
 def test_a_port_that_came_up_again_is_not_down(found, levels):

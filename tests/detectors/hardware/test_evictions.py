@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.detectors.hardware.evictions import Evictions
+from rankscope.detectors.hardware.evictions import EvictionsDetector
 from rankscope.detectors.sketch import sketch
 
 
@@ -10,7 +10,7 @@ from rankscope.detectors.sketch import sketch
 def found(steady):
     """Return a function that returns the hosts that were taken away from a job on two."""
     return lambda *events: [
-        f.entity.id for f in Evictions().evaluate(sketch(steady(), events=events))
+        f.entity.id for f in EvictionsDetector().evaluate(sketch(steady(), events=events))
     ]
 
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from rankscope.detectors.hardware.fault_codes import FaultCodes
+from rankscope.detectors.hardware.fault_codes import FaultCodesDetector
 from rankscope.detectors.sketch import START, sketch
 
 
 @pytest.fixture
 def evaluated(steady):
     """Return a function that evaluates the events of a job of four ranks."""
-    return lambda **fields: FaultCodes().evaluate(sketch(steady(), **fields))
+    return lambda **fields: FaultCodesDetector().evaluate(sketch(steady(), **fields))
 
 
 def test_a_fault_code_accuses_the_device_at_its_second(evaluated, event):
@@ -64,12 +64,12 @@ def test_other_events_are_not_device_faults(evaluated, event):
 def test_an_xid_of_the_node_s_earlier_tenant_does_not_count(steady, event):
     old = event("gpu.fault", -600, job=None, rank=2, code="79")
     window = sketch(steady(), events=(old,), attempt_started_at=START - 20)
-    assert [] == FaultCodes().evaluate(window)
+    assert [] == FaultCodesDetector().evaluate(window)
     foreign = event("gpu.fault", -5, job=None, rank=2, code="31", pid=77)
-    assert [] == FaultCodes().evaluate(sketch(steady(), events=(foreign,)))
+    assert [] == FaultCodesDetector().evaluate(sketch(steady(), events=(foreign,)))
     during = event("gpu.fault", 30, job=None, rank=2, code="79", pid=1002)
     window = sketch(steady(), events=(old, during), attempt_started_at=START - 20)
-    assert [START + 30] == sorted({f.onset[0] for f in FaultCodes().evaluate(window)})
+    assert [START + 30] == sorted({f.onset[0] for f in FaultCodesDetector().evaluate(window)})
 
 
 @pytest.mark.parametrize(

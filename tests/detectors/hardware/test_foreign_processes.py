@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.foreign_processes import ForeignProcesses
+from rankscope.detectors.hardware.foreign_processes import ForeignProcessesDetector
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.window import Processes
+from rankscope.detectors.window import ProcessReadings
 
 GIB = 2.0**30
 
@@ -16,8 +16,8 @@ def found(steady):
 
     def evaluate(*, row=-1, device="GPU-1", **readings):
         named = {f"hw.gpu.process.{name}": held for name, held in readings.items()}
-        one = Processes(np.array([0]), np.array([77]), np.array([row]), (device,), named)
-        return ForeignProcesses().evaluate(sketch(steady(), processes=one))
+        one = ProcessReadings(np.array([0]), np.array([77]), np.array([row]), (device,), named)
+        return ForeignProcessesDetector().evaluate(sketch(steady(), processes=one))
 
     return evaluate
 
@@ -46,4 +46,4 @@ def test_a_process_on_a_device_of_another_job_is_none_of_ours(found, levels):
 
 
 def test_devices_without_processes_are_no_finding(steady):
-    assert [] == ForeignProcesses().evaluate(sketch(steady()))
+    assert [] == ForeignProcessesDetector().evaluate(sketch(steady()))

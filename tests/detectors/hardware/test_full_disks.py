@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.detectors.hardware.full_disks import FullDisks
+from rankscope.detectors.hardware.full_disks import FullDisksDetector
 from rankscope.detectors.sketch import START, sketch
 
 
@@ -12,7 +12,7 @@ def found(steady):
 
     def evaluate(**held):
         named = {f"system.filesystem.{name}": value for name, value in held.items()}
-        return FullDisks().evaluate(sketch(steady(), host_readings=named))
+        return FullDisksDetector().evaluate(sketch(steady(), host_readings=named))
 
     return evaluate
 
@@ -54,7 +54,7 @@ def test_a_filesystem_that_turned_read_only_is_named(found, levels):
 )
 def test_a_write_that_found_no_room_names_its_host_before_any_reading(steady, event, text, count):
     line = event("log.fault", 40, host="host-1", rank=3, role="root", text=text)
-    findings = FullDisks().evaluate(sketch(steady(), events=[line]))
+    findings = FullDisksDetector().evaluate(sketch(steady(), events=[line]))
     assert [("host-1", START + 40)] * count == [(f.entity.id, f.onset[0]) for f in findings]
 
 

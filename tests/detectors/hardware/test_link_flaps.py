@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.link_flaps import LinkFlaps
+from rankscope.detectors.hardware.link_flaps import LinkFlapsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 AT = START + np.arange(0.0, 61, 5)
@@ -15,7 +15,7 @@ def found(steady):
 
     def evaluate(host_readings=None, events=()):
         window = sketch(steady(), host_readings=host_readings or {}, events=tuple(events))
-        return [(f.kind, f.entity.id, f.magnitude) for f in LinkFlaps().evaluate(window)]
+        return [(f.kind, f.entity.id, f.magnitude) for f in LinkFlapsDetector().evaluate(window)]
 
     return evaluate
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.lost_devices import LostDevices
+from rankscope.detectors.hardware.lost_devices import LostDevicesDetector
 from rankscope.detectors.sketch import START, sketch
 
 
@@ -20,7 +20,7 @@ def found(steady, levels):
         if status is not None:
             held["hw.status|failed"] = status
         window = sketch(steady(steps=steps), now=START + 100, rank_readings=held, **fields)
-        return [(f.kind, f.entity.id) for f in LostDevices().evaluate(window)]
+        return [(f.kind, f.entity.id) for f in LostDevicesDetector().evaluate(window)]
 
     return evaluate
 
@@ -50,7 +50,7 @@ def test_that_no_long_step_has_ended_soon_says_nothing(seconds, steps, lost, ste
     status = levels(4, 0, 1, 1, since=45, seconds=100)
     own = steady(steps=steps, seconds=seconds)
     window = sketch(own, now=START + 100, rank_readings={"hw.status|failed": status})
-    assert lost == len(LostDevices().evaluate(window))
+    assert lost == len(LostDevicesDetector().evaluate(window))
 
 
 def test_a_short_gap_is_normal_life(found):
@@ -71,4 +71,4 @@ def test_a_device_whose_codes_name_another_fault_is_there_still(code, lost, stea
     fault = event("gpu.fault", 44, host="host-0", rank=1, code=code)
     window = sketch(steady(steps=40), now=START + 100, events=(fault,),
                     rank_readings={"hw.status|failed": status})  # fmt: skip
-    assert lost == len(LostDevices().evaluate(window))
+    assert lost == len(LostDevicesDetector().evaluate(window))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.detectors.hardware.memory_errors import MemoryErrors
+from rankscope.detectors.hardware.memory_errors import MemoryErrorsDetector
 from rankscope.detectors.sketch import sketch
 
 WRONG, CORRECTED = "hw.errors|uncorrected|hbm", "hw.errors|corrected|hbm"
@@ -14,7 +14,7 @@ def found(steady):
 
     def evaluate(by_rank, **fields):
         window = sketch(steady(), rank_readings=by_rank, **fields)
-        return [(f.kind, f.entity.id) for f in MemoryErrors().evaluate(window)]
+        return [(f.kind, f.entity.id) for f in MemoryErrorsDetector().evaluate(window)]
 
     return evaluate
 
@@ -51,4 +51,4 @@ def test_where_every_device_corrects_as_much_nobody_stands_out(found, levels):
 def test_of_two_devices_the_one_that_corrects_far_more_stands_out(steady, levels):
     many = levels(2, 0, 400, 1, counter=True)
     window = sketch(steady(ranks=2), rank_readings={CORRECTED: many})
-    assert ["GPU-1"] == [f.entity.id for f in MemoryErrors().evaluate(window)]
+    assert ["GPU-1"] == [f.entity.id for f in MemoryErrorsDetector().evaluate(window)]

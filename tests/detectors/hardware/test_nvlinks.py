@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.detectors.hardware.nvlinks import NvLinks
+from rankscope.detectors.hardware.nvlinks import NvLinksDetector
 from rankscope.detectors.sketch import sketch
 
 
@@ -12,7 +12,7 @@ def found(steady):
 
     def evaluate(**by_rank):
         named = {f"hw.gpu.nvlink.{name}": held for name, held in by_rank.items()}
-        return NvLinks().evaluate(sketch(steady(ranks=8), rank_readings=named))
+        return NvLinksDetector().evaluate(sketch(steady(ranks=8), rank_readings=named))
 
     return evaluate
 

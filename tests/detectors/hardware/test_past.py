@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.hardware import past
-from rankscope.detectors.readings import Readings
+from rankscope.detectors.readings import PeriodicReadings
 
 END = 10_000.0
 
@@ -19,7 +19,7 @@ def held():
     value[2, 90:] -= value[2, 89]
     value[0, 7], at[0, 11] = np.inf, np.nan
     shuffled = random.permutation(at.shape[1])
-    return Readings(at[:, shuffled], value[:, shuffled])
+    return PeriodicReadings(at[:, shuffled], value[:, shuffled])
 
 
 @pytest.mark.parametrize("counter", [True, False])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.detectors.hardware.pcie import PcieLinks
+from rankscope.detectors.hardware.pcie import PcieLinksDetector
 from rankscope.detectors.sketch import START, sketch
 
 
@@ -13,7 +13,7 @@ def found(steady, levels):
     def evaluate(ranks=4, busy=None, **by_rank):
         held = {f"hw.gpu.pcie.{name}": value for name, value in by_rank.items()}
         held["hw.gpu.utilization"] = busy or levels(ranks, 0.9)
-        return PcieLinks().evaluate(sketch(steady(ranks=ranks), rank_readings=held))
+        return PcieLinksDetector().evaluate(sketch(steady(ranks=ranks), rank_readings=held))
 
     return evaluate
 
@@ -48,7 +48,7 @@ def test_a_link_that_falls_while_no_step_ends_is_no_fault(steady, levels):
         "hw.gpu.utilization": levels(4, 0.9),
     }
     stands = sketch(steady(steps=10), now=START + 60.0, rank_readings=held)
-    assert [] == PcieLinks().evaluate(stands)
+    assert [] == PcieLinksDetector().evaluate(stands)
 
 
 def test_narrow_slots_everywhere_are_what_the_site_bought(found, levels):
@@ -77,6 +77,6 @@ def test_a_link_that_falls_as_the_job_stops_is_no_fault_however_early_it_is_look
         "hw.gpu.pcie.generation.max": levels(4, 4),
         "hw.gpu.utilization": levels(4, 0.9),
     }
-    assert [] == PcieLinks().evaluate(
+    assert [] == PcieLinksDetector().evaluate(
         sketch(steady(steps=28), now=START + 60.0, rank_readings=held)
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.port_errors import PortErrors
+from rankscope.detectors.hardware.port_errors import PortErrorsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 
@@ -15,7 +15,7 @@ def found(steady, levels):
         held = {f"hw.network.errors|mlx5_0|{counter}|1": levels(
             5, usual, odd, which, counter=True, **how)}  # fmt: skip
         window = sketch(steady(ranks=10), hosts=5, host_readings=held, events=tuple(events))
-        return [(f.kind, f.entity.id) for f in PortErrors().evaluate(window)]
+        return [(f.kind, f.entity.id) for f in PortErrorsDetector().evaluate(window)]
 
     return evaluate
 
@@ -28,7 +28,7 @@ def test_what_lasts_keeps_its_onset(steady):
     at = START + np.arange(0, 901, 15.0)
     bad = np.zeros((5, len(at)))
     bad[3] = np.clip(at - START - 120, 0, None) * 15
-    (finding,) = PortErrors().evaluate(
+    (finding,) = PortErrorsDetector().evaluate(
         sketch(steady(ranks=10, steps=900), hosts=5, host_readings={
             "hw.network.errors|mlx5_0|symbol_error|1": readings(at, bad)})
     )  # fmt: skip
@@ -71,4 +71,4 @@ def test_of_two_ports_the_one_that_counts_is_compared_with_the_other(steady, lev
     bad = levels(2, 0.0, 9.0, 1, counter=True)
     name = "hw.network.errors|mlx5_0|symbol_error|1"
     window = sketch(steady(), hosts=2, host_readings={name: bad})
-    assert ["host-1/mlx5_0:1"] == [f.entity.id for f in PortErrors().evaluate(window)]
+    assert ["host-1/mlx5_0:1"] == [f.entity.id for f in PortErrorsDetector().evaluate(window)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.detectors.hardware.power_limits import PowerLimits
+from rankscope.detectors.hardware.power_limits import PowerLimitsDetector
 from rankscope.detectors.sketch import START, sketch
 
 
@@ -12,7 +12,7 @@ def found(steady):
 
     def evaluate(limit, **more):
         window = sketch(steady(ranks=8), rank_readings={"hw.power.limit": limit, **more})
-        return PowerLimits().evaluate(window)
+        return PowerLimitsDetector().evaluate(window)
 
     return evaluate
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.slow_collectives import SlowCollectives
+from rankscope.detectors.hardware.slow_collectives import SlowCollectivesDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 
@@ -16,7 +16,7 @@ def found(steady):
     def evaluate(exchange, own=None, **fields):
         own = steady(steps=len(exchange)) if own is None else own
         window = sketch(own, exchange=np.array(exchange), **fields)
-        return SlowCollectives().evaluate(window)
+        return SlowCollectivesDetector().evaluate(window)
 
     return evaluate
 
@@ -77,7 +77,7 @@ def test_steps_that_the_last_ranks_have_yet_to_report_show_no_exchange(steady, n
     window = sketch(own, exchange=np.full(own.shape[1], 0.2))
     for plane in (window.steps.at, *window.steps.planes.values()):
         plane[2:, 60:] = np.nan
-    findings = SlowCollectives().evaluate(replace(window, steps=window.steps))
+    findings = SlowCollectivesDetector().evaluate(replace(window, steps=window.steps))
     assert kinds == [finding.kind for finding in findings]
 
 

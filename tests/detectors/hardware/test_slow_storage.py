@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.slow_storage import SlowStorage
+from rankscope.detectors.hardware.slow_storage import SlowStorageDetector
 from rankscope.detectors.sketch import START, sketch
 
 PRESSURE = "system.pressure|some|io"
@@ -16,7 +16,7 @@ def found(steady):
     def evaluate(held, events=()):
         window = sketch(steady(ranks=8), hosts=4, now=START + 600, host_readings=held,
                         events=tuple(events))  # fmt: skip
-        return SlowStorage().evaluate(window)
+        return SlowStorageDetector().evaluate(window)
 
     return evaluate
 
@@ -105,7 +105,11 @@ def test_processes_that_wait_for_a_devices_driver_do_not_wait_for_storage(steady
     held = {"system.processes.blocked": blocked}
     call = event("gpu.fault", 150, host="host-1", code="nvml.hung")
     found = [
-        len(SlowStorage().evaluate(sketch(steady(steps=200), host_readings=held, events=events)))
+        len(
+            SlowStorageDetector().evaluate(
+                sketch(steady(steps=200), host_readings=held, events=events)
+            )
+        )
         for events in ((), (call,))
     ]
     assert [1, 0] == found
@@ -116,8 +120,9 @@ def test_processes_blocked_where_no_device_gives_a_reading_do_not_wait_for_stora
     read, silent = levels(4, 500, seconds=200), levels(4, 500, seconds=200)
     silent.at[2:, silent.at[0] > START + 150] = np.nan
     found = [
-        len(SlowStorage().evaluate(sketch(steady(steps=200), now=START + 200, host_readings=held,
-                                          rank_readings={"hw.power": power})))
+        len(SlowStorageDetector().evaluate(sketch(
+            steady(steps=200), now=START + 200, host_readings=held, rank_readings={"hw.power": power},
+        )))
         for power in (read, silent)
     ]  # fmt: skip
     assert [1, 0] == found
@@ -128,7 +133,7 @@ def test_tasks_that_wait_a_fifth_of_the_time_and_hardly_did_before_show_slow_sto
 ):
     waits = levels(2, 0.002, 0.2, (0, 1), since=150, seconds=200)
     window = sketch(steady(steps=200), host_readings={"system.pressure|some|io": waits})
-    assert 2 == len(SlowStorage().evaluate(window))
+    assert 2 == len(SlowStorageDetector().evaluate(window))
 
 
 def test_a_mount_of_the_hosts_own_is_named_where_no_usage_changes(found, pressed, levels):

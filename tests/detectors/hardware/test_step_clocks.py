@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors import own_time
-from rankscope.detectors.hardware.step_clocks import StepClocks
+from rankscope.detectors.hardware.step_clocks import StepClocksDetector
 from rankscope.detectors.sketch import sketch
 
 RANKS = 8
@@ -27,7 +27,7 @@ def found(steady):
         hidden[reported] = False
         at[:, hidden] = np.nan
         steps = dataclasses.replace(window.steps, at=at, planes=planes)
-        findings = StepClocks().evaluate(dataclasses.replace(window, steps=steps))
+        findings = StepClocksDetector().evaluate(dataclasses.replace(window, steps=steps))
         return [
             (f.entity.id, round(f.magnitude * (1 if "ahead" in f.text else -1), 1))
             for f in findings
@@ -93,6 +93,6 @@ def test_a_step_that_few_hosts_have_reported_dates_no_move(steady, jump):
     at[:2] += jump(2.0)
     at[2:, -1] = np.nan
     steps = dataclasses.replace(window.steps, at=at)
-    (one,) = StepClocks().evaluate(dataclasses.replace(window, steps=steps))
+    (one,) = StepClocksDetector().evaluate(dataclasses.replace(window, steps=steps))
     ends = own_time.step_ends(window.steps)
     assert ends[39] == one.onset[0]

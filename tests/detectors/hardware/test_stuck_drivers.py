@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.stuck_drivers import StuckDrivers
+from rankscope.detectors.hardware.stuck_drivers import StuckDriversDetector
 from rankscope.detectors.sketch import START, sketch
 
 
@@ -13,7 +13,7 @@ def found(steady):
 
     def evaluate(*events):
         window = sketch(steady(), events=events)
-        return [(f.entity.id, f.score) for f in StuckDrivers().evaluate(window)]
+        return [(f.entity.id, f.score) for f in StuckDriversDetector().evaluate(window)]
 
     return evaluate
 
@@ -68,7 +68,7 @@ def test_silent_devices_and_blocked_processes_are_a_driver_that_hangs(
             "system.processes.blocked": levels(2, 0.0, blocked, 1, since=45, seconds=100)
         },
     )
-    assert named == [f.entity.id for f in StuckDrivers().evaluate(window)]
+    assert named == [f.entity.id for f in StuckDriversDetector().evaluate(window)]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_calls_that_never_return_are_a_symptom_of_a_job_that_goes_on(
     window = sketch(
         steady(steps=steps), now=START + until, events=hung, rank_readings={"hw.power": power}
     )
-    found = StuckDrivers().evaluate(window)
+    found = StuckDriversDetector().evaluate(window)
     assert named == [f.entity.id for f in found if f.kind == "host.driver_unresponsive"]
     assert ["host-1"] == [f.entity.id for f in found if f.kind == "host.driver_stuck"]
 
@@ -121,7 +121,7 @@ def test_silent_devices_of_a_job_that_goes_on_are_worth_knowing(
         rank_readings={"hw.power": power},
         host_readings={"system.processes.blocked": held},
     )
-    found = StuckDrivers().evaluate(window)
+    found = StuckDriversDetector().evaluate(window)
     for kind in ("host.driver_stuck", "host.driver_unresponsive"):
         assert named == [f.entity.id for f in found if f.kind == kind]
     assert all(finding.score < 2 for finding in found)

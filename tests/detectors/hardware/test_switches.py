@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.switches import Switches
+from rankscope.detectors.hardware.switches import SwitchesDetector
 from rankscope.detectors.sketch import sketch
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.topology import Nic, Placement, Topology
+from rankscope.vocabulary.topology import JobTopology, NicPort, RankPlacement
 
 HOSTS = tuple(f"host-{number}" for number in range(6))
 
@@ -16,10 +16,10 @@ def found(steady, levels):
     """Return a function that returns the switches in trouble of a job on six hosts, three each."""
 
     def evaluate(down=(), *, silent=(), leaves=2, interval=1.0):
-        layout = Topology(
+        layout = JobTopology(
             Job("example"),
             hosts=HOSTS,
-            placements=[Placement(rank, HOSTS[rank // 2]) for rank in range(12)],
+            placements=[RankPlacement(rank, HOSTS[rank // 2]) for rank in range(12)],
             switches={host: f"leaf-{n * leaves // 6}" for n, host in enumerate(HOSTS)},
         )
         up = levels(6, 1, 0, list(down), since=40)
@@ -29,7 +29,7 @@ def found(steady, levels):
         received[list(silent)] -= 30
         window.host_last_received[:] = received
         window.host_interval[:] = interval
-        return [f.entity.id for f in Switches().evaluate(window)]
+        return [f.entity.id for f in SwitchesDetector().evaluate(window)]
 
     return evaluate
 
@@ -65,32 +65,32 @@ def test_healthy_ports_are_no_finding(found):
 
 def test_packets_lost_at_the_hosts_of_one_switch_are_the_switch(steady, levels):
     """It is info until the job slows down: two timeouts in five seconds at each of its ports."""
-    layout = Topology(
+    layout = JobTopology(
         Job("example"),
         hosts=HOSTS,
-        placements=[Placement(rank, HOSTS[rank // 2]) for rank in range(12)],
+        placements=[RankPlacement(rank, HOSTS[rank // 2]) for rank in range(12)],
         switches={host: f"leaf-{n // 3}" for n, host in enumerate(HOSTS)},
     )
     lost = levels(6, 0, 2, [3, 4, 5], counter=True)
     name = "hw.network.errors|mlx5_0|local_ack_timeout_err|1"
     window = sketch(steady(ranks=12), hosts=6, placed=layout, host_readings={name: lost})
-    (found,) = Switches().evaluate(window)
+    (found,) = SwitchesDetector().evaluate(window)
     assert ("leaf-1", True) == (found.entity.id, found.score < 2)
 
 
 @pytest.mark.parametrize(("down", "named"), [([0, 1, 2], ["rail-1"]), ([0], [])])
 def test_with_a_switch_a_rail_the_ports_of_that_rail_are_its_hosts(steady, levels, down, named):
     """Nothing is said of hosts: each port names its switch, and every host hangs on both."""
-    layout = Topology(
+    layout = JobTopology(
         Job("example"),
         hosts=HOSTS[:3],
-        placements=[Placement(rank, HOSTS[rank // 2]) for rank in range(6)],
-        nics=[Nic(host, f"mlx5_{rail}", "1", switch=f"rail-{rail}")
+        placements=[RankPlacement(rank, HOSTS[rank // 2]) for rank in range(6)],
+        nics=[NicPort(host, f"mlx5_{rail}", "1", switch=f"rail-{rail}")
               for host in HOSTS[:3] for rail in range(2)],
     )  # fmt: skip
     names = [f"hw.network.up|mlx5_{rail}|1" for rail in range(2)]
     of_rail = dict(zip(names, (levels(3, 1, 1, []), levels(3, 1, 0, down, since=40)), strict=True))
     window = sketch(steady(ranks=6), hosts=3, placed=layout, host_readings=of_rail)
-    found = Switches().evaluate(window)
+    found = SwitchesDetector().evaluate(window)
     assert named == [one.entity.id for one in found]
     assert all(list(range(6)) == list(one.entity.ranks) for one in found)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.detectors.hardware.throttling import Throttling
+from rankscope.detectors.hardware.throttling import ThrottlingDetector
 from rankscope.detectors.sketch import START, sketch
 
 CAP, CLOCK = "hw.gpu.throttle|power_cap", "hw.frequency|sm"
@@ -14,7 +14,7 @@ def found(steady):
 
     def evaluate(by_rank, **fields):
         window = sketch(steady(), rank_readings=by_rank, **fields)
-        return [(f.kind, f.entity.id) for f in Throttling().evaluate(window)]
+        return [(f.kind, f.entity.id) for f in ThrottlingDetector().evaluate(window)]
 
     return evaluate
 
@@ -37,7 +37,7 @@ def test_a_device_held_down_most_of_the_newest_time_is_named_by_its_reason(
 
 def test_the_onset_stays_where_it_began(steady, levels):
     held = {"hw.gpu.throttle|thermal_hw": levels(4, 0, 1, 1, since=20)}
-    (finding,) = Throttling().evaluate(sketch(steady(), rank_readings=held))
+    (finding,) = ThrottlingDetector().evaluate(sketch(steady(), rank_readings=held))
     assert (START + 15, START + 20) == finding.onset
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.transports import Transports
+from rankscope.detectors.hardware.transports import TransportsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 GB = 5e9
@@ -19,7 +19,7 @@ def found(steady, levels):
             "system.network.io|eth0|transmit": levels(4, *plain, counter=True),
         }
         window = sketch(steady(ranks=8), hosts=4, host_readings=held, events=tuple(events))
-        return [(f.kind, f.entity.id) for f in Transports().evaluate(window)]
+        return [(f.kind, f.entity.id) for f in TransportsDetector().evaluate(window)]
 
     return evaluate
 
@@ -53,7 +53,7 @@ def test_of_two_hosts_the_one_with_silent_ports_fell_back(steady, levels):
         "system.network.io|eth0|transmit": levels(2, 1e6, 1e9, 1, counter=True),
     }
     window = sketch(steady(), hosts=2, host_readings=held)
-    assert ["host-1"] == [f.entity.id for f in Transports().evaluate(window)]
+    assert ["host-1"] == [f.entity.id for f in TransportsDetector().evaluate(window)]
 
 
 def test_traffic_of_the_attempt_before_is_no_answer_of_this_one(steady, levels):
@@ -65,7 +65,7 @@ def test_traffic_of_the_attempt_before_is_no_answer_of_this_one(steady, levels):
 
     def found(started, steps):
         window = sketch(steps, hosts=4, host_readings=held, attempt_started_at=started)
-        return [(f.entity.id, f.onset[0]) for f in Transports().evaluate(window)]
+        return [(f.entity.id, f.onset[0]) for f in TransportsDetector().evaluate(window)]
 
     nothing = steady(ranks=8)[:, :0]
     assert [] == found(float("-inf"), nothing)
@@ -86,7 +86,7 @@ def test_a_host_whose_ports_carried_traffic_in_the_attempt_has_not_fallen_back(s
 
     def found(started):
         window = sketch(steady(ranks=8), hosts=4, host_readings=held, attempt_started_at=started)
-        return [f.entity.id for f in Transports().evaluate(window)]
+        return [f.entity.id for f in TransportsDetector().evaluate(window)]
 
     assert [] == found(START)
     assert ["host-1"] == found(START + 200)

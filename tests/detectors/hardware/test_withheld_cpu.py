@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.hardware.cpu_time import CpuTime
+from rankscope.detectors.hardware.cpu_time import CpuTimeDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 WAIT = "process.cpu.wait"
@@ -31,7 +31,7 @@ def withheld(steady):
             host_readings=by_host or {},
             now=START + until,
         )
-        return [f for f in CpuTime().evaluate(window) if f.kind == "host.cpu_withheld"]
+        return [f for f in CpuTimeDetector().evaluate(window) if f.kind == "host.cpu_withheld"]
 
     return evaluate
 

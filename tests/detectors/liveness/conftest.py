@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.liveness.stalls import Stalls
+from rankscope.detectors.liveness.stalls import StallsDetector
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Group
+from rankscope.detectors.window import GroupProgress
 
 AGE = "training.progress.age"
 
@@ -28,7 +28,7 @@ def evaluated(steady, ages):
         window = sketch(own, now=START + now, rank_readings=valid, **fields)
         for row, column in (last_step or {}).items():
             window.steps.at[row, column + 1 :] = np.nan
-        return Stalls().evaluate(window)
+        return StallsDetector().evaluate(window)
 
     return evaluate
 
@@ -39,7 +39,7 @@ def group():
 
     def make(enqueued, completed, at=90.0, changed=61.0, kind="dp"):
         size = len(enqueued)
-        return Group(
+        return GroupProgress(
             name=f"{kind}:1",
             kind=kind,
             rows=np.arange(size),

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.liveness import collective_signs
-from rankscope.detectors.liveness.stall_signs import Stall
+from rankscope.detectors.liveness.stall_signs import StalledWindow
 from rankscope.detectors.sketch import START, sketch
-from rankscope.detectors.window import Group
+from rankscope.detectors.window import GroupProgress
 
 
 def group(rows, enqueued, completed, *, kind="dp", name="", launches=None, at=90.0):
     """Return a group of some rows by their counters, reported 30 s after the last step."""
     size = len(rows)
-    return Group(
+    return GroupProgress(
         name=name or f"{kind}:{'-'.join(map(str, rows))}",
         kind=kind,
         rows=np.array(rows),
@@ -27,7 +27,9 @@ def group(rows, enqueued, completed, *, kind="dp", name="", launches=None, at=90
 @pytest.fixture
 def stalled(steady):
     """Return a function that makes the stall of a job of four ranks with these groups."""
-    return lambda *groups: Stall(sketch(steady(), now=START + 90, groups=groups), START + 60, 1.0)
+    return lambda *groups: StalledWindow(
+        sketch(steady(), now=START + 90, groups=groups), START + 60, 1.0
+    )
 
 
 def test_ranks_that_wait_for_each_other_in_two_groups_are_in_a_circle(stalled):

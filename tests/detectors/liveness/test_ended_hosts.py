@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.liveness.ended_hosts import LIMIT, USAGE, EndedHosts
+from rankscope.detectors.liveness.ended_hosts import LIMIT, USAGE, EndedHostsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 
@@ -22,7 +22,7 @@ def found(steady, event):
         events = tuple(event("process.exit", s, rank=rank, **how) for rank, s, how in exits)
         events = (*logs, *events)
         window = sketch(steady(), now=START + 90, events=events, host_readings=memory)
-        return [(f.kind, f.entity.id) for f in EndedHosts().evaluate(window)]
+        return [(f.kind, f.entity.id) for f in EndedHostsDetector().evaluate(window)]
 
     return evaluate
 
@@ -81,5 +81,5 @@ def test_one_rank_alone_on_its_host_needs_the_logs_of_all_others(steady, event):
     found = {}
     for name, logs in (("all", gone), ("two", gone[:2])):
         window = sketch(steady(), now=START + 90, events=(*ends, *logs), hosts=4)
-        found[name] = [(f.entity.id, f.score) for f in EndedHosts().evaluate(window)]
+        found[name] = [(f.entity.id, f.score) for f in EndedHostsDetector().evaluate(window)]
     assert {"all": [("host-0", 1.5)], "two": []} == found

@@ -3,7 +3,7 @@
 import pytest
 
 from rankscope.detectors.liveness import logged_collectives
-from rankscope.detectors.liveness.stall_signs import Stall
+from rankscope.detectors.liveness.stall_signs import StalledWindow
 from rankscope.detectors.sketch import START, sketch
 
 
@@ -13,7 +13,7 @@ def named(steady, event):
 
     def evaluate(*lines):
         events = [event("log.fault", 70, rank=rank, role="root", text=text) for rank, text in lines]
-        stall = Stall(sketch(steady(), now=START + 90, events=events), START + 60, 1.0)
+        stall = StalledWindow(sketch(steady(), now=START + 90, events=events), START + 60, 1.0)
         return [(sign.entity.id, sign.score) for sign in logged_collectives.unlike(stall)]
 
     return evaluate

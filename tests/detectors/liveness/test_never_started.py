@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors import activity
-from rankscope.detectors.liveness.never_started import NeverStarted
+from rankscope.detectors.liveness.never_started import NeverStartedDetector
 from rankscope.detectors.liveness.stall_signs import AGE
 from rankscope.detectors.sketch import START, readings, sketch
 
@@ -21,7 +21,7 @@ def evaluated():
         }
         fields = {"rank_readings": held, "attempt_started_at": START, **fields}
         window = sketch(np.full((4, columns), 0.8), now=START + seconds, **fields)
-        return NeverStarted().evaluate(window)
+        return NeverStartedDetector().evaluate(window)
 
     return evaluate
 
@@ -77,11 +77,11 @@ def test_a_start_that_failed_before_any_data_has_no_step(event):
               event("process.exit", 5, rank=0, exit_code=1)]  # fmt: skip
     window = sketch(np.zeros((4, 0)), now=START + 6, events=events,
                     attempt_started_at=float("-inf"))  # fmt: skip
-    assert ["job.no_step"] == [finding.kind for finding in NeverStarted().evaluate(window)]
+    assert ["job.no_step"] == [finding.kind for finding in NeverStartedDetector().evaluate(window)]
     events.insert(1, event("training.phase", 4, rank=0, phase="training"))
     window = sketch(np.zeros((4, 0)), now=START + 6, events=events,
                     attempt_started_at=float("-inf"))  # fmt: skip
-    assert [] == NeverStarted().evaluate(window)
+    assert [] == NeverStartedDetector().evaluate(window)
 
 
 def test_a_job_that_was_reported_late_is_given_as_long_from_then_on(evaluated):
@@ -106,5 +106,5 @@ def test_a_start_that_ended_in_logs_alone_had_no_step_either(event):
         host_last_received=np.full(2, START + 140),
         rank_readings={AGE: readings(START + np.arange(0.0, 118, 5), np.zeros((4, 1)))},
     )  # fmt: skip
-    (found,) = NeverStarted().evaluate(window)
+    (found,) = NeverStartedDetector().evaluate(window)
     assert "the job ended 118 s after its start without one step" == found.text

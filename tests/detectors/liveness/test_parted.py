@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.liveness.stalls import Stalls
+from rankscope.detectors.liveness.stalls import StallsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 AGE = "training.progress.age"
@@ -27,7 +27,7 @@ def parted(steady):
         )
         window.steps.at[:] += apart * np.arange(ranks)[:, None]
         window.steps.at[standing, LAST:] = np.nan
-        return Stalls().evaluate(window)
+        return StallsDetector().evaluate(window)
 
     return evaluate
 
@@ -67,7 +67,7 @@ def test_steps_after_the_newest_report_of_those_that_stand_part_nobody(parted, s
         )
         window.steps.at[:3, LAST:] = np.nan
         window.steps.at[3, LAST:] = START + ended_at + np.array([-1.0, 0.0, 1.0])
-        assert expected == named(Stalls().evaluate(window))
+        assert expected == named(StallsDetector().evaluate(window))
 
 
 def test_ranks_that_never_went_together_do_as_they_like(parted):

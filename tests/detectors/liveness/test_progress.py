@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.liveness import progress
-from rankscope.detectors.liveness.stalls import Stalls
+from rankscope.detectors.liveness.stalls import StallsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 RARE = np.full(2, 13.0)
@@ -35,7 +35,7 @@ def drawn(steady):
 
 
 def stalled(window):
-    return [found.kind for found in Stalls().evaluate(window)]
+    return [found.kind for found in StallsDetector().evaluate(window)]
 
 
 def test_rare_reports_of_all_ranks_that_no_step_ended_are_enough(drawn):

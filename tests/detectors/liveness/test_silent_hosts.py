@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.baselines import Baselines
-from rankscope.detectors.liveness.silent_hosts import SilentHosts
+from rankscope.detectors.baselines import JobBaselines
+from rankscope.detectors.liveness.silent_hosts import SilentHostsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 
@@ -26,7 +26,7 @@ def evaluated(steady):
             host_interval=np.broadcast_to(cadence, hosts).astype(float),
             **fields,
         )
-        return SilentHosts().evaluate(window)
+        return SilentHostsDetector().evaluate(window)
 
     return evaluate
 
@@ -101,7 +101,7 @@ def test_a_host_that_reported_after_a_crash_elsewhere_is_not_lost(steady, event)
         host_last_received=START + np.array([99.5, 70.0]),
         events=(crashed,),
     )
-    assert [] == SilentHosts().evaluate(window)
+    assert [] == SilentHostsDetector().evaluate(window)
 
 
 def test_a_host_whose_peers_gave_up_after_it_fell_silent_is_lost(evaluated, event):
@@ -115,7 +115,7 @@ def test_a_host_that_reported_on_long_after_the_last_step_did_not_stop_the_job(s
     window = sketch(
         steady(ranks=6, steps=64), hosts=3, now=START + 120, host_last_received=START + 120 - silent
     )
-    assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
+    assert ["host-1"] == [f.entity.id for f in SilentHostsDetector().evaluate(window)]
 
 
 def test_a_job_whose_processes_all_fell_silent_is_over(evaluated):
@@ -133,7 +133,7 @@ def test_an_agent_is_given_a_minute_to_restart_before_the_first_step():
             now=START + 120,
             host_last_received=START + 120 - np.array([0.5, seconds]),
         )
-        return [f.entity.id for f in SilentHosts().evaluate(window)]
+        return [f.entity.id for f in SilentHostsDetector().evaluate(window)]
 
     assert ([], ["host-1"]) == (evaluate(40.0), evaluate(61.0))
 
@@ -142,13 +142,13 @@ def test_a_host_without_which_the_job_goes_on_stepping_is_alive(steady):
     """Its agent or its network is not; a synchronous job cannot step without all its ranks."""
     window = sketch(steady(), host_last_received=np.array([START + 60.0, START + 30.0]))
     window.steps.at[2:, 40:] = np.nan
-    assert [] == SilentHosts().evaluate(window)
+    assert [] == SilentHostsDetector().evaluate(window)
 
 
 def test_the_step_in_flight_may_still_end_without_the_silent_host(steady):
     window = sketch(steady(), now=START + 80, host_last_received=np.array([START + 80, START + 62]))
     window.steps.at[2:, 58:] = np.nan
-    assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
+    assert ["host-1"] == [f.entity.id for f in SilentHostsDetector().evaluate(window)]
 
 
 @pytest.mark.parametrize(
@@ -171,20 +171,20 @@ def test_a_step_that_began_after_the_host_s_next_report_was_due_shows_it_alive(
     )  # fmt: skip
     window.steps.at[2:, 56:] = np.nan
     assert 363 == pytest.approx(float(np.nanmax(window.steps.at)) - START, abs=1)
-    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
+    assert named == [f.entity.id for f in SilentHostsDetector().evaluate(window)]
 
 
 def test_a_host_that_never_reported_a_step_is_not_missed_while_others_step_on(steady):
     """A job that was resized does without it; the agent of another may be away."""
     window = sketch(steady(), host_last_received=np.array([START + 60.0, START + 30.0]))
     window.steps.at[2:] = np.nan
-    assert [] == SilentHosts().evaluate(window)
+    assert [] == SilentHostsDetector().evaluate(window)
 
 
 def test_a_host_that_never_reported_a_step_is_missed_when_the_others_stop_soon_after_it(steady):
     window = sketch(steady(), now=START + 80, host_last_received=np.array([START + 80, START + 62]))
     window.steps.at[2:] = np.nan
-    assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
+    assert ["host-1"] == [f.entity.id for f in SilentHostsDetector().evaluate(window)]
 
 
 def test_hosts_that_fell_silent_together_come_back_one_by_one(evaluated):
@@ -203,7 +203,7 @@ def test_of_hosts_stopped_together_one_may_be_heard_an_interval_later(steady, he
         host_last_received=START + np.array([90.5, heard, 61.0, 90.8]),
         host_returned=np.array([START + 90.5, -np.inf, -np.inf, START + 90.8]),
     )  # fmt: skip
-    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
+    assert named == [f.entity.id for f in SilentHostsDetector().evaluate(window)]
 
 
 @pytest.mark.parametrize(("reported", "named"), [(6.0, []), (2.0, ["host-1"])])
@@ -215,7 +215,7 @@ def test_a_step_is_overdue_by_the_newest_report_of_the_others(steady, reported, 
         own, now=end + 13, host_interval=np.full(2, 3.0),
         host_last_received=end + 13 - np.array([reported, 16.0]),
     )  # fmt: skip
-    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
+    assert named == [f.entity.id for f in SilentHostsDetector().evaluate(window)]
 
 
 def test_a_host_whose_agent_announced_its_shutdown_is_not_lost(evaluated):
@@ -231,7 +231,7 @@ def test_an_agent_that_restarts_within_a_slow_job_s_step_is_not_missed(steady):
     own = steady(seconds=59.8)
     end = sketch(own).now
     early, late = (
-        SilentHosts().evaluate(
+        SilentHostsDetector().evaluate(
             sketch(own, now=end + s, host_last_received=np.array([end + s, end - 5.0]))
         )
         for s in (25.0, 130.0)
@@ -241,9 +241,9 @@ def test_an_agent_that_restarts_within_a_slow_job_s_step_is_not_missed(steady):
 
 def test_time_alone_matters_when_a_host_would_count_as_silent(evaluated, steady):
     window = sketch(steady(), now=START + 120, host_last_received=START + np.array([119.0, 118.0]))
-    assert START + 128 == SilentHosts().next_due(window)
+    assert START + 128 == SilentHostsDetector().next_due(window)
     alone = sketch(steady(), hosts=1, now=START + 120)
-    assert np.inf == SilentHosts().next_due(alone)
+    assert np.inf == SilentHostsDetector().next_due(alone)
 
 
 def test_a_host_whose_agent_is_away_while_the_others_evaluate_is_not_lost(steady):
@@ -260,7 +260,7 @@ def test_a_host_whose_agent_is_away_while_the_others_evaluate_is_not_lost(steady
             host_last_received=np.array([now, now - 30]),
             rank_readings={"hw.gpu.tensor.activity": math},
         )
-        return [f.entity.id for f in SilentHosts().evaluate(window)]
+        return [f.entity.id for f in SilentHostsDetector().evaluate(window)]
 
     assert [] == evaluate(0.3)
     assert ["host-1"] == evaluate(0.0)
@@ -281,7 +281,7 @@ def test_steps_that_ended_before_the_next_report_was_due_do_not_prove_that_a_hos
         host_interval=np.full(2, 20.0),
     )
     window.steps.at[2:, 44:] = np.nan
-    assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
+    assert ["host-1"] == [f.entity.id for f in SilentHostsDetector().evaluate(window)]
 
 
 @pytest.mark.parametrize(("size", "named"), [(2, []), (4, ["host-1"]), (0, ["host-1"])])
@@ -301,7 +301,7 @@ def test_the_only_host_that_reports_steps_may_be_without_its_agent_for_a_minute(
         host_interval=np.ones(2),
     )
     window.steps.at[:2] = np.nan
-    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
+    assert named == [f.entity.id for f in SilentHostsDetector().evaluate(window)]
 
 
 def since_121(before, during, *, rows):
@@ -313,7 +313,7 @@ def since_121(before, during, *, rows):
 def paused(steady, silence, **fields):
     """Evaluate a job that survived a pause of 80 s once, and is in another half a minute long."""
     now = START + 160
-    held = Baselines()
+    held = JobBaselines()
     held.longest_gap = 80.0
     window = sketch(
         steady(steps=120),
@@ -323,7 +323,7 @@ def paused(steady, silence, **fields):
         held_baselines=held,
         **fields,
     )
-    return SilentHosts().evaluate(window)
+    return SilentHostsDetector().evaluate(window)
 
 
 @pytest.mark.parametrize(("silence", "named"), [(20.0, []), (70.0, ["host-1"])])
@@ -390,4 +390,4 @@ def test_the_host_that_fell_silent_first_is_what_the_job_waits_for(steady, silen
         host_last_received=now - np.array(silence),
         host_interval=np.ones(3),
     )
-    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
+    assert named == [f.entity.id for f in SilentHostsDetector().evaluate(window)]

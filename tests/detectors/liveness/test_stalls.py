@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankscope.detectors.liveness.stalls import Stalls
+from rankscope.detectors.liveness.stalls import StallsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 AGE = "training.progress.age"
@@ -32,7 +32,9 @@ def test_a_slow_job_is_given_two_and_a_half_steps(steady, ages):
     own = steady(seconds=19.8)
     end = 60 * 20
     early, late = (
-        Stalls().evaluate(sketch(own, now=START + end + s, rank_readings={AGE: ages(end + s)}))
+        StallsDetector().evaluate(
+            sketch(own, now=START + end + s, rank_readings={AGE: ages(end + s)})
+        )
         for s in (45, 65)
     )
     assert ([], ["job.stalled"]) == (early, kinds(late))
@@ -49,13 +51,13 @@ def test_time_alone_matters_when_the_next_probe_of_a_job_that_stands_would_be_si
     window = sketch(
         steady(), now=START + 90, last_received=last_received, rank_readings={AGE: ages(90)}
     )
-    assert START + 97 == Stalls().next_due(window)
+    assert START + 97 == StallsDetector().next_due(window)
 
 
 def test_time_alone_changes_nothing_while_reports_show_that_steps_go_on(steady, ages):
     window = sketch(steady(), now=START + 90, rank_readings={AGE: ages(65)})
-    assert np.isinf(Stalls().next_due(window))
-    assert np.isinf(Stalls().next_due(sketch(steady(ranks=0, steps=0), now=START)))
+    assert np.isinf(StallsDetector().next_due(window))
+    assert np.isinf(StallsDetector().next_due(sketch(steady(ranks=0, steps=0), now=START)))
 
 
 def test_a_job_whose_sources_are_all_silent_is_over_and_not_stalled(evaluated):
@@ -123,7 +125,7 @@ def test_after_a_collective_in_the_middle_of_a_step_the_whole_wait_does_not_begi
         now = end + seconds
         probes = {AGE: ages(now)}
         window = sketch(own, now=START + now, rank_readings=probes, groups=(waiting,))
-        return bool(Stalls().evaluate(window))
+        return bool(StallsDetector().evaluate(window))
 
     assert (False, True) == (found(45, moved=15), found(55, moved=15))
     assert (False, True) == (found(55, moved=30), found(65, moved=30))
@@ -132,12 +134,12 @@ def test_after_a_collective_in_the_middle_of_a_step_the_whole_wait_does_not_begi
 def test_one_step_or_none_is_start_up_and_another_detectors(steady, ages):
     for steps in (0, 1):
         window = sketch(steady(steps=steps), now=START + 300, rank_readings={AGE: ages(300)})
-        assert [] == Stalls().evaluate(window)
+        assert [] == StallsDetector().evaluate(window)
 
 
 def test_two_steps_are_enough_to_know_what_is_usual(steady, ages):
     window = sketch(steady(steps=2), now=START + 300, rank_readings={AGE: ages(300)})
-    assert ["job.stalled"] == kinds(Stalls().evaluate(window))
+    assert ["job.stalled"] == kinds(StallsDetector().evaluate(window))
 
 
 @pytest.mark.parametrize(
@@ -321,7 +323,7 @@ def test_activity_that_singles_nobody_out_is_no_sign(evaluated, levels):
 
 def test_counters_keep_a_job_without_ages_speaking(steady, group):
     valid = group([100, 100, 99, 100], [99] * 4, at=90)
-    findings = Stalls().evaluate(sketch(steady(), now=START + 90, groups=(valid,)))
+    findings = StallsDetector().evaluate(sketch(steady(), now=START + 90, groups=(valid,)))
     assert "rank.behind_enqueued" in kinds(findings)
 
 
@@ -329,12 +331,12 @@ def test_counters_keep_a_job_without_ages_speaking(steady, group):
 def test_the_hosts_speak_for_a_job_that_tells_only_steps(steady, metric):
     at = START + np.arange(0.0, 91, 5)
     valid = {metric: readings(at, np.full((2, 1), 0.3))}
-    findings = Stalls().evaluate(sketch(steady(), now=START + 90, host_readings=valid))
+    findings = StallsDetector().evaluate(sketch(steady(), now=START + 90, host_readings=valid))
     assert ["job.stalled"] == kinds(findings)
 
 
 def test_where_nothing_speaks_beside_the_steps_nothing_is_said(steady):
-    assert [] == Stalls().evaluate(sketch(steady(), now=START + 300))
+    assert [] == StallsDetector().evaluate(sketch(steady(), now=START + 300))
 
 
 def test_without_counters_stacks_or_activity_nobody_is_named(evaluated):
@@ -368,8 +370,8 @@ def test_where_steps_are_reported_rarely_collectives_tell_the_pace(steady, ages,
     own = steady(steps=6, seconds=99.8)
     groups = [group([65, 65, 65, 64], [64] * 4, at=650.0, changed=610.0)]
     window = sketch(own, now=START + 650, rank_readings={AGE: ages(650)}, groups=groups)
-    assert [] == kinds(Stalls().evaluate(window))
+    assert [] == kinds(StallsDetector().evaluate(window))
     rare = replace(window, steps=replace(window.steps, index=window.steps.index * 10))
-    found = Stalls().evaluate(rare)
+    found = StallsDetector().evaluate(rare)
     assert ["job.stalled", "rank.behind_enqueued"] == kinds(found)
     assert START + 610 == found[0].onset[0]

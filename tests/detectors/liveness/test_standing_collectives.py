@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankscope.detectors.liveness.stalls import Stalls
+from rankscope.detectors.liveness.stalls import StallsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 from rankscope.vocabulary.samples import Event
 
@@ -19,7 +19,7 @@ def standing(group):
             group(enqueued, completed, at=now, changed=changed), absent=np.array(absent, np.int64)
         )
         window = sketch(np.zeros((4, 0)), now=START + now, groups=(made,), **fields)
-        return {(f.kind, f.entity.id): f for f in Stalls().evaluate(window)}
+        return {(f.kind, f.entity.id): f for f in StallsDetector().evaluate(window)}
 
     return evaluate
 
@@ -70,7 +70,7 @@ def with_logs(steady, ages):
     def evaluate(*events):
         window = sketch(steady(ranks=8, spread=0.0), now=START + 260, events=sum(events, ()),
                         rank_readings={"training.progress.age": ages(260, 8)})  # fmt: skip
-        found = Stalls().evaluate(window)
+        found = StallsDetector().evaluate(window)
         return {f.entity.id: f.text for f in found if f.kind == "rank.probe_silent"}
 
     return evaluate

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.liveness.stalls import Stalls
+from rankscope.detectors.liveness.stalls import StallsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 AGE = "training.progress.age"
@@ -25,7 +25,7 @@ def test_a_job_whose_steps_come_in_blocks_stands_once_a_block_is_long_overdue(st
     own = steady()
     for interval, first in ((60.0, 60 + 180 + 60), (120.0, 60 + 180 + 120)):
         early, late = (
-            Stalls().evaluate(
+            StallsDetector().evaluate(
                 sketch(own, now=START + now, rank_readings=info(now), steps_interval=interval)
             )
             for now in (first - 5, first + 5)
@@ -37,7 +37,7 @@ def test_where_probes_report_how_old_the_last_step_is_no_block_is_waited_for(ste
     at = np.arange(0.0, 76, 5)
     age = {AGE: readings(START + at, np.tile(np.maximum(at - 60, 0.0), (4, 1)))}
     window = sketch(steady(spread=0.0), now=START + 75, rank_readings=age, steps_interval=60.0)
-    assert ["job.stalled"] == kinds(Stalls().evaluate(window))
+    assert ["job.stalled"] == kinds(StallsDetector().evaluate(window))
 
 
 def test_a_time_out_in_the_log_says_that_no_block_is_due(steady, info, event):
@@ -48,7 +48,7 @@ def test_a_time_out_in_the_log_says_that_no_block_is_due(steady, info, event):
     window = sketch(
         steady(), now=START + 81, rank_readings=info(81), steps_interval=600.0, events=timed_out
     )
-    assert "job.stalled" == kinds(Stalls().evaluate(window))[0]
+    assert "job.stalled" == kinds(StallsDetector().evaluate(window))[0]
 
 
 def test_collectives_that_move_are_progress_where_steps_come_in_blocks(steady, info, group):
@@ -58,4 +58,4 @@ def test_collectives_that_move_are_progress_where_steps_come_in_blocks(steady, i
         window = sketch(
             steady(), now=START + now, rank_readings=info(now), steps_interval=600.0, groups=groups
         )
-        assert found == kinds(Stalls().evaluate(window)).count("job.stalled")
+        assert found == kinds(StallsDetector().evaluate(window)).count("job.stalled")

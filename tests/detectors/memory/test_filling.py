@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.memory.filling import Filling
+from rankscope.detectors.memory.filling import FillingDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 AT = START + np.arange(0.0, 1201, 5)
@@ -22,7 +22,7 @@ def evaluated(request):
             f"system.{request.param}.limit": readings(AT, np.full((2, 1), limit)),
         }
         window = sketch(np.full((4, 1200), 0.8), now=float(AT[-1]), host_readings=by_host)
-        found = Filling().evaluate(window)
+        found = FillingDetector().evaluate(window)
         assert {kind} >= {finding.kind for finding in found}
         assert {"host-1"} >= {finding.entity.id for finding in found}
         return found
@@ -61,7 +61,7 @@ def test_what_has_filled_up_counts_where_its_readings_come_rarely_and_late():
         window = sketch(
             np.full((4, 600), 0.8), now=float(at[-1]) + seconds_later, host_readings=by_host
         )
-        return [(str(f.entity), f.score) for f in Filling().evaluate(window)]
+        return [(str(f.entity), f.score) for f in FillingDetector().evaluate(window)]
 
     assert [("host host-1", 3.0)] == found(29)
     assert [] == found(300)
@@ -75,7 +75,7 @@ def test_what_was_full_all_along_is_info(evaluated):
 def test_a_level_that_stays_or_a_limit_that_nobody_reports_is_no_finding(evaluated):
     assert [] == evaluated(90 + 0 * SECOND)
     assert [] == evaluated(99 + 0 * SECOND, limit=0.0)
-    assert [] == Filling().evaluate(sketch(np.full((4, 60), 0.8)))
+    assert [] == FillingDetector().evaluate(sketch(np.full((4, 60), 0.8)))
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def ended(steady, event):
         }
         lines = (event("log.fault", 62 + rank, rank=rank, role="cascade") for rank in ranks)
         window = sketch(steady(), now=START + now, host_readings=by_host, events=(*lines, *extra))
-        return [(f.kind, str(f.entity), f.score) for f in Filling().evaluate(window)]
+        return [(f.kind, str(f.entity), f.score) for f in FillingDetector().evaluate(window)]
 
     return evaluate
 

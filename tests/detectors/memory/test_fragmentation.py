@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors import own_time
-from rankscope.detectors.memory.fragmentation import RESERVED, RETRIES, Fragmentation
+from rankscope.detectors.memory.fragmentation import RESERVED, RETRIES, FragmentationDetector
 from rankscope.detectors.memory.gpu_leak import ALLOCATED, LIMIT
 from rankscope.detectors.sketch import START, readings, sketch
 
@@ -24,7 +24,7 @@ def evaluated():
                 planes[name] = np.full((4, COUNT), usual)
                 planes[name][1] = row
         by_rank = {LIMIT: readings(np.array([START]), np.full((4, 1), limit))}
-        return Fragmentation().evaluate(
+        return FragmentationDetector().evaluate(
             sketch(np.full((4, COUNT), 0.8), planes=planes, rank_readings=by_rank)
         )
 
@@ -127,7 +127,7 @@ def test_reserved_memory_that_grows_with_the_longest_step_so_far_is_no_fragmenta
             own_time.TOKENS: tokens,
         }
         window = sketch(np.full((4, COUNT), 0.8), planes=planes, rank_readings=by_rank)
-        return [f.entity.id for f in Fragmentation().evaluate(window)]
+        return [f.entity.id for f in FragmentationDetector().evaluate(window)]
 
     needed = np.maximum.accumulate(25e9 + 7e6 * tokens, axis=1)
     assert [] == found(needed)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.memory.gpu_leak import ALLOCATED, LIMIT, USAGE, GpuLeak
+from rankscope.detectors.memory.gpu_leak import ALLOCATED, LIMIT, USAGE, GpuLeakDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 GIB = 2.0**30
@@ -20,7 +20,7 @@ def evaluated():
             LIMIT: readings(np.array([START]), np.full((4, 1), limit * GIB))
         }  # fmt: skip
         held = {} if held is None else {ALLOCATED: held * GIB}
-        return GpuLeak().evaluate(
+        return GpuLeakDetector().evaluate(
             sketch(
                 np.full((4, COUNT), 0.8), planes={**held, **(planes or {})},
                 rank_readings={**by_rank, **more},
@@ -103,7 +103,7 @@ def test_a_cache_that_fills_up_to_what_peers_hold_is_no_leak(held, named):
     window = sketch(
         np.full((len(usage), COUNT), 0.8), rank_readings={LIMIT: limit, USAGE: readings(at, usage)}
     )
-    assert named == [f.entity.id for f in GpuLeak().evaluate(window)]
+    assert named == [f.entity.id for f in GpuLeakDetector().evaluate(window)]
 
 
 def test_an_allocators_cache_that_grows_by_a_percent_is_no_leak(evaluated):
@@ -132,12 +132,14 @@ def test_without_a_step_the_warm_up_counts_from_the_start_of_the_attempt():
         window = sketch(
             np.zeros((2, 0)), now=float(at[-1]), rank_readings=by_rank, attempt_started_at=started
         )
-        assert count == len(GpuLeak().evaluate(window))
+        assert count == len(GpuLeakDetector().evaluate(window))
 
 
 def test_a_job_that_ended_long_ago_leaks_no_more(evaluated):
     held = {ALLOCATED: leak([2]) * GIB}
-    assert [] == GpuLeak().evaluate(sketch(np.full((4, COUNT), 0.8), planes=held, now=START + 9000))
+    assert [] == GpuLeakDetector().evaluate(
+        sketch(np.full((4, COUNT), 0.8), planes=held, now=START + 9000)
+    )
 
 
 def test_nothing_reported_is_no_finding(evaluated):

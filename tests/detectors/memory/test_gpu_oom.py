@@ -5,7 +5,7 @@ import pytest
 
 from rankscope.detectors.memory.fragmentation import RESERVED, RETRIES
 from rankscope.detectors.memory.gpu_leak import LIMIT, USAGE
-from rankscope.detectors.memory.gpu_oom import GpuOom
+from rankscope.detectors.memory.gpu_oom import GpuOomDetector
 from rankscope.detectors.sketch import START, readings, sketch
 from rankscope.vocabulary.samples import Event
 
@@ -24,7 +24,7 @@ def evaluated():
         window = sketch(
             np.full((4, 60), 0.8), rank_readings=by_rank, events=events, planes=planes or {}
         )
-        return [(f.entity.id, f.score) for f in GpuOom().evaluate(window)]
+        return [(f.entity.id, f.score) for f in GpuOomDetector().evaluate(window)]
 
     return evaluate
 
@@ -82,7 +82,7 @@ def test_the_message_says_whether_memory_was_in_pieces():
                         ("66.00 GiB", "13.50 GiB")):  # fmt: skip
         line = text.format(held, loose)
         event = Event("log.fault", START + 50, {"rank": 1, "role": "root", "text": line})
-        found = GpuOom().evaluate(sketch(np.full((4, 60), 0.8), events=(event,)))
+        found = GpuOomDetector().evaluate(sketch(np.full((4, 60), 0.8), events=(event,)))
         kinds[loose] = [finding.kind for finding in found]
     assert {
         "29.90 GiB": ["rank.gpu_oom", "rank.oom_fragmented"],

@@ -5,7 +5,7 @@ import pytest
 
 from rankscope.detectors.memory import growth
 from rankscope.detectors.sketch import START, readings
-from rankscope.detectors.window import Readings
+from rankscope.detectors.window import PeriodicReadings
 
 GIB = 2.0**30
 LIMIT = 80 * GIB
@@ -61,7 +61,7 @@ def test_one_hundredth_an_hour_is_found_in_the_thinned_past():
     at = START + np.arange(1.0, 49) * 900
     value = 40 * GIB + (at - START) / 3600 * 0.01 * LIMIT
 
-    class Past(Readings):
+    class Past(PeriodicReadings):
         def history(self):
             return readings(at, value[None])
 

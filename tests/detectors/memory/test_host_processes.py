@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.memory.host_leak import HostLeak
-from rankscope.detectors.memory.worker_memory import WorkerMemory
+from rankscope.detectors.memory.host_leak import HostLeakDetector
+from rankscope.detectors.memory.worker_memory import WorkerMemoryDetector
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Processes
+from rankscope.detectors.window import ProcessReadings
 
 GIB = 2.0**30
 AT = START + np.arange(0.0, 501, 5)
@@ -35,7 +35,7 @@ def trainers(job):
     def evaluate(*rates, **more):
         private = 8 * GIB + np.array(rates)[:, None] * GROWN * GIB
         by_rank = {"process.memory.private": readings(AT, private)}
-        return HostLeak().evaluate(job(rank_readings=by_rank, **more))
+        return HostLeakDetector().evaluate(job(rank_readings=by_rank, **more))
 
     return evaluate
 
@@ -53,8 +53,8 @@ def workers(job):
         held = {name: readings(AT, np.stack([rows, 0 * AT + 1.0]) * GIB)
                 for name, rows in found.items()}  # fmt: skip
         one = np.array([0, 0])
-        there = Processes(one, np.array([501, 502]), one + 1, (None, None), held)
-        return WorkerMemory().evaluate(job(processes=there, **more))
+        there = ProcessReadings(one, np.array([501, 502]), one + 1, (None, None), held)
+        return WorkerMemoryDetector().evaluate(job(processes=there, **more))
 
     return evaluate
 
@@ -93,7 +93,7 @@ def test_without_the_hosts_memory_a_leak_is_info(trainers, workers):
 
 
 def test_nothing_reported_is_no_finding(job):
-    assert [] == [*HostLeak().evaluate(job()), *WorkerMemory().evaluate(job())]
+    assert [] == [*HostLeakDetector().evaluate(job()), *WorkerMemoryDetector().evaluate(job())]
 
 
 def test_private_memory_that_grows_alone_is_a_leak(workers):
@@ -131,13 +131,13 @@ def test_a_leak_beside_what_a_worker_touches_is_a_leak(workers):
 
 def test_a_large_worker_shows_a_leak_by_its_resident_size_and_its_hosts_memory(job):
     held = {"process.memory.usage|dataloader": readings(AT, (5 + GROWN)[None] * GIB)}
-    there = Processes(np.array([0]), np.array([501]), np.array([1]), (None,), held)
+    there = ProcessReadings(np.array([0]), np.array([501]), np.array([1]), (None,), held)
     hosts = {"system.memory.limit": readings(AT, np.full((2, 1), 256 * GIB))}
     for grown, kinds in ((GROWN, ["process.worker_memory_grows"]), (FLAT, [])):
         hosts["system.memory.usage"] = readings(AT, (100 + np.stack([grown, FLAT])) * GIB)
         window = sketch(np.full((4, 500), 0.8), now=float(AT[-1]), host_readings=hosts,
                         processes=there)  # fmt: skip
-        assert kinds == [found.kind for found in WorkerMemory().evaluate(window)]
+        assert kinds == [found.kind for found in WorkerMemoryDetector().evaluate(window)]
 
 
 @pytest.mark.parametrize(
@@ -147,13 +147,13 @@ def test_a_large_worker_shows_a_leak_by_its_resident_size_and_its_hosts_memory(j
 def test_seldom_private_readings_tell_whose_the_growth_of_the_resident_size_is(job, private, kinds):
     at = AT[AT <= START + 330]  # three minutes of growth
     few, own = at[2::6], (1 + private[: len(at)])[None, 2::6]  # every 30 s
-    there = Processes(
+    there = ProcessReadings(
         np.array([0]), np.array([501]), np.array([1]), (None,),
         {"process.memory.private|dataloader": readings(few, own * GIB),
          "process.memory.usage|dataloader": readings(at, (3 + GROWN[: len(at)])[None] * GIB)},
     )  # fmt: skip
     window = sketch(np.full((4, 330), 0.8), now=START + 330, processes=there)
-    assert kinds == [found.kind for found in WorkerMemory().evaluate(window)]
+    assert kinds == [found.kind for found in WorkerMemoryDetector().evaluate(window)]
 
 
 def test_copies_that_fit_into_the_host_are_info_and_others_a_warning(workers):
@@ -175,8 +175,8 @@ def test_a_worker_whose_private_memory_stays_is_no_finding(workers):
 def test_a_worker_of_nobody_is_named_without_a_rank(job):
     none = np.array([-1])
     held = {"process.memory.private|dataloader": readings(AT, (1 + GROWN)[None] * GIB)}
-    there = Processes(np.array([0]), np.array([501]), none, (None,), held)
-    (found,) = WorkerMemory().evaluate(job(processes=there))
+    there = ProcessReadings(np.array([0]), np.array([501]), none, (None,), held)
+    (found,) = WorkerMemoryDetector().evaluate(job(processes=there))
     assert [] == list(found.entity.ranks)
 
 
@@ -185,11 +185,11 @@ def test_copies_began_with_their_newest_fall_and_not_with_the_first_minutes(job)
     copied = np.minimum(np.maximum(AT - START - 300, 0) / 100, 1.0) * 2 * GIB
     shared = 2 * GIB + settles - copied
     private = 1 * GIB - settles + copied
-    workers = Processes(
+    workers = ProcessReadings(
         np.array([0]), np.array([501]), np.array([1]), (None,),
         {"process.memory.private|dataloader": readings(AT, private[None]),
          "process.memory.shared|dataloader": readings(AT, shared[None])},
     )  # fmt: skip
-    (found,) = WorkerMemory().evaluate(job(processes=workers))
+    (found,) = WorkerMemoryDetector().evaluate(job(processes=workers))
     assert "process.shared_memory_copied" == found.kind
     assert START + 295 <= found.onset[0] <= START + 300 <= found.onset[1] <= START + 310

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.memory.shm_errors import ShmErrors
+from rankscope.detectors.memory.shm_errors import ShmErrorsDetector
 from rankscope.detectors.sketch import START, sketch
-from rankscope.vocabulary.samples import Event, Resource
+from rankscope.vocabulary.samples import Event, TelemetryResource
 
-WHERE = Resource("host-1", "example")
+WHERE = TelemetryResource("host-1", "example")
 LOADER = (
     "RuntimeError: DataLoader worker (pid 77) is killed by signal: Bus error. It is possible that "
     "dataloader's workers are out of shared memory. Please try to raise your shared memory limit."
@@ -19,7 +19,7 @@ def line(text, rank=3, role="root", at=50.0):
 
 
 def evaluated(*events):
-    found = ShmErrors().evaluate(sketch(np.full((4, 60), 0.8), events=events))
+    found = ShmErrorsDetector().evaluate(sketch(np.full((4, 60), 0.8), events=events))
     return [(finding.entity.id, finding.score) for finding in found]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rankscope.detectors.numbers.nonfinite import Nonfinite
+from rankscope.detectors.numbers.nonfinite import NonfiniteDetector
 from rankscope.detectors.sketch import sketch
 from rankscope.detectors.window import Floats, JobWindow
 
@@ -42,6 +42,6 @@ def evaluated(steady):
 
     def evaluate(ranks=4, steps=60, events=(), **planes):
         window = sketch(steady(ranks=ranks, steps=steps), planes=planes, events=events)
-        return window, Nonfinite().evaluate(window)
+        return window, NonfiniteDetector().evaluate(window)
 
     return evaluate

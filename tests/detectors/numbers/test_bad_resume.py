@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.baselines import Baselines
-from rankscope.detectors.numbers.bad_resume import BadResume
-from rankscope.detectors.numbers.loss_spike import LossSpike
+from rankscope.detectors.baselines import JobBaselines
+from rankscope.detectors.numbers.bad_resume import BadResumeDetector
+from rankscope.detectors.numbers.loss_spike import LossSpikeDetector
 
 
 @pytest.fixture
@@ -13,14 +13,14 @@ def resumed(reported, losses):
     """Return a function that resumes at a step of an attempt of 300 steps whose loss falls."""
 
     def resume(first, loss, **more):
-        before = Baselines()
+        before = JobBaselines()
         falling = losses(300) + 4.0 * np.exp(-np.arange(300) / 50)
         before.record(reported(falling).features)
-        held = Baselines()
+        held = JobBaselines()
         held.follow(before)
         window = reported(loss, first=first, gaps={0: 1e4}, held_baselines=held, **more)
         held.record(window.features)
-        return list(BadResume().evaluate(window))
+        return list(BadResumeDetector().evaluate(window))
 
     return resume
 
@@ -78,29 +78,29 @@ def test_it_is_said_for_as_long_as_the_loss_has_not_recovered(resumed, losses):
 def test_the_first_loss_after_a_resume_is_no_spike(reported, losses):
     loss = losses(100)
     loss[:3] += 1.0
-    assert [] == list(LossSpike().evaluate(reported(loss, first=250)))
+    assert [] == list(LossSpikeDetector().evaluate(reported(loss, first=250)))
 
 
 def test_steps_that_go_back_within_an_attempt_are_a_resume(reported, losses):
-    held = Baselines()
+    held = JobBaselines()
     first = reported(losses(200))
     held.record(first.features)
     again = reported(losses(20, level=5.0), first=150, gaps={0: 1e4}, held_baselines=held)
     held.record(again.features)
-    (bad,) = BadResume().evaluate(again)
+    (bad,) = BadResumeDetector().evaluate(again)
     assert "resumed at step 150" in bad.text
 
 
 def test_late_reports_of_the_processes_before_do_not_hide_it(reported, losses):
     """A collector that names attempts on sending puts the old one's last steps into the new one."""
-    before = Baselines()
+    before = JobBaselines()
     before.record(reported(losses(250)).features)
-    held = Baselines()
+    held = JobBaselines()
     held.follow(before)
     loss = np.append(losses(3), losses(30, level=6.0))
     window = reported(loss, first=250, gaps={0: 1e4, 3: 60.0}, held_baselines=held)
     held.record(window.features)
-    (bad,) = BadResume().evaluate(window)
+    (bad,) = BadResumeDetector().evaluate(window)
     assert "resumed at step 253" in bad.text
 
 
@@ -115,19 +115,19 @@ def test_a_rise_of_a_few_percent_over_a_loss_that_falls_steeply_is_found_and_pag
 def test_a_curve_that_flattens_is_not_continued_by_a_line(reported, reached):
     """A loss every 100 steps: of eight points the oldest are steep, and the newest hardly are."""
     curve = 0.8 + 6.1 * (1 + np.arange(12) / 2) ** -0.6
-    before, held = Baselines(), Baselines()
+    before, held = JobBaselines(), JobBaselines()
     before.record(reported(curve[:reached]).features)
     held.follow(before)
     window = reported(curve[8:], first=8, gaps={0: 1e4}, held_baselines=held)
-    assert [] == BadResume().evaluate(window)
+    assert [] == BadResumeDetector().evaluate(window)
 
 
 def test_steps_that_are_repeated_are_compared_with_what_they_had_before(reported, losses):
     """The loss rose after the checkpoint: it does so again."""
     risen = losses(300)
     risen[200:] += 1.0
-    before, held = Baselines(), Baselines()
+    before, held = JobBaselines(), JobBaselines()
     before.record(reported(risen).features)
     held.follow(before)
     again = reported(risen[200:230], first=200, gaps={0: 1e4}, held_baselines=held)
-    assert [] == BadResume().evaluate(again)
+    assert [] == BadResumeDetector().evaluate(again)

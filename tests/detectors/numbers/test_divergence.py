@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.numbers.divergence import Divergence
+from rankscope.detectors.numbers.divergence import DivergenceDetector
 from rankscope.detectors.sketch import sketch
 
 
 @pytest.fixture
 def found(reported):
     """Return a function that evaluates losses, and returns what is found."""
-    return lambda *args, **more: list(Divergence().evaluate(reported(*args, **more)))
+    return lambda *args, **more: list(DivergenceDetector().evaluate(reported(*args, **more)))
 
 
 @pytest.mark.parametrize("nth", [1, 5, 100])
@@ -34,7 +34,7 @@ def test_a_climb_is_found_although_the_window_has_lost_the_lowest_point(found, r
     loss[600:] += 1.6
     whole = reported(loss)
     late = reported(loss[900:], first=900, held_baselines=whole.baselines)
-    assert ["job.loss_diverged"] == [rise.kind for rise in Divergence().evaluate(late)]
+    assert ["job.loss_diverged"] == [rise.kind for rise in DivergenceDetector().evaluate(late)]
 
 
 def test_a_spike_that_takes_thirty_steps_to_come_back_is_none(found, losses):
@@ -64,14 +64,14 @@ def test_a_third_of_the_points_missing_changes_nothing(found, losses):
 
 def test_a_loss_that_rises_from_the_first_steps_on_is_quiet(reported, losses):
     loss = losses(200, level=0.0) + 5.0 + np.minimum(np.arange(200) / 75.0, 2.0)
-    assert [] == list(Divergence().evaluate(reported(loss)))
+    assert [] == list(DivergenceDetector().evaluate(reported(loss)))
 
 
 def test_a_loss_that_has_fallen_for_few_steps_may_diverge(reported, losses):
     steps = np.arange(90)
     loss = losses(90, level=0.0) + 10.0 - 0.1 * np.minimum(steps, 25)
     loss[25:] += np.linspace(0, 4.0, 65)
-    assert 1 == len(Divergence().evaluate(reported(loss)))
+    assert 1 == len(DivergenceDetector().evaluate(reported(loss)))
 
 
 def _young(losses):
@@ -126,4 +126,4 @@ def test_a_jump_with_a_gradient_norm_that_rose_before_it_is_no_other_data(losses
     for factor, count in ((1.0, 0), (20.0, 1)):
         norm[149] *= factor
         planes = {"training.loss": loss[None], "training.grad_norm": norm[None]}
-        assert count == len(Divergence().evaluate(sketch(own, hosts=1, planes=planes)))
+        assert count == len(DivergenceDetector().evaluate(sketch(own, hosts=1, planes=planes)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.numbers.gradients import GradientExplosion
+from rankscope.detectors.numbers.gradients import GradientExplosionDetector
 
 NORM = "training.grad_norm"
 
@@ -21,15 +21,15 @@ def norms():
 def test_a_norm_that_grows_by_factors_explodes(reported, norms):
     norm = norms(200)
     norm[190:] *= np.geomspace(2, 500, 10)
-    (rise,) = GradientExplosion().evaluate(reported(norm, plane=NORM))
+    (rise,) = GradientExplosionDetector().evaluate(reported(norm, plane=NORM))
     assert rise.magnitude > 10
 
 
 def test_a_norm_that_climbs_slowly_from_where_it_stood_still_explodes(reported, norms):
     norm = norms(90, 0.12)
     norm[30:] *= np.exp(0.04 * np.arange(60))
-    assert [] == list(GradientExplosion().evaluate(reported(norm[:45], plane=NORM)))
-    (rise,) = GradientExplosion().evaluate(reported(norm, plane=NORM))
+    assert [] == list(GradientExplosionDetector().evaluate(reported(norm[:45], plane=NORM)))
+    (rise,) = GradientExplosionDetector().evaluate(reported(norm, plane=NORM))
     assert rise.magnitude > 5
     assert 1 <= rise.score < 2
 
@@ -38,33 +38,33 @@ def test_a_norm_that_climbs_all_the_while_explodes_before_it_has_lasted(reported
     """Of a job with long steps there are no fifty points."""
     norm = norms(48, 0.12)
     norm[26:] *= np.exp(0.15 * np.arange(22))
-    (rise,) = GradientExplosion().evaluate(reported(norm, plane=NORM))
+    (rise,) = GradientExplosionDetector().evaluate(reported(norm, plane=NORM))
     assert rise.magnitude > 5
     stays = norms(48, 0.12)
     stays[26:] *= 8
-    assert [] == list(GradientExplosion().evaluate(reported(stays, plane=NORM)))
+    assert [] == list(GradientExplosionDetector().evaluate(reported(stays, plane=NORM)))
 
 
 def test_in_the_first_points_a_norm_explodes_that_climbs_far_beyond_any_warm_up(reported, norms):
     """Fifteen steps of a healthy job, and two dozen in which each norm is a third larger."""
     norm = norms(39, 0.12)
     norm[15:] *= np.exp(0.3 * np.arange(24))
-    (rise,) = GradientExplosion().evaluate(reported(norm, plane=NORM))
+    (rise,) = GradientExplosionDetector().evaluate(reported(norm, plane=NORM))
     assert rise.magnitude > 30
     warm = norms(39, 0.12)
     warm[15:] *= np.exp(0.12 * np.arange(24))
-    assert [] == list(GradientExplosion().evaluate(reported(warm, plane=NORM)))
+    assert [] == list(GradientExplosionDetector().evaluate(reported(warm, plane=NORM)))
 
 
 def test_one_large_norm_and_the_growth_of_warm_up_are_no_explosion(reported, norms):
     norm = norms(200)
     norm[199] *= 100
-    assert [] == list(GradientExplosion().evaluate(reported(norm, plane=NORM)))
+    assert [] == list(GradientExplosionDetector().evaluate(reported(norm, plane=NORM)))
     norm = norms(300) * np.geomspace(0.05, 3.0, 300)
     assert [] == [
         found
         for end in range(50, 300, 5)
-        for found in GradientExplosion().evaluate(reported(norm[:end], plane=NORM))
+        for found in GradientExplosionDetector().evaluate(reported(norm[:end], plane=NORM))
     ]
 
 
@@ -74,7 +74,7 @@ def test_a_norm_that_falls_back_after_a_jump_of_the_loss_is_no_explosion(reporte
     assert [] == [
         found
         for end in range(200, 240)
-        for found in GradientExplosion().evaluate(reported(norm[:end], plane=NORM))
+        for found in GradientExplosionDetector().evaluate(reported(norm[:end], plane=NORM))
     ]
 
 
@@ -82,7 +82,7 @@ def test_a_norm_that_stays_where_it_exploded_to_is_reported_throughout(reported,
     norm = norms(260)
     norm[200:] *= 200
     found = [
-        bool(GradientExplosion().evaluate(reported(norm[:end], plane=NORM)))
+        bool(GradientExplosionDetector().evaluate(reported(norm[:end], plane=NORM)))
         for end in range(206, 260)
     ]
     assert all(found)
@@ -90,4 +90,4 @@ def test_a_norm_that_stays_where_it_exploded_to_is_reported_throughout(reported,
 
 def test_clipped_norms_are_quiet(reported, norms):
     norm = np.minimum(norms(300), 1.0)
-    assert [] == list(GradientExplosion().evaluate(reported(norm, plane=NORM)))
+    assert [] == list(GradientExplosionDetector().evaluate(reported(norm, plane=NORM)))

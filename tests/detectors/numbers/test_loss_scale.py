@@ -13,7 +13,7 @@ from tests.detectors.numbers.nonfinite_planes import (
     losses,
 )
 
-from rankscope.detectors.numbers.nonfinite import Nonfinite
+from rankscope.detectors.numbers.nonfinite import NonfiniteDetector
 from rankscope.detectors.sketch import START, sketch
 
 
@@ -117,7 +117,7 @@ def test_a_bad_gradient_before_the_first_step_ended_waits_for_the_scale(steady, 
         event("training.numeric", 1, rank=rank, step=0, what="grad_local", value="inf")
         for rank in range(4)
     )
-    assert [] == Nonfinite().evaluate(sketch(steady(steps=0), events=sent, now=START + 1))
+    assert [] == NonfiniteDetector().evaluate(sketch(steady(steps=0), events=sent, now=START + 1))
 
 
 def test_a_skipped_update_is_normal_where_nobody_reports_the_scale(evaluated):
@@ -150,4 +150,4 @@ def test_a_bad_norm_after_which_no_step_comes_counts_after_a_minute(steady):
     ended = START + 60.0
     for waited, found in ((5.0, 0), (90.0, 1)):
         window = sketch(steady(), planes={LOSS: losses(), NORM: norm}, now=ended + waited)
-        assert found == len(Nonfinite().evaluate(window)), f"{waited:g} s after the step"
+        assert found == len(NonfiniteDetector().evaluate(window)), f"{waited:g} s after the step"

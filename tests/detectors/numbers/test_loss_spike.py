@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.numbers.loss_spike import LossSpike
+from rankscope.detectors.numbers.loss_spike import LossSpikeDetector
 
 
 @pytest.fixture
 def spikes(reported):
     """Return a function that evaluates losses, and returns what is found."""
-    return lambda *args, **more: list(LossSpike().evaluate(reported(*args, **more)))
+    return lambda *args, **more: list(LossSpikeDetector().evaluate(reported(*args, **more)))
 
 
 @pytest.mark.parametrize("nth", [1, 5, 10, 100])

@@ -13,8 +13,8 @@ from tests.detectors.numbers.nonfinite_planes import (
     losses,
 )
 
-from rankscope.detectors.baselines import Baselines
-from rankscope.detectors.numbers.nonfinite import Nonfinite
+from rankscope.detectors.baselines import JobBaselines
+from rankscope.detectors.numbers.nonfinite import NonfiniteDetector
 from rankscope.detectors.sketch import START, sketch
 
 
@@ -146,7 +146,7 @@ def test_of_two_events_ahead_the_earlier_step_is_the_origin(evaluated, event):
 
 def test_an_event_before_the_first_step_ended_is_heard(event, steady):
     numeric = event("training.numeric", 1.0, rank=3, step=0, what="loss")
-    findings = Nonfinite().evaluate(sketch(steady(steps=0), events=(numeric,)))
+    findings = NonfiniteDetector().evaluate(sketch(steady(steps=0), events=(numeric,)))
     assert ["job.nonfinite"] == kinds(findings), "nobody has told a finite value yet"
 
 
@@ -204,7 +204,7 @@ def test_a_fault_that_the_window_outlived_is_since_then_or_earlier_and_names_nob
         planes={LOSS: np.full((4, 100), BAD)},
         attempt_started_at=START - 3600,
     )
-    (symptom,) = Nonfinite().evaluate(window)
+    (symptom,) = NonfiniteDetector().evaluate(window)
     assert "since step 0 or earlier" in symptom.text
 
 
@@ -225,36 +225,36 @@ def test_a_nan_norm_beside_a_finite_loss_is_found(evaluated):
 
 def test_the_same_step_in_the_next_attempt_is_reported_as_repeated(steady):
     """A batch stays bad wherever it is read; the rank is another one."""
-    held = Baselines()
+    held = JobBaselines()
     loss, again = losses(), losses()
     loss[2, 59], again[3, 59] = BAD, BAD
     first = sketch(steady(), planes={LOSS: loss}, held_baselines=held)
     for _ in range(3):
-        assert "job.nonfinite_repeated" not in kinds(Nonfinite().evaluate(first))
-    following = Baselines()
+        assert "job.nonfinite_repeated" not in kinds(NonfiniteDetector().evaluate(first))
+    following = JobBaselines()
     following.follow(held)
     second = sketch(
         steady(), planes={LOSS: again}, held_baselines=following, attempt=1, now=START + 1000
     )
     for _ in range(3):
-        assert "job.nonfinite_repeated" in kinds(Nonfinite().evaluate(second))
+        assert "job.nonfinite_repeated" in kinds(NonfiniteDetector().evaluate(second))
 
 
 def test_another_step_in_the_next_attempt_is_not_repeated(steady):
-    held = Baselines()
+    held = JobBaselines()
     for attempt, step in ((0, 40), (1, 55)):
         loss = losses()
         loss[2, step:] = BAD
         window = sketch(steady(), planes={LOSS: loss}, held_baselines=held, attempt=attempt)
-        assert "job.nonfinite_repeated" not in kinds(Nonfinite().evaluate(window))
+        assert "job.nonfinite_repeated" not in kinds(NonfiniteDetector().evaluate(window))
 
 
 def test_steps_that_begin_again_within_an_attempt_repeat_as_well(steady):
-    held = Baselines()
+    held = JobBaselines()
     loss = losses()
     loss[:, 59] = BAD
     found = []
     for later in (0.0, 100.0):
         window = sketch(steady(), planes={GLOBAL_LOSS: loss}, held_baselines=held, gaps={0: later})
-        found.append("job.nonfinite_repeated" in kinds(Nonfinite().evaluate(window)))
+        found.append("job.nonfinite_repeated" in kinds(NonfiniteDetector().evaluate(window)))
     assert [False, True] == found

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.numbers.peer_values import PeerValues
+from rankscope.detectors.numbers.peer_values import PeerValuesDetector
 from rankscope.detectors.sketch import sketch
 
 STEPS = 220
@@ -12,7 +12,7 @@ STEPS = 220
 def found(values):
     """Return what is found in the local losses of a job, [ranks, steps]."""
     own = np.full(values.shape, 0.8)
-    return list(PeerValues().evaluate(sketch(own, planes={"training.loss|local": values})))
+    return list(PeerValuesDetector().evaluate(sketch(own, planes={"training.loss|local": values})))
 
 
 def falling():

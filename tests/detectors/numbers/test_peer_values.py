@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.numbers.peer_values import PeerValues
+from rankscope.detectors.numbers.peer_values import PeerValuesDetector
 from rankscope.detectors.sketch import sketch
 
 LOSS, NORM = "training.loss|local", "training.grad_norm|local"
@@ -17,7 +17,7 @@ def batches(ranks=8, steps=160, *, level=2.0, noise=0.05, seed=7):
 def found(values, plane=LOSS, **fields):
     """Return what is found in a job with one plane."""
     own = np.full(values.shape, 0.8)
-    return list(PeerValues().evaluate(sketch(own, planes={plane: values}, **fields)))
+    return list(PeerValuesDetector().evaluate(sketch(own, planes={plane: values}, **fields)))
 
 
 @pytest.mark.parametrize("plane", [LOSS, NORM])
@@ -139,5 +139,5 @@ def test_ranks_of_roles_with_three_ranks_each_are_peers_of_each_other(losses):
     window = sketch(np.full((12, 120), 0.8), planes={"training.loss|local": loss},
                     role_of=np.arange(12) // 3)  # fmt: skip
     assert ["job.values_differ", "rank.value_offset"] == [
-        finding.kind for finding in PeerValues().evaluate(window)
+        finding.kind for finding in PeerValuesDetector().evaluate(window)
     ]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.numbers.replicas import Replicas
+from rankscope.detectors.numbers.replicas import ReplicasDetector
 from rankscope.detectors.sketch import sketch
 
 LOSS, NORM = "training.loss|global", "training.grad_norm|global"
@@ -16,7 +16,9 @@ def shared(ranks=8, steps=120):
 
 def found(values, plane=NORM):
     """Return what is found in a job with one plane."""
-    return list(Replicas().evaluate(sketch(np.full(values.shape, 0.8), planes={plane: values})))
+    return list(
+        ReplicasDetector().evaluate(sketch(np.full(values.shape, 0.8), planes={plane: values}))
+    )
 
 
 @pytest.mark.parametrize("plane", [LOSS, NORM])

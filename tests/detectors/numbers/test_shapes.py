@@ -16,7 +16,7 @@ def distances(before, after, *, seed=7):
 @pytest.mark.parametrize("count", [16, 60, 300])
 def test_a_jump_came_at_once(sign, count):
     shape = shapes.of(distances(100, np.full(count, sign * 12.0)))
-    assert shapes.Shape("at once", 100) == shape
+    assert shapes.OffsetShape("at once", 100) == shape
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
@@ -45,4 +45,4 @@ def test_few_points_and_equal_ones_are_unclear():
 
 
 def test_the_place_counts_from_the_first_of_many_points():
-    assert shapes.Shape("at once", 900) == shapes.of(distances(900, np.full(100, 12.0)))
+    assert shapes.OffsetShape("at once", 900) == shapes.of(distances(900, np.full(100, 12.0)))

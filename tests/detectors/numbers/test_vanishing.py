@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.numbers.vanishing import GradientVanishing
+from rankscope.detectors.numbers.vanishing import GradientVanishingDetector
 from rankscope.detectors.sketch import sketch
 
 NORM = "training.grad_norm"
@@ -23,7 +23,7 @@ def found(norm, loss, seconds=16.0):
     """Return what is found in a job of slow steps with this norm and loss, both [steps]."""
     own = np.full((1, len(norm)), seconds)
     planes = {NORM: norm[None], "training.loss": loss[None]}
-    return list(GradientVanishing().evaluate(sketch(own, hosts=1, planes=planes)))
+    return list(GradientVanishingDetector().evaluate(sketch(own, hosts=1, planes=planes)))
 
 
 def since(fall):
@@ -69,19 +69,19 @@ def test_norms_that_sink_from_their_first_step_or_fall_at_once_are_quiet(norms):
 
 def test_a_sinking_norm_without_a_loss_is_quiet(reported, norms):
     norm = norms(80, 0.12) * np.exp(-0.07 * np.maximum(np.arange(80) - 36, 0))
-    assert [] == list(GradientVanishing().evaluate(reported(norm, plane=NORM, step=16.0)))
+    assert [] == list(GradientVanishingDetector().evaluate(reported(norm, plane=NORM, step=16.0)))
 
 
 def test_clipped_norms_are_quiet(reported, norms):
     norm = np.minimum(norms(300), 1.0)
-    assert [] == list(GradientVanishing().evaluate(reported(norm, plane=NORM)))
+    assert [] == list(GradientVanishingDetector().evaluate(reported(norm, plane=NORM)))
 
 
 @pytest.mark.parametrize("tiny", [1e-3, 0.0])
 def test_a_norm_of_next_to_nothing_has_vanished(reported, norms, tiny):
     norm = norms(300)
     norm[200:] *= tiny
-    (fall,) = GradientVanishing().evaluate(reported(norm, plane=NORM))
+    (fall,) = GradientVanishingDetector().evaluate(reported(norm, plane=NORM))
     assert "since step 200" in fall.text
 
 
@@ -91,14 +91,17 @@ def test_small_gradients_of_a_solved_problem_are_quiet(norms):
     loss[200:] = 1e-3
     own = np.full((1, 300), 0.8)
     window = sketch(own, hosts=1, planes={NORM: norm[None], "training.loss": loss[None]})
-    assert [] == list(GradientVanishing().evaluate(window))
+    assert [] == list(GradientVanishingDetector().evaluate(window))
 
 
 def test_a_norm_that_vanishes_over_few_long_steps_is_found(reported):
     norm = np.random.default_rng(7).lognormal(0.0, 0.1, 44)
     norm[30:] *= 1e-3
-    kinds = [len(GradientVanishing().evaluate(reported(norm, plane="training.grad_norm", step=s)))
-             for s in (0.8, 16.0)]  # fmt: skip
+    detector = GradientVanishingDetector()
+    kinds = [
+        len(detector.evaluate(reported(norm, plane="training.grad_norm", step=step)))
+        for step in (0.8, 16.0)
+    ]
     assert [0, 1] == kinds
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.outliers import isolation
-from rankscope.detectors.outliers.isolation import Isolation
+from rankscope.detectors.outliers.isolation import IsolationDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 AT = START + np.arange(0, 241, 5.0)
@@ -35,7 +35,7 @@ def evaluated():
             "rank_readings": {**by_rank, **more.get("rank_readings", {})},
         }
         window = sketch(np.full((ranks, 220), 0.8), **fields)
-        return [f.entity.id for f in Isolation().evaluate(window)]
+        return [f.entity.id for f in IsolationDetector().evaluate(window)]
 
     return evaluate
 
@@ -85,10 +85,10 @@ def test_devices_with_another_limit_are_no_peers(evaluated):
 
 
 def test_one_value_alone_is_no_vector():
-    assert [] == Isolation().evaluate(sketch(np.full((16, 60), 0.8)))
+    assert [] == IsolationDetector().evaluate(sketch(np.full((16, 60), 0.8)))
     by_rank = {"hw.power": readings(AT, np.full((16, 1), 600.0))}
     window = sketch(np.zeros((16, 0)), now=AT[-1], rank_readings=by_rank)
-    assert [] == Isolation().evaluate(window)
+    assert [] == IsolationDetector().evaluate(window)
 
 
 def test_at_most_a_bounded_number_of_devices_is_scored(forest):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.sketch import START, sketch
-from rankscope.detectors.speed.checkpoints import CHECKPOINT, Checkpoints
+from rankscope.detectors.speed.checkpoints import CHECKPOINT, CheckpointsDetector
 
 COMPUTE = "training.compute.duration"
 NAMED = ["job.slow", "job.checkpoint_long", "job.checkpoint_lost"]
@@ -27,7 +27,7 @@ def checkpointed(steady):
         window = sketch(own + np.nan_to_num(seconds), planes=planes)
         now = window.now + later
         window = sketch(own + np.nan_to_num(seconds), planes=planes, now=now)
-        return Checkpoints().evaluate(window)
+        return CheckpointsDetector().evaluate(window)
 
     return evaluate
 
@@ -80,21 +80,21 @@ def test_phases_announce_checkpoints_too(steady, event):
     own = steady(steps=150)
     spans = [(30.0, 34.0), (60.0, 64.0), (90.0, 140.0)]
     window = sketch(own, events=announced(event, spans))
-    assert NAMED == kinds(Checkpoints().evaluate(window))
+    assert NAMED == kinds(CheckpointsDetector().evaluate(window))
 
 
 def test_one_that_is_not_over_yet_is_long_already(steady, event):
     own = steady(steps=90)
     spans = [(30.0, 34.0), (60.0, 64.0), (95.0, None)]
     window = sketch(own, events=announced(event, spans), now=START + 160)
-    assert window.now < Checkpoints().next_due(window) < window.now + 10
-    assert NAMED == kinds(Checkpoints().evaluate(window))
+    assert window.now < CheckpointsDetector().next_due(window) < window.now + 10
+    assert NAMED == kinds(CheckpointsDetector().evaluate(window))
 
 
 def test_one_whose_end_nobody_announces_ends_with_the_next_step(steady, event):
     own = steady(steps=150)
     window = sketch(own, events=announced(event, [(30.0, None), (60.0, None), (90.0, None)]))
-    assert [] == Checkpoints().evaluate(window)
+    assert [] == CheckpointsDetector().evaluate(window)
 
 
 def test_the_end_of_a_short_pause_that_comes_before_its_begin_ends_it(steady, event):
@@ -104,12 +104,14 @@ def test_the_end_of_a_short_pause_that_comes_before_its_begin_ends_it(steady, ev
              for at, phase in ((95.0, "train"), (95.01, "checkpoint"))]  # fmt: skip
     now = START + 160
     rows = announced(event, spans)
-    assert [] == Checkpoints().evaluate(sketch(own[:, :90], events=(*rows, *short), now=now))
+    assert [] == CheckpointsDetector().evaluate(
+        sketch(own[:, :90], events=(*rows, *short), now=now)
+    )
     alone = sketch(own[:, :90], events=(*rows, short[1]), now=now)
-    assert NAMED == kinds(Checkpoints().evaluate(alone))
+    assert NAMED == kinds(CheckpointsDetector().evaluate(alone))
     after_eval = (event("training.phase", 90.0, rank=0, phase="eval", step=90), *short)
     assert NAMED == kinds(
-        Checkpoints().evaluate(sketch(own[:, :90], events=(*rows, *after_eval), now=now))
+        CheckpointsDetector().evaluate(sketch(own[:, :90], events=(*rows, *after_eval), now=now))
     )
 
 
@@ -118,10 +120,10 @@ def test_between_two_reports_a_checkpoint_took_what_they_are_further_apart(stead
     own = steady(steps=15)
     seconds = 300.0 * own / float(np.median(own))
     spans = [(900.0, 926.0), (1500.0, 1527.0), (4450.0, None)]
-    assert [] == Checkpoints().evaluate(sketch(seconds, events=announced(event, spans)))
+    assert [] == CheckpointsDetector().evaluate(sketch(seconds, events=announced(event, spans)))
     seconds[:, 14] += 500.0
     assert NAMED[0] in kinds(
-        Checkpoints().evaluate(sketch(seconds, events=announced(event, spans)))
+        CheckpointsDetector().evaluate(sketch(seconds, events=announced(event, spans)))
     )
 
 
@@ -133,14 +135,16 @@ def test_marks_of_hosts_whose_clocks_differ_are_of_one_checkpoint(steady, event)
     for begin, _ in spans:
         rows += [event("training.phase", begin - 1.1, rank=2, phase="checkpoint"),
                  event("training.phase", begin - 1.09, rank=2, phase="train")]  # fmt: skip
-    assert [] == Checkpoints().evaluate(sketch(own, events=sorted(rows, key=lambda e: e.at)))
+    assert [] == CheckpointsDetector().evaluate(
+        sketch(own, events=sorted(rows, key=lambda e: e.at))
+    )
 
 
 def test_nobody_announces_checkpoints(steady):
     """The docstring's failure mode."""
     own = steady(steps=150)
     own[:, 140] += 80.0
-    assert [] == Checkpoints().evaluate(sketch(own))
+    assert [] == CheckpointsDetector().evaluate(sketch(own))
 
 
 @pytest.mark.parametrize(("times", "found"), [(1.2, 0), (2.1, 2)])
@@ -150,7 +154,7 @@ def test_checkpoints_that_are_all_longer_than_before_are_found_without_one_very_
     written[:, columns] = 3.5 * np.random.default_rng(4).lognormal(0, 0.1, len(columns))
     written[:, columns[4:]] *= times
     planes = {CHECKPOINT: written, "training.compute.duration": own}
-    findings = Checkpoints().evaluate(sketch(own + np.nan_to_num(written), planes=planes))
+    findings = CheckpointsDetector().evaluate(sketch(own + np.nan_to_num(written), planes=planes))
     shown = [f.kind for f in findings if f.kind != "job.checkpoint_lost"]
     assert ["job.slow", "job.checkpoint_long"][:found] == shown
 
@@ -184,7 +188,7 @@ def test_a_checkpoint_that_only_ranks_reported_which_never_write_says_nothing(st
     written[:, [40, 110, 180]] = 0.02
     written[2, [40, 110, 180]] = 4.0, 43.0, 53.0
     total = own + np.nan_to_num(written[2])
-    slow, *_rest = Checkpoints().evaluate(sketch(total, planes={CHECKPOINT: written}))
+    slow, *_rest = CheckpointsDetector().evaluate(sketch(total, planes={CHECKPOINT: written}))
     assert "job.slow" == slow.kind
     written[2, 40] = np.nan
-    assert [] == Checkpoints().evaluate(sketch(total, planes={CHECKPOINT: written}))
+    assert [] == CheckpointsDetector().evaluate(sketch(total, planes={CHECKPOINT: written}))

@@ -5,7 +5,7 @@ import pytest
 
 from rankscope.detectors.features import DATA
 from rankscope.detectors.sketch import START, sketch
-from rankscope.detectors.speed.data_wait import DataWait
+from rankscope.detectors.speed.data_wait import DataWaitDetector
 
 COMPUTE = "training.compute.duration"
 
@@ -17,7 +17,9 @@ def evaluated(steady):
     def evaluate(wait, **fields):
         ranks, steps = wait.shape
         own = steady(ranks=ranks, steps=steps)
-        return DataWait().evaluate(sketch(own + wait, planes={DATA: wait, COMPUTE: own}, **fields))
+        return DataWaitDetector().evaluate(
+            sketch(own + wait, planes={DATA: wait, COMPUTE: own}, **fields)
+        )
 
     return evaluate
 
@@ -74,7 +76,7 @@ def test_a_wait_that_keeps_nobody_waiting_is_no_finding(evaluated, steady):
     wait[2, 40:] += 0.3
     own[2, 40:] -= 0.3
     window = sketch(own + wait, planes={DATA: wait, COMPUTE: own})
-    assert [] == DataWait().evaluate(window)
+    assert [] == DataWaitDetector().evaluate(window)
 
 
 def test_where_all_ranks_wait_longer_than_before_the_job_starves(evaluated):
@@ -118,7 +120,7 @@ def test_untimed_loaders_are_no_finding(steady):
     """The docstring's failure mode."""
     own = steady()
     own[2, 40:] += 0.4
-    assert [] == DataWait().evaluate(sketch(own))
+    assert [] == DataWaitDetector().evaluate(sketch(own))
 
 
 def test_a_wait_that_no_step_had_time_for_is_another_unit(steady):
@@ -126,7 +128,7 @@ def test_a_wait_that_no_step_had_time_for_is_another_unit(steady):
     own, wait = steady(), np.full((4, 60), 0.02)
     wait[:, 40:] *= 1000.0
     window = sketch(own + 0.02, planes={DATA: wait, COMPUTE: own})
-    assert [] == DataWait().evaluate(window)
+    assert [] == DataWaitDetector().evaluate(window)
 
 
 def test_half_of_the_ranks_are_named_where_they_wait_longer_than_they_used_to(evaluated):
@@ -156,7 +158,7 @@ def test_a_wait_of_a_small_share_of_half_minute_steps_is_found_within_twelve_of_
     wait = waits(ranks=8, steps=30, seconds=0.2)
     wait[4:, 16:] += 2.0
     window = sketch(own + wait, planes={DATA: wait, COMPUTE: own})
-    named = [f.entity.id for f in DataWait().evaluate(window) if f.kind == "rank.data_wait"]
+    named = [f.entity.id for f in DataWaitDetector().evaluate(window) if f.kind == "rank.data_wait"]
     assert ["4", "5", "6", "7"] == named
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from rankscope.detectors.features import DATA
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.speed.stragglers import Stragglers
+from rankscope.detectors.speed.stragglers import StragglersDetector
 
 
 def named(late: float, excess: float) -> list[str]:
@@ -18,7 +18,11 @@ def named(late: float, excess: float) -> list[str]:
     comm = busy.max(axis=0) - busy
     planes = {DATA: data, "training.compute.duration": own, "training.comm.duration": comm}
     window = sketch(busy + comm, planes=planes)
-    return [str(f.entity) for f in Stragglers().evaluate(window) if f.kind == "rank.slow_compute"]
+    return [
+        str(f.entity)
+        for f in StragglersDetector().evaluate(window)
+        if f.kind == "rank.slow_compute"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.sketch import START, sketch
-from rankscope.detectors.speed.recompiles import Recompiles
+from rankscope.detectors.speed.recompiles import RecompilesDetector
 
 COMPUTE = "training.compute.duration"
 COMM = "training.comm.duration"
@@ -22,7 +22,7 @@ def kinds(findings):
 def test_irregular_long_steps_are_compilation_and_slow_the_job(steady, rows):
     own = steady(steps=200)
     own[rows, LONG] = 8.0
-    slow, compiled = Recompiles().evaluate(sketch(own))
+    slow, compiled = RecompilesDetector().evaluate(sketch(own))
     assert ("job.slow", "job.recompiles") == (slow.kind, compiled.kind)
     assert slow.magnitude == pytest.approx(1.18, abs=0.01)
     assert 5 == compiled.magnitude
@@ -35,9 +35,9 @@ def test_own_time_made_of_step_and_wait_needs_a_sign_of_the_compiler(steady, eve
     line = event("log.fault", 70, rank=0, signature="torch_recompile", text="Recompiling function")
     window = sketch(own)
     del window.steps.planes[COMPUTE]  # type: ignore[attr-defined]
-    assert [] == Recompiles().evaluate(window)
+    assert [] == RecompilesDetector().evaluate(window)
     named = ["job.slow", "job.recompiles", "job.compiler_signs"]
-    assert named == kinds(Recompiles().evaluate(replace(window, events=(line,))))
+    assert named == kinds(RecompilesDetector().evaluate(replace(window, events=(line,))))
 
 
 def test_announced_evaluations_are_no_compilation(steady, event):
@@ -45,20 +45,20 @@ def test_announced_evaluations_are_no_compilation(steady, event):
     own[:, LONG] = 8.0
     begun = sketch(own).steps.at[0, np.array(LONG) - 1] - START
     phases = tuple(event("training.phase", float(at), rank=0, phase="eval") for at in begun)
-    assert [] == Recompiles().evaluate(sketch(own, events=phases))
+    assert [] == RecompilesDetector().evaluate(sketch(own, events=phases))
 
 
 def test_few_that_cost_little_are_evidence_and_no_symptom(steady):
     own = steady(steps=600)
     own[:, LONG] = 4.0
-    assert ["job.recompiles"] == kinds(Recompiles().evaluate(sketch(own)))
+    assert ["job.recompiles"] == kinds(RecompilesDetector().evaluate(sketch(own)))
 
 
 def test_with_a_log_line_of_the_compiler_half_the_cost_is_info(steady, event):
     own = steady(steps=600)
     own[:, LONG] = 4.0
     line = event("log.fault", 70, rank=0, signature="torch_recompile", text="Recompiling function")
-    slow, *_ = Recompiles().evaluate(replace(sketch(own), events=(line,)))
+    slow, *_ = RecompilesDetector().evaluate(replace(sketch(own), events=(line,)))
     assert "job.slow" == slow.kind
     assert slow.score < 1
 
@@ -76,13 +76,13 @@ def test_with_a_log_line_of_the_compiler_half_the_cost_is_info(steady, event):
 def test_what_else_is_long_is_no_finding(steady, columns):
     own = steady(steps=200)
     own[:, columns] = 8.0
-    assert [] == Recompiles().evaluate(sketch(own))
+    assert [] == RecompilesDetector().evaluate(sketch(own))
 
 
 def test_intervals_that_differ_a_little_after_a_long_time_without_are_no_schedule(steady):
     own = steady(steps=40)
     own[:, [24, 27, 31]] = 8.0
-    assert ["job.slow", "job.recompiles"] == kinds(Recompiles().evaluate(sketch(own)))
+    assert ["job.slow", "job.recompiles"] == kinds(RecompilesDetector().evaluate(sketch(own)))
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ def test_intervals_that_differ_a_little_after_a_long_time_without_are_no_schedul
 def test_three_close_together_may_be_something_else(steady, columns):
     own = steady(steps=40)
     own[:, columns] = 8.0
-    assert "job.recompiles" not in kinds(Recompiles().evaluate(sketch(own)))
+    assert "job.recompiles" not in kinds(RecompilesDetector().evaluate(sketch(own)))
 
 
 def test_a_first_step_of_minutes_is_no_finding(steady):
     own = steady(steps=60)
     own[:, 0] = 300.0
-    assert [] == Recompiles().evaluate(sketch(own))
+    assert [] == RecompilesDetector().evaluate(sketch(own))
 
 
 def test_two_steps_with_new_shapes_are_enough_where_others_repeat_theirs(steady):
@@ -110,7 +110,7 @@ def test_two_steps_with_new_shapes_are_enough_where_others_repeat_theirs(steady)
     own[:, [50, 120]] = 8.0
     tokens = np.full(own.shape, 4096.0)
     tokens[:, [50, 120]] = [4100.0, 4216.0]
-    findings = Recompiles().evaluate(sketch(own, planes={TOKENS: tokens}))
+    findings = RecompilesDetector().evaluate(sketch(own, planes={TOKENS: tokens}))
     assert ["job.slow", "job.recompiles", "job.compiler_signs"] == kinds(findings)
 
 
@@ -118,17 +118,17 @@ def test_so_are_two_with_the_compilers_log_lines(steady, event):
     own = steady(steps=200)
     own[:, [50, 120]] = 8.0
     line = event("log.fault", 70, rank=0, signature="torch_recompile", text="Recompiling function")
-    findings = Recompiles().evaluate(sketch(own, events=(line,)))
+    findings = RecompilesDetector().evaluate(sketch(own, events=(line,)))
     assert ["job.slow", "job.recompiles", "job.compiler_signs"] == kinds(findings)
     other = event("log.fault", 70, rank=0, signature="cuda_oom", text="out of memory")
-    assert [] == Recompiles().evaluate(sketch(own, events=(other,)))
+    assert [] == RecompilesDetector().evaluate(sketch(own, events=(other,)))
 
 
 def test_tokens_that_differ_at_each_step_are_no_new_shapes(steady):
     own = steady(steps=200)
     own[:, [50, 120]] = 8.0
     tokens = np.tile(np.random.default_rng(3).permutation(200) + 4000.0, (4, 1))
-    assert [] == Recompiles().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert [] == RecompilesDetector().evaluate(sketch(own, planes={TOKENS: tokens}))
 
 
 @pytest.mark.parametrize("part", [COMM, "training.data.duration", "training.checkpoint.duration"])
@@ -140,16 +140,16 @@ def test_long_steps_of_anything_but_own_work_are_no_compilation(steady, part):
     planes = {COMPUTE: own, COMM: whole - own - extra, part: extra}
     if part == COMM:
         planes[COMM] = whole - own
-    assert [] == Recompiles().evaluate(sketch(own + extra, planes=planes))
+    assert [] == RecompilesDetector().evaluate(sketch(own + extra, planes=planes))
 
 
 def test_a_few_long_steps_of_half_a_minute_in_which_all_ranks_compute_are_enough(steady):
     own = 20 * steady(steps=30)
     own[:, [18, 20, 21]] *= 1.6
-    assert ["job.slow", "job.recompiles"] == kinds(Recompiles().evaluate(sketch(own)))
+    assert ["job.slow", "job.recompiles"] == kinds(RecompilesDetector().evaluate(sketch(own)))
     one = 20 * steady(steps=30)
     one[2, [18, 20, 21]] *= 1.6
-    assert [] == Recompiles().evaluate(sketch(one))
+    assert [] == RecompilesDetector().evaluate(sketch(one))
 
 
 def test_batches_that_begin_to_vary_are_no_new_shapes_to_compile(steady):
@@ -157,7 +157,7 @@ def test_batches_that_begin_to_vary_are_no_new_shapes_to_compile(steady):
     own, tokens = steady(steps=200), np.full((4, 200), 4096.0)
     tokens[:, 190:] = np.random.default_rng(1).integers(3000, 9000, (4, 10))
     own[:, [191, 196]] = 4.0
-    assert [] == Recompiles().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert [] == RecompilesDetector().evaluate(sketch(own, planes={TOKENS: tokens}))
 
 
 def test_recompilation_began_when_long_steps_became_more_frequent(steady):
@@ -166,6 +166,6 @@ def test_recompilation_began_when_long_steps_became_more_frequent(steady):
     often = [150, 155, 166, 170, 183, 197, 201, 214, 226, 240, 247]
     own[:, [12, 70, *often]] = 3.0
     window = sketch(own)
-    _slow, compiled = Recompiles().evaluate(window)
+    _slow, compiled = RecompilesDetector().evaluate(window)
     assert 13 == compiled.magnitude
     assert compiled.onset[1] == window.steps.at[:, 150].max()

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankscope.detectors.baselines import Baselines
+from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.sketch import START, sketch
-from rankscope.detectors.speed.regressions import Regressions
+from rankscope.detectors.speed.regressions import RegressionsDetector
 
 COMPUTE = "training.compute.duration"
 COMM = "training.comm.duration"
@@ -27,7 +27,7 @@ def slower(steady):
 
 def test_slowness_just_after_a_change_is_joined_with_it(slower, event):
     changed = event("change", 45, kind="config", text="activation checkpointing on")
-    found = Regressions().evaluate(sketch(slower, events=(changed,)))
+    found = RegressionsDetector().evaluate(sketch(slower, events=(changed,)))
     assert {"job.slow_compute", "job.slow_since_change"} == kinds(found)
     (since,) = (f for f in found if f.kind == "job.slow_since_change")
     assert "config: activation checkpointing on" in since.text
@@ -37,19 +37,21 @@ def test_slowness_just_after_a_change_is_joined_with_it(slower, event):
     "at", [pytest.param(70, id="after the first slow step"), pytest.param(-200, id="long before")]
 )
 def test_a_change_at_another_time_is_not_what_it_began_with(slower, event, at):
-    found = Regressions().evaluate(sketch(slower, events=(event("change", at, kind="code"),)))
+    found = RegressionsDetector().evaluate(
+        sketch(slower, events=(event("change", at, kind="code"),))
+    )
     assert {"job.slow_compute"} == kinds(found)
 
 
 def test_a_change_without_slowness_is_no_finding(steady, event):
     window = sketch(steady(steps=80), events=(event("change", 45, kind="code"),))
-    assert [] == Regressions().evaluate(window)
+    assert [] == RegressionsDetector().evaluate(window)
 
 
 def test_one_slow_rank_is_no_slow_compute_of_the_job(steady):
     own = steady(steps=80)
     own[2, 50:] *= 1.3
-    assert set() == kinds(Regressions().evaluate(sketch(own)))
+    assert set() == kinds(RegressionsDetector().evaluate(sketch(own)))
 
 
 def test_communication_that_grew_is_told_from_work_that_did(steady):
@@ -59,31 +61,31 @@ def test_communication_that_grew_is_told_from_work_that_did(steady):
     window = sketch(own, exchange=0.2, planes={COMM: wait, "training.step.duration": own + wait})
     at = START + np.cumsum((own + wait).max(axis=0))
     window = replace(window, steps=replace(window.steps, at=np.tile(at, (4, 1))), now=float(at[-1]))
-    assert {"job.slow_comm"} == kinds(Regressions().evaluate(window))
+    assert {"job.slow_comm"} == kinds(RegressionsDetector().evaluate(window))
 
 
 def test_durations_of_steps_alone_say_nothing_of_their_parts(slower):
     window = sketch(slower)
     for name in (COMPUTE, COMM):
         del window.steps.planes[name]  # type: ignore[attr-defined]
-    assert [] == Regressions().evaluate(window)
+    assert [] == RegressionsDetector().evaluate(window)
 
 
 def test_an_attempt_slow_from_its_start_is_joined_with_the_change_before_it(steady, event):
-    earlier, later = Baselines(), Baselines()
+    earlier, later = JobBaselines(), JobBaselines()
     earlier.learn(sketch(steady(steps=90)).features)
     later.before = earlier.pace
     own = steady(steps=90) * 1.15
     window = sketch(
         own, events=(event("change", -300, kind="image"),), attempt=1, attempt_started_at=START - 20
     )
-    found = Regressions().evaluate(replace(window, held_baselines=later))
+    found = RegressionsDetector().evaluate(replace(window, held_baselines=later))
     assert {"job.slow_since_change"} == kinds(found)
 
 
 def test_an_attempt_slower_than_the_one_before_is_slow_since_its_restart(steady):
-    earlier, later = Baselines(), Baselines()
+    earlier, later = JobBaselines(), JobBaselines()
     earlier.learn(sketch(steady(steps=80)).features)
     later.before = earlier.pace
     window = replace(sketch(1.2 * steady(steps=80), attempt=1), held_baselines=later)
-    assert {"job.slow_since_restart"} == kinds(Regressions().evaluate(window))
+    assert {"job.slow_since_restart"} == kinds(RegressionsDetector().evaluate(window))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.speed.rotating_pauses import GC, RotatingPauses
+from rankscope.detectors.speed.rotating_pauses import GC, RotatingPausesDetector
 
 COMPUTE = "training.compute.duration"
 COMM = "training.comm.duration"
@@ -25,7 +25,7 @@ def kinds(findings):
 
 def test_pauses_that_rotate_slow_the_job_and_accuse_no_rank(steady):
     own = steady(ranks=8, steps=120)
-    findings = RotatingPauses().evaluate(sketch(own + pausing(own)))
+    findings = RotatingPausesDetector().evaluate(sketch(own + pausing(own)))
     assert ["job.slow", "job.rotating_pauses"] == kinds(findings)
     assert all(not finding.ranks for finding in findings)
     assert findings[0].magnitude == pytest.approx(1.14, abs=0.02)
@@ -36,7 +36,7 @@ def test_collections_that_ranks_report_are_said_to_be_what_pauses_are(steady):
     own = steady(ranks=8, steps=120)
     pauses = pausing(own)
     window = sketch(own + pauses, planes={COMPUTE: own, GC: pauses})
-    findings = RotatingPauses().evaluate(window)
+    findings = RotatingPausesDetector().evaluate(window)
     assert ["job.slow", "job.gc_pauses", "job.rotating_pauses"] == kinds(findings)
 
 
@@ -45,7 +45,7 @@ def test_collections_at_the_same_step_on_all_ranks_cost_as_well(steady):
     pauses = np.zeros(own.shape)
     pauses[:, 5::10] = 0.8
     window = sketch(own + pauses, planes={COMPUTE: own, GC: pauses})
-    assert ["job.slow", "job.gc_pauses"] == kinds(RotatingPauses().evaluate(window))
+    assert ["job.slow", "job.gc_pauses"] == kinds(RotatingPausesDetector().evaluate(window))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_collections_at_the_same_step_on_all_ranks_cost_as_well(steady):
 def test_pauses_that_cost_little_are_no_finding(steady, every, seconds):
     own = steady(ranks=8, steps=120)
     pauses = pausing(own, every=every, seconds=seconds)
-    assert [] == RotatingPauses().evaluate(sketch(own + pauses, planes={GC: pauses / 2}))
+    assert [] == RotatingPausesDetector().evaluate(sketch(own + pauses, planes={GC: pauses / 2}))
 
 
 def test_pauses_of_one_host_alone_are_not_the_programs_and_name_its_ranks(steady):
@@ -63,10 +63,10 @@ def test_pauses_of_one_host_alone_are_not_the_programs_and_name_its_ranks(steady
     own = steady(ranks=8, steps=120)
     for number, step in enumerate(range(10, 120, 3)):
         own[4 + number % 4, step] += 0.4
-    slow, held = RotatingPauses().evaluate(sketch(own, hosts=2))
+    slow, held = RotatingPausesDetector().evaluate(sketch(own, hosts=2))
     assert ("host.pauses", "host-1") == (held.kind, held.entity.id)
     assert [4, 5, 6, 7] == list(slow.ranks)
-    alone = RotatingPauses().evaluate(sketch(own[4:], hosts=1))
+    alone = RotatingPausesDetector().evaluate(sketch(own[4:], hosts=1))
     assert ["job.slow", "job.rotating_pauses"] == kinds(alone)
 
 
@@ -74,7 +74,7 @@ def test_one_rank_that_is_late_again_and_again_does_not_rotate(steady):
     own = steady(ranks=8, steps=120)
     own[3, 10::3] += 0.4
     own[2, [20, 50]] += 0.4
-    assert [] == RotatingPauses().evaluate(sketch(own))
+    assert [] == RotatingPausesDetector().evaluate(sketch(own))
 
 
 @pytest.mark.parametrize("ranks", [slice(0, 5), slice(0, 1)])
@@ -83,32 +83,34 @@ def test_one_long_step_is_no_turn_whoever_was_late_in_it(steady, ranks):
     own = steady(ranks=8, steps=120)
     own[ranks, 90] += 20.0
     own[[1, 2, 5, 7, 4], [20, 40, 60, 80, 100]] += 0.2
-    assert [] == RotatingPauses().evaluate(sketch(own))
+    assert [] == RotatingPausesDetector().evaluate(sketch(own))
 
 
 def test_a_lasting_straggler_is_no_pause(steady):
     own = steady(ranks=8, steps=120)
     own[3] *= 1.5
     own[:, 60:] *= 1.3
-    assert [] == RotatingPauses().evaluate(sketch(own))
+    assert [] == RotatingPausesDetector().evaluate(sketch(own))
 
 
 def test_noise_and_heavy_tails_that_cost_little_are_no_finding():
     own = np.abs(0.8 * (1 + 0.01 * np.random.default_rng(5).standard_t(3, (64, 200))))
-    assert [] == RotatingPauses().evaluate(sketch(own))
+    assert [] == RotatingPausesDetector().evaluate(sketch(own))
 
 
 def test_waits_for_data_are_no_pauses(steady):
     own = steady(ranks=8, steps=120)
     waits = pausing(own)
-    assert [] == RotatingPauses().evaluate(sketch(own + waits, planes={COMPUTE: own, DATA: waits}))
+    assert [] == RotatingPausesDetector().evaluate(
+        sketch(own + waits, planes={COMPUTE: own, DATA: waits})
+    )
 
 
 def test_long_sequences_that_rotate_are_predicted_from_tokens():
     tokens = np.random.default_rng(5).integers(2_000, 9_000, (8, 120)).astype(float)
     own = 0.1 * tokens / 1_000
-    assert [] == RotatingPauses().evaluate(sketch(own, planes={"training.tokens": tokens}))
-    assert [] == RotatingPauses().evaluate(sketch(own[:, :20]))
+    assert [] == RotatingPausesDetector().evaluate(sketch(own, planes={"training.tokens": tokens}))
+    assert [] == RotatingPausesDetector().evaluate(sketch(own[:, :20]))
 
 
 def test_step_durations_alone_say_nothing(steady):
@@ -116,14 +118,14 @@ def test_step_durations_alone_say_nothing(steady):
     window = sketch(own + pausing(own))
     for name in (COMPUTE, COMM):
         del window.steps.planes[name]  # type: ignore[attr-defined]
-    assert [] == RotatingPauses().evaluate(window)
+    assert [] == RotatingPausesDetector().evaluate(window)
 
 
 def test_pauses_of_steps_of_half_a_minute_are_found_and_dated_to_where_they_began(steady):
     own = 25 * steady(ranks=12, steps=26)
     for number, column in enumerate([13, 15, 16, 17, 19, 20, 22, 25]):
         own[number, column] += 7.0
-    slow, rotating = RotatingPauses().evaluate(sketch(own))
+    slow, rotating = RotatingPausesDetector().evaluate(sketch(own))
     assert ("job.slow", "job.rotating_pauses") == (slow.kind, rotating.kind)
     assert (
         sketch(own).steps.at[0, 11] <= slow.onset[0] < slow.onset[1] <= sketch(own).steps.at[0, 13]
@@ -134,7 +136,7 @@ def test_five_pauses_in_twenty_steps_of_a_job_with_hiccups_are_chance(steady):
     own = 11 * steady(ranks=24, steps=40)
     for number, column in enumerate([21, 24, 30, 33, 38]):
         own[4 * number, column] += 5.8
-    assert [] == RotatingPauses().evaluate(sketch(own))
+    assert [] == RotatingPausesDetector().evaluate(sketch(own))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_pauses_that_were_there_all_along_are_information(steady, first, pages):
     own = steady(ranks=8, steps=270)
     pauses = pausing(own)
     pauses[:, :first] = 0.0
-    slow, *_ = RotatingPauses().evaluate(sketch(own + pauses))
+    slow, *_ = RotatingPausesDetector().evaluate(sketch(own + pauses))
     assert pages == (slow.score >= 1)
 
 
@@ -163,7 +165,7 @@ def test_collections_that_always_cost_a_little_are_information(steady, first, se
     pauses = np.zeros(own.shape)
     pauses[:, first:] = seconds
     window = sketch(own + pauses, planes={COMPUTE: own, GC: pauses})
-    slow, measured, *_ = RotatingPauses().evaluate(window)
+    slow, measured, *_ = RotatingPausesDetector().evaluate(window)
     assert ("job.gc_pauses", warns) == (measured.kind, slow.score >= 1)
 
 
@@ -177,7 +179,7 @@ def test_pauses_as_frequent_as_before_are_longer_where_there_are_many(steady, ev
     pauses = pausing(own, every=every, seconds=1.0)
     strayed = np.random.default_rng(3).uniform(0.5, 1.5, pauses.shape[1])
     length = np.where(np.arange(pauses.shape[1]) < 240, 0.2, 0.8)
-    slow, *_ = RotatingPauses().evaluate(sketch(own + pauses * strayed * length))
+    slow, *_ = RotatingPausesDetector().evaluate(sketch(own + pauses * strayed * length))
     assert pages == (slow.score >= 1)
 
 
@@ -186,5 +188,5 @@ def test_an_evaluation_between_the_first_steps_makes_their_collections_no_cheape
     pauses = np.full(own.shape, 0.045)
     whole = own + pauses
     whole[:, 20] += 200.0
-    slow, *_ = RotatingPauses().evaluate(sketch(whole, planes={COMPUTE: own, GC: pauses}))
+    slow, *_ = RotatingPausesDetector().evaluate(sketch(whole, planes={COMPUTE: own, GC: pauses}))
     assert slow.score < 1

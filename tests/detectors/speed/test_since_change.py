@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.detectors.speed.one_reporter import reported
 
-from rankscope.detectors.speed.slow_steps import SlowSteps
+from rankscope.detectors.speed.slow_steps import SlowStepsDetector
 
 
 @pytest.fixture
@@ -30,36 +30,36 @@ def long_steps(factor, *, step=25, steps=40, noise=0.012, seed=4):
 
 def test_four_per_cent_since_a_change_show_in_few_long_steps(changed):
     duration = long_steps(1.045)
-    assert [] == SlowSteps().evaluate(reported(duration))
+    assert [] == SlowStepsDetector().evaluate(reported(duration))
 
-    (finding,) = SlowSteps().evaluate(changed(duration, 25))
+    (finding,) = SlowStepsDetector().evaluate(changed(duration, 25))
 
     assert finding.magnitude == pytest.approx(1.045, abs=0.01)
     assert "since step 27" in finding.text  # the one after the step that the change fell into
 
 
 def test_less_than_eight_steps_after_a_change_say_nothing_about_little(changed):
-    assert [] == SlowSteps().evaluate(changed(long_steps(1.045, steps=33), 25))
+    assert [] == SlowStepsDetector().evaluate(changed(long_steps(1.045, steps=33), 25))
 
 
 def test_a_change_that_does_nothing_is_not_blamed(changed):
     for seed in range(200):
-        assert [] == SlowSteps().evaluate(changed(long_steps(1.0, seed=seed), 25)), seed
+        assert [] == SlowStepsDetector().evaluate(changed(long_steps(1.0, seed=seed), 25)), seed
 
 
 def test_growth_that_came_little_by_little_is_not_the_changes(changed):
     for seed in range(50):
         duration = long_steps(1.0, seed=seed, steps=80) * np.linspace(1.0, 1.035, 80)
-        assert [] == SlowSteps().evaluate(changed(duration, 40)), seed
+        assert [] == SlowStepsDetector().evaluate(changed(duration, 40)), seed
 
 
 def test_a_change_says_nothing_about_what_begins_long_after_it(changed):
     duration = long_steps(1.045, step=60, steps=75)
-    assert [] == SlowSteps().evaluate(changed(duration, 25))
+    assert [] == SlowStepsDetector().evaluate(changed(duration, 25))
 
 
 def test_a_second_change_does_not_hide_what_began_with_the_first(changed):
     duration = long_steps(1.06, steps=60)
     for second in (27, 35, 50):
-        (finding,) = SlowSteps().evaluate(changed(duration, 25, second))
+        (finding,) = SlowStepsDetector().evaluate(changed(duration, 25, second))
         assert "since step 2" in finding.text, second

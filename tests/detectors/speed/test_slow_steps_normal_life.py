@@ -5,7 +5,7 @@ import pytest
 from tests.detectors.speed.one_reporter import reported
 
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.speed.slow_steps import SlowSteps
+from rankscope.detectors.speed.slow_steps import SlowStepsDetector
 
 TOKENS = "training.tokens"
 
@@ -16,7 +16,9 @@ def test_noise_and_slow_drift_alone_are_no_finding():
     for noise in (0.01, 0.04, 0.08):
         duration = 5.0 * drift * (1 + rng.standard_t(4, 1500) * noise)
         for end in range(60, 1501, 20):
-            assert [] == SlowSteps().evaluate(reported(np.abs(duration[max(0, end - 512) : end])))
+            assert [] == SlowStepsDetector().evaluate(
+                reported(np.abs(duration[max(0, end - 512) : end]))
+            )
 
 
 @pytest.mark.parametrize(
@@ -33,7 +35,7 @@ def test_what_grows_little_by_little_and_by_a_few_per_cent_pages_nobody(factor, 
     found = [
         finding.score
         for end in range(320, 641, 10)
-        for finding in SlowSteps().evaluate(reported(duration[max(0, end - 512) : end]))
+        for finding in SlowStepsDetector().evaluate(reported(duration[max(0, end - 512) : end]))
     ]
     assert found, "it is always worth a first word"
     assert pages == (max(found) >= 1)
@@ -46,7 +48,7 @@ def test_a_drift_is_no_jump_because_single_steps_vary_as_much():
     for seed in range(30):
         duration = np.random.default_rng(seed).normal(6.6, 0.16, 320) * rise
         for end in range(200, 321, 20):
-            for finding in SlowSteps().evaluate(reported(duration[:end])):
+            for finding in SlowStepsDetector().evaluate(reported(duration[:end])):
                 said += 1
                 pages += finding.score >= 1
     assert said
@@ -59,7 +61,7 @@ def test_a_hiccup_beside_long_steps_that_every_third_one_is_does_not_make_them_s
         duration = np.random.default_rng(seed).normal(29.4, 0.3, 40)
         duration[::3] += 9.0
         duration[37] += 3.2
-        assert [] == SlowSteps().evaluate(reported(duration)), seed
+        assert [] == SlowStepsDetector().evaluate(reported(duration)), seed
 
 
 @pytest.mark.parametrize(("onset", "pages"), [(40, False), (150, True)])
@@ -67,7 +69,7 @@ def test_a_few_per_cent_page_nobody_while_the_past_is_shorter_than_what_is_compa
     """Steps drift up and down within minutes; ninety seconds do not show by how much."""
     duration = np.random.default_rng(4).normal(2.0, 0.02, onset + 90)
     duration[onset:] *= 1.055
-    (finding,) = SlowSteps().evaluate(reported(duration))
+    (finding,) = SlowStepsDetector().evaluate(reported(duration))
     assert pages == (finding.score >= 1)
 
 
@@ -78,52 +80,54 @@ def test_slow_steps_that_this_job_has_now_and_then_are_its_noise():
     slow |= np.roll(slow & (rng.random(1500) < 0.5), 1)
     duration = rng.normal(12.0, 0.05, 1500) * np.where(slow, 1.42, 1.0)
     for end in range(100, 1501):
-        assert [] == SlowSteps().evaluate(reported(duration[max(0, end - 512) : end], every=5))
+        assert [] == SlowStepsDetector().evaluate(
+            reported(duration[max(0, end - 512) : end], every=5)
+        )
     duration[-16:] = 17.0
-    assert 1 == len(SlowSteps().evaluate(reported(duration, every=5)))
+    assert 1 == len(SlowStepsDetector().evaluate(reported(duration, every=5)))
 
 
 def test_steady_steps_are_no_finding(steady):
-    assert [] == SlowSteps().evaluate(sketch(steady()))
+    assert [] == SlowStepsDetector().evaluate(sketch(steady()))
 
 
 def test_steps_without_any_spread_do_not_upset_the_noise(steady):
     own = np.full((4, 60), 0.8)
-    assert [] == SlowSteps().evaluate(sketch(own))
+    assert [] == SlowStepsDetector().evaluate(sketch(own))
     own[:, 40:] = 1.0
-    assert 1 == len(SlowSteps().evaluate(sketch(own)))
+    assert 1 == len(SlowStepsDetector().evaluate(sketch(own)))
 
 
 def test_slow_warm_up_steps_are_normal_life(steady):
     own = steady(steps=12)
     own[:, :5] = 30.0
-    assert [] == SlowSteps().evaluate(sketch(own))
+    assert [] == SlowStepsDetector().evaluate(sketch(own))
 
 
 def test_long_steps_at_every_checkpoint_are_normal_life(steady):
     own = steady(steps=100)
     own[:, 9::10] += 4.0
     for end in range(20, 101):
-        assert [] == SlowSteps().evaluate(sketch(own[:, :end]))
+        assert [] == SlowStepsDetector().evaluate(sketch(own[:, :end]))
 
 
 def test_pauses_for_evaluation_between_steps_are_normal_life(steady):
     window = sketch(steady(), gaps={30: 45.0, 58: 45.0})
-    assert [] == SlowSteps().evaluate(window)
+    assert [] == SlowStepsDetector().evaluate(window)
 
 
 def test_a_job_that_is_well_again_is_no_finding(steady):
     own = steady()
     own[:, 20:40] *= 1.5
-    assert [] == SlowSteps().evaluate(sketch(own))
+    assert [] == SlowStepsDetector().evaluate(sketch(own))
 
 
 def test_a_job_that_ended_while_it_was_slow_is_not_slow_any_more(steady):
     own = steady()
     own[:, 40:] *= 1.25
     last = sketch(own).now
-    assert 1 == len(SlowSteps().evaluate(sketch(own, now=last + 50)))
-    assert 0 == len(SlowSteps().evaluate(sketch(own, now=last + 70)))
+    assert 1 == len(SlowStepsDetector().evaluate(sketch(own, now=last + 50)))
+    assert 0 == len(SlowStepsDetector().evaluate(sketch(own, now=last + 70)))
 
 
 def test_steps_that_take_longer_for_more_tokens_are_no_finding():
@@ -133,13 +137,15 @@ def test_steps_that_take_longer_for_more_tokens_are_no_finding():
 
     with_tokens = sketch(own, planes={TOKENS: np.tile(tokens, (4, 1))})
 
-    assert [] == SlowSteps().evaluate(with_tokens)
-    assert 1 == len(SlowSteps().evaluate(sketch(own))), "the same steps, nobody telling tokens"
+    assert [] == SlowStepsDetector().evaluate(with_tokens)
+    assert 1 == len(SlowStepsDetector().evaluate(sketch(own))), (
+        "the same steps, nobody telling tokens"
+    )
 
 
 def test_slow_from_the_first_step_cannot_be_seen(steady):
     """The docstring's first failure mode: nothing healthy to compare with."""
-    assert [] == SlowSteps().evaluate(sketch(steady(seconds=2.4)))
+    assert [] == SlowStepsDetector().evaluate(sketch(steady(seconds=2.4)))
 
 
 def test_bursts_shorter_than_half_of_the_stretch_cannot_be_seen(steady):
@@ -148,10 +154,10 @@ def test_bursts_shorter_than_half_of_the_stretch_cannot_be_seen(steady):
     own[:, 40::5] *= 3
     own[:, 41::5] *= 3
     for end in range(45, 61):
-        assert [] == SlowSteps().evaluate(sketch(own[:, :end]))
+        assert [] == SlowStepsDetector().evaluate(sketch(own[:, :end]))
 
 
 def test_a_few_steps_of_a_job_whose_steps_vary_are_no_finding():
     for seed in range(40):
         duration = np.random.default_rng(seed).normal(20.0, 1.2, 28)
-        assert [] == SlowSteps().evaluate(reported(duration)), seed
+        assert [] == SlowStepsDetector().evaluate(reported(duration)), seed

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.speed.slow_with_signs import SlowWithSigns
-from rankscope.detectors.speed.stragglers import Stragglers
+from rankscope.detectors.speed.slow_with_signs import SlowWithSignsDetector
+from rankscope.detectors.speed.stragglers import StragglersDetector
 
 ONSET = 90.0
 WAIT = "process.cpu.wait"
@@ -27,14 +27,14 @@ def job(steps=31, *, factor=1.06, slow=(0, 1), since=28, signs=(WAIT, (0, 1)), n
 def named(window):
     return sorted(
         int(found.entity.id)
-        for found in SlowWithSigns().evaluate(window)
+        for found in SlowWithSignsDetector().evaluate(window)
         if found.kind == "rank.slow_compute"
     )
 
 
 def test_two_steps_are_enough_for_a_host_that_shows_why():
     window = job(steps=31)
-    assert [] == list(Stragglers().evaluate(window))
+    assert [] == list(StragglersDetector().evaluate(window))
     assert [0, 1] == named(window)
 
 
@@ -48,7 +48,7 @@ def test_two_steps_are_enough_for_a_host_that_shows_why():
     ],
 )
 def test_it_is_information_until_it_is_certain(drawn, warns):
-    scores = {f.kind: f.score for f in SlowWithSigns().evaluate(job(**drawn))}
+    scores = {f.kind: f.score for f in SlowWithSignsDetector().evaluate(job(**drawn))}
     assert warns == (scores["job.slow"] >= 1)
 
 
@@ -94,9 +94,9 @@ def drifted(*, factor=1.2, slow=(0, 1), odd=0, hosts=4, noise=0.02):
 
 def test_a_host_unlike_its_peers_that_was_slower_from_the_first_step_on_is_named():
     window = drifted()
-    assert [] == [f for f in Stragglers().evaluate(window) if f.kind == "rank.slow_compute"]
+    assert [] == [f for f in StragglersDetector().evaluate(window) if f.kind == "rank.slow_compute"]
     assert [0, 1] == named(window)
-    (slowed,) = (f for f in SlowWithSigns().evaluate(window) if f.kind == "job.slow")
+    (slowed,) = (f for f in SlowWithSignsDetector().evaluate(window) if f.kind == "job.slow")
     assert slowed.score >= 1
 
 

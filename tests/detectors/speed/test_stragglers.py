@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from rankscope.detectors import own_time
-from rankscope.detectors.baselines import Baselines
+from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.speed.stragglers import Stragglers
+from rankscope.detectors.speed.stragglers import StragglersDetector
 
 COMPUTE = "training.compute.duration"
 
@@ -16,7 +16,7 @@ def test_the_slow_rank_is_named_with_the_step_it_began_at(steady):
     own[2, 40:] *= 1.3
     window = sketch(own)
 
-    findings = Stragglers().evaluate(window)
+    findings = StragglersDetector().evaluate(window)
 
     at = window.steps.at[0]
     slow = next(f for f in findings if f.kind == "rank.slow_compute")
@@ -30,7 +30,7 @@ def test_the_rank_that_its_peers_wait_for_waits_least(steady, named):
     own = steady()
     own[2, 40:] *= 1.3
 
-    findings = Stragglers().evaluate(sketch(own))
+    findings = StragglersDetector().evaluate(sketch(own))
 
     assert ["2"] == named(findings, "rank.waits_least")
     waits = next(f for f in findings if f.kind == "rank.waits_least")
@@ -42,7 +42,7 @@ def test_the_job_is_slow_by_what_its_slow_rank_adds(steady):
     own[2, 40:] *= 1.3
     window = sketch(own)
 
-    job = next(f for f in Stragglers().evaluate(window) if f.kind == "job.slow")
+    job = next(f for f in StragglersDetector().evaluate(window) if f.kind == "job.slow")
 
     assert (window.steps.at[0, 39], window.steps.at[0, 40]) == job.onset
     assert job.magnitude == pytest.approx(1.23, abs=0.02)
@@ -51,7 +51,7 @@ def test_the_job_is_slow_by_what_its_slow_rank_adds(steady):
 def test_two_ranks_of_one_host_are_both_named(steady, named):
     own = steady(ranks=8)
     own[2:4, 40:] *= 1.4
-    findings = Stragglers().evaluate(sketch(own, hosts=4))
+    findings = StragglersDetector().evaluate(sketch(own, hosts=4))
     assert ["2", "3"] == named(findings, "rank.slow_compute")
 
 
@@ -66,7 +66,7 @@ def test_nobody_is_named_below_what_the_settings_ask_for(steady, named, seconds,
     window = sketch(own)
 
     for least in (0.3, 0.5):
-        asked = Stragglers(least=least, least_small=least, least_from_start=least)
+        asked = StragglersDetector(least=least, least_small=least, least_from_start=least)
         found = named(asked.evaluate(window), "rank.slow_compute")
         assert (["2"] if least < 0.4 else []) == found
 
@@ -77,8 +77,8 @@ def test_slowness_that_comes_again_is_not_named_below_what_the_settings_ask_for(
         own[3, begin : begin + 40] *= 1.4
     gap = sketch(own[:, :400])
 
-    assert ["3"] == named(Stragglers(least=0.3).evaluate(gap), "rank.slow_compute")
-    assert [] == Stragglers(least=0.5).evaluate(gap)
+    assert ["3"] == named(StragglersDetector(least=0.3).evaluate(gap), "rank.slow_compute")
+    assert [] == StragglersDetector(least=0.5).evaluate(gap)
 
 
 def test_slowness_that_comes_and_goes_stays_one_finding_through_the_gaps(steady, named):
@@ -88,7 +88,7 @@ def test_slowness_that_comes_and_goes_stays_one_finding_through_the_gaps(steady,
     window = sketch(own)
     since = set()
     for end in range(245, 420, 5):
-        findings = Stragglers().evaluate(sketch(own[:, :end]))
+        findings = StragglersDetector().evaluate(sketch(own[:, :end]))
         assert ["3"] == named(findings, "rank.slow_compute"), end
         since |= {f.onset[1] for f in findings if f.kind in ("job.slow", "rank.slow_compute")}
     assert {window.steps.at[0, 100]} == since
@@ -98,7 +98,7 @@ def test_a_rank_of_noisy_peers_is_slow_where_it_stands_far_above_them(named):
     own = 2.7 * np.random.default_rng(5).normal(1.0, 0.05, (16, 80))
     own[3, 60:] *= 1.3
 
-    assert ["3"] == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+    assert ["3"] == named(StragglersDetector().evaluate(sketch(own)), "rank.slow_compute")
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,13 @@ def test_a_rank_barely_beyond_chance_slows_the_job_only_where_its_steps_take_lon
 ):
     """Two replicas, which differ by 2.7 % from step to step."""
     own = 3.5 * np.random.default_rng(4).normal(1.0, 0.027, (2, 200))
-    held = Baselines()
+    held = JobBaselines()
     for end in range(20, 196, 5):
         held.learn(sketch(own[:, :end], hosts=1).features)
     own[:, 195:] = 3.5 * np.array(factors)[:, None]
     window = sketch(own, hosts=1, held_baselines=held)
     window.steps.plane(own_time.STEP)[:, 200 - pauses :] += 20.0
-    found = {f.kind for f in Stragglers().evaluate(window)}
+    found = {f.kind for f in StragglersDetector().evaluate(window)}
     assert kinds == found - {"rank.waits_least"}
 
 
@@ -140,5 +140,5 @@ def test_the_job_is_slow_since_the_ranks_that_cost_most_became_slow(steady):
     own[1, 110:] *= 1.05
     own[2, 150:] *= 1.4
     window = sketch(own)
-    (slow,) = (f for f in Stragglers().evaluate(window) if f.kind == "job.slow")
+    (slow,) = (f for f in StragglersDetector().evaluate(window) if f.kind == "job.slow")
     assert window.steps.at[0, 150] == slow.onset[1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.speed.stragglers import Stragglers
+from rankscope.detectors.speed.stragglers import StragglersDetector
 
 COMPUTE = "training.compute.duration"
 COMM = "training.comm.duration"
@@ -17,7 +17,7 @@ def test_a_step_that_the_slow_rank_did_not_tell_leaves_its_onset_finite(steady):
     window = sketch(own)
     window.steps.at[2, 39] = np.nan
 
-    slow = next(f for f in Stragglers().evaluate(window) if f.kind == "rank.slow_compute")
+    slow = next(f for f in StragglersDetector().evaluate(window) if f.kind == "rank.slow_compute")
 
     assert (window.steps.at[2, 38], window.steps.at[2, 40]) == slow.onset
 
@@ -26,7 +26,7 @@ def test_a_value_that_the_slow_rank_did_not_tell_does_not_hide_it(steady, named)
     own = steady()
     own[2, 40:] *= 1.3
     own[2, 55] = np.nan
-    assert ["2"] == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+    assert ["2"] == named(StragglersDetector().evaluate(sketch(own)), "rank.slow_compute")
 
 
 def test_own_time_is_the_step_less_the_wait_where_nobody_tells_compute(steady, named):
@@ -35,7 +35,7 @@ def test_own_time_is_the_step_less_the_wait_where_nobody_tells_compute(steady, n
     window = sketch(own)
     del window.steps.planes[COMPUTE]  # type: ignore[attr-defined]
 
-    findings = Stragglers().evaluate(window)
+    findings = StragglersDetector().evaluate(window)
 
     assert ["2"] == named(findings, "rank.slow_compute")
     assert DURATION == next(f for f in findings if f.kind == "rank.slow_compute").signal
@@ -48,7 +48,7 @@ def test_step_durations_alone_accuse_nobody(steady):
     window = sketch(own)
     for name in (COMPUTE, COMM):
         del window.steps.planes[name]  # type: ignore[attr-defined]
-    assert [] == Stragglers().evaluate(window)
+    assert [] == StragglersDetector().evaluate(window)
 
 
 def test_where_nobody_tells_waits_the_slow_rank_is_named_all_the_same(steady):
@@ -56,7 +56,9 @@ def test_where_nobody_tells_waits_the_slow_rank_is_named_all_the_same(steady):
     own[2, 40:] *= 1.3
     window = sketch(own)
     del window.steps.planes[COMM]  # type: ignore[attr-defined]
-    assert ["job.slow", "rank.slow_compute"] == [f.kind for f in Stragglers().evaluate(window)]
+    assert ["job.slow", "rank.slow_compute"] == [
+        f.kind for f in StragglersDetector().evaluate(window)
+    ]
 
 
 def test_where_nobody_tells_durations_own_work_alone_says_what_is_lost(steady):
@@ -65,7 +67,7 @@ def test_where_nobody_tells_durations_own_work_alone_says_what_is_lost(steady):
     window = sketch(own)
     del window.steps.planes[DURATION]  # type: ignore[attr-defined]
 
-    findings = Stragglers().evaluate(window)
+    findings = StragglersDetector().evaluate(window)
 
     assert ["job.slow", "rank.slow_compute", "rank.waits_least"] == [f.kind for f in findings]
     assert findings[0].expected == pytest.approx(0.8, abs=0.02)
@@ -76,7 +78,7 @@ def test_durations_that_vanish_are_stood_in_for(steady):
     own[2, 40:] *= 1.3
     window = sketch(own)
     window.steps.planes[DURATION][:, 42:] = np.nan
-    found = [f.kind for f in Stragglers().evaluate(window)]
+    found = [f.kind for f in StragglersDetector().evaluate(window)]
     assert ["job.slow", "rank.slow_compute", "rank.waits_least"] == found
 
 
@@ -84,7 +86,7 @@ def test_work_and_waits_of_no_length_prove_nothing(steady):
     own = steady()
     own[2, 40:] *= 1.3
     window = sketch(own, planes={COMM: np.zeros(own.shape), DURATION: np.zeros(own.shape)})
-    assert ["rank.slow_compute"] == [f.kind for f in Stragglers().evaluate(window)]
+    assert ["rank.slow_compute"] == [f.kind for f in StragglersDetector().evaluate(window)]
 
 
 def test_waits_of_the_slow_rank_alone_prove_nothing(steady, named):
@@ -92,7 +94,7 @@ def test_waits_of_the_slow_rank_alone_prove_nothing(steady, named):
     own[2, 40:] *= 1.3
     window = sketch(own)
     window.steps.planes[COMM][[0, 1, 3]] = np.nan
-    findings = Stragglers().evaluate(window)
+    findings = StragglersDetector().evaluate(window)
     assert ["2"] == named(findings, "rank.slow_compute")
     assert [] == named(findings, "rank.waits_least")
 
@@ -101,11 +103,11 @@ def test_a_slow_rank_that_waits_as_long_as_its_peers_is_not_waited_for(steady, n
     own = steady()
     own[2, 40:] *= 1.3
     window = sketch(own, planes={COMM: np.full(own.shape, 0.3)})
-    assert [] == named(Stragglers().evaluate(window), "rank.waits_least")
+    assert [] == named(StragglersDetector().evaluate(window), "rank.waits_least")
 
 
 def test_work_that_is_a_sliver_of_the_step_does_not_make_the_job_slow(steady):
     own = steady(seconds=0.05)
     own[2, 40:] *= 1.3
-    findings = Stragglers().evaluate(sketch(own, exchange=5.0))
+    findings = StragglersDetector().evaluate(sketch(own, exchange=5.0))
     assert ["rank.slow_compute"] == [f.kind for f in findings]

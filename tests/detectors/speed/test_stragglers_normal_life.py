@@ -3,8 +3,8 @@
 import numpy as np
 
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.speed.stragglers import Stragglers
-from rankscope.detectors.window import Steps
+from rankscope.detectors.speed.stragglers import StragglersDetector
+from rankscope.detectors.window import StepValues
 
 DURATION = "training.step.duration"
 TOKENS = "training.tokens"
@@ -14,32 +14,32 @@ def test_in_a_job_that_stopped_stepping_nobody_is_slow_any_more(steady):
     own = steady()
     own[2, 40:] *= 1.3
     last = sketch(own).now
-    assert 3 == len(Stragglers().evaluate(sketch(own, now=last + 50)))
-    assert 0 == len(Stragglers().evaluate(sketch(own, now=last + 70)))
+    assert 3 == len(StragglersDetector().evaluate(sketch(own, now=last + 50)))
+    assert 0 == len(StragglersDetector().evaluate(sketch(own, now=last + 70)))
 
 
 def test_even_work_is_no_finding(steady):
-    assert [] == Stragglers().evaluate(sketch(steady()))
+    assert [] == StragglersDetector().evaluate(sketch(steady()))
 
 
 def test_a_stable_skew_that_several_ranks_have_is_a_habit_and_no_finding(steady):
     own = steady()
     own[1:3] *= np.array([[1.2], [1.15]])
-    assert [] == Stragglers().evaluate(sketch(own))
+    assert [] == StragglersDetector().evaluate(sketch(own))
 
 
 def test_noise_alone_is_no_finding_however_many_ranks_and_looks():
     own = np.random.default_rng(4).normal(0.8, 0.05, (512, 240))
     own *= np.random.default_rng(5).normal(1.0, 0.01, (512, 1))
     for end in range(20, 241, 20):
-        assert [] == Stragglers().evaluate(sketch(own[:, :end], hosts=64))
+        assert [] == StragglersDetector().evaluate(sketch(own[:, :end], hosts=64))
 
 
 def test_what_came_and_went_long_ago_is_over(steady):
     own = steady(ranks=8, steps=420)
     own[3, 60:80] *= 1.4
     own[3, 120:140] *= 1.4
-    assert [] == Stragglers().evaluate(sketch(own))
+    assert [] == StragglersDetector().evaluate(sketch(own))
 
 
 def test_where_ranks_do_not_wait_for_each_other_step_time_is_their_own(steady, named):
@@ -52,10 +52,10 @@ def test_where_ranks_do_not_wait_for_each_other_step_time_is_their_own(steady, n
     hidden = np.where(ended, 1.0, np.nan)
     window = sketch(
         own, now=float(at[0, 150]),
-        steps=Steps(np.arange(200)[kept], (at * hidden)[:, kept],
+        steps=StepValues(np.arange(200)[kept], (at * hidden)[:, kept],
                     {DURATION: (own * hidden)[:, kept]}),
     )  # fmt: skip
-    assert ["4"] == named(Stragglers().evaluate(window), "rank.slow_compute")
+    assert ["4"] == named(StragglersDetector().evaluate(window), "rank.slow_compute")
 
 
 def test_ranks_of_a_synchronous_job_that_are_reported_late_are_not_slow(steady):
@@ -67,18 +67,18 @@ def test_ranks_of_a_synchronous_job_that_are_reported_late_are_not_slow(steady):
     hidden[2:, 72:] = np.nan
     duration = full.steps.planes[DURATION]
     window = sketch(
-        own, steps=Steps(np.arange(80), full.steps.at * hidden, {DURATION: duration * hidden})
+        own, steps=StepValues(np.arange(80), full.steps.at * hidden, {DURATION: duration * hidden})
     )
-    assert [] == Stragglers().evaluate(window)
+    assert [] == StragglersDetector().evaluate(window)
 
 
 def test_pipeline_stages_with_different_work_are_compared_within_themselves(steady, named):
     own = steady(ranks=8)
     own[4:] *= 1.8
     roles = np.array([0, 0, 0, 0, 1, 1, 1, 1])
-    assert [] == Stragglers().evaluate(sketch(own, role_of=roles))
+    assert [] == StragglersDetector().evaluate(sketch(own, role_of=roles))
     own[5, 40:] *= 1.3
-    findings = Stragglers().evaluate(sketch(own, role_of=roles))
+    findings = StragglersDetector().evaluate(sketch(own, role_of=roles))
     assert ["5"] == named(findings, "rank.slow_compute")
 
 
@@ -86,35 +86,35 @@ def test_a_rank_alone_in_its_role_has_no_peers_and_is_never_named(steady):
     """The docstring's second failure mode."""
     own = steady()
     own[3, 40:] *= 2
-    assert [] == Stragglers().evaluate(sketch(own, role_of=np.array([0, 0, 0, 1])))
+    assert [] == StragglersDetector().evaluate(sketch(own, role_of=np.array([0, 0, 0, 1])))
 
 
 def test_a_role_affected_as_a_whole_cannot_be_told_from_a_slow_job(steady, named):
     """The docstring's first failure mode: the healthy quantile itself is slow."""
     own = steady(ranks=8)
     own[:7, 40:] *= 1.5
-    assert [] == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+    assert [] == named(StragglersDetector().evaluate(sketch(own)), "rank.slow_compute")
 
 
 def test_sequences_that_change_from_step_to_step_are_no_finding():
     tokens = np.random.default_rng(5).integers(2_000, 9_000, (4, 80)).astype(float)
     own = 0.1 * tokens / 1_000 + 0.01 * (tokens / 1_000) ** 2
-    assert [] == Stragglers().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert [] == StragglersDetector().evaluate(sketch(own, planes={TOKENS: tokens}))
 
 
 def test_a_rank_that_gets_the_long_sequences_is_predicted_from_tokens_before_it_is_blamed(named):
     tokens = np.random.default_rng(5).integers(4_000, 6_000, (4, 80)).astype(float)
     tokens[1, 40:] *= 1.5
     own = 0.1 * tokens / 1_000 + 0.01 * (tokens / 1_000) ** 2
-    assert [] == Stragglers().evaluate(sketch(own, planes={TOKENS: tokens}))
-    assert ["1"] == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+    assert [] == StragglersDetector().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert ["1"] == named(StragglersDetector().evaluate(sketch(own)), "rank.slow_compute")
 
 
 def test_tokens_that_do_not_vary_predict_nothing(steady, named):
     own = steady()
     own[2, 40:] *= 1.3
     tokens = np.full(own.shape, 4096.0)
-    findings = Stragglers().evaluate(sketch(own, planes={TOKENS: tokens}))
+    findings = StragglersDetector().evaluate(sketch(own, planes={TOKENS: tokens}))
     assert ["2"] == named(findings, "rank.slow_compute")
 
 
@@ -122,7 +122,7 @@ def test_tokens_that_explain_nothing_are_left_out(steady, named):
     own = steady()
     own[2, 40:] *= 1.3
     tokens = np.random.default_rng(5).integers(2_000, 9_000, own.shape).astype(float)
-    findings = Stragglers().evaluate(sketch(own, planes={TOKENS: tokens}))
+    findings = StragglersDetector().evaluate(sketch(own, planes={TOKENS: tokens}))
     assert ["2"] == named(findings, "rank.slow_compute")
 
 
@@ -131,44 +131,44 @@ def test_tokens_told_by_next_to_nobody_are_left_out(steady, named):
     own[2, 40:] *= 1.3
     tokens = np.full(own.shape, np.nan)
     tokens[0, :5] = 4096.0
-    findings = Stragglers().evaluate(sketch(own, planes={TOKENS: tokens}))
+    findings = StragglersDetector().evaluate(sketch(own, planes={TOKENS: tokens}))
     assert ["2"] == named(findings, "rank.slow_compute")
 
 
 def test_warm_up_is_normal_life(steady):
     own = steady(steps=12)
     own[3, :5] = 20.0
-    assert [] == Stragglers().evaluate(sketch(own))
+    assert [] == StragglersDetector().evaluate(sketch(own))
 
 
 def test_one_stray_step_is_normal_life(steady):
     own = steady()
     own[2, 57] *= 10
-    assert [] == Stragglers().evaluate(sketch(own))
+    assert [] == StragglersDetector().evaluate(sketch(own))
 
 
 def test_checkpoints_written_by_one_rank_are_normal_life(steady):
     own = steady(steps=100)
     own[0, 9::10] += 3.0
     for end in range(20, 101):
-        assert [] == Stragglers().evaluate(sketch(own[:, :end]))
+        assert [] == StragglersDetector().evaluate(sketch(own[:, :end]))
 
 
 def test_pauses_for_evaluation_are_normal_life(steady):
-    assert [] == Stragglers().evaluate(sketch(steady(), gaps={30: 60.0, 58: 60.0}))
+    assert [] == StragglersDetector().evaluate(sketch(steady(), gaps={30: 60.0, 58: 60.0}))
 
 
 def test_a_rank_that_is_well_again_is_no_finding(steady):
     own = steady()
     own[2, 20:40] *= 1.5
-    assert [] == Stragglers().evaluate(sketch(own))
+    assert [] == StragglersDetector().evaluate(sketch(own))
 
 
 def test_ranks_whose_batches_vary_widely_are_not_slow_by_the_chance_of_five_steps():
     rng = np.random.default_rng(5)
     own = 2.7 * rng.normal(1.0, 0.09, (16, 200))
 
-    found = [Stragglers().evaluate(sketch(own[:, : 40 + 4 * n])) for n in range(40)]
+    found = [StragglersDetector().evaluate(sketch(own[:, : 40 + 4 * n])) for n in range(40)]
 
     assert not any(found)
 
@@ -179,7 +179,9 @@ def test_of_two_replicas_with_uneven_batches_none_is_slow_by_a_run_of_longer_one
     own = shared * rng.normal(1.0, 0.003, shared.shape)
     role_of = np.tile(np.arange(4), 2)
 
-    found = [Stragglers().evaluate(sketch(own[:, : 20 + n], role_of=role_of)) for n in range(140)]
+    found = [
+        StragglersDetector().evaluate(sketch(own[:, : 20 + n], role_of=role_of)) for n in range(140)
+    ]
 
     assert not any(found)
 
@@ -191,11 +193,11 @@ def test_devices_of_an_older_model_are_slower_from_the_start_and_no_stragglers()
     memory[:4] = 40.0 * 2**30
     at = START + np.arange(0.0, 100.0, 10.0)
 
-    unknown = Stragglers().evaluate(sketch(own))
+    unknown = StragglersDetector().evaluate(sketch(own))
     window = sketch(own, rank_readings={"hw.gpu.memory.limit": readings(at, memory)})
 
     assert unknown
-    assert not Stragglers().evaluate(window)
+    assert not StragglersDetector().evaluate(window)
 
 
 def test_stray_delays_are_no_first_word(steady):
@@ -204,7 +206,7 @@ def test_stray_delays_are_no_first_word(steady):
     own *= np.where(rng.random(own.shape) < 0.12, 1.3, 1.0)
     own[2, 70:] = own[2, :10]
     own[2, 77:] *= 1.3
-    found = Stragglers().evaluate(sketch(own))
+    found = StragglersDetector().evaluate(sketch(own))
     assert all(f.score >= 1 or f.kind != "job.slow" for f in found)
 
 
@@ -215,7 +217,7 @@ def test_hosts_of_a_faster_model_that_report_first_accuse_nobody(steady):
     late = np.arange(16) >= 8
     for plane in (window.steps.at, *window.steps.planes.values()):
         plane[late, 72:] = np.nan
-    assert [] == Stragglers().evaluate(window)
+    assert [] == StragglersDetector().evaluate(window)
 
 
 def test_pauses_that_everybody_has_single_nobody_out():
@@ -225,5 +227,5 @@ def test_pauses_that_everybody_has_single_nobody_out():
         own = random.normal(1.2, 0.01, (4, 120))
         own[:, 40:] += 0.7 * (random.random((4, 80)) < 0.44)
         for end in range(60, 121, 10):
-            found = Stragglers().evaluate(sketch(own[:, :end]))
+            found = StragglersDetector().evaluate(sketch(own[:, :end]))
             assert [] == [one for one in found if "again" in one.text], (end, found)

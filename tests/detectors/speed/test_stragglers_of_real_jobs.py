@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.speed.stragglers import Stragglers
-from rankscope.detectors.window import Steps
+from rankscope.detectors.speed.stragglers import StragglersDetector
+from rankscope.detectors.window import StepValues
 
 DURATION = "training.step.duration"
 
@@ -18,7 +18,7 @@ def test_a_real_job_with_a_stable_skew_has_no_straggler(real_data, synchronous):
     """Ten workers, one of them 30 % slower than another for as long as the job runs."""
     own = _worker_steps(real_data("worker_steps/job_2_norm.csv.gz"))
     for end in range(15, own.shape[1] + 1, 5):
-        assert [] == Stragglers().evaluate(_as_reported(own[:, :end], synchronous))
+        assert [] == StragglersDetector().evaluate(_as_reported(own[:, :end], synchronous))
 
 
 @pytest.mark.parametrize("synchronous", [True, False])
@@ -28,7 +28,7 @@ def test_in_a_real_job_the_workers_that_turn_slow_are_named_and_no_others(
     own = _worker_steps(real_data("worker_steps/job_3_norm.csv.gz"))
     ever: set[str] = set()
     for end in range(15, own.shape[1] + 1, 5):
-        found = Stragglers().evaluate(_as_reported(own[:, :end], synchronous))
+        found = StragglersDetector().evaluate(_as_reported(own[:, :end], synchronous))
         ever |= set(named(found, "rank.slow_compute"))
     assert {"6", "7", "8", "9"} == ever
 
@@ -38,7 +38,7 @@ def _as_reported(own, synchronous):
     window = sketch(own, hosts=10)
     if synchronous:
         return window
-    steps = Steps(window.steps.index, window.steps.at, {DURATION: own})
+    steps = StepValues(window.steps.index, window.steps.at, {DURATION: own})
     return sketch(own, hosts=10, steps=steps)
 
 

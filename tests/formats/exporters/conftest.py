@@ -16,7 +16,7 @@ def read():
 
     def map_page(vendor, text=None, *, page=None, table=None):
         data = text.encode() if text is not None else (FIXTURES / f"{page}.prom").read_bytes()
-        mapping = exporters.Mapping(table or exporters.load(vendor))
+        mapping = exporters.PageMapping(table or exporters.load(vendor))
         return mapping.read([data], now=NOW)
 
     return map_page

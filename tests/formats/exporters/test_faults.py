@@ -11,7 +11,7 @@ def reader():
 
     def start(vendor, state=None):
         table = exporters.load(vendor)
-        mapping = exporters.Mapping(table)
+        mapping = exporters.PageMapping(table)
         watch = exporters.FaultWatch(table.exporter, table.vendor)
         if state is not None:
             watch.restore(state)

@@ -40,7 +40,7 @@ def test_a_page_becomes_what_is_written_beside_it(vendor, page, read):
 
 def test_the_second_page_says_the_same_as_the_first():
     for vendor, pages in PAGES.items():
-        mapping = exporters.Mapping(exporters.load(vendor))
+        mapping = exporters.PageMapping(exporters.load(vendor))
         data = (FIXTURES / f"{pages[0]}.prom").read_bytes()
         first = sorted(lines_of(mapping.read([data], now=1.0)))
         second = sorted(lines_of(mapping.read([data[:100], data[100:]], now=2.0)))

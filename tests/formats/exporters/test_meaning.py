@@ -70,7 +70,7 @@ def test_a_second_die_is_a_device_of_its_own_and_the_first_is_the_device(read):
 
 
 def test_a_device_that_is_renumbered_keeps_its_id(read):
-    mapping = exporters.Mapping(exporters.load("nvidia"))
+    mapping = exporters.PageMapping(exporters.load("nvidia"))
     for index in (3, 5):
         line = f'DCGM_FI_DEV_POWER_USAGE{{gpu="{index}",UUID="GPU-1"}} 100\n'
         samples = mapping.read([line.encode()], now=1.0).samples
@@ -88,7 +88,7 @@ def test_a_series_that_names_no_device_is_left_out(read):
 
 
 def test_holders_are_those_of_this_page(read):
-    mapping = exporters.Mapping(exporters.load("nvidia"))
+    mapping = exporters.PageMapping(exporters.load("nvidia"))
     for pod in ("a", "b"):
         line = f'DCGM_FI_DEV_POWER_USAGE{{{NV},namespace="ml",pod="{pod}"}} 100\n'
         samples = mapping.read([line.encode()], now=1.0).samples
@@ -106,7 +106,7 @@ def test_priority_pauses_of_both_directions_are_one_kind_of_congestion(values):
 
 
 def test_pods_and_processes_that_come_and_go_do_not_pile_up_and_nothing_is_said_twice():
-    mapping = exporters.Mapping(exporters.load("nvidia"))
+    mapping = exporters.PageMapping(exporters.load("nvidia"))
     for pod in range(3000):
         page = "".join(
             f'DCGM_FI_DEV_{name}{{{NV},pod="{pod}"}} 100\n' for name in ("POWER_USAGE", "GPU_TEMP")

@@ -3,7 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankscope.formats import exposition
-from rankscope.formats.exposition import ForeignPageError, PageTooLargeError, Reader, Series, parse
+from rankscope.formats.exposition import (
+    ExpositionSeries,
+    ForeignPageError,
+    PageReader,
+    PageTooLargeError,
+    parse,
+)
 
 NOW = 1_700_000_000.0
 
@@ -114,14 +120,14 @@ def test_two_hundred_megabytes_are_not_read_to_their_end():
             yield b'flood{a="b"} 1\n' * 4096
 
     with pytest.raises(PageTooLargeError, match="max_bytes"):
-        Reader(lambda series: series, max_bytes=1 << 20).read(flood(), now=NOW)
+        PageReader(lambda series: series, max_bytes=1 << 20).read(flood(), now=NOW)
     assert given_out <= 2 << 20
 
 
 def test_a_line_that_never_ends_is_not_held_and_the_next_one_is_read():
     long = b"x" * 1000
     pieces = [b'before 1\nup{a="', *[long] * 200, b'"} 1\nafter 2\n']
-    page = Reader(lambda series: series).read(pieces, now=NOW)
+    page = PageReader(lambda series: series).read(pieces, now=NOW)
     assert [series.name for series, _ in page.values] == ["before", "after"]
     assert page.problems["too_long"] == 1
 
@@ -133,19 +139,19 @@ def test_what_a_series_is_is_asked_once():
         asked.append(series)
         return series.name if series.name == "wanted" else None
 
-    reader = Reader(bind)
+    reader = PageReader(bind)
     for value in (b"1", b"2"):
         page = reader.read([b'wanted{a="b"} ' + value + b"\nother 5\n"], now=NOW)
         assert page.values == [("wanted", float(value))]
         assert page.series == 2
-    assert asked == [Series("wanted", (("a", "b"),)), Series("other")]
+    assert asked == [ExpositionSeries("wanted", (("a", "b"),)), ExpositionSeries("other")]
     reader.forget()
     reader.read([b"other 5\n"], now=NOW)
     assert len(asked) == 3
 
 
 def test_series_that_come_and_go_do_not_pile_up():
-    reader = Reader(lambda series: series)
+    reader = PageReader(lambda series: series)
     for at in range(30):
         lines = "".join(f'up{{pod="{at}-{pod}"}} 1\n' for pod in range(500))
         reader.read([lines.encode()], now=NOW)
@@ -157,7 +163,7 @@ def test_series_that_come_and_go_do_not_pile_up():
 def test_no_bytes_whatever_break_the_reader(data, size):
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     try:
-        page = Reader(lambda series: series).read(pieces, now=NOW)
+        page = PageReader(lambda series: series).read(pieces, now=NOW)
     except exposition.UnreadablePageError:
         return
     assert page.series == len(page.values)
@@ -192,6 +198,6 @@ def test_what_is_written_comes_back_however_it_is_cut_into_pieces(series, size):
     except UnicodeEncodeError:
         return  # half of a surrogate pair is no text
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    page = Reader(lambda one: one).read(pieces, now=NOW)
+    page = PageReader(lambda one: one).read(pieces, now=NOW)
     expected = [(name, dict(labels), value) for name, labels, value in series]
     assert said(page) == expected

@@ -1,14 +1,14 @@
 """Dumps side by side: who is how far, who is missing, who called something else."""
 
-from rankscope.formats.flight_recorder import Ledger, read
+from rankscope.formats.flight_recorder import DumpLedger, read
 from rankscope.formats.flight_recorder.layout import coordinates, dimensions
-from rankscope.vocabulary.groups import Group
+from rankscope.vocabulary.groups import ProcessGroup
 
 from .recorder import dump, operation
 
 
 def ledger(**dumps):
-    return Ledger({int(name[1:]): read(body) for name, body in dumps.items()})
+    return DumpLedger({int(name[1:]): read(body) for name, body in dumps.items()})
 
 
 def test_ranks_that_a_group_names_and_that_left_nothing_are_absent():
@@ -47,10 +47,10 @@ def test_the_newest_operation_and_the_time_out_are_known():
 
 
 def test_the_parallel_layout_is_that_of_the_groups():
-    groups = [Group("TENSOR_MODEL_PARALLEL_GROUP", (0, 1)),
-              Group("TENSOR_MODEL_PARALLEL_GROUP", (2, 3)),
-              Group("DATA_PARALLEL_GROUP_WITH_CP", (0, 2)), Group("mesh_pp", (1, 3)),
-              Group("MODEL_PARALLEL_GROUP", (0, 1, 2, 3))]  # fmt: skip
+    groups = [ProcessGroup("TENSOR_MODEL_PARALLEL_GROUP", (0, 1)),
+              ProcessGroup("TENSOR_MODEL_PARALLEL_GROUP", (2, 3)),
+              ProcessGroup("DATA_PARALLEL_GROUP_WITH_CP", (0, 2)), ProcessGroup("mesh_pp", (1, 3)),
+              ProcessGroup("MODEL_PARALLEL_GROUP", (0, 1, 2, 3))]  # fmt: skip
     found = dimensions(groups)
     assert {"tp": 2, "dp": 1, "pp": 1} == {name: len(along) for name, along in found.items()}
     assert {"tp": 0, "dp": 1} == coordinates(found, 2)

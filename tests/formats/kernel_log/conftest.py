@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rankscope.formats.kernel_log import Parser, Report, relevant
+from rankscope.formats.kernel_log import KernelLogParser, Report, relevant
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def read() -> Callable[..., list[Report]]:
     """Feed lines a tenth of a second apart; what the pre-filter would drop is dropped."""
 
     def feed(*lines: str, apart: float = 0.1) -> list[Report]:
-        parser = Parser()
+        parser = KernelLogParser()
         return [
             found
             for number, line in enumerate(lines)

@@ -13,7 +13,9 @@ EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 @pytest.fixture
 def signature():
     (only,) = tables.rows(
-        signatures.Signature, (EXAMPLES / "kernel_log_signature.toml").read_text(), "signature"
+        signatures.KernelSignature,
+        (EXAMPLES / "kernel_log_signature.toml").read_text(),
+        "signature",
     )
     return only
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankscope.formats import kernel_log
-from rankscope.formats.kernel_log import DeviceFault, OomKill, Parser
+from rankscope.formats.kernel_log import DeviceFault, KernelLogParser, OomKill
 
 PIECES = st.sampled_from(
     [
@@ -28,7 +28,7 @@ def test_any_bytes_are_a_record_or_none_and_a_line_in_any_case(data):
 
 @given(st.lists(LINES, max_size=20))
 def test_no_line_upsets_the_parser_and_what_it_returns_is_bounded(lines):
-    parser = Parser()
+    parser = KernelLogParser()
     for number, line in enumerate(lines):
         for found in parser.feed(line, float(number)):
             assert len(found.text) <= 300
@@ -41,7 +41,7 @@ def test_no_line_upsets_the_parser_and_what_it_returns_is_bounded(lines):
 
 @given(LINES)
 def test_what_the_parser_tells_of_a_line_the_pre_filter_lets_through(line):
-    if Parser().feed(line, 0.0):
+    if KernelLogParser().feed(line, 0.0):
         assert kernel_log.relevant(line.encode("utf-8", "replace"))
 
 
@@ -51,7 +51,7 @@ def test_what_the_parser_tells_of_a_line_the_pre_filter_lets_through(line):
 )  # fmt: skip
 def test_every_xid_that_can_be_written_is_read_back(domain, bus, slot, code, pid):
     text = f"NVRM: Xid (PCI:{domain:04x}:{bus:02x}:{slot:02x}): {code}, pid={pid}, name=p, x"
-    (fault,) = Parser().feed(text, 0.0)
+    (fault,) = KernelLogParser().feed(text, 0.0)
     assert isinstance(fault, DeviceFault)
     assert (str(code), f"{domain:04x}:{bus:02x}:{slot:02x}.0", pid) == (
         fault.code,
@@ -70,6 +70,6 @@ def test_every_xid_that_can_be_written_is_read_back(domain, bus, slot, code, pid
 )  # fmt: skip
 def test_long_hostile_lines_are_read_in_time_that_grows_with_their_length(needle):
     """A pattern that tries every pair of positions would take hours here: the test would hang."""
-    parser = Parser()
+    parser = KernelLogParser()
     for line in (needle * 20_000, "(" * 100_000 + needle, needle + "a" * 100_000):
         assert all(len(found.text) <= 300 for found in parser.feed(line, 0.0))

@@ -1,4 +1,4 @@
-from rankscope.formats.kernel_log import OomKill, Parser
+from rankscope.formats.kernel_log import KernelLogParser, OomKill
 
 GROUP = "/kubepods.slice/kubepods-burstable.slice/pod1/cri-1.scope"
 CONSTRAINT = (
@@ -55,7 +55,7 @@ def test_a_group_that_is_killed_together_is_told_process_by_process(read):
 
 
 def test_the_same_pid_killed_much_later_is_another_kill():
-    parser = Parser()
+    parser = KernelLogParser()
     counts = [
         len(parser.feed(line, at))
         for line, at in ((CONSTRAINT, 0.0), (KILLED, 0.1), (KILLED, 3600.0))

@@ -1,12 +1,12 @@
 import pytest
 
 from rankscope.formats import kernel_log
-from rankscope.formats.kernel_log import Record
+from rankscope.formats.kernel_log import KernelRecord
 
 
 def test_a_record_of_kmsg_has_number_time_and_text():
     data = b"4,1234,5678901,-;NVRM: Xid (PCI:0000:05:00): 79, GPU has fallen off the bus.\n"
-    assert Record(
+    assert KernelRecord(
         text="NVRM: Xid (PCI:0000:05:00): 79, GPU has fallen off the bus.",
         uptime=5.678901,
         sequence=1234,
@@ -37,20 +37,23 @@ def test_what_is_no_record_is_none(data):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("[  123.456789] hello", Record("hello", uptime=123.456789)),
-        ("<4>[    0.000000] hello", Record("hello", uptime=0.0, priority=4)),
-        ("[12.5] hello", Record("hello", uptime=12.5)),
-        ("2026-11-21T02:50:40.5+00:00 node-1 kernel: hello", Record("hello", at=1795229440.5)),
-        ("2026-11-21T02:50:40,5Z node-1 kernel: hello", Record("hello", at=1795229440.5)),
+        ("[  123.456789] hello", KernelRecord("hello", uptime=123.456789)),
+        ("<4>[    0.000000] hello", KernelRecord("hello", uptime=0.0, priority=4)),
+        ("[12.5] hello", KernelRecord("hello", uptime=12.5)),
+        (
+            "2026-11-21T02:50:40.5+00:00 node-1 kernel: hello",
+            KernelRecord("hello", at=1795229440.5),
+        ),
+        ("2026-11-21T02:50:40,5Z node-1 kernel: hello", KernelRecord("hello", at=1795229440.5)),
         (
             "2026-11-21T02:50:40+0000 node-1 kernel: [ 12.5] hello",
-            Record("hello", at=1795229440.0, uptime=12.5),
+            KernelRecord("hello", at=1795229440.0, uptime=12.5),
         ),
-        ("Nov 21 02:50:40 node-1 kernel: hello", Record("hello")),
-        ("Nov  1 02:50:40 node-1 kernel: [  3.25] hello", Record("hello", uptime=3.25)),
-        ("hello\n", Record("hello")),
-        ("[not a time] hello", Record("[not a time] hello")),
-        ("9999-99-99T99:99:99Z node-1 kernel: hello", Record("hello")),
+        ("Nov 21 02:50:40 node-1 kernel: hello", KernelRecord("hello")),
+        ("Nov  1 02:50:40 node-1 kernel: [  3.25] hello", KernelRecord("hello", uptime=3.25)),
+        ("hello\n", KernelRecord("hello")),
+        ("[not a time] hello", KernelRecord("[not a time] hello")),
+        ("9999-99-99T99:99:99Z node-1 kernel: hello", KernelRecord("hello")),
     ],
 )
 def test_lines_of_dmesg_and_journal_lose_what_stands_before_them(text, expected):

@@ -54,14 +54,14 @@ def test_the_json_form_counts_launches_by_rank_and_kind():
     assert {0: 14, 1: 13} == found.launched
     assert 9 == found.kinds[1]["AllReduce"]
     assert ({2}, {2}, 3) == (found.missing, found.dead, found.size)
-    assert ras.Place("10.0.0.1", 77, 3) == found.places[2]
+    assert ras.RankPlace("10.0.0.1", 77, 3) == found.places[2]
 
 
 def test_the_text_form_lists_the_smaller_part_and_the_others_are_the_rest():
     unequal, incomplete = ras.read(TEXT)
     assert {2: 6649, 5: 6649} == {r: n for r, n in unequal.launched.items() if n != 6650}
     assert set(range(8)) == set(unequal.launched)
-    assert ras.Place("172.16.64.210", 483074, 2) == unequal.places[2]
+    assert ras.RankPlace("172.16.64.210", 483074, 2) == unequal.places[2]
     assert {3} == incomplete.missing
 
 

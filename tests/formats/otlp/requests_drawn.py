@@ -8,7 +8,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 
-from rankscope.vocabulary.samples import Resource, Sample
+from rankscope.vocabulary.samples import Sample, TelemetryResource
 
 NAN_BITS = [0x7FF8_0000_0000_0000, 0x7FF0_0000_0000_0002, 0xFFF8_0000_0000_BEEF]
 DOUBLES = st.integers(0, 2**64 - 1) | st.sampled_from(NAN_BITS) | st.just(0)
@@ -133,4 +133,4 @@ def groups(*, host="gpu-12", points=20, ranks=4, at=1.79e9):
         for point in range(points)
         for rank in range(ranks)
     ]
-    return [(Resource(host, "job"), samples)]
+    return [(TelemetryResource(host, "job"), samples)]

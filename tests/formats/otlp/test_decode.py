@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder, logs_json, logs_protobuf
 from rankscope.formats.otlp.errors import UndecodableError
-from rankscope.vocabulary.samples import Event, Resource
+from rankscope.vocabulary.samples import Event, TelemetryResource
 
 NS = 1_790_000_000_250_000_000
 AT = 1_790_000_000.25
@@ -88,7 +88,7 @@ def test_a_job_that_names_no_attempt_is_told_apart_from_attempt_0():
 def test_other_resource_attributes_are_kept():
     given = {"service.name": text("s"), "k8s.pod.name": text("p"), "rankscope.cluster": text("c")}
     _, (series,) = read(request(gauge(point()), **given))
-    expected = Resource("", None, 0, "c", "s", (("k8s.pod.name", "p"),))
+    expected = TelemetryResource("", None, 0, "c", "s", (("k8s.pod.name", "p"),))
     assert series.resource == expected
 
 
@@ -318,7 +318,7 @@ def test_an_events_name_and_time_are_found_where_older_senders_put_them():
     old.attributes.add(key="kind").value.string_value = "code"
     records.add(event_name="change")
     records.add(time_unix_nano=NS)
-    expected = Event("change", AT, {"kind": "code"}, Resource("h"))
+    expected = Event("change", AT, {"kind": "code"}, TelemetryResource("h"))
 
     body = {
         "resourceLogs": [

@@ -12,11 +12,11 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder
-from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
 
 AT = 1_790_000_000.25
 NS = 1_790_000_000_250_000_000
-AGENT = Resource("gpu-12", "run 1", 2, "a", "rankscope-agent", (("k8s.pod.name", "p-0"),))
+AGENT = TelemetryResource("gpu-12", "run 1", 2, "a", "rankscope-agent", (("k8s.pod.name", "p-0"),))
 PAIRS = attributes({"rank": 3, "hw.id": "GPU-ü", "up": True, "share": 0.5, "below": -1})
 
 
@@ -69,7 +69,7 @@ def test_metrics_are_the_bytes_of_the_official_message():
         Sample("unheard.of", -1.0, AT),
         Sample("hw.power", 0.0, AT + 1),
     ]
-    written = encode.metrics_request([(AGENT, samples), (Resource("gpu-12"), [])])
+    written = encode.metrics_request([(AGENT, samples), (TelemetryResource("gpu-12"), [])])
     assert ExportMetricsServiceRequest.FromString(written) == request
     assert written == request.SerializeToString(deterministic=True)
 
@@ -94,7 +94,7 @@ def test_json_follows_the_rules_of_otlp():
         Sample("hw.energy", math.nan, AT, (("rank", 3),)),
         Sample("hw.energy", -math.inf, AT),
     ]
-    line = encode.metrics_json([(Resource("h"), samples)])
+    line = encode.metrics_json([(TelemetryResource("h"), samples)])
     assert json.loads(line) == {
         "resourceMetrics": [
             {
@@ -156,7 +156,7 @@ def test_a_time_that_is_none_is_written_as_unknown(at):
 def test_what_is_no_utf8_or_no_64_bit_integer_is_written_as_near_as_can_be():
     pairs = (("a", "x\ud800y"), ("b", 10**30), ("\ud800", 1))
     table = SeriesTable()
-    groups = [(Resource("h"), [Sample("hw.power", 1.0, AT, pairs)])]
+    groups = [(TelemetryResource("h"), [Sample("hw.power", 1.0, AT, pairs)])]
     batch = MetricsDecoder(table).protobuf(encode.metrics_request(groups))
     (series,) = batch.columns.series
     assert dict(table[series].attributes) == {"a": "x?y", "b": str(10**30), "?": 1}
@@ -167,7 +167,7 @@ def test_equal_but_different_scalars_stay_apart():
     """True == 1 == 1.0 and 0.0 == -0.0 in Python, and none of them is another on the wire."""
     samples = [Sample("hw.power", 1.0, AT, (("a", value),)) for value in (True, 1, 1.0, -0.0, 0.0)]
     table = SeriesTable()
-    MetricsDecoder(table).protobuf(encode.metrics_request([(Resource("h"), samples)]))
+    MetricsDecoder(table).protobuf(encode.metrics_request([(TelemetryResource("h"), samples)]))
     written = [repr(table[series].attributes[0][1]) for series in range(len(table))]
     assert written == ["True", "1", "1.0", "-0.0", "0.0"]
 
@@ -176,5 +176,5 @@ def test_texts_of_events_are_not_remembered():
     before = encode._cached_key_value.cache_info().currsize
     for number in range(100):
         event = Event("log.fault", 1.0, {"text": f"never said before: {number}", "pid": number})
-        encode.logs_request([(Resource(host="n"), [event])])
+        encode.logs_request([(TelemetryResource(host="n"), [event])])
     assert encode._cached_key_value.cache_info().currsize - before < 20

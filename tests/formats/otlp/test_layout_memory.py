@@ -12,14 +12,14 @@ from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder
 from rankscope.formats.otlp.errors import UndecodableError
-from rankscope.formats.otlp.payload_layout import Layouts
+from rankscope.formats.otlp.payload_layout import PayloadLayouts
 from rankscope.formats.otlp.point_blocks import UnusualError
-from rankscope.formats.otlp.streams import Streams
-from rankscope.vocabulary.samples import Resource, Sample
+from rankscope.formats.otlp.streams import StreamNumbers
+from rankscope.vocabulary.samples import Sample, TelemetryResource
 
 
 def test_layouts_of_several_lengths_live_side_by_side():
-    layouts = Layouts(Streams(SeriesTable()))
+    layouts = PayloadLayouts(StreamNumbers(SeriesTable()))
     bodies = [encode.metrics_request(groups(points=points)) for points in (1, 2, 3)]
     for body in bodies:
         layouts.learn(body)
@@ -27,7 +27,7 @@ def test_layouts_of_several_lengths_live_side_by_side():
 
 
 def test_memory_of_layouts_is_bounded():
-    layouts = Layouts(Streams(SeriesTable()), max_bytes=100_000)
+    layouts = PayloadLayouts(StreamNumbers(SeriesTable()), max_bytes=100_000)
     for number in range(500):
         layouts.learn(encode.metrics_request(groups(host=f"gpu-{number:04}", points=20)))
     assert 0 < len(layouts) < 100
@@ -37,7 +37,7 @@ def test_memory_of_layouts_is_bounded():
 
 
 def test_senders_of_one_shape_share_it():
-    layouts = Layouts(Streams(SeriesTable()))
+    layouts = PayloadLayouts(StreamNumbers(SeriesTable()))
     layouts.learn(encode.metrics_request(groups(host="gpu-00")))
     first = layouts.nbytes
     layouts.learn(encode.metrics_request(groups(host="gpu-01")))
@@ -45,16 +45,16 @@ def test_senders_of_one_shape_share_it():
 
 
 def test_one_sender_cannot_fill_the_memory_with_layouts_of_one_length():
-    layouts = Layouts(Streams(SeriesTable()))
+    layouts = PayloadLayouts(StreamNumbers(SeriesTable()))
     for number in range(100):
         samples = [Sample("training.loss", 1.0, 1.79e9, (("seq", 1000 + number),))]
-        layouts.learn(encode.metrics_request([(Resource("h"), samples)]))
+        layouts.learn(encode.metrics_request([(TelemetryResource("h"), samples)]))
     assert len(layouts) <= 10
 
 
 def test_of_a_sender_that_never_repeats_itself_few_layouts_are_remembered():
     """What is remembered costs more than decoding; a sender that turns steady is noticed."""
-    layouts = Layouts(Streams(SeriesTable()))
+    layouts = PayloadLayouts(StreamNumbers(SeriesTable()))
     for number in range(200):
         layouts.learn(encode.metrics_request(groups(points=1 + number, ranks=1)))
     assert len(layouts) < 50
@@ -73,10 +73,10 @@ def test_an_undecodable_request_leaves_no_trace(parts, data):
     at = data.draw(st.integers(0, len(body) - 1))
     damaged = body[:at] + bytes((data.draw(st.integers(0, 255)),)) + body[at + 1 :]
     table = SeriesTable()
-    streams = Streams(table)
+    streams = StreamNumbers(table)
     decoder = MetricsDecoder(table)
     with contextlib.suppress(UnusualError, UndecodableError):
-        Layouts(streams).learn(damaged)
+        PayloadLayouts(streams).learn(damaged)
     try:
         decoder.general(damaged)
     except UndecodableError:
@@ -104,8 +104,8 @@ def test_columns_of_a_shared_layout_cannot_be_written_to():
 
 def test_streams_forget_beyond_their_bound_and_learn_again():
     table = SeriesTable()
-    streams = Streams(table, limit=10)
-    layouts = Layouts(streams)
+    streams = StreamNumbers(table, limit=10)
+    layouts = PayloadLayouts(streams)
     for number in range(50):
         streams.trim()
         layouts.learn(encode.metrics_request(groups(host=f"h{number}")))

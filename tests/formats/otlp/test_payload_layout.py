@@ -19,9 +19,9 @@ from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder
 from rankscope.formats.otlp.errors import UndecodableError
-from rankscope.formats.otlp.payload_layout import Layouts
+from rankscope.formats.otlp.payload_layout import PayloadLayouts
 from rankscope.formats.otlp.point_blocks import UnusualError
-from rankscope.formats.otlp.streams import Streams
+from rankscope.formats.otlp.streams import StreamNumbers
 
 
 def changed(request, step):
@@ -90,7 +90,7 @@ def test_requests_of_many_shapes_in_turn_decode_alike(requests):
 @settings(max_examples=examples(60))
 def test_a_usual_request_is_remembered_and_its_follower_recognised(parts):
     request = build(parts)
-    layouts = Layouts(Streams(SeriesTable()))
+    layouts = PayloadLayouts(StreamNumbers(SeriesTable()))
     first = request.SerializeToString()
     assert layouts.decode(first) is None
     learnt = layouts.learn(first)
@@ -185,7 +185,7 @@ def test_a_time_of_zero_in_a_known_layout_is_no_time():
 
 
 def test_a_request_without_points_or_of_histograms_is_left_to_the_general_path():
-    layouts = Layouts(Streams(SeriesTable()))
+    layouts = PayloadLayouts(StreamNumbers(SeriesTable()))
     requests: list[Any] = [
         [],
         [("a", [])],

@@ -12,7 +12,7 @@ from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder, logs_json, logs_protobuf
 from rankscope.vocabulary import metrics
-from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 SCALARS = TEXTS | st.integers(-(2**63), 2**63 - 1) | st.booleans() | st.floats(allow_nan=False)
@@ -23,7 +23,7 @@ NAMES = st.sampled_from([*metrics.catalogue(), "other.metric"])
 
 OWN = ("host.name", "service.name", "k8s.node.name", "service.instance.id")
 RESOURCES = st.builds(
-    Resource,
+    TelemetryResource,
     host=TEXTS,
     job=st.none() | TEXTS.filter(bool),
     attempt=st.integers(0, 9),
@@ -138,6 +138,6 @@ def test_events_come_back(groups, write, read):
 def test_a_time_comes_back_to_the_last_bit(at):
     sample = Sample("training.loss", 1.0, at)
     decoder = MetricsDecoder(SeriesTable())
-    groups = [(Resource("h"), [sample])]
+    groups = [(TelemetryResource("h"), [sample])]
     assert decoder.protobuf(encode.metrics_request(groups)).columns.at.tolist() == [at]
     assert decoder.json(encode.metrics_json(groups)).columns.at.tolist() == [at]

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import FULL, SKIP, SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder
-from rankscope.formats.otlp.numbering import Numbering
-from rankscope.formats.otlp.series import Translation
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.formats.otlp.numbering import KeyNumbers
+from rankscope.formats.otlp.series import IdTranslation
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
-HOST = Resource("host-a", "run-1")
+HOST = TelemetryResource("host-a", "run-1")
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_equal_series_have_equal_ids_and_others_have_not(table):
         table.intern(HOST, "a", rank(1)),
         table.intern(HOST, "a", rank(2)),
         table.intern(HOST, "b", rank(1)),
-        table.intern(Resource("host-b", "run-1"), "a", rank(1)),
+        table.intern(TelemetryResource("host-b", "run-1"), "a", rank(1)),
         table.intern(HOST, "a", rank(1)),
         table.intern(HOST, "a", rank(True)),
         table.intern(HOST, "a", rank(1.0)),
@@ -99,7 +99,7 @@ def test_a_table_is_pickled_with_everything_it_holds(table):
 def test_a_translation_gives_the_ids_that_adding_one_by_one_gives(batches):
     source, target, expected = SeriesTable(), SeriesTable(), SeriesTable()
     source.intern(HOST, "other", rank(77))
-    translation = Translation(source, target)
+    translation = IdTranslation(source, target)
     for batch in batches:
         named = [("abcd"[metric], rank(number, op=str(metric))) for metric, number in batch]
         ids = np.array([source.intern(HOST, *one) for one in named], np.int32)
@@ -110,7 +110,7 @@ def test_a_translation_gives_the_ids_that_adding_one_by_one_gives(batches):
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), unique=True, max_size=300))
 def test_a_numbering_finds_what_was_put_one_by_one_or_together(keys):
-    numbers = Numbering(2)
+    numbers = KeyNumbers(2)
     half = len(keys) // 2
     for number, key in enumerate(keys[:half]):
         numbers.put(key, number)

@@ -5,16 +5,16 @@ import pytest
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 
-def _request(first: int) -> list[tuple[Resource, list[Sample]]]:
+def _request(first: int) -> list[tuple[TelemetryResource, list[Sample]]]:
     samples = [
         Sample("collective.op.duration", 0.1, 1000.0 + seq, attributes({"rank": 0, "seq": seq}))
         for seq in range(first, first + 5)
     ]
     loss = Sample("training.loss", 2.5, 1000.0 + first, attributes({"rank": 0}))
-    return [(Resource("a", job="j"), [*samples, loss])]
+    return [(TelemetryResource("a", job="j"), [*samples, loss])]
 
 
 @pytest.mark.parametrize("encoding", ["protobuf", "json"])

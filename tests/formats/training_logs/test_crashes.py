@@ -49,7 +49,7 @@ def crashed(tmp_path_factory):
 
 
 def events(data, *, size=10_000, **whose):
-    parser = training_logs.Parser(**whose)
+    parser = training_logs.TrainingLogParser(**whose)
     found = [one for at in range(0, len(data), size) for one in parser.feed(data[at : at + size])]
     return [event for one in (*found, *parser.end()) for event in one.events]
 

@@ -188,7 +188,7 @@ def test_the_rank_is_that_of_the_prefix_else_of_the_file_else_of_who_prints_in_t
 def test_a_local_rank_is_no_rank_unless_it_is_known_whose_it_is():
     line = "[default1]:{'loss': 2.31, 'epoch': 0.12}"
     assert ranks(line, local_ranks={0: 8, 1: 9}) == [9]
-    parser = training_logs.Parser()
+    parser = training_logs.TrainingLogParser()
     assert parser.feed(line.encode() + b"\n") == []
     assert parser.missed == {"rank": 1}
 
@@ -226,7 +226,7 @@ def test_a_step_that_is_reported_again_is_reported_once():
 
 
 def test_the_format_of_a_log_is_the_first_that_has_a_loss():
-    parser = training_logs.Parser(rank=0)
+    parser = training_logs.TrainingLogParser(rank=0)
     parser.feed(b"iter 7: loss 2.3456, time 123.45ms\n{'loss': 9.9, 'epoch': 0.12}\n", AT)
     assert parser.format == "nanogpt"
     assert parser.missed == {"form": 1}

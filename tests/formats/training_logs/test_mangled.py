@@ -35,7 +35,7 @@ def shown(logged):
 
 
 def read(data, pieces=1 << 20):
-    parser = training_logs.Parser(rank=0)
+    parser = training_logs.TrainingLogParser(rank=0)
     found = []
     for start in range(0, len(data), pieces):
         found += parser.feed(data[start : start + pieces], AT)
@@ -164,7 +164,7 @@ def test_no_control_character_and_no_tag_leaves_with_a_line(text, line):
 
 
 def test_a_line_without_an_end_takes_no_memory_and_its_beginning_is_looked_at():
-    parser = training_logs.Parser(rank=0)
+    parser = training_logs.TrainingLogParser(rank=0)
     parser.feed(b"RuntimeError: CUDA error: device-side assert triggered ")
     for _ in range(100):
         parser.feed(b"x" * 100_000)
@@ -174,7 +174,7 @@ def test_a_line_without_an_end_takes_no_memory_and_its_beginning_is_looked_at():
 
 
 def test_after_bytes_were_left_out_reading_goes_on_with_the_next_line():
-    parser = training_logs.Parser(rank=0)
+    parser = training_logs.TrainingLogParser(rank=0)
     parser.feed(b"iter 1: loss 1.", AT)
     parser.skip()
     found = parser.feed(b"25, time 1.00ms\niter 7: loss 2.5, time 3.00ms\n", AT)

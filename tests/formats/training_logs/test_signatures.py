@@ -106,7 +106,7 @@ exitcode  : -9 (pid: 1)
 @pytest.mark.parametrize("prefix", ["", "[rank0]: "])
 def test_the_processes_that_torchrun_lists_ended(size, prefix):
     data = "".join(f"{prefix}{line}\n" for line in BLOCK.splitlines()).encode()
-    parser = training_logs.Parser(zone=UTC)
+    parser = training_logs.TrainingLogParser(zone=UTC)
     found = [one for at in range(0, len(data), size) for one in parser.feed(data[at : at + size])]
     exits = [(one.line, event) for one in found for event in one.events if one.line > 1]
     assert [(line, event.at, event.attributes) for line, event in exits] == [

@@ -12,7 +12,7 @@ import time
 import pytest
 from tests import waiting
 
-from rankscope.lab.node.nvml import SEEN_AFTER, Scenario
+from rankscope.lab.node.nvml import SEEN_AFTER, NvmlScenario
 
 # Each expression runs on a thread of its own, so that one that hangs keeps nobody waiting.
 CLIENT = """
@@ -117,7 +117,7 @@ def start(program):
 @pytest.fixture
 def scenario(tmp_path, program):
     program("gcc")  # or there is nothing to build the stub with
-    return Scenario(tmp_path, profile="H100", gpus=8)
+    return NvmlScenario(tmp_path, profile="H100", gpus=8)
 
 
 @pytest.fixture

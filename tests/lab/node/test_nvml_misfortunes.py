@@ -6,7 +6,7 @@ import time
 import pytest
 
 from rankscope.lab.node import nvml
-from rankscope.lab.node.nvml import Scenario
+from rankscope.lab.node.nvml import NvmlScenario
 
 LOST, RESET, TIMEOUT = {"code": 15}, {"code": 16}, {"code": 10}
 POWER = "n.nvmlDeviceGetPowerUsage(d[{}])"
@@ -260,7 +260,7 @@ def test_a_built_library_is_used_again(tmp_path, program):
 
 
 def test_a_node_may_have_more_devices_than_the_usual_eight(tmp_path, start):
-    client = start(Scenario(tmp_path, profile="T4", gpus=16).environment())
+    client = start(NvmlScenario(tmp_path, profile="T4", gpus=16).environment())
     assert client("n.nvmlDeviceGetCount()") == 16
     address = "n.nvmlDeviceGetPciInfo(n.nvmlDeviceGetHandleByIndex(i)).busId"
     assert len(set(client(f"[{address} for i in range(16)]"))) == 16

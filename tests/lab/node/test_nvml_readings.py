@@ -3,7 +3,7 @@
 import pytest
 
 from rankscope.lab.node import nvml
-from rankscope.lab.node.nvml import Scenario
+from rankscope.lab.node.nvml import NvmlScenario
 
 NOT_SUPPORTED = {"code": 3}
 
@@ -241,14 +241,14 @@ PROBES = {
 
 @pytest.mark.parametrize("kind", sorted(LACKS))
 def test_each_kind_of_gpu_lacks_what_it_lacks(kind, tmp_path, start):
-    client = start(Scenario(tmp_path, profile=kind, gpus=1).environment())
+    client = start(NvmlScenario(tmp_path, profile=kind, gpus=1).environment())
     lacking = {name for name, call in PROBES.items() if client(call) == NOT_SUPPORTED}
     assert LACKS[kind] == lacking
 
 
 @pytest.mark.parametrize("kind", sorted(LACKS))
 def test_an_idle_gpu_draws_less_and_its_link_is_at_rest(kind, tmp_path, start):
-    client = start(Scenario(tmp_path, profile=kind, gpus=1, busy=False).environment())
+    client = start(NvmlScenario(tmp_path, profile=kind, gpus=1, busy=False).environment())
     client.hold("d", "n.nvmlDeviceGetHandleByIndex(0)")
     assert client("n.nvmlDeviceGetPowerUsage(d)") < client("n.nvmlDeviceGetEnforcedPowerLimit(d)")
     assert client("n.nvmlDeviceGetUtilizationRates(d)")["gpu"] == 0
@@ -259,4 +259,4 @@ def test_an_idle_gpu_draws_less_and_its_link_is_at_rest(kind, tmp_path, start):
 
 def test_an_unknown_profile_is_refused_with_those_there_are(tmp_path):
     with pytest.raises(KeyError, match="H100"):
-        Scenario(tmp_path, profile="V9000")
+        NvmlScenario(tmp_path, profile="V9000")

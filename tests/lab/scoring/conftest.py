@@ -2,10 +2,10 @@
 
 import pytest
 
-from rankscope.lab.scoring.results import Result
-from rankscope.lab.scoring.seen import Seen, Truth
+from rankscope.lab.scoring.results import CaseResult
+from rankscope.lab.scoring.seen import CaseTruth, SeenIncident
 from rankscope.vocabulary import entities
-from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.ranks import RankSet
 
 ONSET = 1000.0
 
@@ -23,11 +23,11 @@ def incident():
             "above_info_at": None if severity == "info" else ONSET + at,
             "fault": "gpu.slow",
             "entity": entity,
-            "standing_out": Ranks(),
+            "standing_out": RankSet(),
             "symptoms": ("slow",),
             "summary": "slow",
         }
-        return Seen(**(row | changes))
+        return SeenIncident(**(row | changes))
 
     return made
 
@@ -37,7 +37,7 @@ def truth():
     def made(fault="gpu.slow", entity=None, until=float("inf"), **effects):
         entity = entity or entities.gpu("GPU-3", "gpu-00", (3,))
         at = {name: ONSET + seconds for name, seconds in effects.items()}
-        return Truth(fault, entity, "train", ONSET, ONSET + until, effects=at)
+        return CaseTruth(fault, entity, "train", ONSET, ONSET + until, effects=at)
 
     return made
 
@@ -70,6 +70,6 @@ def result():
             "truth": truth,
             "found": {"rankscope": tuple(found)},
         }
-        return Result(**(row | changes))
+        return CaseResult(**(row | changes))
 
     return made

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from rankscope.formats.otlp.columns import Columns, SeriesTable
+from rankscope.formats.otlp.columns import PointColumns, SeriesTable
 from rankscope.lab.scoring.baselines import (
     METHODS,
     alarms,
@@ -17,7 +17,7 @@ from rankscope.lab.scoring.baselines import (
     thresholds,
 )
 from rankscope.vocabulary import entities
-from rankscope.vocabulary.samples import Event, Resource, attributes
+from rankscope.vocabulary.samples import Event, TelemetryResource, attributes
 
 START = 10_000.0
 
@@ -25,12 +25,12 @@ START = 10_000.0
 def matrix(values, metric="training.step.duration", **pairs):
     values = np.asarray(values, dtype=float)
     ranks = tuple(entities.rank(number, f"gpu-{number // 4:02d}") for number in range(len(values)))
-    return grid.Matrix(metric, pairs, ranks, values)
+    return grid.GridMatrix(metric, pairs, ranks, values)
 
 
 def made(*matrices):
     count = matrices[0].values.shape[1]
-    return grid.Grid(START + 5.0 * np.arange(1, count + 1), matrices)
+    return grid.MetricGrid(START + 5.0 * np.arange(1, count + 1), matrices)
 
 
 @pytest.fixture
@@ -43,8 +43,8 @@ class TestGrid:
     def delivered(self, *rows):
         table, delivered = SeriesTable(), []
         for received, metric, value, pairs in rows:
-            series = table.intern(Resource("gpu-00", "train"), metric, attributes(pairs))
-            columns = Columns(
+            series = table.intern(TelemetryResource("gpu-00", "train"), metric, attributes(pairs))
+            columns = PointColumns(
                 np.array([series], np.int32), np.array([received]), np.array([float(value)])
             )
             delivered.append((received, columns))
@@ -170,9 +170,11 @@ class TestThresholds:
 
     def test_events_fire_when_they_are_received_and_clean_exits_do_not(self):
         def exits(code):
-            return Event("process.exit", 1.0, {"rank": 2, "exit_code": code}, Resource("gpu-00"))
+            return Event(
+                "process.exit", 1.0, {"rank": 2, "exit_code": code}, TelemetryResource("gpu-00")
+            )
 
-        empty = grid.Grid(np.empty(0), ())
+        empty = grid.MetricGrid(np.empty(0), ())
         fired = thresholds.alarms(empty, [(7.0, exits(1)), (8.0, exits(0))])
         assert [(7.0, "2", "ProcessFailed")] == [(r.at, r.entity.id, r.text) for r in fired]
 
@@ -180,7 +182,7 @@ class TestThresholds:
 class TestGrouping:
     def test_alarms_within_five_minutes_are_one_incident_at_the_loudest_of_its_start(self):
         def alarm(at, score, rank):
-            return alarms.Alarm(at, entities.rank(rank), score, "x")
+            return alarms.MethodAlarm(at, entities.rank(rank), score, "x")
 
         rows = [alarm(0, 1, 1), alarm(20, 5, 2), alarm(250, 9, 3), alarm(700, 1, 4)]
         incidents = alarms.grouped(rows, "train")
@@ -191,6 +193,6 @@ class TestGrouping:
         assert ("train",) == incidents[0].jobs
 
     def test_the_worst_severity_counts(self):
-        warning = alarms.Alarm(0, entities.rank(1), 1.0, "x")
+        warning = alarms.MethodAlarm(0, entities.rank(1), 1.0, "x")
         critical = dataclasses.replace(warning, at=5.0, severity="critical")
         assert "critical" == alarms.grouped([warning, critical], "train")[0].severity

@@ -101,8 +101,8 @@ def test_results_are_compared_in_points(made):
 
 def test_a_share_that_one_result_does_not_have_is_a_difference():
     nan = float("nan")
-    assert comparing.Difference("recall", nan, nan).within(0)
-    assert not comparing.Difference("recall", nan, 0.5).within(100)
+    assert comparing.FigureDifference("recall", nan, nan).within(0)
+    assert not comparing.FigureDifference("recall", nan, 0.5).within(100)
 
 
 def test_a_file_that_is_no_result_is_named(tmp_path):

@@ -9,16 +9,16 @@ from rankscope.lab.scoring import placing
 from rankscope.lab.scoring.seen import truth as read_truth
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.entities import Entity
-from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.ranks import RankSet
 
 GPU = entities.gpu("GPU-3", "gpu-00", (3,))
 RANK = entities.rank(3, "gpu-00")
 HOST = entities.host("gpu-00", range(8))
-NIC = Entity("nic", "gpu-00/mlx5_0:1", "gpu-00", Ranks(range(4)))
+NIC = Entity("nic", "gpu-00/mlx5_0:1", "gpu-00", RankSet(range(4)))
 JOB = entities.job("train", range(16))
-STAGE = Entity("group", "pp:1", None, Ranks(range(4, 8)))
-SWITCH = Entity("switch", "leaf-0", None, Ranks(range(16)))
-SHARED = Entity("storage", "/data", None, Ranks(range(16)))
+STAGE = Entity("group", "pp:1", None, RankSet(range(4, 8)))
+SWITCH = Entity("switch", "leaf-0", None, RankSet(range(16)))
+SHARED = Entity("storage", "/data", None, RankSet(range(16)))
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_only_the_same_type_and_id_are_exact():
 
 def test_of_an_unknown_cause_the_ranks_that_stand_out_count(incident, truth):
     on_job = {"fault": "unknown", "entity": JOB}
-    assert placing.right(incident(**on_job, standing_out=Ranks((3,))), truth())
-    assert not placing.right(incident(**on_job, standing_out=Ranks((3, 4))), truth())
+    assert placing.right(incident(**on_job, standing_out=RankSet((3,))), truth())
+    assert not placing.right(incident(**on_job, standing_out=RankSet((3, 4))), truth())
     assert not placing.right(incident(**on_job), truth())
 
 
 def test_ranks_that_stand_out_do_not_help_a_cause_that_is_named(incident, truth):
-    named = incident(fault="network.congestion", entity=JOB, standing_out=Ranks((3,)))
+    named = incident(fault="network.congestion", entity=JOB, standing_out=RankSet((3,)))
     assert not placing.right(named, truth())
 
 

@@ -13,7 +13,7 @@ def made():
 
 @pytest.fixture(scope="module")
 def played(made):
-    run = running.Run()
+    run = running.RecordingRun()
     run.play(made)
     return run
 

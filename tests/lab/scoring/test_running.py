@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from rankscope.collector.pipeline.pipeline import Pipeline
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.lab import suites
 from rankscope.lab.scoring import running
 from rankscope.lab.scoring.baselines import METHODS
@@ -59,14 +59,14 @@ def test_a_detector_that_raises_is_part_of_the_result(crash, monkeypatch):
         def next_due(self, _window):
             return float("inf")
 
-    monkeypatch.setattr(running, "Pipeline", lambda: running_pipeline([Broken()]))
+    monkeypatch.setattr(running, "DetectionPipeline", lambda: running_pipeline([Broken()]))
     row = running.run(crash, with_baselines=False)
     assert row.failed
     assert {"broken"} == set(row.detector_failures)
 
 
 def running_pipeline(detectors):
-    return Pipeline(detectors=detectors)
+    return DetectionPipeline(detectors=detectors)
 
 
 def test_a_result_is_kept_under_a_key_of_case_and_code(crash, monkeypatch):

@@ -43,16 +43,16 @@ def silent(*_):
 
 def test_results_come_in_the_order_of_the_cases_and_are_kept(tmp_path, cases, ran):
     file = tmp_path / "tuning.jsonl"
-    rows = work.Work(cases, jobs=1, file=file).run(silent)
+    rows = work.ScoringWork(cases, jobs=1, file=file).run(silent)
     assert [case.name for case in cases] == [row.case["name"] for row in rows]
     assert {row.key for row in rows} == set(results.read(file))
 
 
 def test_a_second_run_goes_on_where_the_first_ended(tmp_path, cases, ran):
     file = tmp_path / "tuning.jsonl"
-    work.Work(cases[:2], jobs=1, file=file).run(silent)
+    work.ScoringWork(cases[:2], jobs=1, file=file).run(silent)
     told = []
-    rows = work.Work(cases, jobs=1, file=file).run(lambda *args: told.append(args[:2]))
+    rows = work.ScoringWork(cases, jobs=1, file=file).run(lambda *args: told.append(args[:2]))
     assert 4 == len(rows)
     assert [case.name for case in cases] == [name for name, _ in ran]
     assert [(3, 4), (4, 4)] == told
@@ -60,16 +60,16 @@ def test_a_second_run_goes_on_where_the_first_ended(tmp_path, cases, ran):
 
 def test_restart_forgets(tmp_path, cases, ran):
     file = tmp_path / "tuning.jsonl"
-    work.Work(cases, jobs=1, file=file).run(silent)
-    work.Work(cases, jobs=1, file=file, restart=True).run(silent)
+    work.ScoringWork(cases, jobs=1, file=file).run(silent)
+    work.ScoringWork(cases, jobs=1, file=file, restart=True).run(silent)
     assert 8 == len(ran)
 
 
 def test_other_code_runs_everything_again(tmp_path, cases, ran, monkeypatch):
     file = tmp_path / "tuning.jsonl"
-    work.Work(cases, jobs=1, file=file).run(silent)
+    work.ScoringWork(cases, jobs=1, file=file).run(silent)
     monkeypatch.setattr(running, "code_version", lambda: "other")
-    work.Work(cases, jobs=1, file=file).run(silent)
+    work.ScoringWork(cases, jobs=1, file=file).run(silent)
     assert 8 == len(ran)
 
 
@@ -81,10 +81,10 @@ def test_a_case_that_raised_is_kept_and_run_again_next_time(tmp_path, cases, mon
 
     with monkeypatch.context() as patched:
         patched.setattr(recording, "simulate", broken)
-        rows = work.Work(cases[:1], jobs=1, file=file, with_baselines=False).run(silent)
+        rows = work.ScoringWork(cases[:1], jobs=1, file=file, with_baselines=False).run(silent)
     assert "ZeroDivisionError" in rows[0].error
     assert "ZeroDivisionError" in next(iter(results.read(file).values())).error
-    rows = work.Work(cases[:1], jobs=1, file=file, with_baselines=False).run(silent)
+    rows = work.ScoringWork(cases[:1], jobs=1, file=file, with_baselines=False).run(silent)
     assert "" == rows[0].error
 
 
@@ -96,7 +96,7 @@ def test_an_interrupted_run_keeps_what_was_done(tmp_path, cases, ran):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        work.Work(cases, jobs=1, file=file).run(interrupted)
+        work.ScoringWork(cases, jobs=1, file=file).run(interrupted)
     assert 2 == len(results.read(file))
 
 
@@ -158,9 +158,9 @@ def test_workers_end_with_a_parent_that_is_ended(tmp_path, number):
 @pytest.mark.timeout(300)
 def test_two_processes_give_what_one_gives(tmp_path, cases):
     one, two = (
-        work.Work(cases, jobs=jobs, file=tmp_path / f"{jobs}.jsonl", with_baselines=False).run(
-            silent
-        )
+        work.ScoringWork(
+            cases, jobs=jobs, file=tmp_path / f"{jobs}.jsonl", with_baselines=False
+        ).run(silent)
         for jobs in (1, 2)
     )
     assert [row.found for row in one] == [row.found for row in two]

@@ -5,7 +5,13 @@ import dataclasses
 import numpy as np
 
 from rankscope.lab.simulator import faults, recording
-from rankscope.lab.simulator.shape import EPOCH, Cluster, Job, Reporting, Scenario
+from rankscope.lab.simulator.shape import (
+    EPOCH,
+    ReportingHabits,
+    SimulatedCluster,
+    SimulatedJob,
+    SimulationScenario,
+)
 
 ONSET = 60.0
 
@@ -13,13 +19,13 @@ ONSET = 60.0
 def scenario(*, seconds=120.0, hosts=4, slots=4, reporting=None, **job):
     """Return a healthy job of sixteen ranks and steps of a second, unless asked otherwise."""
     fields = {"step_seconds": 1.0, "hiccups": 0.0, "compile_seconds": 2.0, **job}
-    return Scenario(
+    return SimulationScenario(
         name="jobs",
         text="a test",
         seconds=seconds,
-        cluster=Cluster(hosts=hosts, slots=slots),
-        jobs=(Job(**fields),),
-        reporting=reporting or Reporting(),
+        cluster=SimulatedCluster(hosts=hosts, slots=slots),
+        jobs=(SimulatedJob(**fields),),
+        reporting=reporting or ReportingHabits(),
     )
 
 

@@ -3,20 +3,26 @@
 import numpy as np
 
 from rankscope.lab.simulator import faults, recording
-from rankscope.lab.simulator.shape import EPOCH, Cluster, Job, Reporting, Scenario
+from rankscope.lab.simulator.shape import (
+    EPOCH,
+    ReportingHabits,
+    SimulatedCluster,
+    SimulatedJob,
+    SimulationScenario,
+)
 
 ONSET = 70.0
 
 
 def scenario(*, seconds=150.0, cluster=None, job=None, reporting=None, **shape):
     """Return a scenario of four hosts with two devices each, unless told otherwise."""
-    return Scenario(
+    return SimulationScenario(
         name="machines",
         text="a test",
         seconds=seconds,
-        cluster=cluster or Cluster(**{"hosts": 4, "slots": 2, **shape}),
-        jobs=(job or Job(step_seconds=1.0, hiccups=0.0),),
-        reporting=reporting or Reporting(),
+        cluster=cluster or SimulatedCluster(**{"hosts": 4, "slots": 2, **shape}),
+        jobs=(job or SimulatedJob(step_seconds=1.0, hiccups=0.0),),
+        reporting=reporting or ReportingHabits(),
     )
 
 
@@ -28,7 +34,7 @@ def broken(kind, *, seed=1, onset=ONSET, base=None, **settings):
 
 
 def _with(base, fault):
-    return Scenario(
+    return SimulationScenario(
         base.name, base.text, base.seconds, base.cluster, base.jobs, base.reporting, fault
     )
 

@@ -3,7 +3,7 @@
 import dataclasses
 
 from rankscope.lab.simulator import arrivals
-from rankscope.lab.simulator.shape import EPOCH, Job
+from rankscope.lab.simulator.shape import EPOCH, SimulatedJob
 
 from .machines import broken, scenario
 
@@ -15,7 +15,7 @@ def shown(found):
 
 
 def slow(push, onset=60.0):
-    base = scenario(job=Job(step_seconds=2.0, hiccups=0.0, cpu_bound=0.3))
+    base = scenario(job=SimulatedJob(step_seconds=2.0, hiccups=0.0, cpu_bound=0.3))
     base = dataclasses.replace(base, reporting=dataclasses.replace(base.reporting, push=push))
     return broken("clock_locked", base=base, clock=0.5, onset=onset, host=1, place=0)
 

@@ -6,7 +6,7 @@ import pytest
 from rankscope.lab.simulator import devices, recording
 from rankscope.lab.simulator.conditions import healthy, settled
 from rankscope.lab.simulator.placement import device_id
-from rankscope.lab.simulator.shape import EPOCH, Cluster, Job, Reporting
+from rankscope.lab.simulator.shape import EPOCH, ReportingHabits, SimulatedCluster, SimulatedJob
 
 from .machines import after, broken, events, rows, scenario, slowdown
 
@@ -24,7 +24,7 @@ def highest(values):
 
 def test_healthy_devices_reach_almost_their_highest_clock_whatever_the_lottery():
     for seed in range(20):
-        state = settled(healthy(Cluster(hosts=4, slots=8), seed))
+        state = settled(healthy(SimulatedCluster(hosts=4, slots=8), seed))
         assert state.clock.min() > 0.97
         assert not state.thermal.any()
 
@@ -165,7 +165,7 @@ def test_an_uncorrectable_error_is_counted_whether_anybody_writes_of_it_or_not()
 
 
 def test_who_may_not_read_the_kernels_log_still_hears_critical_codes_from_the_driver():
-    base = scenario(reporting=Reporting(kernel_log=False))
+    base = scenario(reporting=ReportingHabits(kernel_log=False))
     found = broken("gpu_lost", base=base, **PLACE)
     sources = {event.attributes["source"] for event in events(found, "gpu.fault")}
     assert sources == {"nvml"}
@@ -247,7 +247,7 @@ def test_a_power_cap_for_all_lowers_all_clocks_alike():
 
 
 def test_another_job_or_none_leaves_a_device_to_itself():
-    job = Job(step_seconds=1.0, slots=(0,))
+    job = SimulatedJob(step_seconds=1.0, slots=(0,))
     found = recording.simulate(scenario(job=job), 1)
     for (_, named), (at, value) in rows(found, "hw.gpu.utilization").items():
         if dict(named)["gpu"] == 1:
@@ -257,7 +257,7 @@ def test_another_job_or_none_leaves_a_device_to_itself():
 
 
 def test_the_clock_that_is_wanted_is_the_clock_that_comes_out():
-    state = settled(healthy(Cluster(hosts=1, slots=1), 0))
+    state = settled(healthy(SimulatedCluster(hosts=1, slots=1), 0))
     state.devices.cooling[0] = devices.cooling_for(0.6, float(state.devices.inlet[0]))
     assert devices.settle(state.devices)[0] == pytest.approx(0.6, abs=0.02)
     state.devices.cooling[0] = 1.0
@@ -266,7 +266,7 @@ def test_the_clock_that_is_wanted_is_the_clock_that_comes_out():
 
 
 def test_devices_of_each_model_are_called_by_their_own_name():
-    two = Cluster(hosts=2, slots=1, models=((1_980e6, 700.0), (1_410e6, 400.0)))
+    two = SimulatedCluster(hosts=2, slots=1, models=((1_980e6, 700.0), (1_410e6, 400.0)))
     found = recording.simulate(scenario(cluster=two), 1)
     names = {
         (series.host, dict(series.attributes)["hw.model"])

@@ -9,7 +9,7 @@ from tests.examples import LONG
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.lab.simulator import faults, recording
 from rankscope.lab.simulator.faults.machines import FAULTS
-from rankscope.lab.simulator.shape import EPOCH, Cluster, Strength
+from rankscope.lab.simulator.shape import EPOCH, SimulatedCluster, Strength
 from rankscope.vocabulary import events as event_catalogue
 from rankscope.vocabulary import faults as fault_ids
 from rankscope.vocabulary import metrics
@@ -100,7 +100,7 @@ def test_nothing_happens_before_the_onset():
 
 
 def test_a_fault_of_devices_gives_a_cluster_devices():
-    base = scenario(cluster=Cluster(hosts=2, slots=2, gpus=False))
+    base = scenario(cluster=SimulatedCluster(hosts=2, slots=2, gpus=False))
     found = injected("thermal_throttle", base)
     assert found.scenario.cluster.gpus
 

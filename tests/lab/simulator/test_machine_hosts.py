@@ -7,7 +7,7 @@ import pytest
 
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.lab.simulator import recording
-from rankscope.lab.simulator.shape import EPOCH, Job, Reporting
+from rankscope.lab.simulator.shape import EPOCH, ReportingHabits, SimulatedJob
 
 from .machines import after, broken, events, rows, scenario, slowdown
 
@@ -160,7 +160,7 @@ def test_busy_neighbours_press_on_the_cpus_and_a_full_memory_on_memory():
 
 
 def test_checkpoints_keep_the_disk_busy_for_as_long_as_they_take():
-    job = Job(step_seconds=1.0, checkpoint_every=20, checkpoint_seconds=10.0)
+    job = SimulatedJob(step_seconds=1.0, checkpoint_every=20, checkpoint_seconds=10.0)
     found = recording.simulate(scenario(job=job), 1)
     for _, value in rows(found, "system.disk.io_time").values():
         assert np.diff(value).max() > 4 * np.median(np.diff(value))
@@ -168,7 +168,7 @@ def test_checkpoints_keep_the_disk_busy_for_as_long_as_they_take():
 
 @pytest.mark.parametrize("holds", [False, True])
 def test_tasks_wait_for_storage_while_devices_rest_for_the_checkpoint(holds):
-    job = Job(
+    job = SimulatedJob(
         step_seconds=1.0, checkpoint_every=40, checkpoint_seconds=15.0, step_holds_pauses=holds
     )
     found = recording.simulate(scenario(job=job), 1)
@@ -184,7 +184,7 @@ def test_tasks_wait_for_storage_while_devices_rest_for_the_checkpoint(holds):
 
 
 def test_a_host_booted_during_the_recording_reports_from_then_on():
-    base = scenario(booted=((1, 20.0),), job=Job(step_seconds=1.0, starts_after=40.0))
+    base = scenario(booted=((1, 20.0),), job=SimulatedJob(step_seconds=1.0, starts_after=40.0))
     found = recording.simulate(base, 1)
     first: dict[int, float] = {}
     for row in found.series:
@@ -213,6 +213,6 @@ def test_counters_of_hosts_and_ports_never_fall():
 
 
 def test_hidden_sources_say_nothing():
-    base = scenario(reporting=Reporting(hidden=("hw.*", "system.*")))
+    base = scenario(reporting=ReportingHabits(hidden=("hw.*", "system.*")))
     found = recording.simulate(base, 1)
     assert all(not row.metric.startswith(("hw.", "system.")) for row in found.series)

@@ -8,7 +8,13 @@ import pytest
 from rankscope.lab.simulator import fabric, recording
 from rankscope.lab.simulator.conditions import healthy, settled
 from rankscope.lab.simulator.placement import ports_on, seat
-from rankscope.lab.simulator.shape import EPOCH, Cluster, Job, Reporting, ScenarioError
+from rankscope.lab.simulator.shape import (
+    EPOCH,
+    ReportingHabits,
+    ScenarioError,
+    SimulatedCluster,
+    SimulatedJob,
+)
 
 from .machines import after, broken, events, injected, rows, scenario, slowdown, steps
 
@@ -16,8 +22,8 @@ PLACE = {"host": 2, "place": 1}
 
 
 def test_a_collective_is_as_slow_as_the_slowest_link_of_its_group():
-    cluster = Cluster(hosts=4, slots=2, nics=2)
-    seats = seat(cluster, Job(tp=2), attempt=0, order=np.arange(4))
+    cluster = SimulatedCluster(hosts=4, slots=2, nics=2)
+    seats = seat(cluster, SimulatedJob(tp=2), attempt=0, order=np.arange(4))
     state = settled(healthy(cluster))
     state.ports.bandwidth[2, 1] = 0.25
     groups = {group.desc: group for group in seats.groups if group.kind == "dp"}
@@ -29,8 +35,8 @@ def test_a_collective_is_as_slow_as_the_slowest_link_of_its_group():
 
 
 def test_a_job_on_one_host_feels_nothing_of_the_network():
-    cluster = Cluster(hosts=2, slots=4)
-    seats = seat(cluster, Job(hosts=(0,)), attempt=0, order=np.array([0]))
+    cluster = SimulatedCluster(hosts=2, slots=4)
+    seats = seat(cluster, SimulatedJob(hosts=(0,)), attempt=0, order=np.array([0]))
     state = settled(healthy(cluster))
     state.ports.bandwidth[:], state.ports.severed[:], state.network = 0.1, True, 5.0
     assert fabric.slowdown(state, seats) == 1
@@ -38,7 +44,7 @@ def test_a_job_on_one_host_feels_nothing_of_the_network():
 
 
 def test_a_bad_cable_lowers_the_jobs_bus_bandwidth_and_counts_on_its_port_alone():
-    base = scenario(nics=2, reporting=Reporting(collective_statistics=True))
+    base = scenario(nics=2, reporting=ReportingHabits(collective_statistics=True))
     found = broken("cable_errors", base=base, symbols=80.0, packets=10.0, factor=2.0, **PLACE)
     onset = found.truth.onset - EPOCH
     assert found.truth.entity.id == "gpu-02/mlx5_1:1"
@@ -179,7 +185,7 @@ def test_a_host_that_fell_back_to_sockets_sends_through_its_management_interface
 
 
 def test_ranks_that_cannot_reach_a_host_never_make_a_step():
-    job = Job(step_seconds=1.0, start_timeout=60.0)
+    job = SimulatedJob(step_seconds=1.0, start_timeout=60.0)
     found = broken("bootstrap_failed", onset=1.0, host=2, base=scenario(job=job))
     assert not found.attempts[0].steps.index
     assert len(found.attempts[0].deaths) == 8
@@ -191,7 +197,7 @@ def test_ranks_that_cannot_reach_a_host_never_make_a_step():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_recording_holds_the_end_of_a_start_that_reaches_nobody(seed):
-    base = scenario(job=Job(step_seconds=1.0), seconds=120.0)
+    base = scenario(job=SimulatedJob(step_seconds=1.0), seconds=120.0)
     found = injected("bootstrap_failed", base, seed=seed)
     assert events(found, "log.fault")
 
@@ -207,7 +213,7 @@ def test_jobs_on_different_hosts_of_a_leaf_switch_suffer_together_and_others_do_
     places = {"on-a": (0, 1), "on-b": (0, 1), "off": (4, 5)}
     slots = {"on-a": (0,), "on-b": (1,), "off": (0, 1)}
     jobs = tuple(
-        Job(name=name, hosts=hosts, slots=slots[name], step_seconds=1.0, hiccups=0.0)
+        SimulatedJob(name=name, hosts=hosts, slots=slots[name], step_seconds=1.0, hiccups=0.0)
         for name, hosts in places.items()
     )
     base = dataclasses.replace(

@@ -6,7 +6,7 @@ import pytest
 from rankscope.lab.simulator import recording
 from rankscope.lab.simulator.devices import MODELS
 from rankscope.lab.simulator.series import exporters
-from rankscope.lab.simulator.shape import Cluster, Reporting
+from rankscope.lab.simulator.shape import ReportingHabits, SimulatedCluster
 
 from . import variety
 from .machines import broken, events, rows, scenario
@@ -19,7 +19,7 @@ def test_five_accelerators_are_read_by_six_exporters():
 
 @pytest.mark.parametrize("accelerator", MODELS)
 def test_every_accelerator_reports_what_its_exporter_has_and_nothing_else(accelerator):
-    base = scenario(cluster=Cluster(hosts=2, slots=2, accelerator=accelerator))
+    base = scenario(cluster=SimulatedCluster(hosts=2, slots=2, accelerator=accelerator))
     found = recording.simulate(base, 1)
     in_vocabulary(found)
     mine = {
@@ -39,7 +39,7 @@ def test_every_accelerator_reports_what_its_exporter_has_and_nothing_else(accele
 
 
 def test_dcgm_exporter_has_no_ranks_no_reasons_and_takes_its_time():
-    base = scenario(reporting=Reporting(devices="dcgm", device_period=30.0))
+    base = scenario(reporting=ReportingHabits(devices="dcgm", device_period=30.0))
     found = recording.simulate(base, 1)
     assert not rows(found, "hw.gpu.throttle")
     assert not rows(found, "hw.power.limit")
@@ -50,19 +50,19 @@ def test_dcgm_exporter_has_no_ranks_no_reasons_and_takes_its_time():
 
 
 def test_dcgm_exporter_shows_the_last_xid_as_a_gauge():
-    base = scenario(reporting=Reporting(devices="dcgm", kernel_log=False))
+    base = scenario(reporting=ReportingHabits(devices="dcgm", kernel_log=False))
     found = broken("gpu_lost", base=base, host=2, place=1, after=None, onset=60.0)
     assert not rows(found, "hw.gpu.faults")
     (event,) = events(found, "gpu.fault")
     assert event.attributes["source"] == "exporter"
-    base = scenario(reporting=Reporting(devices="dcgm", kernel_log=False))
+    base = scenario(reporting=ReportingHabits(devices="dcgm", kernel_log=False))
     found = broken("row_remap", base=base, host=2, place=1, onset=60.0)
     last = {value[-1] for _, value in rows(found, "hw.gpu.fault.last").values()}
     assert last == {0.0, 63.0}
 
 
 def test_a_lost_npu_is_unhealthy_to_its_exporter():
-    base = scenario(cluster=Cluster(hosts=2, slots=2, accelerator="ascend"))
+    base = scenario(cluster=SimulatedCluster(hosts=2, slots=2, accelerator="ascend"))
     found = broken("gpu_lost", base=base, host=1, place=1, logged=False)
     failed = rows(found, "hw.status", hw_state="failed")
     assert len({dict(named)["hw.id"] for _, named in failed}) == 1

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rankscope.lab.simulator.shape import EPOCH, Job
+from rankscope.lab.simulator.shape import EPOCH, SimulatedJob
 
 from .machines import ONSET, broken, scenario
 
@@ -15,14 +15,14 @@ def effects(found):
 
 
 def test_heat_makes_a_rank_slower_some_time_after_the_cooling_failed():
-    base = scenario(job=Job(step_seconds=1.0, hiccups=0.0, cpu_bound=0.3))
+    base = scenario(job=SimulatedJob(step_seconds=1.0, hiccups=0.0, cpu_bound=0.3))
     seen = effects(broken("thermal_throttle", base=base, clock=0.6, ramp=40.0, host=1, place=0))
     assert 3.0 < seen["slower_5"] < seen["slower_10"] < 40.0
     assert {"slower_5", "slower_10"} == set(seen)
 
 
 def test_a_device_that_hides_behind_its_processor_is_never_ten_per_cent_slower():
-    base = scenario(job=Job(step_seconds=1.0, hiccups=0.0, cpu_bound=0.97))
+    base = scenario(job=SimulatedJob(step_seconds=1.0, hiccups=0.0, cpu_bound=0.97))
     assert {} == effects(broken("clock_locked", base=base, clock=0.99, host=1, place=0))
 
 
@@ -40,13 +40,13 @@ def test_a_rank_that_goes_on_later_stood_still_as_well():
 
 
 def test_who_all_arrived_stands_still_from_the_last_arrival_on():
-    base = scenario(job=Job(step_seconds=1.0, hiccups=0.0, second_group=True))
+    base = scenario(job=SimulatedJob(step_seconds=1.0, hiccups=0.0, second_group=True))
     assert 0.0 <= effects(broken("deadlock", base=base))["stopped"] < 2.5
 
 
 @pytest.mark.parametrize("scale", [0.0, 2.0**6])
 def test_a_gradient_that_a_loss_scaler_skips_is_not_the_value_that_counts(scale):
-    job = Job(
+    job = SimulatedJob(
         step_seconds=1.0, hiccups=0.0, loss_scale=scale, loss_scale_fits=scale, guards_numerics=True
     )
     kind = "nan_precision" if scale else "nan_data"

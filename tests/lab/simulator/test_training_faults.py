@@ -7,7 +7,14 @@ import pytest
 
 from rankscope.lab.simulator import faults, recording
 from rankscope.lab.simulator.faults import training
-from rankscope.lab.simulator.shape import EPOCH, Cluster, Job, Reporting, Scenario, ScenarioError
+from rankscope.lab.simulator.shape import (
+    EPOCH,
+    ReportingHabits,
+    ScenarioError,
+    SimulatedCluster,
+    SimulatedJob,
+    SimulationScenario,
+)
 from rankscope.vocabulary import events, metrics
 from rankscope.vocabulary import faults as fault_ids
 from rankscope.vocabulary.ids import Fault
@@ -16,19 +23,29 @@ OF_MACHINES = ("gpu.", "network.", "host.")
 """Beginnings of the ids that faults of machines have; memory.host_oom is on both sides."""
 
 SHAPES = {
-    "sixteen ranks": Scenario(
-        "a", "", 100.0, Cluster(hosts=4, slots=4), (Job(compile_seconds=1.0),), Reporting()
+    "sixteen ranks": SimulationScenario(
+        "a",
+        "",
+        100.0,
+        SimulatedCluster(hosts=4, slots=4),
+        (SimulatedJob(compile_seconds=1.0),),
+        ReportingHabits(),
     ),
-    "three-dimensional, sparse reports": Scenario(
+    "three-dimensional, sparse reports": SimulationScenario(
         "b",
         "",
         200.0,
-        Cluster(hosts=4, slots=4),
-        (Job(tp=2, pp=2, step_seconds=2.0, checkpoint_every=20, restarts=(110.0,)),),
-        Reporting(push=10.0, rank=10.0, node=10.0, launch_counts=True, stacks=True),
+        SimulatedCluster(hosts=4, slots=4),
+        (SimulatedJob(tp=2, pp=2, step_seconds=2.0, checkpoint_every=20, restarts=(110.0,)),),
+        ReportingHabits(push=10.0, rank=10.0, node=10.0, launch_counts=True, stacks=True),
     ),
-    "two ranks": Scenario(
-        "c", "", 80.0, Cluster(hosts=1, slots=2), (Job(loss_scope="global"),), Reporting()
+    "two ranks": SimulationScenario(
+        "c",
+        "",
+        80.0,
+        SimulatedCluster(hosts=1, slots=2),
+        (SimulatedJob(loss_scope="global"),),
+        ReportingHabits(),
     ),
 }
 NEEDS_MORE = {"sequence_length", "gc_pause", "replica_divergence"}

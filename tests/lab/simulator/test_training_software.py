@@ -7,13 +7,13 @@ import pytest
 
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.lab.simulator import recording
-from rankscope.lab.simulator.shape import EPOCH, Reporting
+from rankscope.lab.simulator.shape import EPOCH, ReportingHabits
 
 from .jobs import broken, events, healthy, of_rank, rows, scenario, slowdown, split, steps
 
 PLACE = {"host": 1, "place": 2}
 CULPRIT = 6
-EVERYTHING = Reporting(launch_counts=True, stacks=True)
+EVERYTHING = ReportingHabits(launch_counts=True, stacks=True)
 
 
 def last(found, metric, kind="dp", **pairs):

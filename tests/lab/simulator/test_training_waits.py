@@ -6,11 +6,11 @@ import pytest
 from rankscope.lab.simulator import waits
 from rankscope.lab.simulator.conditions import healthy as sound
 from rankscope.lab.simulator.placement import seat
-from rankscope.lab.simulator.shape import Cluster, Job, ScenarioError
+from rankscope.lab.simulator.shape import ScenarioError, SimulatedCluster, SimulatedJob
 
 from .jobs import broken, durations, healthy, slowdown, split, steps
 
-CLUSTER = Cluster(hosts=4, slots=4)
+CLUSTER = SimulatedCluster(hosts=4, slots=4)
 
 
 def seats_of(job):
@@ -19,19 +19,19 @@ def seats_of(job):
 
 def arrivals(job, compute):
     seats = seats_of(job)
-    return waits.Waits(job, seats).arrivals(np.zeros(seats.world), compute), seats
+    return waits.AttemptWaits(job, seats).arrivals(np.zeros(seats.world), compute), seats
 
 
 def test_without_groups_a_rank_arrives_when_its_own_work_is_done():
     compute = np.linspace(1.0, 2.0, 16)
-    found, _ = arrivals(Job(), compute)
+    found, _ = arrivals(SimulatedJob(), compute)
     np.testing.assert_array_equal(compute, found)
 
 
 def test_a_slow_rank_holds_up_its_tensor_parallel_peers_and_nobody_else_before_the_reduction():
     compute = np.ones(16)
     compute[5] = 1.5
-    found, seats = arrivals(Job(tp=4), compute)
+    found, seats = arrivals(SimulatedJob(tp=4), compute)
     assert (found[seats.dp == seats.dp[5]] == 1.5).all()
     assert (found[seats.dp != seats.dp[5]] == 1.0).all()
 
@@ -39,25 +39,25 @@ def test_a_slow_rank_holds_up_its_tensor_parallel_peers_and_nobody_else_before_t
 def test_a_slow_rank_holds_up_its_expert_parallel_group_and_nobody_else_before_the_reduction():
     compute = np.ones(16)
     compute[5] = 1.5
-    found, seats = arrivals(Job(ep=4), compute)
+    found, seats = arrivals(SimulatedJob(ep=4), compute)
     group = seats.dp // 4 == seats.dp[5] // 4
     assert (found[group] == 1.5).all()
     assert (found[~group] == 1.0).all()
 
 
 def test_filling_the_pipeline_costs_one_beat_for_each_stage_but_the_last():
-    found, seats = arrivals(Job(pp=4, micro_batches=8), np.ones(16))
+    found, seats = arrivals(SimulatedJob(pp=4, micro_batches=8), np.ones(16))
     assert found[seats.pp == 0] == pytest.approx((8 - 1 + 4) / 8)
 
 
 def test_the_last_stage_ends_its_last_backward_first():
-    found, seats = arrivals(Job(pp=4, micro_batches=8), np.ones(16))
+    found, seats = arrivals(SimulatedJob(pp=4, micro_batches=8), np.ones(16))
     ends = [found[seats.pp == stage][0] for stage in range(4)]
     assert ends == sorted(ends, reverse=True)
 
 
 def test_the_slowest_stage_sets_the_beat():
-    job = Job(pp=4, micro_batches=100)
+    job = SimulatedJob(pp=4, micro_batches=100)
     compute = np.where(seats_of(job).pp == 2, 1.4, 1.0)
     found, _ = arrivals(job, compute)
     assert found.max() == pytest.approx(1.4, rel=0.04)
@@ -66,13 +66,13 @@ def test_the_slowest_stage_sets_the_beat():
 def reduced(job, arrival, compute, seed=0):
     seats = seats_of(job)
     random = np.random.default_rng(seed)
-    return waits.Waits(job, seats).reduced(arrival, compute, sound(CLUSTER), random), seats
+    return waits.AttemptWaits(job, seats).reduced(arrival, compute, sound(CLUSTER), random), seats
 
 
 def test_where_no_norm_is_taken_each_data_parallel_group_ends_by_itself():
     arrival = np.ones(16)
     arrival[0] = 3.0
-    job = Job(tp=4, clips=False)
+    job = SimulatedJob(tp=4, clips=False)
     done, seats = reduced(job, arrival, np.ones(16))
     assert (done[seats.tp == seats.tp[0]] > 3.0).all()
     assert (done[seats.tp != seats.tp[0]] < 2.0).all()
@@ -81,13 +81,13 @@ def test_where_no_norm_is_taken_each_data_parallel_group_ends_by_itself():
 def test_the_norm_of_all_gradients_makes_everybody_meet():
     arrival = np.ones(16)
     arrival[0] = 3.0
-    done, _ = reduced(Job(tp=4), arrival, np.ones(16))
+    done, _ = reduced(SimulatedJob(tp=4), arrival, np.ones(16))
     assert len(np.unique(done)) == 1
 
 
 def test_overlap_hides_communication_beneath_backward_but_never_the_last_bucket():
     exposed = [
-        reduced(Job(overlap=share), np.ones(16), np.full(16, 0.5))[0][0] - 1
+        reduced(SimulatedJob(overlap=share), np.ones(16), np.full(16, 0.5))[0][0] - 1
         for share in (0.0, 0.2, 5.0)
     ]
     assert exposed[0] > exposed[1] > exposed[2] > 0

@@ -14,7 +14,12 @@ import numpy as np
 
 from rankscope.lab.simulator.devices import MODELS
 from rankscope.lab.simulator.placement import host_name
-from rankscope.lab.simulator.shape import Cluster, Job, Reporting, Scenario
+from rankscope.lab.simulator.shape import (
+    ReportingHabits,
+    SimulatedCluster,
+    SimulatedJob,
+    SimulationScenario,
+)
 
 SOURCES: dict[str, tuple[str, ...]] = {
     "devices": (
@@ -34,7 +39,7 @@ _HOTTEST = 8.0
 """Degrees by which a device may stand in warmer air and never reach its limit."""
 
 
-def varied(scenario: Scenario, random: np.random.Generator) -> Scenario:
+def varied(scenario: SimulationScenario, random: np.random.Generator) -> SimulationScenario:
     """Return the scenario in another cluster, reported in another way; its fault stays as it is."""
     cluster = _cluster(scenario.cluster, random)
     jobs, cluster = _jobs(scenario, cluster, random)
@@ -42,13 +47,13 @@ def varied(scenario: Scenario, random: np.random.Generator) -> Scenario:
     return replace(scenario, cluster=cluster, jobs=jobs, reporting=reporting)
 
 
-def without(reporting: Reporting, *sources: str) -> Reporting:
+def without(reporting: ReportingHabits, *sources: str) -> ReportingHabits:
     """Return the reporting without these sources, named as in SOURCES."""
     hidden = tuple(name for source in sources for name in SOURCES[source])
     return replace(reporting, hidden=(*reporting.hidden, *hidden))
 
 
-def _cluster(cluster: Cluster, random: np.random.Generator) -> Cluster:
+def _cluster(cluster: SimulatedCluster, random: np.random.Generator) -> SimulatedCluster:
     accelerator: Any = str(
         random.choice(list(MODELS), p=[0.72, 0.08, 0.08, 0.06, 0.06]) if cluster.gpus else "nvidia"
     )
@@ -85,8 +90,8 @@ def _cluster(cluster: Cluster, random: np.random.Generator) -> Cluster:
 
 
 def _jobs(
-    scenario: Scenario, cluster: Cluster, random: np.random.Generator
-) -> tuple[tuple[Job, ...], Cluster]:
+    scenario: SimulationScenario, cluster: SimulatedCluster, random: np.random.Generator
+) -> tuple[tuple[SimulatedJob, ...], SimulatedCluster]:
     """Return the jobs, perhaps beside an idle half or a second job, perhaps after a boot."""
     jobs = scenario.jobs
     first, half = jobs[0], cluster.slots // 2
@@ -113,8 +118,11 @@ def _jobs(
 
 
 def _reporting(
-    reporting: Reporting, cluster: Cluster, seconds: float, random: np.random.Generator
-) -> Reporting:
+    reporting: ReportingHabits,
+    cluster: SimulatedCluster,
+    seconds: float,
+    random: np.random.Generator,
+) -> ReportingHabits:
     push = float(random.choice([1.0, 1.0, 1.0, 5.0, 10.0, 15.0]))
     host = int(random.integers(cluster.hosts))
     late: tuple[tuple[int, float, float], ...] = reporting.late

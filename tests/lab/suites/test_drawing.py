@@ -121,7 +121,7 @@ def test_only_rules_that_ask_for_steps_make_recordings_of_slow_jobs_longer():
     slow = dataclasses.replace(slow, job={**slow.job, "step_seconds": 30.0})
 
     def seconds(kind):
-        chosen, random = drawing.Chosen(read.habits[0]), np.random.default_rng(7)
+        chosen, random = drawing.DrawnChoice(read.habits[0]), np.random.default_rng(7)
         return drawing.with_fault(kind, slow, chosen, random, strength="plain").seconds
 
     assert 2 * 30.0 * observable.signs_of("numerics.plateau").steps == seconds("plateau")
@@ -158,12 +158,12 @@ def test_benign_variety_counts_seconds_in_steps_and_shares_of_the_recording():
     benign = {row.name: row for row in read.benign}
     habit = read.habits[0]
     job = drawing.scenario_of(
-        shape, drawing.Chosen(habit, benign=benign["evaluations_announced"])
+        shape, drawing.DrawnChoice(habit, benign=benign["evaluations_announced"])
     ).jobs[0]
     assert 10 == job.eval_every
-    scenario = drawing.scenario_of(shape, drawing.Chosen(habit, benign=benign["restart"]))
+    scenario = drawing.scenario_of(shape, drawing.DrawnChoice(habit, benign=benign["restart"]))
     assert (shape.seconds * 0.5,) == scenario.jobs[0].restarts
-    scenario = drawing.scenario_of(shape, drawing.Chosen(habit, benign=benign["late_host"]))
+    scenario = drawing.scenario_of(shape, drawing.DrawnChoice(habit, benign=benign["late_host"]))
     assert ((0, shape.seconds * 0.5, shape.seconds * 0.56),) == scenario.reporting.late
 
 
@@ -171,7 +171,7 @@ def test_every_row_of_benign_variety_makes_a_scenario():
     read = tables()
     for benign in read.benign:
         for missing in read.missing:
-            chosen = drawing.Chosen(read.habits[0], missing, benign)
+            chosen = drawing.DrawnChoice(read.habits[0], missing, benign)
             scenario = drawing.scenario_of(read.shapes[0], chosen)
             assert set(missing.hidden) <= set(scenario.reporting.hidden)
 

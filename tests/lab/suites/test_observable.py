@@ -3,7 +3,7 @@
 import pytest
 
 from rankscope.lab.simulator.faults import FAULTS
-from rankscope.lab.simulator.shape import Cluster, Reporting
+from rankscope.lab.simulator.shape import ReportingHabits, SimulatedCluster
 from rankscope.lab.suites import observable
 from rankscope.vocabulary import events, faults, metrics
 
@@ -31,48 +31,60 @@ def test_rules_name_metrics_and_events_of_the_contract():
 
 def test_a_fault_is_visible_by_any_of_its_signs():
     thermal = "gpu.thermal_throttle"
-    assert observable.observable(thermal, Reporting(), Cluster())
-    assert observable.observable(thermal, Reporting(hidden=("hw.*",)), Cluster())
+    assert observable.observable(thermal, ReportingHabits(), SimulatedCluster())
+    assert observable.observable(thermal, ReportingHabits(hidden=("hw.*",)), SimulatedCluster())
     everything = ("hw.*", "training.compute.duration", "training.step.duration")
-    assert not observable.observable(thermal, Reporting(hidden=everything), Cluster())
+    assert not observable.observable(
+        thermal, ReportingHabits(hidden=everything), SimulatedCluster()
+    )
 
 
 def test_what_nobody_logs_shows_in_no_event():
-    dcgm = Reporting(devices="dcgm")
+    dcgm = ReportingHabits(devices="dcgm")
     memory = "gpu.memory_uncorrectable"
-    assert observable.observable(memory, dcgm, Cluster())
-    assert not observable.observable(memory, dcgm, Cluster(), logged=False)
-    assert observable.observable(memory, Reporting(), Cluster(), logged=False)  # counters
+    assert observable.observable(memory, dcgm, SimulatedCluster())
+    assert not observable.observable(memory, dcgm, SimulatedCluster(), logged=False)
+    assert observable.observable(
+        memory, ReportingHabits(), SimulatedCluster(), logged=False
+    )  # counters
 
 
 def test_a_sign_of_two_names_needs_both():
     hidden = ("training.memory.retries", "training.memory.allocated")
-    assert not observable.observable("memory.fragmentation", Reporting(hidden=hidden), Cluster())
+    assert not observable.observable(
+        "memory.fragmentation", ReportingHabits(hidden=hidden), SimulatedCluster()
+    )
 
 
 def test_a_family_is_visible_unless_the_whole_of_it_is_hidden():
     rest = ("log.fault", "training.progress.age")
     mismatch = "software.collective_mismatch"
-    one = Reporting(hidden=(*rest, "collective.enqueued"))
-    assert observable.observable(mismatch, one, Cluster())
-    every = Reporting(hidden=(*rest, "collective.*"))
-    assert not observable.observable(mismatch, every, Cluster())
+    one = ReportingHabits(hidden=(*rest, "collective.enqueued"))
+    assert observable.observable(mismatch, one, SimulatedCluster())
+    every = ReportingHabits(hidden=(*rest, "collective.*"))
+    assert not observable.observable(mismatch, every, SimulatedCluster())
 
 
 def test_without_accelerators_their_metrics_show_nothing():
-    row_remap = Reporting(hidden=("gpu.fault",))
-    assert observable.observable("gpu.row_remap", row_remap, Cluster())
-    assert not observable.observable("gpu.row_remap", row_remap, Cluster(gpus=False))
+    row_remap = ReportingHabits(hidden=("gpu.fault",))
+    assert observable.observable("gpu.row_remap", row_remap, SimulatedCluster())
+    assert not observable.observable("gpu.row_remap", row_remap, SimulatedCluster(gpus=False))
 
 
 def test_what_an_exporter_does_not_have_shows_nothing():
     """dcu-exporter shows neither processes nor rows that were remapped, npu-exporter the former."""
     contexts, remap = "memory.rank0_contexts", "gpu.row_remap"
-    assert not observable.observable(contexts, Reporting(), Cluster(accelerator="hygon"))
-    assert observable.observable(contexts, Reporting(), Cluster(accelerator="ascend"))
-    assert not observable.observable(remap, Reporting(), Cluster(accelerator="hygon"))
-    assert observable.observable(remap, Reporting(devices="dcgm"), Cluster())
-    assert not observable.observable(contexts, Reporting(devices="dcgm"), Cluster())
+    assert not observable.observable(
+        contexts, ReportingHabits(), SimulatedCluster(accelerator="hygon")
+    )
+    assert observable.observable(
+        contexts, ReportingHabits(), SimulatedCluster(accelerator="ascend")
+    )
+    assert not observable.observable(
+        remap, ReportingHabits(), SimulatedCluster(accelerator="hygon")
+    )
+    assert observable.observable(remap, ReportingHabits(devices="dcgm"), SimulatedCluster())
+    assert not observable.observable(contexts, ReportingHabits(devices="dcgm"), SimulatedCluster())
 
 
 @pytest.mark.parametrize(("rate", "steps", "seen"), [(0.003, 27, False), (0.01, 27, True)])

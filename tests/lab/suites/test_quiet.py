@@ -55,7 +55,7 @@ def test_hours_are_cut_into_pieces_with_a_seed_each():
 )
 def test_nothing_above_info_is_reported_of_a_healthy_job(seed):
     """Ten minutes in six shapes; each of them was paged about once."""
-    played = running.Run()
+    played = running.RecordingRun()
     played.play(recording.simulate(days.healthy(seed, seconds=600.0), seed))
     assert [] == [row.summary for row in played.seen.values() if row.severity != "info"]
     assert len(played.seen) <= 1

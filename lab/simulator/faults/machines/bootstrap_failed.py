@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 
 _SHARE = 0.8
@@ -15,14 +15,16 @@ requeue, and what they log when they give up, are in it as well."""
 
 
 @dataclass(frozen=True, slots=True)
-class BootstrapFailed(places.OnHost):
+class BootstrapFailedFault(places.OnHost):
     """All ranks wait for it until the time-out of the start (Job.start_timeout)."""
 
     id: ClassVar[str] = "network.bootstrap_failed"
     needs: ClassVar = (requirements.has_hosts(2),)
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario; half of the time it is a requeue that fails.
 
         The time-out ends within the recording: before it, ranks that wait look as any start does.
@@ -43,7 +45,7 @@ class BootstrapFailed(places.OnHost):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return when: with the start of an attempt."""
         job = scenario.jobs[0]
@@ -54,7 +56,7 @@ class BootstrapFailed(places.OnHost):
         """Return from when on the ranks are where it strikes: the last attempt."""
         return float("inf")
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Cut the host off from those who want to connect."""
         if at < self.onset:
             return

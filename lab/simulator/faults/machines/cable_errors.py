@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class CableErrors(places.OnPort):
+class CableErrorsFault(places.OnPort):
     """`symbols` and `packets` a second are bad; `factor` is how much longer transfers take."""
 
     id: ClassVar[str] = "network.cable_errors"
@@ -25,7 +25,7 @@ class CableErrors(places.OnPort):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how bad the cable is."""
         weak = strength == "weak"
@@ -37,7 +37,7 @@ class CableErrors(places.OnPort):
             **effects.lasting(random, scenario.seconds),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Lose symbols."""
         if at < self.onset:
             return

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...devices import under_limit
-from ...shape import Scenario, Strength
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class ClockLocked(places.OnDevice):
+class ClockLockedFault(places.OnDevice):
     """`clock` is the setting as a ratio to the highest clock."""
 
     id: ClassVar[str] = "gpu.clock_locked"
@@ -22,7 +22,7 @@ class ClockLocked(places.OnDevice):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return the setting; as a rule it was there before the job."""
         low, high = (0.9, 0.94) if strength == "weak" else (0.45, 0.85)
@@ -32,7 +32,7 @@ class ClockLocked(places.OnDevice):
             found["onset"] = scenario.jobs[0].starts_after + 1.0
         return found
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         if not self.onset <= at < self.until:
             return
         slot = self.slot

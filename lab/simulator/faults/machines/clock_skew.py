@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class ClockSkew(places.OnHost):
+class ClockSkewFault(places.OnHost):
     """The clock jumps by `jump` seconds, or drifts so far in `ramp` seconds.
 
     `reported`: the time daemon measures it; else nothing disciplines the clock and its offset is
@@ -26,7 +26,7 @@ class ClockSkew(places.OnHost):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how far, how fast, and whether it is measured."""
         low, high = (0.25, 0.8) if strength == "weak" else (1.5, 60.0)
@@ -37,7 +37,7 @@ class ClockSkew(places.OnHost):
             "reported": bool(random.random() < 0.6),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Move the clock."""
         if at < self.onset:
             return

@@ -5,14 +5,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, records, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigDrift(places.OnHost):
+class ConfigDriftFault(places.OnHost):
     """what: "driver" and "firmware" were there before the job; "governor" changes under it.
 
     `factor` is how much longer its devices (driver), transfers (firmware) or launches take.
@@ -26,7 +26,7 @@ class ConfigDrift(places.OnHost):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return what drifted, and what it costs."""
         job, what = scenario.jobs[0], str(random.choice(["firmware", "governor", "driver"]))
@@ -46,7 +46,7 @@ class ConfigDrift(places.OnHost):
             found["onset"] = job.starts_after + 1.0
         return found
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Make the host other than its peers."""
         if self.what != "governor" or at >= self.onset:
             state.nodes.versions[self.host] = dict([_VERSIONS[self.what]])
@@ -60,7 +60,7 @@ class ConfigDrift(places.OnHost):
         else:
             state.cpu_clock[self.host] /= self.factor
 
-    def records(self, cluster: Cluster) -> list[records.Record]:
+    def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return the change of a setting, as the agent sees it a minute later at most."""
         if self.what != "governor":
             return []

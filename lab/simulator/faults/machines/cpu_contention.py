@@ -5,15 +5,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...placement import device_index
-from ...shape import Scenario, Strength
+from ...shape import SimulationScenario, Strength
 from .. import places
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class CpuContention(places.OnHost):
+class CpuContentionFault(places.OnHost):
     """`severity` is the share of the CPU time the ranks ask for that they do not get.
 
     by: "neighbours" (busy processes: the host's CPUs fill up, runnable ranks wait), "quota" (the
@@ -31,7 +31,7 @@ class CpuContention(places.OnHost):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return who takes how much; devices hide what their CPUs have to spare."""
         needed = scenario.jobs[0].cpu_bound if scenario.cluster.gpus else 1.0
@@ -43,7 +43,7 @@ class CpuContention(places.OnHost):
             **effects.lasting(random, scenario.seconds),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Take CPU time away."""
         if not self.onset <= at < self.until:
             return

@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions, Death
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions, ProcessDeath
+from ...placement import RankSeats
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class DiskFull(places.AtPlace):
+class DiskFullFault(places.AtPlace):
     """It takes `ramp` seconds to `most`, a share in use. `kills`: a rank dies when it is full."""
 
     id: ClassVar[str] = "host.disk_full"
@@ -24,7 +24,7 @@ class DiskFull(places.AtPlace):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast it fills, and whether a rank dies of it."""
         weak = strength == "weak"
@@ -34,7 +34,7 @@ class DiskFull(places.AtPlace):
             "kills": not weak and bool(random.random() < 0.7),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Fill the file system."""
         if at < self.onset:
             return
@@ -42,7 +42,7 @@ class DiskFull(places.AtPlace):
         share = effects.force(at, self.onset, self.ramp)
         state.nodes.full[self.host] = full + (self.most - full) * share
         if self.kills and share >= 1:
-            state.deaths[self.slot] = Death(
+            state.deaths[self.slot] = ProcessDeath(
                 self.onset + self.ramp,
                 exit_code=1,
                 signature="python.OSError",
@@ -50,5 +50,5 @@ class DiskFull(places.AtPlace):
                 role="root",
             )
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         return places.host(seats, self.host)

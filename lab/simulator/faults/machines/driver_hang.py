@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...placement import device_index
-from ...shape import Cluster, Scenario, Strength
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, records, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class DriverHang(places.OnHost):
+class DriverHangFault(places.OnHost):
     """`stops`: the ranks there stand still in the kernel; else they get `share` of their CPU time.
 
     `logged`: the kernel writes of tasks that wait for two minutes.
@@ -28,7 +28,7 @@ class DriverHang(places.OnHost):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return whether the ranks stand still."""
         if strength == "plain":
@@ -36,7 +36,7 @@ class DriverHang(places.OnHost):
         needed = scenario.jobs[0].cpu_bound
         return {"stops": False, "share": needed / float(random.uniform(1.05, 1.1)), "logged": False}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let calls into the driver hang."""
         if not self.onset <= at < self.until:
             return
@@ -49,7 +49,7 @@ class DriverHang(places.OnHost):
             state.stopped[device_index(self.host, place, self.slots)] = 0.5
         state.released = self.until
 
-    def records(self, cluster: Cluster) -> list[records.Record]:
+    def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the kernel writes."""
         if not (self.logged and self.stops):
             return []

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...devices import cooling_for, under_limit
 from ...placement import device_index
-from ...shape import Scenario, Strength
+from ...shape import SimulationScenario, Strength
 
 
-def port(state: Conditions, place: int, slots: int) -> int:
+def port(state: ClusterConditions, place: int, slots: int) -> int:
     """Return the index of the port that serves a device's place."""
     return int(place * state.ports.up.shape[1] // slots)
 
@@ -20,12 +20,12 @@ def slots_of(number: int, place: int, slots: int, *, whole_host: bool) -> list[i
     return [device_index(number, one, slots) for one in (range(slots) if whole_host else (place,))]
 
 
-def free_clock(state: Conditions, slot: int) -> float:
+def free_clock(state: ClusterConditions, slot: int) -> float:
     """Return the clock ratio that a device reaches under its power limit."""
     return under_limit(float(state.devices.limit[slot]))
 
 
-def heat(state: Conditions, slot: int, *, clock: float, force: float) -> None:
+def heat(state: ClusterConditions, slot: int, *, clock: float, force: float) -> None:
     """Let a device's cooling fail so far that heat would hold it at `clock` of what it reached."""
     sound = float(state.devices.cooling[slot])
     worst = cooling_for(clock * free_clock(state, slot), float(state.devices.inlet[slot]))
@@ -38,7 +38,7 @@ def failing_cooling(random: np.random.Generator, strength: Strength) -> dict[str
     return {"clock": float(random.uniform(low, high)), "ramp": float(random.uniform(10, 60))}
 
 
-def two_switches(scenario: Scenario) -> Scenario:
+def two_switches(scenario: SimulationScenario) -> SimulationScenario:
     """Return the scenario with at most half of its hosts on a leaf switch: two or more have one."""
     cluster = scenario.cluster
     most = max(min(cluster.hosts_per_switch, cluster.hosts // 2), 2)

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions, Death
+from ...conditions import ClusterConditions, ProcessDeath
 from ...placement import device_index
-from ...shape import Cluster, Scenario, Strength
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, records
 
 
 @dataclass(frozen=True, slots=True)
-class Evicted(places.OnHost):
+class EvictedFault(places.OnHost):
     """Its ranks end by SIGTERM `grace` seconds later. `logged`: the reason is reported."""
 
     id: ClassVar[str] = "host.evicted"
@@ -24,7 +24,7 @@ class Evicted(places.OnHost):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return why, and whether anybody reports it."""
         return {
@@ -36,16 +36,16 @@ class Evicted(places.OnHost):
             "killed": bool(random.random() < 0.3),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """End the host's ranks."""
         if at < self.onset:
             return
         for place in range(self.slots):
             slot = device_index(self.host, place, self.slots)
             moment = self.onset + self.grace + 0.1 * place / self.slots
-            state.deaths[slot] = Death(moment, signal=9 if self.killed else 15)
+            state.deaths[slot] = ProcessDeath(moment, signal=9 if self.killed else 15)
 
-    def records(self, cluster: Cluster) -> list[records.Record]:
+    def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the scheduler says."""
         if not self.logged:
             return []

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, records, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class FirmwareHang(places.OnDevice):
+class FirmwareHangFault(places.OnDevice):
     """`logged`: the driver writes XID 119, six seconds after the first call without an answer."""
 
     id: ClassVar[str] = "gpu.firmware_hang"
@@ -20,12 +20,12 @@ class FirmwareHang(places.OnDevice):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return whether the driver writes of it."""
         return {"logged": strength == "plain"}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let nothing come back from the device."""
         if at < self.onset:
             return
@@ -33,7 +33,7 @@ class FirmwareHang(places.OnDevice):
         state.devices.hung[slot] = True
         state.devices.stalled[slot] = True
 
-    def records(self, cluster: Cluster) -> list[records.Record]:
+    def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the driver writes."""
         if not self.logged:
             return []

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignProcess(places.OnDevice):
+class ForeignProcessFault(places.OnDevice):
     """`share` is the part of the device's time it takes, `gibibytes` the memory it holds."""
 
     id: ClassVar[str] = "gpu.foreign_process"
@@ -23,7 +23,7 @@ class ForeignProcess(places.OnDevice):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         low, high = (0.05, 0.09) if strength == "weak" else (0.15, 0.6)
         return {
@@ -32,7 +32,7 @@ class ForeignProcess(places.OnDevice):
             **effects.lasting(random, scenario.seconds),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Share the device."""
         if not self.onset <= at < self.until:
             return

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions, Death
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions, ProcessDeath
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, records, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class GpuLost(places.OnDevice):
+class GpuLostFault(places.OnDevice):
     """The driver sees it gone at `onset`; the process fails `after` seconds, or hangs when None.
 
     `logged`: the driver writes XID 79.
@@ -24,7 +24,7 @@ class GpuLost(places.OnDevice):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return whether the process dies of it, and whether the driver writes of it."""
         dies = random.random() < 0.7
@@ -33,7 +33,7 @@ class GpuLost(places.OnDevice):
             "logged": strength == "plain",
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Take the device away."""
         if at < self.onset:
             return
@@ -42,7 +42,7 @@ class GpuLost(places.OnDevice):
         state.devices.stalled[slot] = True
         if self.after is not None:
             text = "RuntimeError: CUDA error: unspecified launch failure"
-            state.deaths[slot] = Death(
+            state.deaths[slot] = ProcessDeath(
                 self.onset + self.after,
                 exit_code=1,
                 signature="python.RuntimeError",
@@ -50,7 +50,7 @@ class GpuLost(places.OnDevice):
                 role="root",
             )
 
-    def records(self, cluster: Cluster) -> list[records.Record]:
+    def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the driver writes."""
         if not self.logged:
             return []

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, records
 
 
 @dataclass(frozen=True, slots=True)
-class HostLost(places.OnHost):
+class HostLostFault(places.OnHost):
     """From outside it is the same silence for all causes. `logged`: a machine check before."""
 
     id: ClassVar[str] = "host.lost"
@@ -19,18 +19,18 @@ class HostLost(places.OnHost):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return whether anything was written before."""
         return {"logged": strength == "plain" and bool(random.random() < 0.3)}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Silence the host."""
         if at >= self.onset:
             state.silent[self.host] = True
             state.lost_at = self.onset
 
-    def records(self, cluster: Cluster) -> list[records.Record]:
+    def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the kernel writes, while it can."""
         if not self.logged:
             return []

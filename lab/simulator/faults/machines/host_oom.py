@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions, Death
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions, ProcessDeath
+from ...placement import RankSeats
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places
 
 
 @dataclass(frozen=True, slots=True)
-class HostOom(places.AtPlace):
+class HostOomFault(places.AtPlace):
     """The kill comes at `onset`, after memory rose for `ramp` seconds."""
 
     id: ClassVar[str] = "memory.host_oom"
@@ -21,13 +21,13 @@ class HostOom(places.AtPlace):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast the memory fills."""
         low, high = (8, 20) if strength == "weak" else (30, 150)
         return {"ramp": float(random.uniform(low, high))}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Fill the memory, then kill."""
         begun = at - (self.onset - self.ramp)
         if begun <= 0:
@@ -35,8 +35,8 @@ class HostOom(places.AtPlace):
         state.swollen[self.host] = 0.62 * min(1.0, begun / self.ramp)
         if at >= self.onset:
             slot = self.slot
-            state.deaths[slot] = Death(self.onset, signal=9, oom=True)
+            state.deaths[slot] = ProcessDeath(self.onset, signal=9, oom=True)
             state.swollen[self.host] = 0.1
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         return places.host(seats, self.host)

@@ -5,15 +5,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...fabric import device_name, port_of
-from ...shape import Cluster, Scenario, Strength
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, records, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class LinkFlap(places.OnPort):
+class LinkFlapFault(places.OnPort):
     """It is down for `down` seconds in every `every`; transfers stand still meanwhile."""
 
     id: ClassVar[str] = "network.link_flap"
@@ -25,7 +25,7 @@ class LinkFlap(places.OnPort):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how often it is down, and for how long."""
         if strength == "weak":
@@ -36,7 +36,7 @@ class LinkFlap(places.OnPort):
             "logged": bool(random.random() < 0.7),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let the link come and go."""
         if at < self.onset:
             return
@@ -52,7 +52,7 @@ class LinkFlap(places.OnPort):
         state.ports.discards[self.host, port] = 20.0
         state.released = self.onset + number * self.every + self.down
 
-    def records(self, cluster: Cluster) -> list[records.Record]:
+    def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the kernel writes."""
         if not self.logged:
             return []

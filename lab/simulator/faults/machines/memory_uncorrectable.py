@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions, Death
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions, ProcessDeath
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, records, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryUncorrectable(places.OnDevice):
+class MemoryUncorrectableFault(places.OnDevice):
     """`kills`: the process had its data there. `contained`: XID 94, else 48 and 95.
 
     The row waits to be replaced (`pending`). `logged`: the driver writes of it; the counter counts
@@ -27,7 +27,7 @@ class MemoryUncorrectable(places.OnDevice):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return whether it kills, whether it was contained, and who writes of it."""
         weak = strength == "weak"
@@ -38,7 +38,7 @@ class MemoryUncorrectable(places.OnDevice):
             "count": int(random.integers(1, 4)),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Count the error; kill."""
         if at < self.onset:
             return
@@ -48,7 +48,7 @@ class MemoryUncorrectable(places.OnDevice):
         state.devices.remapped[slot] += 1.0 if at >= self.onset + 2.0 else 0.0
         if self.kills:
             text = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
-            state.deaths[slot] = Death(
+            state.deaths[slot] = ProcessDeath(
                 self.onset + 0.4,
                 exit_code=1,
                 signature="python.RuntimeError",
@@ -56,7 +56,7 @@ class MemoryUncorrectable(places.OnDevice):
                 role="root",
             )
 
-    def records(self, cluster: Cluster) -> list[records.Record]:
+    def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the driver writes."""
         if not self.logged:
             return []

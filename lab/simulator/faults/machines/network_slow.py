@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkSlow(places.OfJob):
+class NetworkSlowFault(places.OfJob):
     """`factor` is how much longer the collectives take; ports mark packets and wait for credits.
 
     With `every` it comes and goes: on for half of so many seconds.
@@ -26,7 +26,7 @@ class NetworkSlow(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how slow it gets, and whether it comes and goes."""
         waves = random.random() < 0.3
@@ -36,7 +36,7 @@ class NetworkSlow(places.OfJob):
             **effects.lasting(random, scenario.seconds),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Slow the network down."""
         if not self.onset <= at < self.until:
             return

@@ -5,16 +5,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions, Death
+from ...conditions import ClusterConditions, ProcessDeath
 from ...fabric import device_name, port_of
 from ...placement import device_index
-from ...shape import Cluster, Scenario, Strength
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, records, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class NicDown(places.OnPort):
+class NicDownFault(places.OnPort):
     """Without `failover` transfers hang, and after `gives_up` seconds the library ends its ranks.
 
     With it the neighbouring port carries both streams: `left` is the bandwidth of each.
@@ -30,7 +30,7 @@ class NicDown(places.OnPort):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return whether another port stands in, and who writes of it."""
         weak = strength == "weak"
@@ -40,7 +40,7 @@ class NicDown(places.OnPort):
             return {**found, "failover": True, "left": 1 / factor}
         return {**found, "gives_up": float(random.uniform(8, 60))}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Take the link down."""
         if at < self.onset:
             return
@@ -64,7 +64,7 @@ class NicDown(places.OnPort):
                     self.onset + self.gives_up, port
                 )
 
-    def records(self, cluster: Cluster) -> list[records.Record]:
+    def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the kernel writes."""
         if not self.logged:
             return []
@@ -72,9 +72,11 @@ class NicDown(places.OnPort):
         return [records.kernel(self.onset + 0.1, self.host, "nic.link_down", "confirmation", text)]
 
 
-def _death(at: float, port: int) -> Death:
+def _death(at: float, port: int) -> ProcessDeath:
     text = (
         "DistBackendError: NCCL error: unhandled system error. Last error: NET/IB: Got completion "
         f"with status=IBV_WC_RETRY_EXC_ERR(12) vendor_err=129 hca {device_name(port)}"
     )
-    return Death(at, exit_code=1, signature="python.DistBackendError", text=text, role="root")
+    return ProcessDeath(
+        at, exit_code=1, signature="python.DistBackendError", text=text, role="root"
+    )

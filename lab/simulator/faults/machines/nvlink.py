@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, records, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class NvLink(places.OnDevice):
+class NvLinkFault(places.OnDevice):
     """`down` links are gone, the others carry their traffic; `errors` a second on one link.
 
     `width` is the bandwidth that is left to the device, as a ratio. `logged`: XID 74.
@@ -28,7 +28,7 @@ class NvLink(places.OnDevice):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how many links fail, and what is left."""
         factor = effects.of_step(scenario.jobs[0].collective, random, strength)
@@ -40,7 +40,7 @@ class NvLink(places.OnDevice):
             "logged": not weak and bool(random.random() < 0.7),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Break the link."""
         if not self.onset <= at < self.until:
             return
@@ -49,7 +49,7 @@ class NvLink(places.OnDevice):
         state.devices.link_errors[slot] = self.errors
         state.devices.link_width[slot] = self.width
 
-    def records(self, cluster: Cluster) -> list[records.Record]:
+    def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the driver writes."""
         if not self.logged:
             return []

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, records, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class PcieDegraded(places.OnDevice):
+class PcieDegradedFault(places.OnDevice):
     """`lanes` is the width that is left as a ratio, `generations` how far its speed fell.
 
     `replays` packets a second are sent again. `logged`: corrected errors of the bus in the log.
@@ -28,7 +28,7 @@ class PcieDegraded(places.OnDevice):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how narrow or slow the link gets."""
         if strength == "weak":
@@ -45,7 +45,7 @@ class PcieDegraded(places.OnDevice):
             **effects.lasting(random, scenario.seconds),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Narrow the link."""
         if not self.onset <= at < self.until:
             return
@@ -58,7 +58,7 @@ class PcieDegraded(places.OnDevice):
         bus = self.lanes * 0.5**self.generations
         state.drag[slot] *= 1 + 0.03 * (1 / bus - 1)
 
-    def records(self, cluster: Cluster) -> list[records.Record]:
+    def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the bus reports."""
         if not self.logged:
             return []

@@ -6,16 +6,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...devices import limit_for
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...placement import RankSeats
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class PowerLimited(places.AtPlace):
+class PowerLimitedFault(places.AtPlace):
     """A lower power limit lets the device settle at `clock`, a ratio to what it reached before.
 
     by: "limit" (somebody set it: it shows) or "brake" (the power supply asks for less: the hardware
@@ -31,7 +31,7 @@ class PowerLimited(places.AtPlace):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how far the clocks sink, by what, and whether all devices suffer."""
         low, high = (0.9, 0.95) if strength == "weak" else (0.5, 0.85)
@@ -43,7 +43,7 @@ class PowerLimited(places.AtPlace):
             **effects.lasting(random, scenario.seconds),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Take power away."""
         if not self.onset <= at < self.until:
             return
@@ -54,7 +54,7 @@ class PowerLimited(places.AtPlace):
                 target = self.clock * effects.free_clock(state, slot)
                 state.devices.limit[slot] = min(state.devices.limit[slot], limit_for(target))
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return the device, or the host when all its devices are."""
         if self.whole_host:
             return places.host(seats, self.host)

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions
+from ...placement import RankSeats
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class RackCooling:
+class RackCoolingFault:
     """Every device of the `per_rack` hosts around `host` settles at `clock` of what it reached.
 
     It takes `ramp` seconds, and air reaches each host `lag` seconds after the one before it. A
@@ -35,13 +35,15 @@ class RackCooling:
     per_rack: int = 2
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with two racks or more, each with a leaf switch of its own."""
         return effects.two_switches(scenario)
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how far the clocks sink and how fast."""
         return {
@@ -51,7 +53,7 @@ class RackCooling:
             **effects.lasting(random, scenario.seconds),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let the cooling of the rack fail."""
         hosts = len(state.devices.cooling) // self.slots
         for number, host in enumerate(self._rack(hosts)):
@@ -62,11 +64,13 @@ class RackCooling:
             for slot in effects.slots_of(host, 0, self.slots, whole_host=True):
                 effects.heat(state, slot, clock=self.clock, force=force)
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return the first host of the rack."""
         return places.host(seats, self._rack(cluster.hosts)[0])
 
-    def accepted(self, cluster: Cluster, seats: Seats, job: str) -> Sequence[entities.Entity]:
+    def accepted(
+        self, cluster: SimulatedCluster, seats: RankSeats, job: str
+    ) -> Sequence[entities.Entity]:
         """Return the other hosts of the rack."""
         return [places.host(seats, number) for number in self._rack(cluster.hosts)[1:]]
 

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, records, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class RowRemap(places.OnDevice):
+class RowRemapFault(places.OnDevice):
     """`failed`: no spare row was left. `logged`: the driver writes XID 63 or 64."""
 
     id: ClassVar[str] = "gpu.row_remap"
@@ -21,13 +21,13 @@ class RowRemap(places.OnDevice):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return whether the remapping failed, and whether the driver writes of it."""
         failed = strength == "plain" and random.random() < 0.5
         return {"failed": bool(failed), "logged": strength == "plain"}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         if at < self.onset:
             return
         slot = self.slot
@@ -35,7 +35,7 @@ class RowRemap(places.OnDevice):
         state.devices.failed[slot] = self.failed
         state.devices.remapped[slot] += 0 if self.failed else 1
 
-    def records(self, cluster: Cluster) -> list[records.Record]:
+    def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the driver writes."""
         if not self.logged:
             return []

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class SilentCorruption(places.OnDevice):
+class SilentCorruptionFault(places.OnDevice):
     """`error` is the relative error of its rank's own loss and gradient."""
 
     id: ClassVar[str] = "gpu.silent_corruption"
@@ -20,19 +20,21 @@ class SilentCorruption(places.OnDevice):
     error: float = 0.2
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with ranks that report their own loss."""
         return requirements.changed(scenario, loss_scope="local")
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how wrong it computes."""
         low, high = (0.05, 0.1) if strength == "weak" else (0.12, 0.6)
         return {"error": float(random.uniform(low, high)) * float(random.choice([-1, 1]))}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Spoil what the device computes."""
         if not self.onset <= at < self.until:
             return

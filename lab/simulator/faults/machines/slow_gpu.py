@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class SlowGpu(places.OnDevice):
+class SlowGpuFault(places.OnDevice):
     """`drag` is the factor on the device's time."""
 
     id: ClassVar[str] = "gpu.slow"
@@ -21,13 +21,13 @@ class SlowGpu(places.OnDevice):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how slow it gets, and for how long."""
         drag = effects.slower(random, strength)
         return {"drag": drag, **effects.lasting(random, scenario.seconds)}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Slow the device down."""
         if not self.onset <= at < self.until:
             return

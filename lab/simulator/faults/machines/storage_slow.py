@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from .....vocabulary.ranks import Ranks
-from ...conditions import Conditions
+from .....vocabulary.ranks import RankSet
+from ...conditions import ClusterConditions
 from ...nodes import LOCAL_MOUNT, SHARED_MOUNT
-from ...placement import Seats, host_name, ranks_of_host
-from ...shape import Cluster, Scenario, Strength
+from ...placement import RankSeats, host_name, ranks_of_host
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class StorageSlow:
+class StorageSlowFault:
     """`factor` is how much longer they take. `shared`: the server of a mount that all hosts have.
 
     Of a local disk its own counters tell; of a server only that tasks wait.
@@ -30,7 +30,7 @@ class StorageSlow:
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how slow it gets, and for whom."""
         return {
@@ -39,7 +39,7 @@ class StorageSlow:
             **effects.lasting(random, scenario.seconds),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Slow the storage down."""
         if not self.onset <= at < self.until:
             return
@@ -51,10 +51,10 @@ class StorageSlow:
         if not self.shared:
             nodes.disk[hit] += 0.6 + 0.38 * strain
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return the mount, of all or of the host."""
         if self.shared:
-            return entities.Entity("storage", SHARED_MOUNT, None, Ranks(range(seats.world)))
+            return entities.Entity("storage", SHARED_MOUNT, None, RankSet(range(seats.world)))
         name = host_name(self.host)
-        ranks = Ranks(ranks_of_host(seats, self.host))
+        ranks = RankSet(ranks_of_host(seats, self.host))
         return entities.Entity("storage", f"{name}:{LOCAL_MOUNT}", name, ranks)

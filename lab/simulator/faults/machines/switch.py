@@ -6,17 +6,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from .....vocabulary.ranks import Ranks
-from ...conditions import Conditions, Death
+from .....vocabulary.ranks import RankSet
+from ...conditions import ClusterConditions, ProcessDeath
 from ...fabric import port_of
-from ...placement import Seats, device_index, ports_on, rail_switch
-from ...shape import Cluster, Scenario, Strength
+from ...placement import RankSeats, device_index, ports_on, rail_switch
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class Switch(places.AtPlace):
+class SwitchFault(places.AtPlace):
     """`down`: its ports lose their link, transfers hang, and after `gives_up` seconds ranks end.
 
     Else it drops packets, and transfers take `factor` times as long. It is the switch of the port
@@ -33,13 +33,15 @@ class Switch(places.AtPlace):
     rails: bool = False
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with half of its hosts on each of two leaf switches, or more."""
         return effects.two_switches(scenario)
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how the switch fails."""
         return {
@@ -51,7 +53,7 @@ class Switch(places.AtPlace):
             **effects.lasting(random, scenario.seconds),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let all ports of the switch suffer."""
         if at < self.onset:
             return
@@ -71,7 +73,7 @@ class Switch(places.AtPlace):
             ports.timeouts[hit] += 0.8
             ports.waits[hit] *= 20
 
-    def _end(self, state: Conditions, first: int, port: int) -> None:
+    def _end(self, state: ClusterConditions, first: int, port: int) -> None:
         """Let the library end the ranks behind a switch that stays away."""
         if self.until < float("inf"):
             return
@@ -81,7 +83,7 @@ class Switch(places.AtPlace):
                     slot = device_index(host, place, self.slots)
                     state.deaths[slot] = _death(self.onset + self.gives_up + 0.1 * host)
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         name = rail_switch(cluster, self.host, port_of(cluster, self.place))
         ports = set(ports_on(cluster, name))
         ranks = [
@@ -89,12 +91,14 @@ class Switch(places.AtPlace):
             for rank in range(seats.world)
             if (int(seats.host[rank]), port_of(cluster, int(seats.place[rank]))) in ports
         ]
-        return entities.Entity("switch", name, None, Ranks(ranks))
+        return entities.Entity("switch", name, None, RankSet(ranks))
 
 
-def _death(at: float) -> Death:
+def _death(at: float) -> ProcessDeath:
     text = (
         "DistBackendError: NCCL error: unhandled system error. Last error: NET/IB: Got completion "
         "with status=IBV_WC_RETRY_EXC_ERR(12)"
     )
-    return Death(at, exit_code=1, signature="python.DistBackendError", text=text, role="root")
+    return ProcessDeath(
+        at, exit_code=1, signature="python.DistBackendError", text=text, role="root"
+    )

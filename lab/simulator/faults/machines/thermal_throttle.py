@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions
+from ...placement import RankSeats
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class ThermalThrottle(places.AtPlace):
+class ThermalThrottleFault(places.AtPlace):
     """Cooling fails, so that the device settles at `clock`, a ratio to what it reached before.
 
     It takes `ramp` seconds to get so far; `whole_host`: all its devices (a wall of fans).
@@ -29,7 +29,7 @@ class ThermalThrottle(places.AtPlace):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how far the clocks sink, how fast, and whether all devices suffer."""
         return {
@@ -38,7 +38,7 @@ class ThermalThrottle(places.AtPlace):
             **effects.lasting(random, scenario.seconds),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let the cooling fail."""
         if not self.onset <= at < self.until:
             return
@@ -46,7 +46,7 @@ class ThermalThrottle(places.AtPlace):
         for slot in effects.slots_of(self.host, self.place, self.slots, whole_host=self.whole_host):
             effects.heat(state, slot, clock=self.clock, force=force)
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return the device, or the host when all its devices are."""
         if self.whole_host:
             return places.host(seats, self.host)

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import effects
 
 
 @dataclass(frozen=True, slots=True)
-class TransportFallback(places.OnHost):
+class TransportFallbackFault(places.OnHost):
     """`factor` is how much longer transfers take that cross this host's border.
 
     From the start of an attempt on: the transport is chosen once.
@@ -24,7 +24,9 @@ class TransportFallback(places.OnHost):
     factor: float = 4.0
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario; half of the time the job is requeued before it happens."""
         if random.random() < 0.5 or scenario.jobs[0].restarts:
             return scenario
@@ -34,7 +36,7 @@ class TransportFallback(places.OnHost):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how slow the sockets are; it begins with an attempt."""
         job = scenario.jobs[0]
@@ -48,7 +50,7 @@ class TransportFallback(places.OnHost):
         """Return from when on the ranks are where it strikes: the last attempt."""
         return float("inf")
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Send by sockets."""
         if not self.onset <= at < self.until:
             return

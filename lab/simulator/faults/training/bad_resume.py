@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class BadResume(places.OfJob):
+class BadResumeFault(places.OfJob):
     """`lost` is the share of the training forgotten; `wrong_data` a lasting rise of the loss."""
 
     id: ClassVar[str] = "numerics.bad_resume"
@@ -21,12 +21,14 @@ class BadResume(places.OfJob):
     wrong_data: float = 0.0
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         return preparing.with_restart(scenario, random, restarts_after_crash=False)
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return what was lost."""
         found: dict[str, Any] = {"onset": preparing.first(scenario).restarts[-1]}
@@ -35,7 +37,7 @@ class BadResume(places.OfJob):
         wrong = preparing.drawn(random, strength, plain=(0.15, 0.5), weak=(0.06, 0.1))
         return found | {"wrong_data": wrong}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Resume badly."""
         if at >= self.onset:
             state.training.numerics.lost = self.lost

@@ -5,21 +5,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointStall(places.OfJob):
+class CheckpointStallFault(places.OfJob):
     """`factor` on the time of a checkpoint."""
 
     id: ClassVar[str] = "software.checkpoint_stall"
     factor: float = 6.0
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with several checkpoints in it."""
         job = preparing.first(scenario)
         every = max(int(scenario.seconds / random.uniform(8, 14) / job.step_seconds), 2)
@@ -31,13 +33,13 @@ class CheckpointStall(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how much longer."""
         factor = preparing.drawn(random, strength, plain=(4.0, 10.0), weak=(1.6, 2.2))
         return {"factor": factor}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Slow saving down."""
         if at >= self.onset:
             state.training.checkpoint = self.factor

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...conditions import Conditions, Death
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions, ProcessDeath
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
@@ -19,7 +19,7 @@ _TEXT = (
 
 
 @dataclass(frozen=True, slots=True)
-class CollectiveMismatch(places.OnRank):
+class CollectiveMismatchFault(places.OnRank):
     """The group stops at one number.
 
     how: the "kind" of operation differs (the library's own counts show it), or in "detail" mode the
@@ -31,7 +31,9 @@ class CollectiveMismatch(places.OnRank):
     how: Literal["kind", "detail"] = "kind"
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with the library's counts, and peers."""
         if preparing.first(scenario).buckets < 2:
             scenario = requirements.changed(scenario, buckets=4)
@@ -40,19 +42,19 @@ class CollectiveMismatch(places.OnRank):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how it shows."""
         detail = strength == "plain" and preparing.flip(random, 0.4)
         return {"how": "detail" if detail else "kind"}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Launch something else."""
         slot = self.slot
         if at < self.onset:
             return
         if self.how == "detail":
-            state.deaths[slot] = Death(
+            state.deaths[slot] = ProcessDeath(
                 self.onset, exit_code=1, signature="python.RuntimeError", text=_TEXT, role="root"
             )
         else:

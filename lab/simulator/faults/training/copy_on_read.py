@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...memory import GIB
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...placement import RankSeats
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class CopyOnRead(places.AtPlace):
+class CopyOnReadFault(places.AtPlace):
     """Reference counts are written on every read: in `seconds` all inherited pages are private.
 
     Resident memory stays as it is, private memory grows, shared memory falls by as much, and the
@@ -26,7 +26,9 @@ class CopyOnRead(places.AtPlace):
     seconds: float = 150.0
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with workers that inherit gigabytes."""
         inherited = float(random.uniform(2.0, 3.2)) * GIB
         workers = max(preparing.first(scenario).workers, 4)
@@ -34,18 +36,18 @@ class CopyOnRead(places.AtPlace):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how long until all is copied."""
         seconds = preparing.drawn(random, strength, plain=(60.0, 200.0), weak=(250.0, 500.0))
         return {"seconds": seconds}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Copy pages."""
         if at >= self.onset:
             slot = self.slot
             state.training.copied[slot] = min(1.0, (at - self.onset) / self.seconds)
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return the first of the workers."""
         return preparing.the_process(seats, self.host, self.place, worker=0)

@@ -5,14 +5,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...conditions import Conditions, Death
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions, ProcessDeath
+from ...shape import SimulationScenario, Strength
 from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Crash(places.OnRank):
+class CrashFault(places.OnRank):
     """`how`: an "exception" (exit code 1, a traceback), a "segfault", or "killed" by signal 9."""
 
     id: ClassVar[str] = "software.crash"
@@ -20,32 +20,32 @@ class Crash(places.OnRank):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how; killed, and nobody says why, is the hardest to see."""
         if strength == "weak":
             return {"how": "killed"}
         return {"how": "exception" if preparing.flip(random) else "segfault"}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """End the process."""
         if at < self.onset:
             return
         deaths = {
-            "exception": Death(
+            "exception": ProcessDeath(
                 self.onset,
                 exit_code=1,
                 signature="python.exception",
                 text="Traceback (most recent call last): ... IndexError: index 7 is out of range",
                 role="root",
             ),
-            "segfault": Death(
+            "segfault": ProcessDeath(
                 self.onset,
                 signal=11,
                 signature="python.segfault",
                 text="Fatal Python error: Segmentation fault",
                 role="root",
             ),
-            "killed": Death(self.onset, signal=9),
+            "killed": ProcessDeath(self.onset, signal=9),
         }
         state.deaths[self.slot] = deaths[self.how]

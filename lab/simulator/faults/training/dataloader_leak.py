@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...memory import HOST_MEMORY
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...placement import RankSeats
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class DataloaderLeak(places.AtPlace):
+class DataloaderLeakFault(places.AtPlace):
     """`rate` is the share of the host's memory per minute, of all workers of the rank together.
 
     Their private memory grows and what they share with the trainer stays.
@@ -28,19 +28,19 @@ class DataloaderLeak(places.AtPlace):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast."""
         rate = preparing.drawn(random, strength, plain=(0.01, 0.03), weak=(0.002, 0.004))
         return {"rate": rate, "workers": preparing.first(scenario).workers or 2}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Keep more and more in each worker."""
         if at >= self.onset:
             slot = self.slot
             held = self.rate / 60 * HOST_MEMORY * (at - self.onset)
             state.training.worker_held[slot] = held / self.workers
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return the first of the workers."""
         return preparing.the_process(seats, self.host, self.place, worker=0)

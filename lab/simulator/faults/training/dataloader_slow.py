@@ -6,15 +6,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions
-from ...placement import Seats, host_name, ranks_of_host
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions
+from ...placement import RankSeats, host_name, ranks_of_host
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class DataloaderSlow(places.AtPlace):
+class DataloaderSlowFault(places.AtPlace):
     """`seconds` of extra wait a step, where `scope` says; the workers are busy all the time."""
 
     id: ClassVar[str] = "software.dataloader_slow"
@@ -25,14 +25,14 @@ class DataloaderSlow(places.AtPlace):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how late, and where."""
         share = preparing.drawn(random, strength, plain=(0.25, 1.2), weak=(0.06, 0.1))
         scope = str(random.choice(["rank", "host", "job"]))
         return {"seconds": share * preparing.first(scenario).step_seconds, "scope": scope}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Hold batches up."""
         if not self.onset <= at < self.until:
             return
@@ -44,7 +44,7 @@ class DataloaderSlow(places.AtPlace):
         else:
             extra[self.slot] = self.seconds
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return the rank, host or job."""
         if self.scope == "job":
             return places.whole_job(job, seats)

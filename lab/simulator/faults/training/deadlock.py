@@ -5,31 +5,33 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class Deadlock(places.OfJob):
+class DeadlockFault(places.OfJob):
     """Half of the ranks wait in their data-parallel group, the rest in the group of the metrics."""
 
     id: ClassVar[str] = "software.deadlock"
     needs: ClassVar = (requirements.with_replicas,)
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with a second group of all ranks."""
         return requirements.changed(scenario, second_group=True)
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return nothing: there is nothing to choose."""
         return {}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Tangle the groups."""
         if at >= self.onset:
             state.training.deadlock = True

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Divergence(places.OfJob):
+class DivergenceFault(places.OfJob):
     """`rate` is the growth per step, as a share of the loss."""
 
     id: ClassVar[str] = "numerics.divergence"
@@ -20,13 +20,13 @@ class Divergence(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast."""
         rate = preparing.drawn(random, strength, plain=(0.01, 0.04), weak=(0.003, 0.006))
         return {"rate": rate}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Drive the model off."""
         if at >= self.onset:
             state.training.numerics.divergence = self.rate

@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from .....vocabulary.ranks import Ranks
-from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from .....vocabulary.ranks import RankSet
+from ...conditions import ClusterConditions
+from ...placement import RankSeats
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Expert:
+class ExpertFault:
     """`member` of the expert-parallel `group` gets `factor` times its share, within `ramp` s."""
 
     id: ClassVar[str] = "balance.expert"
@@ -29,33 +29,35 @@ class Expert:
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return which expert gets how much."""
         factor = preparing.drawn(random, strength, plain=(1.6, 2.2), weak=(1.2, 1.3))
         member = int(random.integers(preparing.first(scenario).ep))
         return {"factor": factor, "member": member, "ramp": float(random.uniform(5, 60))}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Send it the tokens."""
         if at >= self.onset:
             force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0
             factor = 1 + (self.factor - 1) * force
             state.training.hot = (self.group, self.member, factor)
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return the expert-parallel group."""
         return self._groups(seats)[0]
 
-    def accepted(self, cluster: Cluster, seats: Seats, job: str) -> Sequence[entities.Entity]:
+    def accepted(
+        self, cluster: SimulatedCluster, seats: RankSeats, job: str
+    ) -> Sequence[entities.Entity]:
         """Return the groups of the other stages and tensor indices, which route the same tokens."""
         return self._groups(seats)[1:]
 
-    def _groups(self, seats: Seats) -> list[entities.Entity]:
+    def _groups(self, seats: RankSeats) -> list[entities.Entity]:
         """Return every group whose member gets the tokens: one a stage and tensor index."""
         found = [group for group in seats.groups if group.kind == "ep"]
         return [
-            entities.Entity("group", group.name, None, Ranks(group.members.tolist()))
+            entities.Entity("group", group.name, None, RankSet(group.members.tolist()))
             for group in found
             if int(seats.dp[group.members[0]]) // len(group.members) == self.group
         ]

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Fragmentation(places.OnRank):
+class FragmentationFault(places.OnRank):
     """`rate` is the share of the device's memory per minute that becomes useless.
 
     Reserved memory leaves the allocated behind; at the end the allocator gives back and retries.
@@ -24,13 +24,13 @@ class Fragmentation(places.OnRank):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast."""
         rate = preparing.drawn(random, strength, plain=(0.04, 0.12), weak=(0.015, 0.03))
         return {"rate": rate}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Cut memory into useless pieces."""
         if at >= self.onset:
             slot = self.slot

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class GcPause(places.OfJob):
+class GcPauseFault(places.OfJob):
     """A rank pauses for `seconds` with this `chance` a step: the slow rank changes all the time."""
 
     id: ClassVar[str] = "software.gc_pause"
@@ -20,7 +20,9 @@ class GcPause(places.OfJob):
     chance: float = 0.1
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario, in which pauses are measured or not."""
         reported = preparing.flip(random, 0.6)
         return requirements.has_ranks(4)(
@@ -29,14 +31,14 @@ class GcPause(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how long, and how often."""
         share = preparing.drawn(random, strength, plain=(0.2, 0.5), weak=(0.08, 0.12))
         chance = min(float(random.uniform(1.0, 2.0)) / requirements.ranks(scenario), 0.9)
         return {"seconds": share * preparing.first(scenario).step_seconds, "chance": chance}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let ranks pause."""
         if at >= self.onset:
             state.training.pauses = (self.chance, self.seconds)

@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions
+from ...placement import RankSeats
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class GpuLeak(places.AtPlace):
+class GpuLeakFault(places.AtPlace):
     """`rate` is the share of the device's memory per minute; `whole_job`: on every rank alike."""
 
     id: ClassVar[str] = "memory.gpu_leak"
@@ -24,13 +24,13 @@ class GpuLeak(places.AtPlace):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast, and where."""
         rate = preparing.drawn(random, strength, plain=(0.02, 0.06), weak=(0.007, 0.012))
         return {"rate": rate, "whole_job": preparing.flip(random)}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Keep what is not needed."""
         if at < self.onset:
             return
@@ -40,7 +40,7 @@ class GpuLeak(places.AtPlace):
         else:
             state.training.device_held[self.slot] = held
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return the rank, or the job."""
         if self.whole_job:
             return places.whole_job(job, seats)

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class GpuOom(places.OnRank):
+class GpuOomFault(places.OnRank):
     """`ramp` seconds until its activations are six times as large, by longer sequences.
 
     How soon it ends follows from what the device has left.
@@ -24,13 +24,13 @@ class GpuOom(places.OnRank):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast it grows: at once, or over minutes."""
         ramp = preparing.drawn(random, strength, plain=(0.0, 20.0), weak=(60.0, 180.0))
         return {"ramp": ramp}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Make its activations grow."""
         if at >= self.onset:
             force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0

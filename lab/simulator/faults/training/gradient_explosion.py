@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class GradientExplosion(places.OfJob):
+class GradientExplosionFault(places.OfJob):
     """`rate` is the growth per step; clipping holds the loss for a while."""
 
     id: ClassVar[str] = "numerics.gradient_explosion"
@@ -20,13 +20,13 @@ class GradientExplosion(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast."""
         rate = preparing.drawn(random, strength, plain=(0.08, 0.4), weak=(0.03, 0.06))
         return {"rate": rate}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let the gradients grow."""
         if at >= self.onset:
             state.training.numerics.explosion = self.rate

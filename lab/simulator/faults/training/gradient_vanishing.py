@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class GradientVanishing(places.OfJob):
+class GradientVanishingFault(places.OfJob):
     """`rate` is the decay per step (in natural logarithm); the loss stops falling."""
 
     id: ClassVar[str] = "numerics.gradient_vanishing"
@@ -20,13 +20,13 @@ class GradientVanishing(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast."""
         rate = preparing.drawn(random, strength, plain=(0.15, 1.5), weak=(0.06, 0.1))
         return {"rate": rate}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let the gradients vanish."""
         if at >= self.onset:
             state.training.numerics.vanishing = self.rate

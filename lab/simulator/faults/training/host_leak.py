@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...memory import HOST_MEMORY
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...placement import RankSeats
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class HostLeak(places.AtPlace):
+class HostLeakFault(places.AtPlace):
     """`rate` is the share of the host's memory per minute."""
 
     id: ClassVar[str] = "memory.host_leak"
@@ -23,18 +23,18 @@ class HostLeak(places.AtPlace):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast."""
         rate = preparing.drawn(random, strength, plain=(0.012, 0.04), weak=(0.003, 0.006))
         return {"rate": rate}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Keep more and more."""
         if at >= self.onset:
             slot = self.slot
             held = self.rate / 60 * HOST_MEMORY * (at - self.onset)
             state.training.trainer_held[slot] = held
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         return preparing.the_process(seats, self.host, self.place)

@@ -5,15 +5,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...memory import HOST_MEMORY
-from ...shape import Scenario, Strength
+from ...shape import SimulationScenario, Strength
 from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class HostOomGrowth(places.OnHost):
+class HostOomGrowthFault(places.OnHost):
     """Memory is full about `seconds` after the onset; `reports`: the kernel's message is read.
 
     Other than host_oom, whose onset is the kill: here the onset is that of the growth.
@@ -26,13 +26,13 @@ class HostOomGrowth(places.OnHost):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast, and whether the kernel's message is read."""
         seconds = preparing.drawn(random, strength, plain=(20.0, 60.0), weak=(60.0, 120.0))
         return {"seconds": seconds, "reports": strength == "plain"}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Fill the memory."""
         if at < self.onset:
             return

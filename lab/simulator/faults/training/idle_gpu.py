@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class IdleGpu(places.OfJob):
+class IdleGpuFault(places.OfJob):
     """A notebook left open, a trainer that waits for an answer: no collective is open."""
 
     id: ClassVar[str] = "efficiency.idle_gpu"
@@ -20,12 +20,12 @@ class IdleGpu(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return nothing: there is nothing to choose."""
         return {}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Do nothing."""
         if self.onset <= at < self.until:
             state.training.idle = True

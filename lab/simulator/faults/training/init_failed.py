@@ -5,14 +5,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class InitFailed(places.OfJob):
+class InitFailedFault(places.OfJob):
     """how: it "waits" for members that never come, until `timeout`, or "fails" while it sets up."""
 
     id: ClassVar[str] = "software.init_failed"
@@ -20,7 +20,9 @@ class InitFailed(places.OfJob):
     timeout: float = 120.0
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with a job that starts after a while."""
         start = float(random.uniform(0.1, 0.3)) * scenario.seconds
         again = preparing.flip(random)
@@ -30,7 +32,7 @@ class InitFailed(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how, and after what time it gives up; it begins when the job starts."""
         fails = strength == "plain" and preparing.flip(random)
@@ -38,7 +40,7 @@ class InitFailed(places.OfJob):
         start = preparing.first(scenario).starts_after
         return {"how": "fails" if fails else "waits", "timeout": timeout, "onset": start}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Keep it from starting."""
         if at >= self.onset:
             state.training.init = self.how

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class JobSlowdown(places.OfJob):
+class JobSlowdownFault(places.OfJob):
     """`factor` on everybody's time; no change, no sign of hardware."""
 
     id: ClassVar[str] = "unknown"
@@ -20,19 +20,21 @@ class JobSlowdown(places.OfJob):
     until: float = float("inf")
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario without restarts."""
         return requirements.changed(scenario, restarts=())
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how much slower."""
         factor = preparing.drawn(random, strength, plain=(1.12, 1.5), weak=(1.05, 1.1))
         return {"factor": factor}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Slow everybody down."""
         if self.onset <= at < self.until:
             state.drag *= self.factor

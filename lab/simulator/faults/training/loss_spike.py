@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class LossSpike(places.OfJob):
+class LossSpikeFault(places.OfJob):
     """`height` as a share of the loss; `steps` until two thirds of it are gone (inf: never)."""
 
     id: ClassVar[str] = "numerics.loss_spike"
@@ -21,14 +21,14 @@ class LossSpike(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how high, and whether it comes back."""
         height = preparing.drawn(random, strength, plain=(0.4, 1.5), weak=(0.12, 0.25))
         steps = float("inf") if preparing.flip(random, 0.4) else float(random.uniform(6, 40))
         return {"height": height, "steps": steps}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Throw the model off."""
         if at >= self.onset:
             state.training.numerics.spike = self.height

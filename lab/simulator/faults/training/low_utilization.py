@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class LowUtilization(places.OfJob):
+class LowUtilizationFault(places.OfJob):
     """Small kernels: the CPU takes `launch` times as long to launch as the device to run them."""
 
     id: ClassVar[str] = "efficiency.low_utilization"
@@ -20,19 +20,21 @@ class LowUtilization(places.OfJob):
     launch: float = 3.0
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with waits in which no CPU spins."""
         return requirements.changed(scenario, spins=False)
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how much longer."""
         launch = preparing.drawn(random, strength, plain=(3.0, 6.0), weak=(1.8, 2.4))
         return {"launch": launch, "onset": 0.0}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Make launching slow."""
         if at >= self.onset:
             state.training.launch = self.launch

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import POISONS_LOSS, Conditions
-from ...shape import Scenario, Strength
+from ...conditions import POISONS_LOSS, ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class NanData(places.OfJob):
+class NanDataFault(places.OfJob):
     """Every `each`-th slot of the cluster reads the bad shard; `once`: in a single step."""
 
     id: ClassVar[str] = "numerics.nan_data"
@@ -20,13 +20,13 @@ class NanData(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return which ranks read the shard."""
         each = int(random.choice([1, 2, 3]))
         return {"each": min(each, max(requirements.ranks(scenario) // 2, 1))}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Spoil the values of those ranks."""
         if at >= self.onset:
             state.poison[:: self.each] = POISONS_LOSS

@@ -5,19 +5,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 
 
 @dataclass(frozen=True, slots=True)
-class NanPrecision(places.OfJob):
+class NanPrecisionFault(places.OfJob):
     """The scale halves at each step; when nothing is left to halve the values become NaN."""
 
     id: ClassVar[str] = "numerics.nan_precision"
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with dynamic loss scaling."""
         scale = float(random.choice([2.0**12, 2.0**16, 2.0**20]))
         return requirements.changed(
@@ -26,12 +28,12 @@ class NanPrecision(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return nothing: there is nothing to choose."""
         return {}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Overflow."""
         if at >= self.onset:
             state.training.numerics.overflows = True

@@ -5,13 +5,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...conditions import POISONS_GRADIENT, POISONS_LOSS, Conditions
-from ...shape import Scenario, Strength
+from ...conditions import POISONS_GRADIENT, POISONS_LOSS, ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places
 
 
 @dataclass(frozen=True, slots=True)
-class NanRank(places.OnRank):
+class NanRankFault(places.OnRank):
     """`what` goes bad on the rank: its "loss", or only its "gradient" (the loss stays finite).
 
     `once`: in a single step. Whether the job survives it is the job's affair (guards_numerics).
@@ -23,12 +23,12 @@ class NanRank(places.OnRank):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return what goes bad; a loss that stays finite is easily overlooked."""
         return {"what": "gradient" if strength == "weak" else "loss"}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Spoil the rank's values."""
         if at < self.onset:
             return

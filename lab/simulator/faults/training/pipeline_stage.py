@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions
-from ...placement import Seats
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions
+from ...placement import RankSeats
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineStage:
+class PipelineStageFault:
     """Stage `stage` takes `factor` times as long; the others have bubbles."""
 
     id: ClassVar[str] = "balance.pipeline_stage"
@@ -25,7 +25,7 @@ class PipelineStage:
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return which stage, how much more, and whether from the first step."""
         factor = preparing.drawn(random, strength, plain=(1.2, 1.6), weak=(1.07, 1.12))
@@ -34,11 +34,11 @@ class PipelineStage:
         stage = stages - 1 if preparing.flip(random, 0.6) else int(random.integers(stages))
         return {"factor": factor, "stage": stage, **preparing.steady(random, 0.7)}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Load the stage."""
         if at >= self.onset:
             state.training.stages[self.stage] = self.factor
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return the data-parallel group of the stage, with all ranks of the stage."""
         return preparing.the_stage(seats, self.stage)

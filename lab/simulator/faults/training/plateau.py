@@ -5,21 +5,23 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Plateau(places.OfJob):
+class PlateauFault(places.OfJob):
     """The "schedule" sets the learning rate to almost nothing, or updates are "frozen" unseen."""
 
     id: ClassVar[str] = "numerics.plateau"
     how: Literal["schedule", "frozen"] = "schedule"
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with a loss that falls all the time."""
         job = preparing.first(scenario)
         steps = scenario.seconds / job.step_seconds
@@ -27,13 +29,13 @@ class Plateau(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return whether the learning rate shows it."""
         frozen = strength == "weak" or preparing.flip(random)
         return {"how": "frozen" if frozen else "schedule"}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Stop training."""
         if at >= self.onset:
             if self.how == "schedule":

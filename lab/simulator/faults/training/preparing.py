@@ -5,18 +5,20 @@ from typing import Any
 import numpy as np
 
 from .....vocabulary import entities
-from .....vocabulary.ranks import Ranks
-from ...placement import Seats, host_name, rank_of
-from ...shape import Job, Scenario, ScenarioError, Strength
+from .....vocabulary.ranks import RankSet
+from ...placement import RankSeats, host_name, rank_of
+from ...shape import ScenarioError, SimulatedJob, SimulationScenario, Strength
 from .. import requirements
 
 
-def first(scenario: Scenario) -> Job:
+def first(scenario: SimulationScenario) -> SimulatedJob:
     """Return the job that a fault acts on."""
     return scenario.jobs[0]
 
 
-def with_restart(scenario: Scenario, random: np.random.Generator, **fields: Any) -> Scenario:
+def with_restart(
+    scenario: SimulationScenario, random: np.random.Generator, **fields: Any
+) -> SimulationScenario:
     """Return the scenario with one restart of its first job, about in the middle."""
     at = float(random.uniform(0.4, 0.6) * scenario.seconds)
     return requirements.changed(scenario, restarts=(at,), **fields)
@@ -38,14 +40,16 @@ def flip(random: np.random.Generator, chance: float = 0.5) -> bool:
     return bool(random.random() < chance)
 
 
-def the_process(seats: Seats, host: int, place: int, worker: int | None = None) -> entities.Entity:
+def the_process(
+    seats: RankSeats, host: int, place: int, worker: int | None = None
+) -> entities.Entity:
     """Return the trainer in a place of a host, or one of its data loader's workers."""
     rank = rank_of(seats, host, place)
     pid = int(seats.pid[rank]) + (0 if worker is None else 1 + worker)
     return entities.process(host_name(host), pid, (rank,))
 
 
-def the_stage(seats: Seats, stage: int) -> entities.Entity:
+def the_stage(seats: RankSeats, stage: int) -> entities.Entity:
     """Return a pipeline stage: by its first group within it, with all its ranks.
 
     That is its data-parallel group where it has one, else its tensor-parallel one; a stage of a
@@ -55,7 +59,7 @@ def the_stage(seats: Seats, stage: int) -> entities.Entity:
     for kind in ("dp", "tp", "pp"):
         for group in seats.groups:
             if group.kind == kind and there[0] in group.members:
-                return entities.Entity("group", group.name, None, Ranks(there.tolist()))
+                return entities.Entity("group", group.name, None, RankSet(there.tolist()))
     raise ScenarioError(f"stage {stage} has no group")
 
 

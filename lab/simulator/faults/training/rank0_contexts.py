@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...memory import GIB
-from ...placement import Seats, device_id, host_name
-from ...shape import Cluster, Scenario, Strength
+from ...placement import RankSeats, device_id, host_name
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Rank0Contexts:
+class Rank0ContextsFault:
     """`held` bytes each, of all local ranks or only the first `ranks` of them.
 
     A process that sets no device, or loads a checkpoint to where it was saved, does this.
@@ -31,13 +31,13 @@ class Rank0Contexts:
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how much, and of how many processes."""
         held = preparing.drawn(random, strength, plain=(0.45, 1.5), weak=(0.3, 0.5)) * GIB
         return {"held": held, "ranks": 1 if strength == "weak" else 0}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let the other processes open the first device."""
         if at < self.onset:
             return
@@ -45,7 +45,7 @@ class Rank0Contexts:
         last = begin + (1 + self.ranks if self.ranks else self.slots)
         state.training.contexts[begin + 1 : min(last, begin + self.slots)] = self.held
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return the device that they hold memory on."""
         rank = int(np.flatnonzero((seats.host == self.host) & (seats.local == 0))[0])
         place = int(seats.place[rank])

@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...memory import GIB
-from ...placement import Seats, host_name
-from ...shape import Cluster, Scenario, Strength
+from ...placement import RankSeats, host_name
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Rank0Gather:
+class Rank0GatherFault:
     """`seconds` of extra work a step, and `held` bytes gathered on its device."""
 
     id: ClassVar[str] = "balance.rank0_gather"
@@ -26,7 +26,7 @@ class Rank0Gather:
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how much work, from the first step or later."""
         share = preparing.drawn(random, strength, plain=(0.15, 0.6), weak=(0.06, 0.1))
@@ -37,12 +37,12 @@ class Rank0Gather:
             **preparing.steady(random),
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Give rank 0 extra work."""
         if at >= self.onset:
             state.training.first_other = self.seconds
             state.training.first_held = self.held
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return rank 0."""
         return entities.rank(0, host_name(int(seats.host[0])))

@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....vocabulary import entities
-from ...conditions import Conditions
-from ...placement import Seats, host_name
-from ...shape import Cluster, Scenario, Strength
+from ...conditions import ClusterConditions
+from ...placement import RankSeats, host_name
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Rank0Preprocessing:
+class Rank0PreprocessingFault:
     """`seconds` of preparation a step; the others wait for it in a broadcast."""
 
     id: ClassVar[str] = "balance.rank0_preprocessing"
@@ -24,19 +24,19 @@ class Rank0Preprocessing:
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how much work, from the first step or later."""
         share = preparing.drawn(random, strength, plain=(0.15, 0.6), weak=(0.06, 0.1))
         seconds = share * preparing.first(scenario).step_seconds
         return {"seconds": seconds, **preparing.steady(random)}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let rank 0 prepare for all."""
         if at >= self.onset:
             state.training.first_data = self.seconds
             state.training.broadcasts = True
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
         """Return rank 0."""
         return entities.rank(0, host_name(int(seats.host[0])))

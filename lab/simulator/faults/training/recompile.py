@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...progress import Attempt
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...progress import SimulatedAttempt
+from ...shape import SimulationScenario, Strength
 from .. import places
 from . import preparing
 
@@ -16,7 +16,7 @@ _LIMIT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Recompile(places.OfJob):
+class RecompileFault(places.OfJob):
     """A step takes `seconds` more with this `chance`; `logged`: the compiler warns."""
 
     id: ClassVar[str] = "software.recompile"
@@ -26,7 +26,7 @@ class Recompile(places.OfJob):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how often, and how long."""
         steps = preparing.drawn(random, strength, plain=(1.0, 3.0), weak=(0.5, 0.8))
@@ -34,12 +34,12 @@ class Recompile(places.OfJob):
         seconds = steps * preparing.first(scenario).step_seconds
         return {"seconds": seconds, "chance": chance, "logged": preparing.flip(random, 0.6)}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Compile again."""
         if at >= self.onset:
             state.training.recompiles = (self.chance, self.seconds)
 
-    def said(self, attempt: Attempt) -> list[tuple[float, str, dict[str, Any]]]:
+    def said(self, attempt: SimulatedAttempt) -> list[tuple[float, str, dict[str, Any]]]:
         """Return the compiler's warning when it gives up on specialising, if it comes to that."""
         steps = attempt.steps
         fastest = np.array([row.min() for row in steps.compute])

@@ -6,17 +6,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .....vocabulary import entities
-from .....vocabulary.ranks import Ranks
-from ...conditions import Conditions
-from ...placement import Seats
-from ...progress import Attempt
-from ...shape import Cluster, Scenario, Strength
+from .....vocabulary.ranks import RankSet
+from ...conditions import ClusterConditions
+from ...placement import RankSeats
+from ...progress import SimulatedAttempt
+from ...shape import SimulatedCluster, SimulationScenario, Strength
 from .. import requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class Regression:
+class RegressionFault:
     """`factor` on everybody's compute. `announced`: a change event, of `what`, says so."""
 
     id: ClassVar[str] = "software.regression"
@@ -27,7 +27,9 @@ class Regression:
     restarted: bool = False
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario, mostly with a restart that brings the new version."""
         if preparing.flip(random, 0.3):
             return requirements.changed(scenario, restarts=())
@@ -35,7 +37,7 @@ class Regression:
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how much slower, with a restart or a change while it runs."""
         factor = preparing.drawn(random, strength, plain=(1.12, 1.4), weak=(1.05, 1.1))
@@ -53,20 +55,20 @@ class Regression:
             }
         return found
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Slow everybody down."""
         if at >= self.onset:
             state.training.work *= self.factor
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        return entities.Entity("code", job, None, Ranks(range(seats.world)))
+    def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
+        return entities.Entity("code", job, None, RankSet(range(seats.world)))
 
     @property
     def resumes(self) -> bool:
         """Tell whether a restart brings it."""
         return self.restarted
 
-    def said(self, attempt: Attempt) -> list[tuple[float, str, dict[str, Any]]]:
+    def said(self, attempt: SimulatedAttempt) -> list[tuple[float, str, dict[str, Any]]]:
         """Return the deployment as a change event."""
         if not self.announced:
             return []

@@ -5,21 +5,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaDivergence(places.OnRank):
+class ReplicaDivergenceFault(places.OnRank):
     """`rate` is the growth per step of its own loss against its peers', as a share."""
 
     id: ClassVar[str] = "numerics.replica_divergence"
     rate: float = 0.005
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with one rank a replica and losses of their own."""
         scope = "both" if preparing.flip(random) else "local"
         scenario = requirements.changed(scenario, tp=1, pp=1, ep=1, stage_load=(), loss_scope=scope)
@@ -30,13 +32,13 @@ class ReplicaDivergence(places.OnRank):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast it drifts off."""
         rate = preparing.drawn(random, strength, plain=(0.004, 0.02), weak=(0.001, 0.002))
         return {"rate": rate}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let it drift off."""
         if at >= self.onset:
             drift = np.zeros(len(state.drag))

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceLength(places.OfJob):
+class SequenceLengthFault(places.OfJob):
     """`spread` of the tokens per rank and step: whoever has the most is last, another each step."""
 
     id: ClassVar[str] = "balance.sequence_length"
@@ -20,19 +20,21 @@ class SequenceLength(places.OfJob):
     spread: float = 0.5
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario with even tokens otherwise."""
         return requirements.changed(scenario, variable_length=0.0, attention=0.3)
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how uneven, from the first step or later."""
         spread = preparing.drawn(random, strength, plain=(0.3, 0.5), weak=(0.15, 0.22))
         return {"spread": spread, **preparing.steady(random)}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Spread the tokens."""
         if at >= self.onset:
             state.training.lengths = self.spread

@@ -5,15 +5,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
+from ...conditions import ClusterConditions
 from ...memory import SHM_LIMIT
-from ...shape import Scenario, Strength
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class ShmExhausted(places.OnHost):
+class ShmExhaustedFault(places.OnHost):
     """It is full about `seconds` after the onset; the next batch then is a bus error."""
 
     id: ClassVar[str] = "memory.shm_exhausted"
@@ -22,13 +22,13 @@ class ShmExhausted(places.OnHost):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how fast."""
         seconds = preparing.drawn(random, strength, plain=(20.0, 60.0), weak=(60.0, 150.0))
         return {"seconds": seconds}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Fill it."""
         if at >= self.onset:
             share = min((at - self.onset) / self.seconds, 1.0)  # a tmpfs holds no more

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class StuckProcess(places.OnRank):
+class StuckProcessFault(places.OnRank):
     """`point` is where in its own work of the step it stops (1 = end of backward).
 
     `busy` reports whether it burns its CPU (an endless loop) or sleeps (a lock). With `until` it
@@ -27,7 +27,7 @@ class StuckProcess(places.OnRank):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return where it stops; a weak one goes on after a while."""
         seconds = float("inf")
@@ -39,7 +39,7 @@ class StuckProcess(places.OnRank):
             "seconds": seconds,
         }
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Stop the rank."""
         until = min(self.until, self.onset + self.seconds)
         if not self.onset <= at < until:

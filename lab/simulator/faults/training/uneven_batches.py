@@ -5,21 +5,23 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...conditions import Conditions
-from ...shape import Scenario, Strength
+from ...conditions import ClusterConditions
+from ...shape import SimulationScenario, Strength
 from .. import places, requirements
 from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
-class UnevenBatches(places.OnRank):
+class UnevenBatchesFault(places.OnRank):
     """how: it "exits" in order, "evaluates", or "waits" at the end of its epoch; the peers hang."""
 
     id: ClassVar[str] = "software.uneven_batches"
     how: Literal["exits", "evaluates", "waits"] = "exits"
 
     @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+    def prepared(
+        cls, scenario: SimulationScenario, random: np.random.Generator
+    ) -> SimulationScenario:
         """Return the scenario; a hang needs peers."""
         announces = preparing.first(scenario).announces or preparing.flip(random)
         return requirements.has_ranks(2)(
@@ -28,13 +30,13 @@ class UnevenBatches(places.OnRank):
 
     @classmethod
     def drawn(
-        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return what it does instead."""
         how = "exits" if preparing.flip(random) else "evaluates"
         return {"how": "waits" if strength == "weak" else how}
 
-    def act(self, state: Conditions, at: float) -> None:
+    def act(self, state: ClusterConditions, at: float) -> None:
         """Let it leave."""
         if at >= self.onset:
             slot = self.slot

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from rankscope.agent.health import Health
-from rankscope.agent.readers.network.inventory import Inventory
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.readers.network.inventory import PortInventory
 from rankscope.agent.readers.network.links import NetworkLinks
 from rankscope.agent.readers.network.ports import NetworkPorts
 from rankscope.agent.readers.network.rails import NetworkRails
-from rankscope.agent.settings import Network
+from rankscope.agent.settings import NetworkSettings
 from rankscope.vocabulary.samples import Event, Sample
 
 COUNTERS = (
@@ -135,9 +135,9 @@ class Node:
     def __init__(self, tree: Tree, **settings: Any) -> None:
         self.tree = tree
         self.events: list[Event] = []
-        self.health = Health()
-        self.settings = Network(**settings)
-        self.inventory = Inventory(settings=self.settings, sys=tree.sys, proc=tree.proc)
+        self.health = AgentHealth()
+        self.settings = NetworkSettings(**settings)
+        self.inventory = PortInventory(settings=self.settings, sys=tree.sys, proc=tree.proc)
         boot = (tree.proc / "sys/kernel/random/boot_id").read_text().strip()
         given: Any = {"state": tree.state, "boot": boot, "emit": self.events.append}
         self.ports = NetworkPorts(period=5.0, inventory=self.inventory, health=self.health, **given)

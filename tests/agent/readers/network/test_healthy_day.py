@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from rankscope.agent.health import Health
-from rankscope.agent.readers import Reader
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.readers import NodeReader
 from rankscope.agent.readers.oom import OomKills
-from rankscope.agent.readers.software.reader import Software
+from rankscope.agent.readers.software.reader import SoftwareReader
 
 from .conftest import Node, Tree
 
@@ -53,12 +53,12 @@ class Day:
         node = Node(self.tree)
         tell, proc, sys = node.events.append, self.tree.proc, self.tree.sys
         self.node = node
-        self.readers: list[Reader] = [
+        self.readers: list[NodeReader] = [
             node.links,
             node.ports,
             node.rails,
-            OomKills(trainers=list, health=Health(), emit=tell, proc=proc),
-            Software(state=self.tree.state, sys=sys, emit=tell, proc=proc),
+            OomKills(trainers=list, health=AgentHealth(), emit=tell, proc=proc),
+            SoftwareReader(state=self.tree.state, sys=sys, emit=tell, proc=proc),
         ]
         for reader in self.readers:
             reader.supported()

@@ -1,4 +1,4 @@
-from rankscope.agent.devices import Device, Devices
+from rankscope.agent.devices import DeviceRegister, KnownDevice
 from rankscope.agent.readers.network.rails import NetworkRails
 
 from .conftest import Node
@@ -42,8 +42,8 @@ def test_without_a_root_in_common_the_numa_node_decides(tree):
 def test_a_gpu_has_the_index_that_its_driver_gives_it(tree):
     tree.rdma("mlx5_0", "pci0000:00/0000:0c:00.0")
     tree.gpu("pci0000:00/0000:07:00.0")
-    devices = Devices()
-    devices.note(Device("GPU-1", 5, "0000:07:00.0"))
+    devices = DeviceRegister()
+    devices.note(KnownDevice("GPU-1", 5, "0000:07:00.0"))
     node = Node(tree)
     node.rails = NetworkRails(
         period=30.0, inventory=node.inventory, settings=node.settings, devices=devices

@@ -3,27 +3,27 @@
 import pytest
 
 from bench.node import trees
-from rankscope.agent.health import Health
-from rankscope.agent.readers.network.inventory import Inventory
+from rankscope.agent.health import AgentHealth
+from rankscope.agent.readers.network.inventory import PortInventory
 from rankscope.agent.readers.network.links import NetworkLinks
 from rankscope.agent.readers.network.ports import NetworkPorts
 from rankscope.agent.readers.network.rails import NetworkRails
-from rankscope.agent.settings import Network
+from rankscope.agent.settings import NetworkSettings
 from rankscope.vocabulary.samples import Event
 
 
 class Watched:
     """A node and the readers of its network."""
 
-    def __init__(self, node: trees.Trees) -> None:
+    def __init__(self, node: trees.NodeTrees) -> None:
         self.node = node
         self.events: list[Event] = []
         sys, proc = node.files.sys, node.files.proc
-        inventory = Inventory(settings=Network(), sys=sys, proc=proc)
+        inventory = PortInventory(settings=NetworkSettings(), sys=sys, proc=proc)
         self.links = NetworkLinks(inventory=inventory, emit=self.events.append)
-        self.rails = NetworkRails(period=30.0, inventory=inventory, settings=Network())
+        self.rails = NetworkRails(period=30.0, inventory=inventory, settings=NetworkSettings())
         self.ports = NetworkPorts(
-            period=5.0, inventory=inventory, health=Health(), emit=self.events.append
+            period=5.0, inventory=inventory, health=AgentHealth(), emit=self.events.append
         )
         self.at = 1000.0
 

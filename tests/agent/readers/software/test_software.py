@@ -3,8 +3,8 @@ import os
 import pytest
 
 from rankscope.agent.readers.software import libraries
-from rankscope.agent.readers.software.libraries import Libraries
-from rankscope.agent.readers.software.reader import Software
+from rankscope.agent.readers.software.libraries import LibraryVersions
+from rankscope.agent.readers.software.reader import SoftwareReader
 from rankscope.vocabulary.samples import Event
 
 NVIDIA = (
@@ -40,7 +40,7 @@ class Host:
             self.put(f"sys/class/infiniband/{device}/board_id", "MT_0000000838")
 
     def start(self, trainers=()):
-        return Software(
+        return SoftwareReader(
             emit=self.events.append,
             trainers=lambda: trainers,
             state=self.root / "state",
@@ -169,7 +169,7 @@ def test_a_process_is_looked_at_again_only_until_its_library_is_there(host, make
     maps = host.root / "proc/100/maps"
     host.put("proc/100/maps", "7f05-7f06 rw-p 00000000 00:00 0 [heap]")
     trainers = [make_trainer(100)]
-    found = Libraries(trainers=lambda: trainers, proc=host.root / "proc")
+    found = LibraryVersions(trainers=lambda: trainers, proc=host.root / "proc")
     assert found.find() == set()
     host.put("proc/100/maps", MAPS.format(nccl="/opt/lib/libnccl.so.2.18.5"))
     expected = {("libnccl", "2.18.5"), ("libcuda", "550.54.15")}
@@ -181,7 +181,7 @@ def test_a_process_is_looked_at_again_only_until_its_library_is_there(host, make
 
 
 def test_a_process_that_may_not_be_read_has_no_libraries(tmp_path, make_trainer):
-    found = Libraries(trainers=lambda: [make_trainer(100)], proc=tmp_path)
+    found = LibraryVersions(trainers=lambda: [make_trainer(100)], proc=tmp_path)
     assert [found.find() for _ in range(5)] == [set()] * 5
 
 

@@ -5,7 +5,7 @@ from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import engine
 from rankscope.alerts.summary import sentence
-from rankscope.vocabulary.topology import Placement, Topology
+from rankscope.vocabulary.topology import JobTopology, RankPlacement
 
 
 @pytest.fixture
@@ -13,10 +13,10 @@ def racked(wide):
     """Return the layout with host-c behind leaf-1 and host-d behind a switch."""
 
     def make(behind):
-        return Topology(
+        return JobTopology(
             wide.job,
             placements=[
-                Placement(rank, wide.host(rank) or "", local_rank=rank % 2, hw_id=f"GPU-{rank}")
+                RankPlacement(rank, wide.host(rank) or "", local_rank=rank % 2, hw_id=f"GPU-{rank}")
                 for rank in wide.ranks
             ],
             switches={"host-c": "leaf-1", "host-d": behind},

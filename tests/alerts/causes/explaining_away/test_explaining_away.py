@@ -11,7 +11,7 @@ from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.topology import Placement, Topology
+from rankscope.vocabulary.topology import JobTopology, RankPlacement
 
 
 def test_nothing_found_has_no_root(roots):
@@ -231,10 +231,10 @@ class TestSpeed:
 
     @pytest.fixture
     def large(self):
-        return Topology(
+        return JobTopology(
             Job("run-1"),
             placements=[
-                Placement(rank, f"host-{rank // 8:04}", hw_id=f"GPU-{rank}")
+                RankPlacement(rank, f"host-{rank // 8:04}", hw_id=f"GPU-{rank}")
                 for rank in range(16_384)
             ],
         )

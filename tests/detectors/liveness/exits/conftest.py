@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.detectors.liveness.exits import Exits
+from rankscope.detectors.liveness.exits import ExitsDetector
 from rankscope.detectors.sketch import START, sketch
 
 
@@ -10,7 +10,7 @@ from rankscope.detectors.sketch import START, sketch
 def evaluated(steady):
     """Return a function that evaluates a job of four ranks by what happened to it."""
     late = {"now": START + 120}
-    return lambda *events, **fields: Exits().evaluate(
+    return lambda *events, **fields: ExitsDetector().evaluate(
         sketch(steady(), events=events, **{**late, **fields})
     )
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.liveness.exits import Exits
+from rankscope.detectors.liveness.exits import ExitsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 
@@ -209,10 +209,10 @@ def test_an_exit_that_steps_of_the_rank_follow_is_over(evaluated, exited):
 def test_what_the_node_reported_before_the_attempt_started_is_an_earlier_tenant_s(steady, event):
     kill = event("host.oom_kill", -600, job=None, pid=77)
     window = sketch(steady(), events=(kill,), attempt_started_at=START - 10)
-    assert [] == Exits().evaluate(window)
+    assert [] == ExitsDetector().evaluate(window)
     ours = event("host.oom_kill", 30, job=None, pid=1001, rank=1)
     window = sketch(steady(), events=(kill, ours), attempt_started_at=START - 10)
-    assert ["host.oom_killed"] == [f.kind for f in Exits().evaluate(window)]
+    assert ["host.oom_killed"] == [f.kind for f in ExitsDetector().evaluate(window)]
 
 
 @pytest.mark.parametrize(("at", "count"), [(-100, 0), (-50, 1), (5, 1)])
@@ -221,7 +221,7 @@ def test_a_line_from_long_before_the_attempt_is_not_its_own_though_it_carries_th
 ):
     oom = event("host.oom_kill", at, rank=2, pid=1002)
     window = sketch(steady(), events=[oom], attempt_started_at=START, now=START + 120)
-    assert count == len(Exits().evaluate(window))
+    assert count == len(ExitsDetector().evaluate(window))
 
 
 def test_ranks_that_vanish_together_with_codes_unknown_most_likely_ended(evaluated, exited, logged):
@@ -259,11 +259,13 @@ def test_one_of_two_ranks_that_vanished_with_its_code_unknown_may_have_been_aske
 ):
     """The scheduler waits for the other one until it kills it; who crashed leaves a line."""
     gone = exited(0, 61.0)
-    (ended,) = Exits().evaluate(sketch(steady(ranks=2), events=(gone,), now=START + 80))
+    (ended,) = ExitsDetector().evaluate(sketch(steady(ranks=2), events=(gone,), now=START + 80))
     assert 1.0 == ended.score
     blamed = logged(0, 60.9, "root", signature="cuda_oom")
-    crashed = Exits().evaluate(sketch(steady(ranks=2), events=(blamed, gone), now=START + 80))
+    crashed = ExitsDetector().evaluate(
+        sketch(steady(ranks=2), events=(blamed, gone), now=START + 80)
+    )
     assert 3.0 == max(f.score for f in crashed if f.kind == "job.crashed")
     signalled = exited(0, 61.0, signal=9)
-    killed = Exits().evaluate(sketch(steady(ranks=2), events=(signalled,), now=START + 80))
+    killed = ExitsDetector().evaluate(sketch(steady(ranks=2), events=(signalled,), now=START + 80))
     assert 3.0 == max(f.score for f in killed if f.kind == "job.crashed")

@@ -6,7 +6,7 @@ Its last step ends 60 s after START; a step takes a second.
 import numpy as np
 import pytest
 
-from rankscope.detectors.liveness.logged_crashes import LoggedCrashes
+from rankscope.detectors.liveness.logged_crashes import LoggedCrashesDetector
 from rankscope.detectors.liveness.stall_signs import AGE
 from rankscope.detectors.sketch import START, readings, sketch
 
@@ -22,7 +22,7 @@ def job(steady):
 @pytest.fixture
 def found(job):
     """Return a function that evaluates it."""
-    return lambda *events, **fields: LoggedCrashes().evaluate(job(*events, **fields))
+    return lambda *events, **fields: LoggedCrashesDetector().evaluate(job(*events, **fields))
 
 
 @pytest.fixture
@@ -57,23 +57,23 @@ def test_of_errors_at_the_same_moment_the_first_is_named_with_less_certainty(fou
 def test_a_word_of_most_peers_is_given_time_for_exits_and_believed(job, error, cut):
     lines = [error(2, 60.4), *cut(0, 3, at=60.9)]
     early = job(*lines, now=62.0)
-    assert [] == LoggedCrashes().evaluate(early)
-    due = LoggedCrashes().next_due(early)
-    assert LoggedCrashes().evaluate(job(*lines, now=due - START))
+    assert [] == LoggedCrashesDetector().evaluate(early)
+    due = LoggedCrashesDetector().next_due(early)
+    assert LoggedCrashesDetector().evaluate(job(*lines, now=due - START))
 
 
 def test_a_word_of_few_peers_is_believed_when_all_ranks_are_gone_and_hosts_are_not(job, error, cut):
     lines = [error(2, 60.4), *cut(0, at=60.9)]
     gone = {"last_received": np.full(4, START + 61)}
     early = job(*lines, now=65.0, **gone)
-    assert [] == LoggedCrashes().evaluate(early)
-    due = LoggedCrashes().next_due(early) - START
+    assert [] == LoggedCrashesDetector().evaluate(early)
+    due = LoggedCrashesDetector().next_due(early) - START
     assert 71.0 == pytest.approx(due)
-    assert LoggedCrashes().evaluate(job(*lines, now=due, **gone))
+    assert LoggedCrashesDetector().evaluate(job(*lines, now=due, **gone))
     ended = {"host_last_received": np.full(2, START + 61)}
-    assert [] == LoggedCrashes().evaluate(job(*lines, now=due, **gone, **ended))
+    assert [] == LoggedCrashesDetector().evaluate(job(*lines, now=due, **gone, **ended))
     there = {"last_received": np.full(4, START + due)}
-    assert [] == LoggedCrashes().evaluate(job(*lines, now=due, **there))
+    assert [] == LoggedCrashesDetector().evaluate(job(*lines, now=due, **there))
 
 
 def test_an_error_that_no_peer_suffers_from_is_no_crash(found, error):
@@ -128,12 +128,14 @@ def test_a_start_that_most_ranks_gave_up_is_a_crash_once_all_are_silent(error):
             host_last_received=np.full(2, START + now), **fields,
         )  # fmt: skip
 
-    assert [] == LoggedCrashes().evaluate(at(122, 0, 1, 2, 3))
-    assert [] == LoggedCrashes().evaluate(at(140, 0, 1, 2, 3, rank_readings={}))
-    assert [] == LoggedCrashes().evaluate(at(140, 0, 1, 2, 3, last_received=np.full(4, -np.inf)))
-    assert [] == LoggedCrashes().evaluate(at(140, 0, 1, 2, apart=35.0))
-    assert [] == LoggedCrashes().evaluate(at(140, 0))
-    crash = LoggedCrashes().evaluate(at(140, 0, 1, 2, 3))[0]
+    assert [] == LoggedCrashesDetector().evaluate(at(122, 0, 1, 2, 3))
+    assert [] == LoggedCrashesDetector().evaluate(at(140, 0, 1, 2, 3, rank_readings={}))
+    assert [] == LoggedCrashesDetector().evaluate(
+        at(140, 0, 1, 2, 3, last_received=np.full(4, -np.inf))
+    )
+    assert [] == LoggedCrashesDetector().evaluate(at(140, 0, 1, 2, apart=35.0))
+    assert [] == LoggedCrashesDetector().evaluate(at(140, 0))
+    crash = LoggedCrashesDetector().evaluate(at(140, 0, 1, 2, 3))[0]
     assert "4 of 4 ranks logged an error and no step followed" == crash.text
 
 

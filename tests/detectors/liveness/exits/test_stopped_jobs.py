@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors.liveness.exits import Exits
+from rankscope.detectors.liveness.exits import ExitsDetector
 from rankscope.detectors.sketch import START, sketch
 
 
@@ -71,7 +71,7 @@ def test_kills_that_a_scheduler_announced_are_a_stop(evaluated, exited, event):
 )
 def test_the_only_rank_that_somebody_may_have_ended_names_nobody(exited, how, size, score):
     window = alone(exited(0, 60, **how), size=size)
-    assert score == Exits().evaluate(window)[0].score
+    assert score == ExitsDetector().evaluate(window)[0].score
 
 
 def alone(*events, size=1):
@@ -81,7 +81,7 @@ def alone(*events, size=1):
 
 def test_the_only_rank_that_vanished_after_an_error_of_its_own_crashed(exited, logged):
     blamed = logged(0, 59.0, "root", signature="cuda_oom")
-    crashed = Exits().evaluate(alone(blamed, exited(0, 60)))
+    crashed = ExitsDetector().evaluate(alone(blamed, exited(0, 60)))
     assert 3.0 == max(f.score for f in crashed if f.kind == "job.crashed")
 
 
@@ -107,14 +107,14 @@ def test_a_kill_is_held_for_three_seconds_since_a_scheduler_s_come_one_by_one(ev
 
 def test_time_alone_matters_when_a_kill_was_held_for_long_enough(steady, exited):
     window = sketch(steady(), now=START + 62, events=(exited(2, 61.0, **KILL),))
-    assert START + 64 == Exits().next_due(window)
+    assert START + 64 == ExitsDetector().next_due(window)
 
 
 def test_a_mix_is_looked_at_again_when_its_newest_exit_was_held_long_enough(steady, exited):
     exits = [exited(1, 60, signal=9), exited(0, 62, signal=15)]
     window = sketch(steady(), events=exits, now=START + 64)
-    assert [] == Exits().evaluate(window)
-    assert START + 65 == Exits().next_due(window)
+    assert [] == ExitsDetector().evaluate(window)
+    assert START + 65 == ExitsDetector().next_due(window)
 
 
 def test_a_job_of_one_host_that_the_scheduler_evicts_is_no_stop(evaluated, exited, event, named):
