@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, get_args
 
 from .ranks import RankSet
-from .shapes import JsonType, Shape
+from .shapes import DocumentShape, JsonType
 
 EntityType = Literal[
     "job", "rank", "gpu", "host", "nic", "switch", "group", "process", "storage", "code"
@@ -24,7 +24,7 @@ WrittenRanks = Annotated[RankSet, JsonType({"type": "array", "items": _RANKS}, R
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Entity(Shape):
+class Entity(DocumentShape):
     """One thing that an incident points at.
 
     `ranks` are numbers and, beyond a few of them, ranges "0-1016:8" (both ends included, with a

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from .faults import ONE_OF_ALL
-from .shapes import Shape, Time
+from .shapes import DocumentShape, Time
 
 
 @dataclass(frozen=True, slots=True)
-class HandlingStep(Shape):
+class HandlingStep(DocumentShape):
     """That a person acknowledged or resolved an incident."""
 
     at: Time
@@ -17,7 +17,7 @@ class HandlingStep(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class CauseFeedback(Shape):
+class CauseFeedback(DocumentShape):
     """What a person said about the first cause; `fault` and `entity` are what it really was."""
 
     at: Time
@@ -29,7 +29,7 @@ class CauseFeedback(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class IncidentHandling(Shape):
+class IncidentHandling(DocumentShape):
     """What people did about an incident."""
 
     acknowledged: HandlingStep | None = None

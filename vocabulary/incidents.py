@@ -12,7 +12,16 @@ from .handling import IncidentHandling
 from .ids import Fault, IncidentId
 from .inspection import IncidentProfile, StackGroup
 from .ranks import RankSet
-from .shapes import Count, FieldPresence, Figure, JsonType, MaybeFigure, Reading, Shape, Time
+from .shapes import (
+    Count,
+    DocumentShape,
+    FieldPresence,
+    Figure,
+    JsonType,
+    MaybeFigure,
+    Reading,
+    Time,
+)
 from .times import week_name
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
@@ -31,7 +40,7 @@ _FaultId = Annotated[Fault, ONE_OF_ALL]
 
 
 @dataclass(frozen=True, slots=True)
-class Symptom(Shape):
+class Symptom(DocumentShape):
     """What the job shows, whatever the cause; `ranks` are those that stand out in it."""
 
     kind: str
@@ -44,7 +53,7 @@ class Symptom(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence(Shape):
+class Evidence(DocumentShape):
     """One term of a hypothesis' score, in log-odds."""
 
     relation: Relation
@@ -61,7 +70,7 @@ class Evidence(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class RecommendedAction(Shape):
+class RecommendedAction(DocumentShape):
     """An action."""
 
     when: Literal["now", "investigate"]
@@ -70,7 +79,7 @@ class RecommendedAction(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class Hypothesis(Shape):
+class Hypothesis(DocumentShape):
     """A candidate cause; rank 1 is the answer."""
 
     rank: Annotated[int, JsonType({"minimum": 1})]
@@ -86,7 +95,7 @@ class Hypothesis(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class UnknownScore(Shape):
+class UnknownScore(DocumentShape):
     """The score of "none of the hypotheses", and why it is not lower."""
 
     score: Figure
@@ -94,7 +103,7 @@ class UnknownScore(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class NextCheck(Shape):
+class NextCheck(DocumentShape):
     """The cheapest check that separates hypotheses."""
 
     text: str
@@ -103,7 +112,7 @@ class NextCheck(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class DataQuality(Shape):
+class DataQuality(DocumentShape):
     """Which of the signals that the causes predict were reported, and how well clocks agree."""
 
     missing: tuple[str, ...]
@@ -112,7 +121,7 @@ class DataQuality(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class RootCause(Shape):
+class RootCause(DocumentShape):
     """The ranked causes."""
 
     status: CauseStatus
@@ -125,7 +134,7 @@ class RootCause(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class WeeklyLoss(Shape):
+class WeeklyLoss(DocumentShape):
     """What the incident took of one job in one ISO week."""
 
     job: str
@@ -135,7 +144,7 @@ class WeeklyLoss(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class Impact(Shape):
+class Impact(DocumentShape):
     """What the incident costs. The blast radius: ranks on nodes of jobs; some are at the cause.
 
     What incidents of one job lose together is divided among them: their sum is what the job lost.
@@ -159,7 +168,7 @@ class Impact(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class CauseChange(Shape):
+class CauseChange(DocumentShape):
     """A first cause that the incident had from `at` on, and why it was named then."""
 
     at: Time
@@ -172,7 +181,7 @@ class CauseChange(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class TimelineMoment(Shape):
+class TimelineMoment(DocumentShape):
     """One entry of a timeline."""
 
     at: Time
@@ -181,7 +190,7 @@ class TimelineMoment(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Incident(Shape):
+class Incident(DocumentShape):
     """The incident document, with what people did."""
 
     schema_version: Literal["1.0"] = field(init=False, default=SCHEMA_VERSION)

@@ -5,11 +5,11 @@ from dataclasses import astuple, dataclass, field
 from typing import Annotated, Any, Literal
 
 from .entities import WrittenRanks
-from .shapes import Count, FieldPresence, Figure, JsonType, Shape, Time
+from .shapes import Count, DocumentShape, FieldPresence, Figure, JsonType, Time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StackGroup(Shape):
+class StackGroup(DocumentShape):
     """Ranks with the same Python stack while nothing goes on; `odd`: most others stand elsewhere.
 
     `text` has a line a call, the outermost first; `count` is how many ranks there are.
@@ -25,7 +25,7 @@ class StackGroup(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileAmount(Shape):
+class ProfileAmount(DocumentShape):
     """How often in a step, and for how many seconds of it."""
 
     count: Figure
@@ -33,7 +33,7 @@ class ProfileAmount(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileRow(Shape):
+class ProfileRow(DocumentShape):
     """One line of a profile's table, per step; `name` is "" for all of a kind."""
 
     kind: str
@@ -48,7 +48,7 @@ class ProfileRow(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IncidentProfile(Shape):
+class IncidentProfile(DocumentShape):
     """A profile of a suspect and a healthy peer; `traces` are paths of this API.
 
     `per`: what the figures are of: step, or second where a trace does not count steps.

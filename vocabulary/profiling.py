@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .shapes import Shape
+from .shapes import DocumentShape
 
 EVENT = "training.profile"
 """Name of the event that answers a request; see the event catalogue."""
@@ -27,7 +27,7 @@ class RequestError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileRequest(Shape):
+class ProfileRequest(DocumentShape):
     """What is asked of one rank: a profile of `steps` steps, of `seconds` seconds at most.
 
     `max_bytes` is the largest trace that is taken, compressed; `until` is when the request is no

@@ -76,7 +76,7 @@ def _once(function: _F) -> _F:
     return cast("_F", functools.cache(function))
 
 
-class Shape:
+class DocumentShape:
     """A frozen dataclass that is written as a JSON object."""
 
     __slots__ = ()
@@ -111,12 +111,12 @@ def schema(annotation: Any, refer: Refer = lambda _: None) -> dict[str, Any]:
         return {}
     if plain in _JSON_TYPES:
         return {"type": _JSON_TYPES[plain]}
-    if not issubclass(plain, Shape):
+    if not issubclass(plain, DocumentShape):
         raise TypeError(f"{plain!r}: no JSON is known for it; annotate it with Json(...)")
     return refer(plain) or properties(plain, refer)
 
 
-def properties(shape: type[Shape], refer: Refer = lambda _: None) -> dict[str, Any]:
+def properties(shape: type[DocumentShape], refer: Refer = lambda _: None) -> dict[str, Any]:
     """Return the schema of a shape itself; others in it may be given as references.
 
     Objects stay open: readers accept fields that are added.
@@ -150,7 +150,7 @@ def _alternatives(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 @_once
-def _fields(shape: type[Shape]) -> tuple[tuple[str, Any, FieldPresence | None], ...]:
+def _fields(shape: type[DocumentShape]) -> tuple[tuple[str, Any, FieldPresence | None], ...]:
     """Return name, annotation and presence of the fields that a document has."""
     hints = get_type_hints(shape, include_extras=True)
     found = []
@@ -163,7 +163,7 @@ def _fields(shape: type[Shape]) -> tuple[tuple[str, Any, FieldPresence | None], 
 
 
 @_once
-def _written(shape: type[Shape]) -> Callable[[Any], dict[str, Any]]:
+def _written(shape: type[DocumentShape]) -> Callable[[Any], dict[str, Any]]:
     """Return the function that writes a shape: compiled once, as quick as if written by hand."""
     writers: dict[str, Any] = {}
     entries = []
@@ -208,7 +208,7 @@ def _writer(annotation: Any) -> _Write | None:
         return None if each is None else _by_name(each)
     if plain is float:
         return float  # 0 is written as 0.0
-    return _written(plain) if isinstance(plain, type) and issubclass(plain, Shape) else None
+    return _written(plain) if isinstance(plain, type) and issubclass(plain, DocumentShape) else None
 
 
 def _where_known(write: _Write) -> _Write:

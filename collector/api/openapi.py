@@ -24,7 +24,7 @@ from ...vocabulary.answers import (
     profiles,
     service,
 )
-from ...vocabulary.shapes import Shape
+from ...vocabulary.shapes import DocumentShape
 from . import problems, shape_routes
 
 _MODULES = (entities, handling, incidents, inspection, profiling, causes, collectives, costs,
@@ -128,11 +128,13 @@ def _add_shapes(schema: dict[str, Any]) -> None:
     schema["components"]["schemas"] = dict(sorted(known.items()))
 
 
-def by_component() -> dict[str, type[Shape]]:
+def by_component() -> dict[str, type[DocumentShape]]:
     """Return every shape by its name in OpenAPI."""
     return {
         shape_routes.component(shape): shape
         for module in _MODULES
         for shape in vars(module).values()
-        if isinstance(shape, type) and issubclass(shape, Shape) and shape is not Shape
+        if isinstance(shape, type)
+        and issubclass(shape, DocumentShape)
+        and shape is not DocumentShape
     }

@@ -14,15 +14,15 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from ...vocabulary import shapes
-from ...vocabulary.shapes import Shape
+from ...vocabulary.shapes import DocumentShape
 
 
-def component(shape: type[Shape]) -> str:
+def component(shape: type[DocumentShape]) -> str:
     """Return the name of a shape among the schemas of OpenAPI."""
     return shape.__name__.removesuffix("Document")
 
 
-def reference(shape: type[Shape]) -> dict[str, Any]:
+def reference(shape: type[DocumentShape]) -> dict[str, Any]:
     """Return how OpenAPI refers to a shape."""
     return {"$ref": f"#/components/schemas/{component(shape)}"}
 
@@ -57,7 +57,7 @@ class ShapeRouter(APIRouter):
 def _is_shape(model: Any) -> bool:
     """Return whether a model is a shape or a list of one."""
     inner = (get_args(model) or (model,))[0]
-    return isinstance(inner, type) and issubclass(inner, Shape)
+    return isinstance(inner, type) and issubclass(inner, DocumentShape)
 
 
 def _writing(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from .nodes import DeviceDetail, NodeState, NodeSummary
+from .nodes import DeviceDetail, HostDetail, NodeSummary
 from .queries import SeriesRow
 
 
@@ -15,7 +15,7 @@ def summaries(rows: Iterable[NodeSummary]) -> list[NodeSummary]:
     return [found[host] for host in sorted(found)]
 
 
-def node(rows: Sequence[NodeState]) -> NodeState | None:
+def node(rows: Sequence[HostDetail]) -> HostDetail | None:
     """Return a host from what each has of it, None where nobody has it."""
     if len(rows) < 2:
         return rows[0] if rows else None
@@ -30,7 +30,7 @@ def node(rows: Sequence[NodeState]) -> NodeState | None:
     for row in newest:
         for name, held in row.devices.items():
             devices[name] = _device(held, devices.get(name))
-    return NodeState(
+    return HostDetail(
         summary, list(readings.values()), {name: devices[name] for name in sorted(devices)}
     )
 

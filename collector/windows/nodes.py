@@ -56,7 +56,7 @@ class DeviceDetail:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeState:
+class HostDetail:
     """A host in full: readings of itself, and its devices by id."""
 
     summary: NodeSummary
@@ -91,7 +91,7 @@ def everything(_job: str) -> bool:
     return True
 
 
-def node(windows: TelemetryWindows, host: str, permits: Permits = everything) -> NodeState | None:
+def node(windows: TelemetryWindows, host: str, permits: Permits = everything) -> HostDetail | None:
     """Return a host in full, None for one that never reported.
 
     Readings that came with jobs are left out where these are not permitted.
@@ -108,7 +108,7 @@ def node(windows: TelemetryWindows, host: str, permits: Permits = everything) ->
         if key not in newest or newest[key].at < at[last]:
             metric = name.partition("|")[0]
             newest[key] = NewestReading(metric, variant(name), float(value[last]), float(at[last]))
-    found = NodeState(summary, [], {})
+    found = HostDetail(summary, [], {})
     known = windows.known_hosts
     for (device, _), reading in sorted(
         newest.items(), key=lambda row: (row[0][0] or "", row[0][1])

@@ -24,12 +24,12 @@ from rankscope.vocabulary.ids import Fault
 from rankscope.vocabulary.ranks import RankSet
 from rankscope.vocabulary.shapes import (
     Count,
+    DocumentShape,
     FieldPresence,
     Figure,
     JsonType,
     MaybeFigure,
     Reading,
-    Shape,
     Time,
 )
 
@@ -43,12 +43,14 @@ EVERY = [
     shape
     for module in MODULES
     for shape in vars(module).values()
-    if isinstance(shape, type) and issubclass(shape, Shape) and shape.__module__ == module.__name__
+    if isinstance(shape, type)
+    and issubclass(shape, DocumentShape)
+    and shape.__module__ == module.__name__
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Shape):
+class Part(DocumentShape):
     """A part."""
 
     name: str
@@ -56,7 +58,7 @@ class Part(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whole(Shape):
+class Whole(DocumentShape):
     """One field of each kind."""
 
     at: Time

@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 
 from ..entities import Entity
 from ..incidents import Incident, RootCause, TimelineMoment
-from ..shapes import FieldPresence, OptionalText, Shape
+from ..shapes import DocumentShape, FieldPresence, OptionalText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IncidentsDocument(Shape):
+class IncidentsDocument(DocumentShape):
     """A page of incidents, the newest onset first."""
 
     items: list[Incident]
@@ -17,7 +17,7 @@ class IncidentsDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineDocument(Shape):
+class TimelineDocument(DocumentShape):
     """What happened in an incident, in order, by the machine and by people."""
 
     items: list[TimelineMoment]
@@ -25,7 +25,7 @@ class TimelineDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimeRangeDocument(Shape):
+class TimeRangeDocument(DocumentShape):
     """From when to when an answer holds: what was asked for, as far as it is held."""
 
     from_: str
@@ -33,7 +33,7 @@ class TimeRangeDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BriefIncident(Shape):
+class BriefIncident(DocumentShape):
     """An incident in a few fields."""
 
     id: str
@@ -60,7 +60,7 @@ class RangeRootCause(RootCause):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PriorDocument(Shape):
+class PriorDocument(DocumentShape):
     """One fault's share of incidents (0 to 1): the catalogue's and the learnt one.
 
     `confirmed`: how many incidents people confirmed to have had this fault.
@@ -73,7 +73,7 @@ class PriorDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PriorsDocument(Shape):
+class PriorsDocument(DocumentShape):
     """Every fault of the catalogue, by name.
 
     `incidents`: how many were confirmed of any fault. `strength`: how many incidents the

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from ..shapes import FieldPresence, OptionalText, Shape
+from ..shapes import DocumentShape, FieldPresence, OptionalText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectiveOperations(Shape):
+class CollectiveOperations(DocumentShape):
     """One kind of collective on one rank in its last reporting interval; null: not reported.
 
     Durations in seconds (the median and the longest), `size` in bytes, `bus_bandwidth` in bytes a
@@ -27,7 +27,7 @@ class CollectiveOperations(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectiveMember(Shape):
+class CollectiveMember(DocumentShape):
     """One rank in one communication group: its last collectives, from the source that is named.
 
     `also`: other names of the group, under which NCCL reports it. `at`: when the counters were last
@@ -55,7 +55,7 @@ class CollectiveMember(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectivesDocument(Shape):
+class CollectivesDocument(DocumentShape):
     """The ranks of a job in its communication groups, by group and rank."""
 
     items: list[CollectiveMember]
@@ -63,7 +63,7 @@ class CollectivesDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OperationMember(Shape):
+class OperationMember(DocumentShape):
     """One rank in one collective, by its host's clock; null: not reported.
 
     `lateness`: seconds that others waited for it, where the kind synchronises all members.
@@ -79,7 +79,7 @@ class OperationMember(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectiveOperation(Shape):
+class CollectiveOperation(DocumentShape):
     """One collective: its number in the group (of its kind, where NCCL numbers it), its members."""
 
     group: str
@@ -90,7 +90,7 @@ class CollectiveOperation(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClockOffsetDocument(Shape):
+class ClockOffsetDocument(DocumentShape):
     """How far a host's clock is ahead of the middle of all hosts, by when collectives ended.
 
     `uncertainty_seconds`: the spread over `collectives`, at least how exactly their ends are known.
@@ -103,7 +103,7 @@ class ClockOffsetDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SingleCollectives(Shape):
+class SingleCollectives(DocumentShape):
     """Single collectives of a job, the newest of each group and kind first."""
 
     items: list[CollectiveOperation]

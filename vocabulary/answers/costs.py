@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..shapes import OptionalText, Shape
+from ..shapes import DocumentShape, OptionalText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FaultCost(Shape):
+class FaultCost(DocumentShape):
     """What one fault took."""
 
     fault: str
@@ -16,7 +16,7 @@ class FaultCost(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobGoodput(Shape):
+class JobGoodput(DocumentShape):
     """The share of a job's GPU time that incidents left."""
 
     job: str
@@ -24,7 +24,7 @@ class JobGoodput(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportRow(Shape):
+class ReportRow(DocumentShape):
     """What one group adds up to; the keys that the report is not by are null.
 
     An incident counts in the ISO week of its onset, and for its first job; `user` is empty for jobs
@@ -46,7 +46,7 @@ class ReportRow(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportDocument(Shape):
+class ReportDocument(DocumentShape):
     """A page of a report, in the order of its keys."""
 
     items: list[ReportRow]
@@ -54,7 +54,7 @@ class ReportDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatsDocument(Shape):
+class StatsDocument(DocumentShape):
     """Times are means in seconds, null where nothing has happened yet.
 
     `mttd_seconds` from onset to first report, `mtta_seconds` from report to acknowledgement,

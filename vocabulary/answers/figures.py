@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..shapes import Shape
+from ..shapes import DocumentShape
 
 Values = list[float | None]
 """By bucket of time, null where nobody reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LineDocument(Shape):
+class LineDocument(DocumentShape):
     """One rank or host among the others: values as in the bands."""
 
     rank: int | None
@@ -19,7 +19,7 @@ class LineDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NonfiniteDocument(Shape):
+class NonfiniteDocument(DocumentShape):
     """When a rank's or a host's value was NaN or infinite, at most 100 times."""
 
     rank: int | None
@@ -28,7 +28,7 @@ class NonfiniteDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VariantDocument(Shape):
+class VariantDocument(DocumentShape):
     """One variant of a metric over `count` ranks or hosts; lists run over buckets of time.
 
     `low` and `high` are the quartiles over ranks; a bucket in which nobody reported has null.
@@ -47,7 +47,7 @@ class VariantDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DistributionDocument(Shape):
+class DistributionDocument(DocumentShape):
     """A metric summed up over ranks: value i lies `seconds` * (i + 0.5) after `from`.
 
     `rate`: the metric is a counter, and the values are its increase per second. `source`: windows
@@ -65,7 +65,7 @@ class DistributionDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeatmapDocument(Shape):
+class HeatmapDocument(DocumentShape):
     """A per-step metric, ranks down, steps across. `cells`: base64, one byte a cell, row by row.
 
     A cell's value is low + byte / 254 * (high - low), the highest of the ranks and steps that it
@@ -89,7 +89,7 @@ class HeatmapDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseTimes(Shape):
+class PhaseTimes(DocumentShape):
     """Seconds of a step by phase, means over ranks; `other` is what no phase accounts for."""
 
     at: list[str]
@@ -98,7 +98,7 @@ class PhaseTimes(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AwaitedRank(Shape):
+class AwaitedRank(DocumentShape):
     """A rank that others waited for: rank-seconds they lost, and steps in which it was the last."""
 
     rank: int
@@ -108,7 +108,7 @@ class AwaitedRank(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitMatrix(Shape):
+class WaitMatrix(DocumentShape):
     """Rank-seconds that `names`[row] waited for `names`[column], over `steps` steps.
 
     Up to 64 ranks it is by rank, else by host, at most the 64 hosts that are awaited most.

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..shapes import Shape
+from ..shapes import DocumentShape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEntry(Shape):
+class AuditEntry(DocumentShape):
     """One human action; `token` is the name of the token in the settings, empty without one.
 
     `subject` is the id of what it concerns: an incident, a silence, a webhook.
@@ -23,7 +23,7 @@ class AuditEntry(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditDocument(Shape):
+class AuditDocument(DocumentShape):
     """A page of the audit trail, the newest first."""
 
     items: list[AuditEntry]
@@ -31,7 +31,7 @@ class AuditDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamedDocument(Shape):
+class NamedDocument(DocumentShape):
     """An incident whose first cause names an entity, or what is attached to it."""
 
     incident: str
@@ -47,7 +47,7 @@ class NamedDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OffenderDocument(Shape):
+class OffenderDocument(DocumentShape):
     """A device, link, node, switch or storage that incidents keep naming; `faults` by frequency.
 
     `confirmed`: in so many of them a person said that the cause was right; those of which somebody
@@ -68,7 +68,7 @@ class OffenderDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OffendersDocument(Shape):
+class OffendersDocument(DocumentShape):
     """A page of offenders: those named in most jobs first, then in most incidents."""
 
     items: list[OffenderDocument]
@@ -76,7 +76,7 @@ class OffendersDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SimilarIncident(Shape):
+class SimilarIncident(DocumentShape):
     """A past incident like the one asked about, in what, and what people said of it."""
 
     id: str
@@ -96,7 +96,7 @@ class SimilarIncident(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SimilarIncidents(Shape):
+class SimilarIncidents(DocumentShape):
     """Past incidents, the most alike first."""
 
     items: list[SimilarIncident]

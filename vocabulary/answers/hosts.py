@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from ..shapes import OptionalText, Shape
+from ..shapes import DocumentShape, OptionalText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeReading(Shape):
+class NodeReading(DocumentShape):
     """The newest value of one series of a node or device."""
 
     metric: str
@@ -16,7 +16,7 @@ class NodeReading(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeDevice(Shape):
+class NodeDevice(DocumentShape):
     """A device of a node and its newest readings; `rank` and `job`: who uses it.
 
     `index`: its number on the node; null, as `model`, where nothing describes it.
@@ -31,7 +31,7 @@ class NodeDevice(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeRow(Shape):
+class NodeRow(DocumentShape):
     """A host that reports. `ranks`: by job, how many are placed there."""
 
     host: str
@@ -41,7 +41,7 @@ class NodeRow(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeRows(Shape):
+class NodeRows(DocumentShape):
     """Hosts by name."""
 
     items: list[NodeRow]
@@ -49,7 +49,7 @@ class NodeRows(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeDetail(Shape):
+class NodeDetail(DocumentShape):
     """A host in full: `ranks` by job, what it reports of itself, and its devices."""
 
     host: str
@@ -61,7 +61,7 @@ class NodeDetail(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeLine(Shape):
+class NodeLine(DocumentShape):
     """A series of a node: `attributes` name the device (`hw.id`) and the variant."""
 
     attributes: dict[str, str]
@@ -69,7 +69,7 @@ class NodeLine(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeSeries(Shape):
+class NodeSeries(DocumentShape):
     """A metric of a node and its devices over time."""
 
     metric: str

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from ..shapes import FieldPresence, JsonType, OptionalText, Shape
+from ..shapes import DocumentShape, FieldPresence, JsonType, OptionalText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobDocument(Shape):
+class JobDocument(DocumentShape):
     """A job, its newest attempt. What is not known is null.
 
     `step_seconds` is the recent median. `goodput` is the share of GPU time that incidents left.
@@ -34,7 +34,7 @@ class JobDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobsDocument(Shape):
+class JobsDocument(DocumentShape):
     """Every job that is watched now or had an incident."""
 
     items: list[JobDocument]
@@ -42,7 +42,7 @@ class JobsDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankDocument(Shape):
+class RankDocument(DocumentShape):
     """A rank of a job's newest attempt; `progress_age` in seconds since its last step ended."""
 
     rank: int
@@ -56,7 +56,7 @@ class RankDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RanksDocument(Shape):
+class RanksDocument(DocumentShape):
     """The ranks of a job, by number."""
 
     items: list[RankDocument]
@@ -64,7 +64,7 @@ class RanksDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankSeries(Shape):
+class RankSeries(DocumentShape):
     """One series: its points, [[at, value]]; rank null: a series of a host.
 
     `attributes` tell apart the series of one metric on the same rank or host ({"scope": "local"},
@@ -78,7 +78,7 @@ class RankSeries(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesDocument(Shape):
+class SeriesDocument(DocumentShape):
     """A metric over time. `every`: only each so many-th point is here, 1 for all of them."""
 
     metric: str
@@ -88,7 +88,7 @@ class SeriesDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopologyDocument(Shape):
+class TopologyDocument(DocumentShape):
     """The topology of a job: nodes are entities, edges their relations."""
 
     nodes: list[dict[str, Any]]
@@ -96,7 +96,7 @@ class TopologyDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetDocument(Shape):
+class TargetDocument(DocumentShape):
     """Agents in the form of Prometheus' http_sd."""
 
     targets: list[str]

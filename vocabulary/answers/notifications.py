@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from ..faults import Severity
 from ..incidents import Confidence, Happening
-from ..shapes import OptionalText, Shape, Time
+from ..shapes import DocumentShape, OptionalText, Time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MatcherDocument(Shape):
+class MatcherDocument(DocumentShape):
     """One condition of a silence."""
 
     name: str
@@ -19,7 +19,7 @@ class MatcherDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SilenceDocument(Shape):
+class SilenceDocument(DocumentShape):
     """Holds deliveries back whose incident fits every matcher."""
 
     id: str
@@ -33,7 +33,7 @@ class SilenceDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SilencesDocument(Shape):
+class SilencesDocument(DocumentShape):
     """All silences, the newest first."""
 
     items: list[SilenceDocument]
@@ -41,7 +41,7 @@ class SilencesDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MaintenanceDocument(Shape):
+class MaintenanceDocument(DocumentShape):
     """Holds deliveries back that concern these hosts and jobs."""
 
     id: str
@@ -56,7 +56,7 @@ class MaintenanceDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MaintenancesDocument(Shape):
+class MaintenancesDocument(DocumentShape):
     """All maintenance windows, the newest first."""
 
     items: list[MaintenanceDocument]
@@ -64,7 +64,7 @@ class MaintenancesDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookDocument(Shape):
+class WebhookDocument(DocumentShape):
     """An endpoint that is notified. What in its address may be secret is shown as ***.
 
     `per_minute`: the most messages in a minute, more are folded; null: every change is a message.
@@ -96,7 +96,7 @@ class CreatedWebhook(WebhookDocument):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhooksDocument(Shape):
+class WebhooksDocument(DocumentShape):
     """Endpoints, the oldest first."""
 
     items: list[WebhookDocument]
@@ -104,7 +104,7 @@ class WebhooksDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestedDocument(Shape):
+class TestedDocument(DocumentShape):
     """The outcome of a test message."""
 
     delivered: bool
@@ -114,7 +114,7 @@ class TestedDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryDocument(Shape):
+class DeliveryDocument(DocumentShape):
     """One message and its delivery state."""
 
     webhook_id: str
@@ -130,7 +130,7 @@ class DeliveryDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveriesDocument(Shape):
+class DeliveriesDocument(DocumentShape):
     """Messages of an endpoint, the newest first."""
 
     items: list[DeliveryDocument]
@@ -138,14 +138,14 @@ class DeliveriesDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayedDocument(Shape):
+class ReplayedDocument(DocumentShape):
     """How many messages are sent again."""
 
     replayed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MessageDocument(Shape):
+class MessageDocument(DocumentShape):
     """What an endpoint and a stream of events receive; `data` is an incident document.
 
     `type`: what happened to it.

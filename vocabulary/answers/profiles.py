@@ -5,13 +5,13 @@ from typing import Literal
 
 from ..inspection import IncidentProfile
 from ..profiling import ProfileRequest
-from ..shapes import OptionalText, Shape
+from ..shapes import DocumentShape, OptionalText
 
 ProfileState = Literal["waiting", "complete", "failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProfiledRank(Shape):
+class ProfiledRank(DocumentShape):
     """One rank's part of a profile; `bytes` is the size of its trace, `trace` where it is."""
 
     rank: int
@@ -26,7 +26,7 @@ class ProfiledRank(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileDocument(Shape):
+class ProfileDocument(DocumentShape):
     """A profile: what was asked of whom, and what differs between suspect and peer."""
 
     id: str
@@ -42,7 +42,7 @@ class ProfileDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProfilesDocument(Shape):
+class ProfilesDocument(DocumentShape):
     """A page of profiles, the newest first."""
 
     items: list[ProfileDocument]
@@ -50,7 +50,7 @@ class ProfilesDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestsDocument(Shape):
+class RequestsDocument(DocumentShape):
     """What is asked of a host's agent now."""
 
     items: list[ProfileRequest]

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..shapes import Shape
+from ..shapes import DocumentShape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProblemDocument(Shape):
+class ProblemDocument(DocumentShape):
     """An error (RFC 9457)."""
 
     type: str
@@ -17,7 +17,7 @@ class ProblemDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionDocument(Shape):
+class SessionDocument(DocumentShape):
     """Whom the collector takes the caller for.
 
     `jobs` are the patterns that the token is limited to, empty: none. Without any token configured
@@ -31,7 +31,7 @@ class SessionDocument(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HealthDocument(Shape):
+class HealthDocument(DocumentShape):
     """That the process runs, and its version."""
 
     status: Literal["ok"]

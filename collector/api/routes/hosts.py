@@ -43,7 +43,7 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     def visible(principal: TokenPrincipal, row: nodes.NodeSummary) -> bool:
         return not principal.jobs or bool(permitted(principal, row))
 
-    def found(principal: TokenPrincipal, host: str) -> nodes.NodeState:
+    def found(principal: TokenPrincipal, host: str) -> nodes.HostDetail:
         every = services.stages.read(
             lambda line: _listed(nodes.node(line.windows, host, of(principal)))
         )
@@ -130,7 +130,7 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     return routes
 
 
-def _listed(one: nodes.NodeState | None) -> list[nodes.NodeState]:
+def _listed(one: nodes.HostDetail | None) -> list[nodes.HostDetail]:
     return [] if one is None else [one]
 
 

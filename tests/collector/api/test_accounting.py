@@ -81,7 +81,8 @@ def test_what_an_incident_took_over_a_monday_counts_in_both_weeks(client, opened
     opened(
         at=MONDAY - 3600.0, lost=4 * 3600.0, updated_at=MONDAY + 3 * 3600.0,
         parts=(
-            WeeklyLoss("run-1", MONDAY - 7 * 86_400, 3600.0), WeeklyLoss("run-1", MONDAY, 3 * 3600.0),
+            WeeklyLoss("run-1", MONDAY - 7 * 86_400, 3600.0),
+            WeeklyLoss("run-1", MONDAY, 3 * 3600.0),
         ),
     )  # fmt: skip
     rows = _rows(client, by="week")

@@ -13,11 +13,11 @@ from starlette.testclient import TestClient
 from rankscope.collector.api import openapi
 from rankscope.collector.api.shape_routes import ShapeRouter, component, reference, written
 from rankscope.vocabulary import shapes
-from rankscope.vocabulary.shapes import Shape
+from rankscope.vocabulary.shapes import DocumentShape
 
 
 @dataclass(frozen=True, slots=True)
-class PingDocument(Shape):
+class PingDocument(DocumentShape):
     """A ping."""
 
     text: str

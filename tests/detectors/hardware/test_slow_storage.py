@@ -121,7 +121,8 @@ def test_processes_blocked_where_no_device_gives_a_reading_do_not_wait_for_stora
     silent.at[2:, silent.at[0] > START + 150] = np.nan
     found = [
         len(SlowStorageDetector().evaluate(sketch(
-            steady(steps=200), now=START + 200, host_readings=held, rank_readings={"hw.power": power},
+            steady(steps=200), now=START + 200, host_readings=held,
+            rank_readings={"hw.power": power},
         )))
         for power in (read, silent)
     ]  # fmt: skip
