@@ -27,7 +27,7 @@ from typing import (
 from .rounding import number, shown
 from .times import rfc3339
 
-Refer = Callable[[type["Shape"]], dict[str, Any] | None]
+Refer = Callable[[type["DocumentShape"]], dict[str, Any] | None]
 """Gives the reference to a shape that is described elsewhere, None where it belongs in place."""
 
 _Write = Callable[[Any], Any]
