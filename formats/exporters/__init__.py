@@ -4,9 +4,10 @@ One table a vendor (`<vendor>.toml`); `loading` reads and checks them, `binding`
 series into what is done with its values, `mapping` does it page by page, `faults` finds new faults.
 """
 
+from ...vocabulary.tables import TableError
 from .detection import detect
 from .faults import FaultWatch
-from .loading import VENDORS, TableError, hosts, load, overridden
+from .loading import VENDORS, hosts, load, overridden
 from .mapping import Mapped, Mapping
 from .tables import Table
 
