@@ -153,7 +153,7 @@ def _listed(
     unique: bool,
     others: Container[str] | None,
 ) -> list[R]:
-    reader, own = _row(kind), keys(kind)
+    reader, own = _row(cast("Any", kind)), keys(kind)
     name = own[0]
     found: list[R] = []
     names: set[str] = set()
@@ -179,7 +179,7 @@ def keys(kind: type) -> list[str]:
 def row(kind: type[R], value: Any, where: str) -> R:
     """Return one row that TOML gave as a table; `where` names it in messages."""
     mistakes: list[str] = []
-    found: R = _row(kind).read(value, where, mistakes)
+    found: R = _row(cast("Any", kind)).read(value, where, mistakes)
     stop(mistakes)
     return found
 
@@ -220,10 +220,10 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 @cache
-def _row(kind: type) -> _RowReader:
+def _row(kind: Any) -> _RowReader:
     """Return the reader of a dataclass."""
     fields = tuple(
-        (_key(field), field.name, _reader(field.type), _needed(field))
+        (_key(field), field.name, _reader(cast("Any", field.type)), _needed(field))
         for field in dataclasses.fields(kind)
         if _key(field)
     )
@@ -251,13 +251,13 @@ def _row(kind: type) -> _RowReader:
 def _reader(annotation: Any) -> _RowReader:
     """Return the reader of an annotation; TypeError for one that no table can hold."""
     if isinstance(annotation, NewType):
-        return _reader(annotation.__supertype__)
+        return _reader(cast("Any", annotation.__supertype__))
     if annotation in _PLAIN:
         return _plain(annotation)
     if annotation is Any:
         return _RowReader(lambda value, _where, _mistakes: value, "...")
-    if dataclasses.is_dataclass(annotation):
-        return _row(cast("type", annotation))
+    if hasattr(annotation, "__dataclass_fields__"):
+        return _row(annotation)
     return _composed(annotation, get_origin(annotation), get_args(annotation))
 
 
@@ -391,7 +391,7 @@ def _mapping(inner: _RowReader) -> _RowReader:
 
 def _list(value: Any, where: str, mistakes: list[str]) -> list[Any]:
     if isinstance(value, list):
-        return cast("list[Any]", value)
+        return value
     mistakes.append(f"{where} is {_said(value)}; write a list")
     return []
 

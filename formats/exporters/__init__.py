@@ -7,9 +7,10 @@ In: series of an exporter's page. Out: samples and fault codes in the vocabulary
 vocabulary; exposition.
 """
 
+from ...vocabulary.tables import TableError
 from .detection import detect
 from .faults import FaultWatch
-from .loading import VENDORS, TableError, hosts, load, overridden
+from .loading import VENDORS, hosts, load, overridden
 from .mapping import MappedPage, PageMapping
 from .tables import ExporterTable
 

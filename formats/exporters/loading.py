@@ -47,12 +47,16 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _FILLED = frozenset({"hw.id", "gpu", "device", "port"})
 
 
+Spelling = tuple[str, float | None, float | None]
+"""Under one name: the unit, its factor, and above which value it is a percentage."""
+
+
 @dataclass(frozen=True, slots=True)
 class LabelWords:
     """What the words of a label are in the vocabulary's words, and of which attribute."""
 
     attribute: str
-    values: Mapping[str, Scalar]
+    values: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +67,7 @@ class TargetRow:
     attributes: Mapping[str, Scalar] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     label_values: Mapping[str, LabelWords] = field(default_factory=dict)
-    label_pairs: Mapping[str, Mapping[str, Mapping[str, Scalar]]] = field(default_factory=dict)
+    label_pairs: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     flag: bool = False
     fallback: bool = False
     parts: int = 0
@@ -188,9 +192,9 @@ def _rows(file: str, raw: Mapping[str, Any], *, instance: bool) -> Iterable[Expo
     row = tables.row(MetricRow, raw, where)
     if not (row.metric or row.fault or row.ignore or row.info):
         raise TableError(f"{where}: write metric, fault, info, or ignore with the reason")
-    old = (row.unit, row.factor, None)
-    new = (row.new_unit, row.new_factor, row.new_percent_above)
-    spellings = [(spelt, old) for spelt in (row.name, *row.aliases)]
+    old: Spelling = (row.unit, row.factor, None)
+    new: Spelling = (row.new_unit, row.new_factor, row.new_percent_above)
+    spellings: list[tuple[str, Spelling]] = [(spelt, old) for spelt in (row.name, *row.aliases)]
     if row.new and row.new != row.name:
         spellings.append((row.new, new))
     spellings += [(spelt, new) for spelt in row.new_aliases]

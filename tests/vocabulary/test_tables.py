@@ -187,10 +187,9 @@ def test_a_row_class_that_no_table_can_hold_is_an_error_of_the_program():
         tables.rows(Row, "[[row]]\n", "row")
 
 
-def test_a_file_of_a_package_is_named_as_in_the_repository(tmp_path, monkeypatch):
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.toml").write_text(toml(), encoding="utf-8")
-    monkeypatch.setattr(tables.resources, "files", lambda _: tmp_path)
+def test_a_file_of_a_package_is_named_as_in_the_repository(monkeypatch):
+    texts = {"a.toml": toml(), "b.toml": toml()}
+    monkeypatch.setattr(tables, "text", lambda _package, name: texts[name])
     package = "rankscope.space.far"
     with pytest.raises(TableError) as raised:
         tables.joined(Planet, package, ["a.toml", "b.toml"], "planet")
@@ -198,6 +197,6 @@ def test_a_file_of_a_package_is_named_as_in_the_repository(tmp_path, monkeypatch
         "space/far/b.toml, planet mars: it stands in space/far/a.toml too; delete one"
         == str(raised.value)
     )  # fmt: skip
-    (tmp_path / "a.toml").write_text(toml(day="[]"), encoding="utf-8")
+    texts["a.toml"] = toml(day="[]")
     with pytest.raises(TableError, match=r"^space/far/a\.toml, planet mars: day is a list"):
         tables.joined(Planet, package, ["a.toml", "b.toml"], "planet")

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from tests.alerts.explaining import EVERYTHING
 
+from rankscope.alerts.causes import catalogue as causes
 from rankscope.alerts.causes import engine
-from rankscope.alerts.causes.catalogue import catalogue, parse
-from rankscope.vocabulary import faults
+from rankscope.alerts.causes.catalogue import catalogue, cause_of, parse
+from rankscope.vocabulary import faults, tables
 from rankscope.vocabulary import findings as kinds
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
@@ -33,6 +34,33 @@ def knowledge(without):
     """Return it with the row of the example added at its end."""
     (added,) = parse(HEAD, ROW).causes
     return replace(without, causes=(*without.causes, added))
+
+
+@pytest.fixture
+def added(monkeypatch):
+    """Add the example under a new id to the file of its family; return that id."""
+    fault, shipped = "gpu.example_hang", tables.text
+
+    def text(package, name):
+        more = ROW.replace(FAULT, fault) if name == "gpu.toml" else ""
+        return f"{shipped(package, name)}\n{more}"
+
+    caches = (faults.catalogue, catalogue, causes._by_fault)
+    with monkeypatch.context() as patch:
+        patch.setattr(tables, "text", text)
+        for one in caches:
+            one.cache_clear()
+        yield fault
+    for one in caches:
+        one.cache_clear()
+
+
+def test_its_row_alone_makes_a_fault_known_to_the_vocabulary_and_the_engine(added):
+    """The first of the two edits; the runbook is the second."""
+    assert "GPU firmware hang" == faults.catalogue()[added].title
+    cause = cause_of(added)
+    assert cause in catalogue().causes
+    assert f"docs/runbooks/{added}.md" == cause.runbook
 
 
 def test_the_fault_and_all_that_it_predicts_are_in_the_vocabulary(knowledge):
