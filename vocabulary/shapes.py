@@ -126,8 +126,7 @@ def properties(shape: type[DocumentShape], refer: Refer = lambda _: None) -> dic
     for name, annotation, presence in _fields(shape):
         of = required if presence is None else optional
         of[_shown_name(name)] = schema(annotation, refer)
-    found = {"type": "object", "properties": {**required, **optional}, "required": list(required)}
-    return found if required else {key: found[key] for key in ("type", "properties")}
+    return {"type": "object", "properties": {**required, **optional}, "required": list(required)}
 
 
 def _annotated(annotation: Any, *marks: object, refer: Refer) -> dict[str, Any]:
