@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import fastapi._compat.v2
 import pytest
 
 from bench.stepped import SteppedStages
@@ -166,6 +167,26 @@ class MemorySink:
     def enter(self, entered: RecordedAction, changes: Sequence[Any], now: float) -> None:
         self.commit(changes, now)
         self.actions.append(entered)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _validators_once() -> Iterator[None]:
+    """Let FastAPI build the validator of a parameter once, and not for each test's application.
+
+    That is two thirds of what an application costs.
+    """
+    made: dict[tuple[str, str], object] = {}
+    build = fastapi._compat.v2.TypeAdapter
+
+    def once(annotated: Any, *, config: Any = None) -> object:
+        key = repr(annotated), repr(config)
+        if key not in made:
+            made[key] = build(annotated, config=config)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fastapi._compat.v2, "TypeAdapter", once)
+        yield
 
 
 @pytest.fixture(scope="session")

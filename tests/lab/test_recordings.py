@@ -21,7 +21,7 @@ from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 HEALTHY = [n for n, row in scenarios.catalogue().items() if not row.fault and row.seconds <= 400]
 FAULTY = [name for name, row in scenarios.catalogue().items() if row.fault]
-SOME = 4
+SOME = 8
 """One in so many scenarios with a fault is simulated each time, and all in the long target."""
 
 

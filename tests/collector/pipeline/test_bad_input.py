@@ -152,9 +152,7 @@ BAD: dict[str, Callable[[], recording.SimulatedRecording]] = {
 EACH_TIME = (
     "one rank reports",
     "every 10th step",
-    "constant series",
     "all NaN, the step's index too",
-    "one rank",
     "a resized job",
     "time going backwards everywhere",
     "steps repeated in one attempt",

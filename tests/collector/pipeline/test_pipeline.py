@@ -164,7 +164,6 @@ def test_a_healthy_job_whose_recording_simply_ends_raises_nothing(seconds):
 @pytest.mark.parametrize(
     ("fault", "way"),
     [
-        ("contention", {"wire": "json"}),
         ("crash", {"wire": "json"}),
         ("nan", {"told_twice": True}),
         ("stuck", {}),
@@ -172,7 +171,7 @@ def test_a_healthy_job_whose_recording_simply_ends_raises_nothing(seconds):
             pytest.param(fault, way, marks=pytest.mark.long)
             for fault, way in (
                 *((fault, {}) for fault in ("contention", "nan", "crash")),
-                *((fault, {"wire": "json"}) for fault in ("stuck", "nan")),
+                *((fault, {"wire": "json"}) for fault in ("contention", "stuck", "nan")),
                 *((fault, {"told_twice": True}) for fault in ("stuck", "crash")),
             )
         ),
@@ -246,7 +245,7 @@ def test_detectors_of_one_cadence_are_not_all_evaluated_in_the_same_second():
         assert 30 <= gaps[-1] <= 45  # nothing is received any more
 
 
-@pytest.mark.parametrize("fault", ["contention", "nan"])
+@pytest.mark.parametrize("fault", [pytest.param("contention", marks=pytest.mark.long), "nan"])
 def test_what_is_not_asked_again_would_have_found_the_same(monkeypatch, fault, played):
     def found(pipeline):
         documents = [row.document() for row in pipeline.incidents.values()]

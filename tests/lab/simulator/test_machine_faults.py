@@ -46,8 +46,16 @@ def in_vocabulary(found):
         assert set(said.event.attributes) <= set(event.attributes), said
 
 
-@pytest.mark.parametrize("strength", ["plain", "weak"])
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize(
+    ("kind", "strength"),
+    [
+        *((kind, "plain") for kind in FAULTS),
+        *(
+            pytest.param(kind, "weak", marks=[pytest.mark.long] if number % 4 else [])
+            for number, kind in enumerate(FAULTS)
+        ),
+    ],
+)
 def test_every_fault_can_be_injected_and_keeps_to_the_vocabulary(kind, strength):
     found = injected(kind, scenario(nics=2), strength=strength)
     in_vocabulary(found)
