@@ -41,7 +41,7 @@ from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 # No example fails for the time it takes. CI tries the same examples each time, so that a failure
 # comes from the change under test; everybody else tries new ones.
-_PROFILE = {"deadline": None, "max_examples": examples(100)}
+_PROFILE: dict[str, Any] = {"deadline": None, "max_examples": examples(100)}
 hypothesis.settings.register_profile("anybody", **_PROFILE)
 hypothesis.settings.register_profile("ci", **_PROFILE, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("RANKSCOPE_EVERY_PART") else "anybody")

@@ -176,7 +176,7 @@ def _validators_once() -> Iterator[None]:
     That is two thirds of what an application costs.
     """
     made: dict[tuple[str, str], object] = {}
-    build = fastapi._compat.v2.TypeAdapter
+    build = fastapi._compat.v2.TypeAdapter  # type: ignore[attr-defined]
 
     def once(annotated: Any, *, config: Any = None) -> object:
         key = repr(annotated), repr(config)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests import waiting
@@ -241,5 +242,5 @@ def without_probe(environ: dict[str, str]) -> Iterator[Run]:
 def with_probe(environ: dict[str, str]) -> Iterator[Run]:
     """Run the plain loop with the probe, once for all tests."""
     with listening() as made:
-        told = {"RANKSCOPE_JOB_ID": "job/1", "RANKSCOPE_JOB_ATTEMPT": "3"}
+        told: dict[str, Any] = {"RANKSCOPE_JOB_ID": "job/1", "RANKSCOPE_JOB_ATTEMPT": "3"}
         yield Run(Job(environ, made).run("plain.py", "--probe", **told), made)

@@ -1,5 +1,7 @@
 """Every error is a problem document that says what is wrong and repeats nothing that was sent."""
 
+from typing import Any
+
 from tests.examples import told
 
 from rankscope.collector.api.limits import LARGEST
@@ -92,7 +94,7 @@ def test_a_body_that_says_something_wrong_is_422_and_every_mistake_is_pointed_at
 
 
 def test_what_a_webhooks_format_needs_is_said(client):
-    tried = [
+    tried: list[tuple[dict[str, Any], str, str]] = [
         ({"format": "smoke"}, "#/format", "there is no format 'smoke'; use one of: standard"),
         ({"format": "slack", "secret": "x"}, "#/secret", "slack takes none"),
         ({"format": "pagerduty"}, "#/secret", "32 letters and digits"),
@@ -101,8 +103,8 @@ def test_what_a_webhooks_format_needs_is_said(client):
     ]
     for body, pointer, text in tried:
         with told(body=body, pointer=pointer, text=text):
-            body = {"url": "http://127.0.0.1/", **body}
-            problem = _problem(client.post("/api/v1/webhooks", json=body), 422)
+            whole = {"url": "http://127.0.0.1/"} | body
+            problem = _problem(client.post("/api/v1/webhooks", json=whole), 422)
             assert [pointer] == [row["pointer"] for row in problem["errors"]]
             assert text in problem["detail"]
 

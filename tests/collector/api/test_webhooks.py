@@ -3,6 +3,7 @@
 import base64
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from standardwebhooks import Webhook
@@ -224,7 +225,7 @@ def test_a_silence_is_made_listed_and_ended(client, clock):
 
 
 def test_a_silence_that_makes_no_sense_is_refused(client):
-    tried = [
+    tried: list[dict[str, Any]] = [
         {"matchers": []},
         {"matchers": [{"name": "color", "patterns": ["red"]}]},
         {"matchers": [{"name": "job", "patterns": []}]},
