@@ -7,10 +7,11 @@ from ..vocabulary import device_faults
 from ..vocabulary.samples import Sample
 from . import boots
 from .attribution import DeviceAttribution
+from .dcgm_names import DcgmPage
 from .device_faults import FaultTracker
 from .devices import DeviceRegister
 from .health import AgentHealth
-from .imitation import DcgmPage
+from .listeners import StartError
 from .profiling import ProfileService
 from .profiling.asking import ProfileCollector
 from .readers import NodeReader
@@ -18,7 +19,6 @@ from .reading import ReadingThread
 from .settings import AgentSettings
 from .support_log import SupportLog
 from .trainers import TrainerRegister
-from .ways import StartError
 
 QUICK_SECONDS = 1.0
 """Readers of this period or less have a thread of their own."""
@@ -73,7 +73,7 @@ def fault_tracker(
     )
 
 
-def imitation(
+def dcgm_page(
     settings: AgentSettings, *, host: str, attribution: DeviceAttribution
 ) -> DcgmPage | None:
     """Return what shows dcgm-exporter's names, None when nobody asked for them."""

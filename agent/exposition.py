@@ -15,8 +15,8 @@ from prometheus_client.registry import Collector
 
 from ..vocabulary import metrics
 from ..vocabulary.samples import Attributes, Scalar, TelemetryResource
+from .dcgm_names import DcgmPage
 from .health import AgentHealth
-from .imitation import DcgmPage
 from .latest import LatestValues
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -30,7 +30,7 @@ _NUMBERS = {"nan": "NaN", "inf": "+Inf", "-inf": "-Inf"}
 class ExpositionPage:
     """Renders the page; `max_series` bounds all series but the agent's own health.
 
-    With `imitation` dcgm-exporter's names come first, so that dashboards built on them lose nothing
+    With `dcgm_page` dcgm-exporter's names come first, so that dashboards built on them lose nothing
     when there are too many. The vocabulary's series are written here: 2,000 of them cost a scrape
     25 ms through the client library, and 4 ms when what stands before each value is kept from one
     scrape to the next.
@@ -43,13 +43,13 @@ class ExpositionPage:
         health: AgentHealth,
         groups: bool,
         max_series: int,
-        imitation: DcgmPage | None = None,
+        dcgm_page: DcgmPage | None = None,
     ) -> None:
         self._latest = latest
         self._health = health
         self._groups = groups
         self._max_series = max_series
-        self._imitation = imitation
+        self._dcgm_page = dcgm_page
         self._failed = False
         self._prefixes: dict[tuple[TelemetryResource, str, Attributes], _SeriesPrefix | None] = {}
         self._own = _AgentHealth(health)
@@ -59,10 +59,10 @@ class ExpositionPage:
     def render(self, now: float) -> bytes:
         """Return the page as it is now. Not for two threads at once."""
         latest = self._latest.series(now)
-        imitated, taken, dropped = "", 0, 0
-        if self._imitation:
+        dcgm_text, taken, dropped = "", 0, 0
+        if self._dcgm_page:
             try:
-                imitated, taken, dropped = self._imitation.render(
+                dcgm_text, taken, dropped = self._dcgm_page.render(
                     latest, now, room=self._max_series
                 )
             except Exception:  # noqa: BLE001  our own names are shown all the same
@@ -71,7 +71,7 @@ class ExpositionPage:
                     _log.exception("dcgm-exporter's names cannot be shown")
                 self._failed = True
         families = self._families(latest, room=self._max_series - taken, dropped=dropped)
-        text = imitated + "".join(
+        text = dcgm_text + "".join(
             line
             for name, values in families.items()
             for line in (

@@ -6,11 +6,11 @@ from ..vocabulary.datagram import ProbeDatagram
 from ..vocabulary.profiling import EVENT
 from ..vocabulary.samples import Attributes, Event, Sample, Scalar, TelemetryResource, attributes
 from .attribution import DeviceAttribution
+from .dcgm_names import DcgmPage
 from .device_faults import FaultTracker
 from .exits import ExitWatch, ProcessExit
 from .health import AgentHealth
 from .hung import STACK, HungProcesses
-from .imitation import DcgmPage
 from .inbox import ReceivedDatagram
 from .latest import LatestValues
 from .names import NodeNames
@@ -41,7 +41,7 @@ class TelemetryRouter:
         health: AgentHealth,
         attribution: DeviceAttribution,
         fault_tracker: FaultTracker,
-        imitation: DcgmPage | None = None,
+        dcgm_page: DcgmPage | None = None,
         profiling: ProfileService | None = None,
         hung: HungProcesses | None = None,
     ) -> None:
@@ -55,7 +55,7 @@ class TelemetryRouter:
         self._fault_tracker = fault_tracker
         self._with_rank: dict[tuple[Attributes, int], Attributes] = {}
         self._ranked_by = -1
-        self._imitation = imitation
+        self._dcgm_page = dcgm_page
         self._profiling = profiling
         self._hung = hung
         self._step_ends = StepEnds()
@@ -116,8 +116,8 @@ class TelemetryRouter:
         What is about a process that ended while it was being read is nobody's, and left out.
         """
         self._attribution.observe(samples)
-        if self._imitation:
-            self._imitation.observe(samples)
+        if self._dcgm_page:
+            self._dcgm_page.observe(samples)
         self._fault_tracker.observe(samples, now, native=reader.name != "exporters")
         placed: list[tuple[TelemetryResource, Sample]] = []
         ours: list[Sample] = []

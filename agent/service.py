@@ -16,7 +16,7 @@ from importlib import metadata
 
 from ..vocabulary.clock import Clock, SystemClock
 from ..vocabulary.samples import attributes
-from . import assembling, claims, exposition, readers, state, ways
+from . import assembling, claims, exposition, listeners, readers, state
 from .attribution import DeviceAttribution
 from .device_faults import FaultWriter
 from .devices import DeviceRegister
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class NodeAgent:
-    """One agent. The constructor takes every socket and folder, or raises ways.StartError."""
+    """One agent. The constructor takes every socket and folder, or raises listeners.StartError."""
 
     def __init__(
         self, settings: AgentSettings, *, environ: Mapping[str, str], clock: Clock | None = None
@@ -58,19 +58,19 @@ class NodeAgent:
         self._trainers = TrainerRegister(health=self._health, user_of=users.of)
         self._latest = LatestValues(period_seconds=settings.readers.period_seconds)
         self._attribution = DeviceAttribution()
-        self._imitation = assembling.imitation(
+        self._dcgm_page = assembling.dcgm_page(
             settings, host=self._names.host, attribution=self._attribution
         )
         self._selector = selectors.DefaultSelector()
         self._exits = ExitWatch(selector=self._selector)
         self._handover = MainThreadHandover()
         self._closing = contextlib.ExitStack()
-        self._ways = ways.AgentListeners()
+        self._listeners = listeners.AgentListeners()
         self._writer: FaultWriter | None = None
         try:
             self._claim = claims.claim(settings.probe.socket, environ)
         except claims.ClaimError as error:
-            raise ways.StartError(str(error)) from error
+            raise listeners.StartError(str(error)) from error
         try:
             self._state = state.opened(settings.node.state, environ)
             self._devices = DeviceRegister(self._state)
@@ -78,7 +78,7 @@ class NodeAgent:
                 settings, devices=self._devices, state=self._state, now=self._clock.now()
             )
             writer = self._writer = FaultWriter(self._fault_tracker, now=self._clock.now)
-            self._ways = ways.opened(
+            self._listeners = listeners.opened(
                 settings,
                 environ=environ,
                 health=self._health,
@@ -88,7 +88,7 @@ class NodeAgent:
                     health=self._health,
                     groups=settings.export.groups,
                     max_series=settings.export.max_series,
-                    imitation=self._imitation,
+                    dcgm_page=self._dcgm_page,
                 ),
                 faults=self._fault_tracker.document,
                 resource_of=self._names.attempt,
@@ -104,7 +104,7 @@ class NodeAgent:
             )
         except state.StateError as error:
             self.close()
-            raise ways.StartError(str(error)) from error
+            raise listeners.StartError(str(error)) from error
         except BaseException:
             self.close()
             raise
@@ -126,16 +126,16 @@ class NodeAgent:
             trainers=self._trainers,
             latest=self._latest,
             exits=self._exits,
-            outgoing=self._ways.outgoing,
+            outgoing=self._listeners.outgoing,
             fault_tracker=self._fault_tracker,
             health=self._health,
             attribution=self._attribution,
-            imitation=self._imitation,
+            dcgm_page=self._dcgm_page,
             profiling=self._profiling,
             hung=hung,
         )
         self._loop = AgentLoop(
-            sources=[self._claim.socket, *([self._ways.udp] if self._ways.udp else [])],
+            sources=[self._claim.socket, *([self._listeners.udp] if self._listeners.udp else [])],
             selector=self._selector,
             exits=self._exits,
             handover=self._handover,
@@ -146,7 +146,7 @@ class NodeAgent:
             support=self._support,
             trainers=self._trainers,
             hung=hung,
-            outgoing=self._ways.outgoing,
+            outgoing=self._listeners.outgoing,
             flush_seconds=settings.push.interval_seconds,
             health=self._health,
             now=self._clock.now,
@@ -165,12 +165,12 @@ class NodeAgent:
     @property
     def port(self) -> int | None:
         """Return the port of the page, None when there is none."""
-        return self._ways.scraping.port if self._ways.scraping else None
+        return self._listeners.scraping.port if self._listeners.scraping else None
 
     @property
     def udp_port(self) -> int | None:
         """Return the port for datagrams over UDP, None when there is none."""
-        return self._ways.udp.getsockname()[1] if self._ways.udp else None
+        return self._listeners.udp.getsockname()[1] if self._listeners.udp else None
 
     def stop(self) -> None:
         """End the loop soon; may be called from a signal handler or another thread."""
@@ -178,11 +178,11 @@ class NodeAgent:
 
     def run(self) -> None:
         """Work until `stop`, then send what is at hand for two seconds at most."""
-        if self._ways.outgoing and self._ways.sender:
-            self._ways.outgoing.start()
-            self._ways.sender.start()
-        if self._ways.sending:
-            self._ways.sending.start()
+        if self._listeners.outgoing and self._listeners.sender:
+            self._listeners.outgoing.start()
+            self._listeners.sender.start()
+        if self._listeners.sending:
+            self._listeners.sending.start()
         self._routing.announce(
             "start", self._clock.now(), interval_seconds=self._settings.readers.period_seconds
         )
@@ -203,7 +203,7 @@ class NodeAgent:
             self._writer.close()
         self._exits.close()
         self._selector.close()
-        self._ways.close()
+        self._listeners.close()
         self._claim.release()
         self._handover.close()
 
@@ -215,7 +215,7 @@ class NodeAgent:
                 adopt=self._trainers.adopt,
                 emit=self._handover.emit,
                 deliver=self._handover.emit,
-                forward=self._ways.forwarder,
+                forward=self._listeners.forwarder,
                 health=self._health,
                 devices=self._devices,
                 attribution=self._attribution,
@@ -238,11 +238,11 @@ class NodeAgent:
             self._profiling.stop(timeout=_DRAIN_SECONDS / 4)
         self._loop.drain(self._closing.close)
         self._routing.announce("shutdown", self._clock.now())
-        if self._ways.outgoing and self._ways.sender:
-            self._ways.outgoing.close(timeout=_DRAIN_SECONDS / 2)
-            self._ways.sender.stop(timeout=max(0.0, until - time.monotonic()))
-        if self._ways.sending:
-            self._ways.sending.stop(timeout=max(0.2, until - time.monotonic()))
+        if self._listeners.outgoing and self._listeners.sender:
+            self._listeners.outgoing.close(timeout=_DRAIN_SECONDS / 2)
+            self._listeners.sender.stop(timeout=max(0.0, until - time.monotonic()))
+        if self._listeners.sending:
+            self._listeners.sending.stop(timeout=max(0.2, until - time.monotonic()))
         self.close()
         _log.info("agent stopped")
 
@@ -251,9 +251,9 @@ class NodeAgent:
             "agent of host %s started: probe socket %s%s, /metrics %s, push %s",
             self._names.host,
             self._claim.path,
-            f" and UDP {self._settings.probe.udp_listen}" if self._ways.udp else "",
-            f"on port {self.port}" if self._ways.scraping else "off",
-            f"to {self._settings.push.endpoint}" if self._ways.sender else "off",
+            f" and UDP {self._settings.probe.udp_listen}" if self._listeners.udp else "",
+            f"on port {self.port}" if self._listeners.scraping else "off",
+            f"to {self._settings.push.endpoint}" if self._listeners.sender else "off",
         )
 
 
@@ -261,7 +261,7 @@ def run(settings: AgentSettings) -> int:
     """Run an agent until SIGTERM or SIGINT; return 0, or 1 when it could not start."""
     try:
         agent = NodeAgent(settings, environ=os.environ)
-    except ways.StartError as error:
+    except listeners.StartError as error:
         _log.error("%s", error)
         return 1
     # A scrape shall not wait five milliseconds for every turn of another thread.

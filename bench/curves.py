@@ -19,8 +19,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rankscope.detectors.baselines import JobBaselines
+from rankscope.detectors.compute_time import STEP
 from rankscope.detectors.numbers import DETECTORS
-from rankscope.detectors.own_time import STEP
 from rankscope.detectors.sketch import START, sketch
 from rankscope.detectors.window import Floats, Ints, StepValues
 from rankscope.vocabulary import findings as kinds

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from . import medians, own_time
+from . import compute_time, medians
 from .arrays import Floats, Ints
 from .steps import StepValues
 
@@ -113,8 +113,10 @@ def _points(steps: StepValues, name: str, ranks: Ints, memory: CurveMemory | Non
         rows = rows[np.argsort(ranks[rows], kind="stable")]
         rows = rows[np.linspace(0, len(rows) - 1, MOST_RANKS).astype(np.int64)]
     value = _over_ranks(steps, name, rows, memory)
-    ends = own_time.step_ends(steps)
-    known = np.flatnonzero(np.isfinite(value) & (np.abs(value) < own_time.MOST) & np.isfinite(ends))
+    ends = compute_time.step_ends(steps)
+    known = np.flatnonzero(
+        np.isfinite(value) & (np.abs(value) < compute_time.MOST) & np.isfinite(ends)
+    )
     reduced = name.endswith("|global") or len(rows) >= MANY_RANKS
     return JobCurve(steps.index[known], value[known], ends[known], name, reduced)
 

@@ -1,4 +1,4 @@
-"""What detectors compute of steps, once for all of them: own time, its ratio to peers, durations.
+"""What detectors compute of steps, once for all: compute time, its ratio to peers, durations.
 
 The collector keeps these beside the steps and computes only the columns that changed (`Kept` in
 steps.py); a window drawn by hand computes them when they are asked for.
@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar, cast
 
 import numpy as np
 
-from . import curves, medians, own_time
+from . import compute_time, curves, medians
 from .arrays import Flags, Floats, Ints
 from .healthy_time import HealthyPace
 from .steps import StepValues
@@ -29,8 +29,8 @@ TOKEN_RANKS, MOSTLY = 512, 0.95
 """So many ranks show who has reported a step, and the share of those that usually have."""
 
 PARTS = (
-    own_time.COMPUTE,
-    own_time.COMM,
+    compute_time.COMPUTE,
+    compute_time.COMM,
     DATA,
     "training.optimizer.duration",
     "training.checkpoint.duration",
@@ -72,18 +72,18 @@ class StepFeatures:
     @cached_property
     def steps(self) -> StepValues:
         """Return the steps without the newest ones that part of the ranks has yet to report."""
-        return own_time.complete(self.held)
+        return compute_time.complete(self.held)
 
     @cached_property
     def stale(self) -> bool:
         """Return whether the newest step is too old to say anything about now."""
-        return own_time.stale(self.steps, self._now)
+        return compute_time.stale(self.steps, self._now)
 
     @cached_property
     def own(self) -> Floats | None:
         """Return [ranks, steps], each rank's own seconds in a step; None when nobody reports."""
         kept = self.steps.kept
-        return own_time.own_time(self.steps) if kept is None else kept.own
+        return compute_time.compute_time(self.steps) if kept is None else kept.own
 
     @cached_property
     def ratio(self) -> Floats | None:
@@ -93,13 +93,13 @@ class StepFeatures:
             return kept.ratio
         if self.own is None:
             return None
-        by_tokens = own_time.per_token(self.own, self.steps)
-        return own_time.against_peers(by_tokens, self._role_of)
+        by_tokens = compute_time.per_token(self.own, self.steps)
+        return compute_time.against_peers(by_tokens, self._role_of)
 
     @cached_property
     def comm(self) -> Floats:
         """Return [ranks, steps], seconds that a rank waited inside collectives."""
-        return self.steps.plane(own_time.COMM)
+        return self.steps.plane(compute_time.COMM)
 
     @cached_property
     def data(self) -> Floats:
@@ -109,7 +109,7 @@ class StepFeatures:
     @cached_property
     def other(self) -> Floats:
         """Return [ranks, steps], seconds of a step that none of its parts explains."""
-        left = self.steps.plane(own_time.STEP).astype(np.float64)
+        left = self.steps.plane(compute_time.STEP).astype(np.float64)
         for name in PARTS:
             if name in self.steps.planes:
                 left -= np.nan_to_num(self.steps.planes[name])
@@ -118,7 +118,7 @@ class StepFeatures:
     @cached_property
     def step_ends(self) -> Floats:
         """Return [steps], when each step ended on the last of its ranks."""
-        return own_time.step_ends(self.steps)
+        return compute_time.step_ends(self.steps)
 
     @cached_property
     def pace(self) -> tuple[float, float]:
@@ -126,7 +126,7 @@ class StepFeatures:
 
         Of the newest 64 steps, those included that part of the ranks has yet to report.
         """
-        ends = own_time.step_ends(self.held)[-64:]
+        ends = compute_time.step_ends(self.held)[-64:]
         ends = ends[np.isfinite(ends)]
         if len(ends) < 3:
             return float("nan"), float("nan")
@@ -189,9 +189,9 @@ class StepFeatures:
         where steps would have taken many times longer than they were apart: another unit.
         """
         kept, steps = self.steps.kept, self.steps
-        if steps.has(own_time.STEP):
+        if steps.has(compute_time.STEP):
             found = (
-                medians.median(steps.plane(own_time.STEP), axis=0)
+                medians.median(steps.plane(compute_time.STEP), axis=0)
                 if kept is None
                 else kept.duration
             )
@@ -214,7 +214,7 @@ class StepFeatures:
         """Return [steps], the most tokens of a rank in a step; NaN where nobody reports them."""
         if self.steps.kept is not None:
             return self.steps.kept.most_tokens
-        return medians.highest(self.steps.plane(own_time.TOKENS), axis=0)
+        return medians.highest(self.steps.plane(compute_time.TOKENS), axis=0)
 
     @cached_property
     def job_duration(self) -> Floats:
@@ -248,35 +248,35 @@ class StepFeatures:
         What a step took is known from any rank, why it took so long from all of them alone: where
         hosts report seldom and steps are short, scores of the newest ones are known in part.
         """
-        tokens = self.steps.plane(own_time.TOKENS)
+        tokens = self.steps.plane(compute_time.TOKENS)
         some = np.linspace(0, len(tokens) - 1, min(len(tokens), TOKEN_RANKS)).astype(np.int64)
         share = np.isfinite(tokens[some]).mean(axis=0)
         partly: Flags = share < MOSTLY * float(np.median(share))
         return partly
 
     @cached_property
-    def _job_fit(self) -> own_time.TokenFit | None:
+    def _job_fit(self) -> compute_time.TokenFit | None:
         """Return how the duration of steps follows from tokens, None where it does not."""
         return self.once_of_steps("fit", self._fit)
 
-    def _fit(self) -> own_time.TokenFit | None:
-        if not self.steps.has(own_time.TOKENS):
+    def _fit(self) -> compute_time.TokenFit | None:
+        if not self.steps.has(compute_time.TOKENS):
             return None
         # The step waits for the rank with the most tokens.
-        return own_time.token_fit(self.duration, self.most_tokens)
+        return compute_time.token_fit(self.duration, self.most_tokens)
 
 
 def newest_kept(
-    steps: StepValues, role_of: Ints, fit: own_time.TokenFit | None, *, own: str | None
+    steps: StepValues, role_of: Ints, fit: compute_time.TokenFit | None, *, own: str | None
 ) -> tuple[Floats | None, Floats | None, Floats, Floats]:
     """Return (own, ratio, duration, most tokens) of some columns, as `Kept` holds them.
 
-    own: the plane that own time is made of, None where there is none.
+    own: the plane that compute time is made of, None where there is none.
     """
-    duration = medians.median(steps.plane(own_time.STEP), axis=0)
-    most = medians.highest(steps.plane(own_time.TOKENS), axis=0)
+    duration = medians.median(steps.plane(compute_time.STEP), axis=0)
+    most = medians.highest(steps.plane(compute_time.TOKENS), axis=0)
     if own is None:
         return None, None, duration, most
-    seconds = own_time.own_seconds(steps, own)
-    freed = seconds if fit is None else fit.freed(seconds, steps.plane(own_time.TOKENS))
-    return seconds, own_time.against_peers(freed, role_of), duration, most
+    seconds = compute_time.own_seconds(steps, own)
+    freed = seconds if fit is None else fit.freed(seconds, steps.plane(compute_time.TOKENS))
+    return seconds, compute_time.against_peers(freed, role_of), duration, most

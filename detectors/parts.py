@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..vocabulary.findings import Finding
-from . import durations, medians, onsets, own_time
+from . import compute_time, durations, medians, onsets
 from .findings import report
 from .window import Flags, Floats, Ints, JobWindow, StepValues
 
@@ -58,7 +58,7 @@ class PartExcess:
 
     def onset(self) -> tuple[float, float]:
         """Return the ends of the last usual step and of the first step that stands out."""
-        ends = own_time.step_ends(self.steps)
+        ends = compute_time.step_ends(self.steps)
         at = float(ends[self.first])
         before = float(ends[max(self.first - 1, 0)])
         return (min(before, at), at)
@@ -76,17 +76,17 @@ def newest(
     window: JobWindow, steps: StepValues, *, seconds: float = SECONDS, fewest: int = FEWEST
 ) -> int:
     """Return how many of the newest steps are looked at."""
-    count = own_time.recent_count(window.steps, seconds=seconds, fewest=fewest)
+    count = compute_time.recent_count(window.steps, seconds=seconds, fewest=fewest)
     return min(count, len(steps.index) - WARM_UP)
 
 
 def step_seconds(steps: StepValues) -> float:
     """Return the median step time; NaN where nobody reports it."""
-    ends = own_time.step_ends(steps)
+    ends = compute_time.step_ends(steps)
     ends = ends[np.isfinite(ends)]
     if len(ends) > 1:
         return medians.middle(ends[1:] - ends[:-1])
-    valid = steps.plane(own_time.STEP)
+    valid = steps.plane(compute_time.STEP)
     return medians.middle(valid[np.isfinite(valid)])
 
 
@@ -133,10 +133,10 @@ def excess(
     newly = part[:, -count:]
     if not stands_out(roles, step, newly, least=min(least, least_from_start), alone=alone):
         return None
-    newly = np.where(np.abs(newly) < own_time.MOST, newly, np.nan)
+    newly = np.where(np.abs(newly) < compute_time.MOST, newly, np.nan)
     spent = mean(newly)
     peers = _peers(spent, roles)
-    part = np.where(np.abs(part) < own_time.MOST, part, np.nan)
+    part = np.where(np.abs(part) < compute_time.MOST, part, np.nan)
     below = _below(newly, spent, roles)
     early = part[:, WARM_UP:-count][:, :HABIT]
     known = np.isfinite(early).sum(axis=1) >= FEWEST
@@ -194,7 +194,7 @@ def stands_out(
     """
     if not step > 0:
         return False
-    seconds = mean(np.where(np.abs(newly) < own_time.MOST, newly, np.nan))
+    seconds = mean(np.where(np.abs(newly) < compute_time.MOST, newly, np.nan))
     peers = _peers(seconds, roles)
     if alone:
         peers = np.where(np.isfinite(peers) | ~np.isfinite(seconds), peers, 0.0)
@@ -237,7 +237,7 @@ def _peers(seconds: Floats, role_of: Ints) -> Floats:
     """Return [ranks], what peers of a rank's role need on average; NaN for a role of one rank."""
     peers = np.full(len(seconds), np.nan)
     for rows in _roles(seconds, role_of):
-        peers[rows] = np.quantile(seconds[rows], own_time.HEALTHY_QUANTILE, method="lower")
+        peers[rows] = np.quantile(seconds[rows], compute_time.HEALTHY_QUANTILE, method="lower")
     return peers
 
 
@@ -245,14 +245,14 @@ def _below(newly: Floats, seconds: Floats, role_of: Ints) -> Floats:
     """Return [ranks, steps], what peers of a rank's role need in each of the newest steps."""
     below = np.full(newly.shape, np.nan)
     for rows in _roles(seconds, role_of):
-        below[rows] = own_time.low_quantile(newly[rows])
+        below[rows] = compute_time.low_quantile(newly[rows])
     return below
 
 
 def _roles(seconds: Floats, role_of: Ints) -> Iterator[Ints]:
     """Yield the rows of each role of which two at least report."""
     known = np.isfinite(seconds)
-    for role in own_time.roles(role_of):
+    for role in compute_time.roles(role_of):
         rows = np.flatnonzero((role_of == role) & known)
         if len(rows) > 1:
             yield rows
@@ -261,7 +261,7 @@ def _roles(seconds: Floats, role_of: Ints) -> Iterator[Ints]:
 def _middle(values: Floats, role_of: Ints) -> Floats:
     """Return [ranks], the median of each rank's role."""
     middle = np.zeros(len(values))
-    for role in own_time.roles(role_of):
+    for role in compute_time.roles(role_of):
         rows = np.flatnonzero((role_of == role) & np.isfinite(values))
         if len(rows):
             middle[rows] = float(np.median(values[rows]))
@@ -284,7 +284,7 @@ def _waited_for(recent: StepValues, rows: Ints, step: float) -> bool:
 
     A rank that merely has time to spare keeps nobody waiting.
     """
-    wait = mean(recent.plane(own_time.COMM))
+    wait = mean(recent.plane(compute_time.COMM))
     others = np.setdiff1d(np.flatnonzero(np.isfinite(wait)), rows)
     mine = wait[rows][np.isfinite(wait[rows])]
     if not len(others) or not len(mine):
@@ -328,7 +328,7 @@ def slowed(
         seen=found.seen(),
         magnitude=found.step / shorter,
         score=max(found.lost / found.step / least, 1.0),
-        signal=own_time.STEP,
+        signal=compute_time.STEP,
         observed=found.step,
         expected=shorter,
         text=f"steps take {durations.seconds(found.step)}; without {without.format(named)} they "

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..vocabulary.ids import Job
-from . import own_time
+from . import compute_time
 from .window import Floats, JobWindow, PeriodicReadings, StepValues
 
 START = 1_700_000_000.0
@@ -52,9 +52,9 @@ def sketch(
             first + np.arange(count),
             at,
             {
-                own_time.STEP: duration,
-                own_time.COMPUTE: own,
-                own_time.COMM: duration - own,
+                compute_time.STEP: duration,
+                compute_time.COMPUTE: own,
+                compute_time.COMM: duration - own,
                 **(planes or {}),
             },
         ),

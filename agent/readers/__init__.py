@@ -174,7 +174,7 @@ def everything(around: ReaderContext) -> list[NodeReader]:
         status_reported=around.fault_tracker.reports_status,
         native_metrics=gpu.metrics,
         learn=around.devices.learn,
-        imitating=around.settings.export.dcgm_names != "off",
+        dcgm_names_shown=around.settings.export.dcgm_names != "off",
         state=around.state,
     )
     around.closing.callback(exported.close)

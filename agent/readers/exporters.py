@@ -58,7 +58,7 @@ class ExporterReader:
         status_reported: Callable[[str], bool] = _never,
         native_metrics: Callable[[str], Collection[str]] = _nothing,
         learn: Callable[[Sequence[Sample]], None] = _nobody,
-        imitating: bool = False,
+        dcgm_names_shown: bool = False,
         state: Path | None = None,
     ) -> None:
         self.period = settings.period_seconds or period
@@ -77,7 +77,7 @@ class ExporterReader:
                     native=native,
                     emit=emit,
                     health=health,
-                    doubled=imitating,
+                    doubled=dcgm_names_shown,
                 )
             )
             for place, target in enumerate(settings.targets)

@@ -15,11 +15,11 @@ from typing import Any
 
 from rankscope.agent import exposition, readers
 from rankscope.agent.attribution import DeviceAttribution
+from rankscope.agent.dcgm_names import DcgmPage
 from rankscope.agent.device_faults import FaultTracker
 from rankscope.agent.devices import DeviceRegister
 from rankscope.agent.exits import ExitWatch
 from rankscope.agent.health import AgentHealth
-from rankscope.agent.imitation import DcgmPage
 from rankscope.agent.latest import LatestValues
 from rankscope.agent.names import NodeNames
 from rankscope.agent.nvml.process import WorkerProcess

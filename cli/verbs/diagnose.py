@@ -10,7 +10,7 @@ from .. import terminal
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-    from ...collector.leftovers import FolderDiagnosis
+    from ...collector.artefacts import FolderDiagnosis
 
 HELP = "post-mortem of a folder of artefacts: dumps, NCCL, framework and kernel logs"
 EXTRA: str | None = "collector"
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain the folder. Exit 1: nothing in it can be read, or none of it shows a fault."""
-    from ...collector.leftovers import diagnose  # noqa: PLC0415
+    from ...collector.artefacts import diagnose  # noqa: PLC0415
     from ...collector.recordings.otlp_lines import RecordingError  # noqa: PLC0415
     from . import collector  # noqa: PLC0415
 

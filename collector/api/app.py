@@ -10,8 +10,8 @@ from ..accounting.exported import IncidentMetrics
 from ..accounting.goodput import GoodputMeter
 from ..accounting.ledger import CostLedger
 from ..accounting.metering import UsageMeter
+from ..history.asking import JournalHistory
 from ..intake import routes as intake
-from ..past.asking import JournalHistory
 from . import openapi, paths, problems, trail
 from .answers import ResponseCache
 from .auth import TokenGuard

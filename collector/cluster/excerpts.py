@@ -12,10 +12,10 @@ from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..history.journal_reader import JournalRangeError
 from ..journal.entries import JournalEntry
 from ..journal.journal import FileJournal
 from ..journal.kinds import PayloadKind
-from ..past.held import JournalRangeError
 from ..settings.journal import JournalSettings
 from . import names
 from .connection import ERRORS, NatsConnection

@@ -10,9 +10,9 @@ from ...vocabulary.clock import Clock
 from ..accounting.metering import SummarySource
 from ..accounting.watched import JobSummaries
 from ..health.health import CollectorHealth
+from ..history.journal_reader import JournalReader
 from ..intake.payloads import Payload, PayloadOutcome
 from ..journal.actions import RecordedAction
-from ..past.held import JournalReader
 from ..pipeline.pipeline import DetectionPipeline
 from ..profiles.shelf import ProfileShelf
 from ..store.store import IncidentDatabaseStore

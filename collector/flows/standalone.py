@@ -9,11 +9,11 @@ from ..accounting.watched import JobSummaries
 from ..evaluation.rereading import RereadPlan
 from ..evaluation.snapshots import SnapshotFile
 from ..health.health import CollectorHealth
+from ..history.journal_reader import FileJournalReader, JournalReader
 from ..intake.payloads import Payload, PayloadOutcome
 from ..journal import interface
 from ..journal.actions import RecordedAction
 from ..journal.journal import FileJournal
-from ..past.held import FileJournalReader, JournalReader
 from ..pipeline.pipeline import DetectionPipeline
 from ..profiles.shelf import ProfileShelf
 from ..settings.collector import CollectorSettings

@@ -1,15 +1,15 @@
-"""What the collector derives, as series at one moment: incidents, goodput, findings, own time.
+"""What the collector derives, as series at one moment: incidents, goodput, findings, compute time.
 
 Incidents, costs and jobs are those of /metrics, under the same names. Beside them come the findings
-of the last evaluation, incident or none, and the own time of ranks: what is no series there, since
-a scrape must stay small.
+of the last evaluation, incident or none, and the compute time of ranks: what is no series there,
+since a scrape must stay small.
 """
 
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ...detectors import medians, own_time
+from ...detectors import compute_time, medians
 from ...formats.remote_write import WriteRequest
 from ...formats.remote_write.encode import encoded_labels
 from ..accounting.exported import REPORTING_SECONDS, IncidentMetrics
@@ -20,7 +20,7 @@ from ..pipeline.pipeline import DetectionPipeline
 BODY_SAMPLES = 2_000
 RECENT_STEPS = 20
 EVERY_RANK, SLOWEST = 1_024, 64
-"""Of a job with more ranks only those with the most own time are written one by one."""
+"""Of a job with more ranks only those with the most compute time are written one by one."""
 
 FINDING = MetricFamily(
     "rankscope_finding_score",
@@ -28,7 +28,7 @@ FINDING = MetricFamily(
     "A finding of the last evaluation, incident or none; 1 being just enough to report.",
     ("job_id", "detector", "kind", "entity_type", "entity", "host_name"),
 )
-OWN_TIME = MetricFamily(
+COMPUTE_TIME = MetricFamily(
     "rankscope_rank_own_seconds",
     "gauge",
     "Time of a step that a rank spent on work of its own, median of the last 20 steps.",
@@ -41,7 +41,7 @@ OWN_TIME_OF_JOB = MetricFamily(
     "The same over the ranks of a job: quantiles.",
     ("job_id", "quantile"),
 )
-FAMILIES = (FINDING, OWN_TIME, OWN_TIME_OF_JOB)
+FAMILIES = (FINDING, COMPUTE_TIME, OWN_TIME_OF_JOB)
 """What is written beside the families of /metrics."""
 
 _QUANTILES = (0.25, 0.5, 0.75, 1.0)
@@ -99,14 +99,14 @@ def findings(line: DetectionPipeline) -> list[Row]:
 
 
 def own_seconds(line: DetectionPipeline, now: float) -> list[Row]:
-    """Return the own time of the ranks of jobs that still report."""
+    """Return the compute time of the ranks of jobs that still report."""
     of_ranks: list[Row] = []
     of_jobs: list[Row] = []
     for attempt in line.windows.current()[:MOST_SERIES]:
         if now - attempt.last_received > REPORTING_SECONDS:
             continue
         window = line.windows.window(attempt, now, until=now)  # looks, and learns nothing
-        own = own_time.own_time(window.steps)
+        own = compute_time.compute_time(window.steps)
         if own is None or not own.size:
             continue
         recent = medians.median(own[:, -RECENT_STEPS:], axis=1)
@@ -119,10 +119,10 @@ def own_seconds(line: DetectionPipeline, now: float) -> list[Row]:
         if len(known) > EVERY_RANK:
             known = np.sort(known[np.argsort(-recent[known], kind="stable")][:SLOWEST])
         of_ranks += [
-            _row(OWN_TIME, (attempt.job, str(int(window.ranks[row]))), float(recent[row]))
+            _row(COMPUTE_TIME, (attempt.job, str(int(window.ranks[row]))), float(recent[row]))
             for row in known.tolist()
         ]
-    return [*of_jobs, *of_ranks[: OWN_TIME.most]]
+    return [*of_jobs, *of_ranks[: COMPUTE_TIME.most]]
 
 
 def _row(family: MetricFamily, labels: tuple[str, ...], value: float) -> Row:

@@ -11,7 +11,7 @@ _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
 class LongTermSettings(SiteStore):
-    """Where incidents, findings, own time and goodput are written to, by remote write."""
+    """Where incidents, findings, compute time and goodput are written to, by remote write."""
 
     url: str = Field(
         default="",

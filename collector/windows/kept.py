@@ -1,7 +1,7 @@
 """Features of steps kept beside them: only the columns that changed are computed.
 
-Own time and its ratio to peers are planes of the grid ("~own", "~ratio"), so they come and go with
-its columns; what is one number a step is a ruler of it.
+Compute time and its ratio to peers are planes of the grid ("~own", "~ratio"), so they come and go
+with its columns; what is one number a step is a ruler of it.
 """
 
 from collections.abc import Hashable
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...detectors import own_time
+from ...detectors import compute_time
 from ...detectors.features import newest_kept
 from ...detectors.steps import ColumnFeatures
 from ...detectors.window import Floats, Ints, StepValues
@@ -27,7 +27,7 @@ class KeptFeatures:
     def __init__(self) -> None:
         self._plane: str | None = None
         self._roles: Ints = np.zeros(0, np.int64)
-        self._fit: own_time.TokenFit | None = None
+        self._fit: compute_time.TokenFit | None = None
         self._fitted = 0
         self._version = 0
         self._made_of: tuple[object, ...] = ()
@@ -43,7 +43,7 @@ class KeptFeatures:
         columns, here = grid.columns, grid.columns.here
         dirty = columns.dirty[here]
         if dirty.any():
-            plane, fit = own_time.own_plane(steps), self._token_fit(steps)
+            plane, fit = compute_time.own_plane(steps), self._token_fit(steps)
             if plane != self._plane or fit != self._fit or not np.array_equal(role_of, self._roles):
                 self._plane, self._fit, self._roles = plane, fit, role_of
                 dirty[:] = True
@@ -74,7 +74,7 @@ class KeptFeatures:
 
     def _compute(self, grid: StepGrid, steps: StepValues, changed: Ints, role_of: Ints) -> None:
         columns = grid.columns
-        names = (own_time.COMPUTE, own_time.COMM, own_time.STEP, own_time.TOKENS)
+        names = (compute_time.COMPUTE, compute_time.COMM, compute_time.STEP, compute_time.TOKENS)
         some = StepValues(
             steps.index[changed],
             steps.at[:, changed],
@@ -89,14 +89,17 @@ class KeptFeatures:
                 with np.errstate(over="ignore"):
                     columns.planes[number][where, : len(values)] = values.T
 
-    def _token_fit(self, steps: StepValues) -> own_time.TokenFit | None:
+    def _token_fit(self, steps: StepValues) -> compute_time.TokenFit | None:
         count = len(steps.index)
-        if not steps.has(own_time.TOKENS) or REFIT_GROWTH * self._fitted > count >= self._fitted:
+        if (
+            not steps.has(compute_time.TOKENS)
+            or REFIT_GROWTH * self._fitted > count >= self._fitted
+        ):
             return self._fit
         self._fitted = count
         # As many ranks as are looked at in the end.
-        stride = max(1, steps.at.size // (2 * own_time.FIT_POINTS))
+        stride = max(1, steps.at.size // (2 * compute_time.FIT_POINTS))
         planes = {name: plane[::stride] for name, plane in steps.planes.items()}
         some = StepValues(steps.index, steps.at[::stride], planes)
-        own: Floats | None = own_time.own_time(some)
-        return None if own is None else own_time.token_fit(own, some.plane(own_time.TOKENS))
+        own: Floats | None = compute_time.compute_time(some)
+        return None if own is None else compute_time.token_fit(own, some.plane(compute_time.TOKENS))

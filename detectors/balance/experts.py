@@ -6,7 +6,7 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ...vocabulary.topology import CommunicationGroup
-from .. import medians, onsets, own_time, parts
+from .. import compute_time, medians, onsets, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow, StepValues
@@ -18,9 +18,9 @@ MOST = 4
 
 
 class ExpertsDetector(Detector):
-    """Name the expert-parallel groups whose ranks' own times drift apart.
+    """Name the expert-parallel groups whose ranks' compute times drift apart.
 
-    Own time of each member over the median of its group, by tokens where these explain it. The
+    Compute time of each member over the median of its group, by tokens where these explain it. The
     slowest member costs the group what it has beyond the median. A slow device looks alike at
     first; popular experts show in one of three ways that no device does: the same position is slow
     in several groups (each holds the same experts there); the slowest member changes from minute
@@ -64,11 +64,11 @@ class ExpertsDetector(Detector):
         """Return one finding a group."""
         groups = [group for group in window.topology.groups if group.kind == "ep"]
         steps = parts.steps_to_compare(window) if groups else None
-        own = None if steps is None else own_time.own_time(steps)
+        own = None if steps is None else compute_time.compute_time(steps)
         if steps is None or own is None or len(steps.index) < parts.WARM_UP + _FEWEST:
             return []
-        own = own_time.per_token(own, steps)
-        count = own_time.recent_count(window.steps, seconds=_NEWEST, fewest=_FEWEST)
+        own = compute_time.per_token(own, steps)
+        count = compute_time.recent_count(window.steps, seconds=_NEWEST, fewest=_FEWEST)
         count = min(count, len(steps.index) - parts.WARM_UP)
         uneven: list[tuple[float, CommunicationGroup, Ints]] = []
         profiles: list[Floats] = []
@@ -124,7 +124,7 @@ class ExpertsDetector(Detector):
             onset=_began(steps, own[rows], count),
             magnitude=1 + excess,
             score=excess / self.least,
-            signal=own_time.COMPUTE,
+            signal=compute_time.COMPUTE,
             observed=1 + excess,
             expected=1.0,
             text=f"in expert group {group.name} the slowest member works {excess:.0%} longer than "
@@ -134,7 +134,7 @@ class ExpertsDetector(Detector):
 
 def _began(steps: StepValues, own: Floats, count: int) -> tuple[float, float]:
     """Return when the slowest member of a group left the level of the first steps."""
-    ends = own_time.step_ends(steps)
+    ends = compute_time.step_ends(steps)
     highest = medians.highest(_ratio(own), axis=0)
     known = np.flatnonzero(np.isfinite(highest) & np.isfinite(ends))[parts.WARM_UP :]
     highest, ends = highest[known], ends[known]
@@ -148,7 +148,7 @@ def _began(steps: StepValues, own: Floats, count: int) -> tuple[float, float]:
 
 
 def _ratio(own: Floats) -> Floats:
-    """Return [members, steps], own time over the median of the group."""
+    """Return [members, steps], compute time over the median of the group."""
     middle = medians.median(own, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(middle > 0, own / middle, np.nan)

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, own_time, parts
+from .. import compute_time, durations, parts
 from ..activity import CPU
 from ..contract import Detector
 from ..features import DATA
@@ -16,15 +16,15 @@ from ..window import Floats, Ints, JobWindow, StepValues
 
 _PARTS = (
     DATA,
-    own_time.COMPUTE,
-    own_time.COMM,
+    compute_time.COMPUTE,
+    compute_time.COMM,
     "training.optimizer.duration",
     "training.checkpoint.duration",
     "training.gc.duration",
 )
 CPU_WAIT = "process.cpu.wait"
 _WHERE = {
-    own_time.STEP: "beside what training accounts for",
+    compute_time.STEP: "beside what training accounts for",
     DATA: "on data, in its own process",
     CPU: "on the CPU",
 }
@@ -39,7 +39,7 @@ ALL_ALONG_SECONDS, ALL_ALONG_STEPS = 45.0, 12
 """How long little time for data is looked at where it was always there: noise is none so long."""
 
 MOVED = 1 / 3
-"""Share of an excess by which the others' own time fell where work moved to who has the excess."""
+"""Share of an excess by which the others' compute time fell, where work moved to its ranks."""
 
 _SPINS = 0.85
 """CPU of peers from which on a waiting process cannot be told from a working one."""
@@ -50,17 +50,17 @@ class ExtraWorkDetector(Detector):
 
     Two signs. What is left of a rank's step when every timed part is taken out (logging, metrics,
     preprocessing, gathering results) exceeds that of its peers, who wait in collectives meanwhile.
-    Or, where compute time is measured as that remainder, the rank's own time exceeds that of its
-    peers and its process uses the CPU for a good part of that: work in the process, not a slower
-    device and not a missing CPU, which leave the CPU seconds of a step as they are. Rank 0, where
-    it is the only one of its role, has all other ranks for peers in the first sign. A whole host
-    that stands out so has slower CPUs, and is no finding. Where the excess is in the time for data
-    and the process works in it, and does not sleep until its loader's workers are done, the rank
-    prepares data itself; where nobody reports its CPU, rank 0 alone counts as one that does, and
-    as info where it has spent a little more than its peers from the first step on, and no less CPU
-    than they: peers that spin while they wait hide how much more. Time
-    for data that has grown on all ranks has a cause that they share: one prepares its own only
-    where its excess is more than that.
+    Or, where compute time is measured as that remainder, the rank's compute time exceeds that of
+    its peers and its process uses the CPU for a good part of that: work in the process, not a
+    slower device and not a missing CPU, which leave the CPU seconds of a step as they are. Rank 0,
+    where it is the only one of its role, has all other ranks for peers in the first sign. A whole
+    host that stands out so has slower CPUs, and is no finding. Where the excess is in the time for
+    data and the process works in it, and does not sleep until its loader's workers are done, the
+    rank prepares data itself; where nobody reports its CPU, rank 0 alone counts as one that does,
+    and as info where it has spent a little more than its peers from the first step on, and no less
+    CPU than they: peers that spin while they wait hide how much more. Time for data that has grown
+    on all ranks has a cause that they share: one prepares its own only where its excess is more
+    than that.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class ExtraWorkDetector(Detector):
         """Return the ranks with more work by what is timed, and the signal that shows it."""
         found = self._left_over(window, steps, least, from_start)
         if found is not None:
-            return found, own_time.STEP
+            return found, compute_time.STEP
         from_start = min(from_start, self.least_data)
         return self._prepares(window, steps, least, from_start), DATA
 
@@ -160,7 +160,9 @@ class ExtraWorkDetector(Detector):
     def _left_over(
         self, window: JobWindow, steps: StepValues, least: float, from_start: float
     ) -> parts.PartExcess | None:
-        if not all(steps.has(name) for name in (own_time.STEP, own_time.COMPUTE, own_time.COMM)):
+        if not all(
+            steps.has(name) for name in (compute_time.STEP, compute_time.COMPUTE, compute_time.COMM)
+        ):
             return None
         # In a healthy job the newest steps are all that is looked at.
         recent = steps.last(parts.newest(window, steps))
@@ -190,7 +192,7 @@ class ExtraWorkDetector(Detector):
         all_along: in most steps for long, however long they have done so.
         """
         used = window.rank_readings.get(CPU)
-        if not (steps.has(DATA) and steps.has(own_time.COMM)):
+        if not (steps.has(DATA) and steps.has(compute_time.COMM)):
             return None
         look = partial(
             parts.excess, window, steps, _sane(steps.plane(DATA)),
@@ -215,7 +217,7 @@ class ExtraWorkDetector(Detector):
         if not len(others):
             return None
         usual = float(np.median(cpu[others]))
-        waited = parts.mean(found.recent.plane(own_time.COMM))[others]
+        waited = parts.mean(found.recent.plane(compute_time.COMM))[others]
         waited = waited[np.isfinite(waited)]
         if not len(waited):
             return None
@@ -235,9 +237,9 @@ class ExtraWorkDetector(Detector):
         return replace(found, rows=rows)
 
     def _alike(self, window: JobWindow, steps: StepValues) -> bool:
-        """Tell whether the newest own times are too much alike for anybody to stand out.
+        """Tell whether the newest compute times are too much alike for anybody to stand out.
 
-        An excess over peers is a smaller share of the step than of the peers' own time.
+        An excess over peers is a smaller share of the step than of the peers' compute time.
         """
         ratio = window.features.ratio
         if ratio is None:
@@ -250,10 +252,10 @@ class ExtraWorkDetector(Detector):
         used = window.rank_readings.get(CPU)
         if used is None or self._alike(window, steps):
             return None
-        own = own_time.own_time(steps)
+        own = compute_time.compute_time(steps)
         if own is None:
             return None
-        own = own_time.per_token(own, steps)
+        own = compute_time.per_token(own, steps)
         found = parts.excess(
             window, steps, own, least=self.least, least_from_start=self.least_from_start
         )
@@ -274,7 +276,7 @@ class ExtraWorkDetector(Detector):
 
 
 def _moved(own: Floats, found: parts.PartExcess, others: Ints) -> bool:
-    """Tell whether the others' own time fell as that of these ranks rose: it is their work.
+    """Tell whether the others' compute time fell as that of these ranks rose: it is their work.
 
     own: [ranks, steps], seconds. The router of experts moves tokens so.
     """
@@ -298,17 +300,17 @@ def _rank_0_alone(window: JobWindow, found: parts.PartExcess, fewest: int) -> bo
 
 def _left(steps: StepValues) -> Floats:
     """Return [ranks, steps], what is left of steps without their timed parts, in seconds."""
-    left = _sane(steps.plane(own_time.STEP))
+    left = _sane(steps.plane(compute_time.STEP))
     for name in _PARTS:
         if name in steps.planes:
             part = _sane(steps.plane(name))
-            timed = name in (own_time.COMPUTE, own_time.COMM)
+            timed = name in (compute_time.COMPUTE, compute_time.COMM)
             left = left - (part if timed else np.where(np.isnan(part), 0.0, part))
     return np.maximum(left, 0.0)
 
 
 def _sane(values: Floats) -> Floats:
-    return np.where(np.abs(values) < own_time.MOST, values, np.nan)
+    return np.where(np.abs(values) < compute_time.MOST, values, np.nan)
 
 
 def _whole_hosts(window: JobWindow, rows: Ints, cpu: Floats) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import medians, own_time
+from .. import compute_time, medians
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
@@ -128,6 +128,6 @@ class MemoryBalanceDetector(Detector):
 
 def _oldest(window: JobWindow) -> float:
     """Return when the oldest step that is held ended: nobody says since when it has been so."""
-    ends = own_time.step_ends(window.steps)
+    ends = compute_time.step_ends(window.steps)
     ends = ends[np.isfinite(ends)]
     return min(float(ends[0]), window.now) if len(ends) else window.now - _SECONDS

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, medians, own_time, parts
+from .. import compute_time, durations, medians, parts
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
@@ -95,8 +95,8 @@ class PeriodicWorkDetector(Detector):
         for role in np.unique(window.role_of):
             rows = np.flatnonzero(window.role_of == role)
             if len(rows) > 1:
-                peers[rows] = own_time.low_quantile(work[rows])
-        ends = own_time.step_ends(steps)[parts.WARM_UP :]
+                peers[rows] = compute_time.low_quantile(work[rows])
+        ends = compute_time.step_ends(steps)[parts.WARM_UP :]
         total = float(ends[-1] - ends[0])
         usual = parts.step_seconds(steps)
         excess = np.nan_to_num(work - peers)
@@ -131,7 +131,7 @@ class PeriodicWorkDetector(Detector):
                 onset=onset,
                 magnitude=1 / (1 - min(lost, 0.95)),
                 score=0.5 if habit else max(lost / self.least, 1.0),
-                signal=own_time.STEP,
+                signal=compute_time.STEP,
                 observed=total / len(ends),
                 expected=total / len(ends) * (1 - min(lost, 0.95)),
                 text=f"{what}, which takes {lost:.0%} of the job's time",
@@ -145,7 +145,7 @@ class PeriodicWorkDetector(Detector):
                 onset=onset,
                 magnitude=extra,
                 score=lost / self.least,
-                signal=own_time.STEP,
+                signal=compute_time.STEP,
                 observed=extra,
                 expected=0.0,
                 text=what,
@@ -202,13 +202,13 @@ def _work(steps: StepValues) -> Floats | None:
     A pause between two steps comes with one of them and is no part of its time: what is left of the
     step is no less than what the rank usually computes.
     """
-    if not (steps.has(own_time.STEP) and steps.has(own_time.COMM)):
-        return own_time.own_time(steps)
-    left = steps.plane(own_time.STEP) - steps.plane(own_time.COMM)
+    if not (steps.has(compute_time.STEP) and steps.has(compute_time.COMM)):
+        return compute_time.compute_time(steps)
+    left = steps.plane(compute_time.STEP) - steps.plane(compute_time.COMM)
     for name in _OUTSIDE:
         if name in steps.planes:
             left = left - np.nan_to_num(steps.planes[name])
-    if own_time.COMPUTE in steps.planes:
-        compute = np.where(np.isfinite(left), steps.planes[own_time.COMPUTE], np.nan)
+    if compute_time.COMPUTE in steps.planes:
+        compute = np.where(np.isfinite(left), steps.planes[compute_time.COMPUTE], np.nan)
         left = np.fmax(left, np.minimum(compute, medians.median(compute, axis=1)[:, None]))
-    return np.where(np.abs(left) < own_time.MOST, np.maximum(left, 0.0), np.nan)
+    return np.where(np.abs(left) < compute_time.MOST, np.maximum(left, 0.0), np.nan)

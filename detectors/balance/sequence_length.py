@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import medians, onsets, own_time, parts
+from .. import compute_time, medians, onsets, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow, StepValues
@@ -38,8 +38,8 @@ class _TokenSpread:
 class SequenceLengthDetector(Detector):
     """Say how much of each step is lost because the ranks' tokens are uneven.
 
-    A parabola in tokens must predict a rank's own time, and the slowest rank of a step must be one
-    with the most tokens, not always the same one. Where ranks report no times of their own, the
+    A parabola in tokens must predict a rank's compute time, and the slowest rank of a step must be
+    one with the most tokens, not always the same one. Where ranks report no times of their own, the
     duration of steps must follow the tokens of the longest rank. Lost is what the longest rank is
     predicted to need beyond the mean of all, in the median step, over the step. How long documents
     are belongs to a job: what was so from the first step is info. Where it has become worse, and
@@ -61,7 +61,7 @@ class SequenceLengthDetector(Detector):
     >>> tokens = random.normal(4000, 80, (4, 300))
     >>> step = np.arange(150, 300)
     >>> tokens[random.integers(0, 4, 150), step] *= 1.5
-    >>> window = sketch(tokens / 5000, planes={own_time.TOKENS: tokens})
+    >>> window = sketch(tokens / 5000, planes={compute_time.TOKENS: tokens})
     >>> for finding in SequenceLength().evaluate(window):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}", finding.score > 1)
     job.token_imbalance job example 1.27 True
@@ -85,14 +85,14 @@ class SequenceLengthDetector(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding on the job, or none."""
         steps = parts.steps_to_compare(window)
-        if steps is None or not steps.has(own_time.TOKENS):
+        if steps is None or not steps.has(compute_time.TOKENS):
             return []
         fewest = _fewest(steps)
         if not _differ(steps.last(fewest), 0.6 * self.least):
             return []
         own = window.features.own
-        alone = own_time.own_plane(steps) == own_time.STEP
-        count = min(own_time.recent_count(window.steps, seconds=_NEWEST, fewest=fewest), _MOST)
+        alone = compute_time.own_plane(steps) == compute_time.STEP
+        count = min(compute_time.recent_count(window.steps, seconds=_NEWEST, fewest=fewest), _MOST)
         if own is None or len(steps.index) < parts.WARM_UP + fewest:
             return []
         recent, newest = steps.last(count), own[:, -count:]
@@ -114,7 +114,7 @@ class SequenceLengthDetector(Detector):
         before = steps.cut(0, len(steps.index) - len(since.index))
         # Too few steps for a warning may well show that the first ones were even.
         new = max(worse, now.lost * _newly_uneven(before, since))
-        begun = own_time.step_ends(since if new >= self.more else steps)
+        begun = compute_time.step_ends(since if new >= self.more else steps)
         begun = begun[np.isfinite(begun)]
         return [
             report(
@@ -125,7 +125,7 @@ class SequenceLengthDetector(Detector):
                 onset=float(begun[0]),
                 magnitude=1 / (1 - min(now.lost, 0.9)),
                 score=1.0 + worse / self.more if worse >= self.more else 0.5,
-                signal=own_time.TOKENS,
+                signal=compute_time.TOKENS,
                 observed=now.longest,
                 expected=1.0,
                 text=f"the longest rank has {now.longest:.2f} times the mean tokens of a step, "
@@ -168,7 +168,7 @@ def _since(steps: StepValues, recent: StepValues) -> StepValues:
 
 def _fewest(steps: StepValues) -> int:
     """Return how many steps say what tokens cost: fewer where steps are long and ranks many."""
-    enough = max(_LONG, math.ceil(_VALUES / max(len(steps.plane(own_time.TOKENS)), 1)))
+    enough = max(_LONG, math.ceil(_VALUES / max(len(steps.plane(compute_time.TOKENS)), 1)))
     step = parts.step_seconds(steps)
     held = _NEWEST / step if step > 0 else _FEWEST
     return int(min(max(held, enough), _FEWEST))
@@ -186,7 +186,7 @@ def _differ(steps: StepValues, least: float) -> bool:
 def _spread(steps: StepValues, own: Floats) -> _TokenSpread | None:
     """Return what uneven tokens cost in the median step; None where they do not explain time."""
     tokens = _tokens(steps)
-    fit = own_time.token_fit(own, tokens)
+    fit = compute_time.token_fit(own, tokens)
     step = parts.step_seconds(steps)
     if fit is None or not step > 0:
         return None
@@ -244,8 +244,8 @@ def _uneven(steps: StepValues) -> Floats:
 
 
 def _tokens(steps: StepValues) -> Floats:
-    tokens = steps.plane(own_time.TOKENS)
-    return np.where(np.abs(tokens) < own_time.MOST, tokens, np.nan)
+    tokens = steps.plane(compute_time.TOKENS)
+    return np.where(np.abs(tokens) < compute_time.MOST, tokens, np.nan)
 
 
 def _mean(values: Floats, known: np.ndarray) -> Floats:

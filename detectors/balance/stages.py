@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.ranks import RankSet
-from .. import durations, medians, onsets, own_time, parts
+from .. import compute_time, durations, medians, onsets, parts
 from ..contract import Detector
 from ..findings import report
 from ..hardware.clocks import LowClockDetector
@@ -33,13 +33,13 @@ _CLOCKS: tuple[Detector, ...] = (ThrottlingDetector(), LowClockDetector())
 class StagesDetector(Detector):
     """Name the pipeline stage that all others wait for because it was given more work.
 
-    Own time of each stage (median over its ranks, by tokens) over the median of the other stages.
-    It is the partition, and not a bad node, when most ranks of the stage are slow alike, when it
-    was so in the first steps already or came to all ranks of the stage on two hosts or more at one
-    time (layers that are frozen or grow as training goes on), and when the stage's ranks wait least
-    inside collectives, where waits are reported. Where the clocks of its devices sank at that time,
-    and those of other stages did not, the finding says so: then it is these that are slow. The job
-    loses what the slowest stage has beyond the mean of all.
+    Compute time of each stage (median over its ranks, by tokens) over the median of the other
+    stages. It is the partition, and not a bad node, when most ranks of the stage are slow alike,
+    when it was so in the first steps already or came to all ranks of the stage on two hosts or more
+    at one time (layers that are frozen or grow as training goes on), and when the stage's ranks
+    wait least inside collectives, where waits are reported. Where the clocks of its devices sank at
+    that time, and those of other stages did not, the finding says so: then it is these that are
+    slow. The job loses what the slowest stage has beyond the mean of all.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class StagesDetector(Detector):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     group.stage_slow group pp stage 3 1.33
 
-    Fails where nobody reports pipeline coordinates or own time, and in the first 40 steps (six,
+    Fails where nobody reports pipeline coordinates or compute time, and in the first 40 steps (six,
     where they take long).
 
     References: What-if analysis of stragglers (OSDI'25): last stage in 39.3 % of slow jobs.
@@ -89,8 +89,12 @@ class StagesDetector(Detector):
         if own is None:
             return []
         chosen, everywhere = _sample(window, stage_of), stage_of
-        stage_of, own, tokens = stage_of[chosen], own[chosen], steps.plane(own_time.TOKENS)[chosen]
-        fit = own_time.token_fit(own, tokens) if steps.has(own_time.TOKENS) else None
+        stage_of, own, tokens = (
+            stage_of[chosen],
+            own[chosen],
+            steps.plane(compute_time.TOKENS)[chosen],
+        )
+        fit = compute_time.token_fit(own, tokens) if steps.has(compute_time.TOKENS) else None
         own = own if fit is None else fit.freed(own, tokens)
         early = own[:, parts.WARM_UP : parts.WARM_UP + needed]
         recent = own[:, -max(parts.newest(window, steps), needed) :]
@@ -110,9 +114,11 @@ class StagesDetector(Detector):
         always = started >= 0.6 * excess
         if not (excess >= self.least and alike and (always or _by_hosts(window, chosen[rows]))):
             return []
-        if not _waits_least(steps.plane(own_time.COMM)[chosen, -recent.shape[1] :], stage_of, rows):
+        if not _waits_least(
+            steps.plane(compute_time.COMM)[chosen, -recent.shape[1] :], stage_of, rows
+        ):
             return []
-        ends = own_time.step_ends(steps)
+        ends = compute_time.step_ends(steps)
         first = 0 if always else _began(own, rows, 1 + (started + excess) / 2)
         held = not always and _held_down(window, stage_of, rows, chosen, float(ends[first]))
         since = "the first step" if always else f"step {int(steps.index[first])}"
@@ -127,7 +133,7 @@ class StagesDetector(Detector):
                 onset=(float(ends[max(first - 1, 0)]), float(ends[first])),
                 magnitude=magnitude,
                 score=excess / self.least if excess >= self.severe else 0.5,
-                signal=own_time.COMPUTE,
+                signal=compute_time.COMPUTE,
                 observed=float(seconds[slowest]),
                 expected=others,
                 text=f"pipeline stage {int(names[slowest])} works "
@@ -190,7 +196,7 @@ def _held_down(window: JobWindow, stage_of: Ints, rows: Ints, chosen: Ints, bega
 
 
 def _began(own: Floats, rows: Ints, limit: float) -> int:
-    """Return the column since which a stage's own time over that of the others is above a limit."""
+    """Return the column since which a stage's compute time over the others' is above a limit."""
     others = np.setdiff1d(np.arange(len(own)), rows)
     mine, theirs = medians.median(own[rows], axis=0), medians.median(own[others], axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):

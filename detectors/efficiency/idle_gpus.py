@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import compute_time
 from ..activity import BUSY, CPU
 from ..contract import Detector
 from ..findings import report
@@ -78,7 +78,7 @@ class IdleGpusDetector(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding on the job, or none."""
-        ends = own_time.step_ends(window.steps)
+        ends = compute_time.step_ends(window.steps)
         stepped = bool(np.isfinite(ends).any())
         newest = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
         least = max(self.stopped, 1.5 * window.baselines.longest_gap)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time, parts
+from .. import compute_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
@@ -60,9 +60,9 @@ class LowUtilizationDetector(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding on the job, or none."""
-        ends = own_time.step_ends(window.steps)
+        ends = compute_time.step_ends(window.steps)
         ends = ends[np.isfinite(ends)]
-        if len(ends) < 10 or own_time.stale(window.steps, window.now):
+        if len(ends) < 10 or compute_time.stale(window.steps, window.now):
             return []
         if window.now - window.attempt_started_at < self.seconds:
             return []

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, medians, onsets, own_time, parts
+from .. import compute_time, durations, medians, onsets, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, JobWindow, StepValues
@@ -67,13 +67,13 @@ class SlowCollectivesDetector(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return a finding where the exchange is slower than it was, and what it costs the job."""
         steps = parts.steps_to_compare(window)
-        if steps is None or not steps.has(own_time.COMM):
+        if steps is None or not steps.has(compute_time.COMM):
             return []
         steps = _reported(steps)
         if len(steps.index) < parts.FEWEST + parts.WARM_UP:
             return []
         count = min(parts.newest(window, steps), len(steps.index) - parts.WARM_UP)
-        exchange = _exchange(steps.plane(own_time.COMM))
+        exchange = _exchange(steps.plane(compute_time.COMM))
         early = exchange[parts.WARM_UP : -count][-4 * parts.HABIT :]
         # Of the earlier half: what began lately must not become what is usual.
         early = early[: max(len(early) // 2, 2 * parts.FEWEST)]
@@ -85,7 +85,7 @@ class SlowCollectivesDetector(Detector):
             return []
         usual = medians.middle(early)
         least = max(self.least * step, self.sigmas * medians.spread(early))
-        ends = own_time.step_ends(steps)
+        ends = compute_time.step_ends(steps)
         seen, first = medians.middle(recent), None
         runs = onsets.episodes(np.nan_to_num(exchange) > usual + least, parts.FEWEST)
         ongoing = seen - usual >= least
@@ -95,7 +95,7 @@ class SlowCollectivesDetector(Detector):
             odd = np.concatenate([exchange[begin : end + 1] for begin, end in runs[-again[1] :]])
             first, seen = again[0], medians.middle(odd[np.isfinite(odd)])
         excess = seen - usual
-        if not excess >= least or excess > own_time.MOST:
+        if not excess >= least or excess > compute_time.MOST:
             return []
         if first is None:
             first = onsets.newest_run(np.nan_to_num(exchange) > usual + excess / 2)
@@ -112,7 +112,7 @@ class SlowCollectivesDetector(Detector):
                 onset=onset,
                 magnitude=seen / usual if usual > 0 else 1.0 + excess / step,
                 score=min(excess / (self.least * step) + 1.0, 3.0),
-                signal=own_time.COMM,
+                signal=compute_time.COMM,
                 observed=seen,
                 expected=usual,
                 text=f"even the rank that waits least spends {durations.seconds(seen)} of a step "
@@ -142,7 +142,7 @@ class SlowCollectivesDetector(Detector):
                 onset=onset,
                 magnitude=step / (step - lost),
                 score=max(lost / (self.slows * step), 1.0),
-                signal=own_time.STEP,
+                signal=compute_time.STEP,
                 observed=step,
                 expected=step - lost,
                 text=f"steps take {durations.seconds(step)}; were the exchange in collectives as "
@@ -153,12 +153,12 @@ class SlowCollectivesDetector(Detector):
 
 def _reported(steps: StepValues) -> StepValues:
     """Return the steps without the newest ones that a rank has yet to report, if it still does."""
-    known = np.isfinite(steps.plane(own_time.COMM))
+    known = np.isfinite(steps.plane(compute_time.COMM))
     last = known.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
-    ends = own_time.step_ends(steps)
+    ends = compute_time.step_ends(steps)
     newest = float(np.max(ends, where=np.isfinite(ends), initial=-np.inf))
     with np.errstate(invalid="ignore"):
-        reports = known.any(axis=1) & (ends[last] >= newest - own_time.STALE_SECONDS)
+        reports = known.any(axis=1) & (ends[last] >= newest - compute_time.STALE_SECONDS)
     return steps.cut(0, int(last[reports].min()) + 1) if reports.any() else steps
 
 
@@ -173,7 +173,7 @@ def _exchange(comm: Floats) -> Floats:
 
     Over all ranks and not by role: the members of a role whose input comes late wait all together.
     """
-    comm = np.where((comm >= 0) & (comm < own_time.MOST), comm, np.nan)
+    comm = np.where((comm >= 0) & (comm < compute_time.MOST), comm, np.nan)
     # One that never waits does not measure it.
     measured = np.nan_to_num(comm).any(axis=1)
     comm = comm[measured]

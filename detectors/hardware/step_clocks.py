@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, medians, own_time
+from .. import compute_time, durations, medians
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
@@ -61,7 +61,11 @@ class StepClocksDetector(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host."""
         steps = window.steps
-        if len(window.hosts) < 2 or steps.at.shape[1] < 2 * ENOUGH or not steps.has(own_time.STEP):
+        if (
+            len(window.hosts) < 2
+            or steps.at.shape[1] < 2 * ENOUGH
+            or not steps.has(compute_time.STEP)
+        ):
             return []
         early, late = _ends(window)
         if not np.isfinite(late).any():
@@ -90,7 +94,7 @@ class StepClocksDetector(Detector):
 
     def _unexplained(self, window: JobWindow, ends: Floats) -> Floats:
         """Return [hosts], seconds between its steps that their durations do not account for."""
-        duration = _of_rows(window, window.steps.plane(own_time.STEP))[1]
+        duration = _of_rows(window, window.steps.plane(compute_time.STEP))[1]
         gaps = np.diff(ends, axis=1) - duration[:, 1:]
         # A checkpoint between two steps is a gap on all hosts.
         if len(gaps) > 2:
@@ -105,7 +109,7 @@ class StepClocksDetector(Detector):
         moved = (own[host] - start) * np.sign(off) >= self.least
         still = np.flatnonzero(~moved & np.isfinite(own[host]))
         column = min(int(still[-1]) + 1 if len(still) else 0, own.shape[1] - 1)
-        at = own_time.step_ends(window.steps)
+        at = compute_time.step_ends(window.steps)
         began = (float(at[max(column - 1, 0)]), float(at[column]))
         word = "ahead" if off > 0 else "back"
         return report(

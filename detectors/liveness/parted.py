@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import medians, own_time
+from .. import compute_time, medians
 from ..window import Flags, Floats, GroupProgress, Ints, JobWindow
 from . import pauses, stops
 from .progress import AGE, newest_report
@@ -53,7 +53,7 @@ def last_step(window: JobWindow) -> float:
     parted = find(window)
     if parted is not None:
         return parted.last
-    ends = own_time.step_ends(window.steps)
+    ends = compute_time.step_ends(window.steps)
     ends = ends[np.isfinite(ends)]
     return float(ends[-1]) if len(ends) else -np.inf
 
@@ -129,14 +129,14 @@ def _most(standing: Flags, known: Flags) -> bool:
 
 def _usual(window: JobWindow, last: float) -> float:
     """Return the median time between steps until `last`, s; infinite where there were too few."""
-    ends = own_time.step_ends(window.steps)
+    ends = compute_time.step_ends(window.steps)
     ends = np.maximum.accumulate(ends[np.isfinite(ends) & (ends <= last)])
     return medians.middle(np.diff(ends)[-200:]) if len(ends) > 2 else np.inf
 
 
 def _together(window: JobWindow, last: float, usual: float) -> bool:
     """Tell whether all ranks ended each of the newest steps until `last` at about the same time."""
-    ends = own_time.step_ends(window.steps)
+    ends = compute_time.step_ends(window.steps)
     before = np.flatnonzero(ends <= last)[-_COMPARED:]
     at: Floats = window.steps.at[:, before]
     several = np.isfinite(at).sum(axis=0) > 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, medians, own_time
+from .. import compute_time, durations, medians
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
@@ -246,7 +246,7 @@ class StallsDetector(Detector):
         return window.features.once(key, lambda: self._measured(window))
 
     def _measured(self, window: JobWindow) -> _StandingJob | None:
-        ends = own_time.step_ends(window.steps)
+        ends = compute_time.step_ends(window.steps)
         newest = progress.newest_report(window)
         apart = parted.find(window, least=self.least, steps=self.steps)
         ended = np.isfinite(ends) & (apart is None or ends <= apart.last)

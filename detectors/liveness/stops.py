@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ...vocabulary.samples import Event, Scalar
-from .. import own_time
+from .. import compute_time
 from ..tenants import logged, own_events, own_logs
 from ..window import JobWindow
 
@@ -112,7 +112,7 @@ def timed_out(window: JobWindow) -> list[float]:
 
 def stepped(window: JobWindow) -> bool:
     """Return whether any step of the attempt has ended."""
-    return bool(np.isfinite(own_time.step_ends(window.steps)).any())
+    return bool(np.isfinite(compute_time.step_ends(window.steps)).any())
 
 
 def is_time_out(event: Event) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import medians, own_time
+from .. import compute_time, medians
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
@@ -92,7 +92,7 @@ class FragmentationDetector(Detector):
         return self._runs_away(window)
 
     def _retried(self, window: JobWindow) -> list[Finding]:
-        count = own_time.recent_count(window.steps, seconds=self.seconds, fewest=20)
+        count = compute_time.recent_count(window.steps, seconds=self.seconds, fewest=20)
         steps = window.steps.last(count + 1)
         retries = steps.plane(RETRIES)
         with np.errstate(invalid="ignore"):
@@ -100,7 +100,7 @@ class FragmentationDetector(Detector):
             grown = medians.highest(retries[:, -5:], axis=1) > past.min(axis=1, initial=np.inf)
         if not grown.any():
             return []
-        retries = np.where(np.abs(retries) < own_time.MOST, retries, np.nan)
+        retries = np.where(np.abs(retries) < compute_time.MOST, retries, np.nan)
         retries = np.fmax.accumulate(retries, axis=1)  # a step that is missing counts later
         with np.errstate(invalid="ignore"):
             rises = np.diff(retries, axis=1) > 0
@@ -110,7 +110,7 @@ class FragmentationDetector(Detector):
             return []
         gap, gained = _gap(window, rows), _gained(window, rows)
         added = np.where(rises, np.diff(retries, axis=1), 0.0)[rows].sum(axis=1)
-        ends = own_time.step_ends(steps)[1:]
+        ends = compute_time.step_ends(steps)[1:]
         findings = []
         for place in np.lexsort((window.ranks[rows], -added))[:MOST]:
             row = int(rows[place])
@@ -206,8 +206,8 @@ def _by_longer_steps(window: JobWindow, row: int, begun: float) -> float:
 
     Such records become rare, one in n steps after n: fragmentation seldom grows in one.
     """
-    tokens, reserved = (window.steps.plane(name)[row] for name in (own_time.TOKENS, RESERVED))
-    ends = own_time.step_ends(window.steps)
+    tokens, reserved = (window.steps.plane(name)[row] for name in (compute_time.TOKENS, RESERVED))
+    ends = compute_time.step_ends(window.steps)
     seen = np.isfinite(tokens) & np.isfinite(reserved) & np.isfinite(ends)
     record = np.diff(np.maximum.accumulate(tokens[seen])) > 0
     grown = np.diff(np.maximum.accumulate(reserved[seen])) * (ends[seen][1:] >= begun)

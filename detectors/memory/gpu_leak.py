@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, own_time
+from .. import compute_time, durations
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, PeriodicReadings
@@ -184,12 +184,12 @@ def allocated(window: JobWindow, plane: str = ALLOCATED) -> growth.StepReadings 
     if not window.steps.has(plane):
         return None
     steps = window.steps
-    return growth.StepReadings(steps, steps.plane(plane), own_time.step_ends(steps))
+    return growth.StepReadings(steps, steps.plane(plane), compute_time.step_ends(steps))
 
 
 def warm_up_end(window: JobWindow) -> float:
     """Return when the first steps were over (s since the epoch), -inf where nobody can tell."""
-    ends = own_time.step_ends(window.steps)
+    ends = compute_time.step_ends(window.steps)
     ends = ends[np.isfinite(ends)]
     if not len(ends):
         return window.attempt_started_at + 5 * WARM_UP_SECONDS
@@ -215,7 +215,7 @@ def _highest_of_peers(newest: Floats, role_of: Ints, grown: Ints) -> Floats:
     steady = np.isfinite(newest)
     steady[grown] = False
     highest = np.full(len(newest), np.nan)
-    for role in own_time.roles(role_of[grown]):
+    for role in compute_time.roles(role_of[grown]):
         held = np.sort(newest[steady & (role_of == role)])
         if len(held):
             highest[role_of == role] = held[-2 if len(held) >= MANY else -1]
@@ -224,7 +224,7 @@ def _highest_of_peers(newest: Floats, role_of: Ints, grown: Ints) -> Floats:
 
 def _longer_batches(window: JobWindow, rows: Ints, found: growth.RowGrowth) -> Flags:
     """Return [found], whether tokens grew by half of the proportion that memory did, or more."""
-    tokens = allocated(window, own_time.TOKENS)
+    tokens = allocated(window, compute_time.TOKENS)
     if tokens is None:
         return np.zeros(len(rows), np.bool_)
     mine = tokens.of(rows)

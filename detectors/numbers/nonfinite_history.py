@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import medians, own_time
+from .. import compute_time, medians
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
 from . import loss_scaling
@@ -24,7 +24,7 @@ def skipped(window: JobWindow, bad: values.NonfiniteMasks) -> Flags:
     if not reported.any():
         return excused
     broken = values.any_rank(bad.own) | lost
-    ends = own_time.step_ends(steps)[reported]
+    ends = compute_time.step_ends(steps)[reported]
     usual = _usual(ends)
     excused[reported] = loss_scaling.skipped(
         (values.any_rank(bad.shared) & ~broken)[reported],
@@ -39,7 +39,7 @@ def repeated(window: JobWindow, detector: str, index: int, at: float) -> list[Fi
     """Return that an earlier attempt had gone non-finite at the same step."""
     if not np.isfinite(at):
         return []
-    ends = own_time.step_ends(window.steps)
+    ends = compute_time.step_ends(window.steps)
     usual = _usual(ends[np.isfinite(ends)])
     memory = window.baselines.nonfinite
     before = memory.note(window.attempt, index, at, step_seconds=max(usual, 0.0))

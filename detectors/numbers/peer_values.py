@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import curves, medians, own_time
+from .. import compute_time, curves, medians
 from ..contract import Detector
 from ..findings import INFORMATION, report
 from ..window import Floats, Ints, JobWindow, StepValues
@@ -88,7 +88,7 @@ class PeerValuesDetector(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the ranks that are off, and the symptom that values differ."""
         steps = window.features.steps.last(MOST)
-        if len(window.ranks) < pairs.RANKS or own_time.stale(window.features.steps, window.now):
+        if len(window.ranks) < pairs.RANKS or compute_time.stale(window.features.steps, window.now):
             return []
         for metric in (curves.LOSS, curves.GRADIENT):
             plane = steps.planes.get(f"{metric}|local")
@@ -109,7 +109,7 @@ class PeerValuesDetector(Detector):
         plane = steps.planes.get(f"{curves.GRADIENT}|local")
         if plane is None:
             return []
-        ends = own_time.step_ends(steps)
+        ends = compute_time.step_ends(steps)
         for role in np.unique(window.role_of):
             one = outlying.repeated(plane, np.flatnonzero(window.role_of == role))
             if one is None or len(plane[0]) - int(one.columns[-1]) > outlying.NEWEST:
@@ -197,7 +197,7 @@ class PeerValuesDetector(Detector):
     def _findings(
         self, window: JobWindow, index: Ints, metric: str, off: list[PeerOffset]
     ) -> list[Finding]:
-        ends = own_time.step_ends(window.features.steps.last(MOST))
+        ends = compute_time.step_ends(window.features.steps.last(MOST))
         ranks = sorted(int(window.ranks[one.row]) for one in off)
         named = f"rank {ranks[0]} differ from its" if len(ranks) == 1 else (
             f"{len(ranks)} ranks differ from their"

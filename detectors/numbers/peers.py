@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import medians, own_time
+from .. import compute_time, medians
 from ..window import Floats, Ints
 
 FEWEST = 4
@@ -90,4 +90,4 @@ def chosen(rows: Ints) -> Ints:
 
 def finite(values: Floats) -> Floats:
     """Return values as float64, NaN where they are not finite or a sender's mistake."""
-    return np.where(np.abs(values) < own_time.MOST, values, np.nan).astype(np.float64)
+    return np.where(np.abs(values) < compute_time.MOST, values, np.nan).astype(np.float64)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import curves, medians, own_time
+from .. import compute_time, curves, medians
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow
@@ -65,7 +65,7 @@ class ReplicasDetector(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the replicas that differ, and the symptom that values do."""
         steps = window.features.steps.last(MOST)
-        if len(window.ranks) < 2 or own_time.stale(window.features.steps, window.now):
+        if len(window.ranks) < 2 or compute_time.stale(window.features.steps, window.now):
             return []
         for metric in (curves.LOSS, curves.GRADIENT):
             plane = steps.planes.get(f"{metric}|global")
@@ -117,7 +117,7 @@ class ReplicasDetector(Detector):
         self, window: JobWindow, index: Ints, metric: str, found: list[tuple[Ints, int, int]]
     ) -> list[Finding]:
         what = "loss" if metric == curves.LOSS else "gradient norm"
-        ends = own_time.step_ends(window.features.steps.last(MOST))
+        ends = compute_time.step_ends(window.features.steps.last(MOST))
         replicas: list[Finding] = []
         for rows, first, agree in found:
             onset = _onset(ends, first)

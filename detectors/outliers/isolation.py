@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import medians, own_time
+from .. import compute_time, medians
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
@@ -38,9 +38,9 @@ class IsolationDetector(Detector):
     """Point at the devices that an isolation forest separates from their peers.
 
     One vector a device: activity, power, temperature, clock (means of the newest `seconds`),
-    errors, and its rank's own time. Each value against the median of devices of the same model and
-    limits whose ranks have the same role, in robust standard deviations. What is far off in some
-    value, and was in the minutes before, goes to the forest; what this isolates quickly is
+    errors, and its rank's compute time. Each value against the median of devices of the same model
+    and limits whose ranks have the same role, in robust standard deviations. What is far off in
+    some value, and was in the minutes before, goes to the forest; what this isolates quickly is
     reported. No fault is known by it: evidence of low confidence, which opens no incident and pages
     nobody.
 
@@ -144,7 +144,7 @@ class IsolationDetector(Detector):
                 found[metric] = window.rank_readings[metric].rate(start, end)
         ratio = window.features.ratio
         if ratio is not None:
-            ends = own_time.step_ends(window.features.steps)
+            ends = compute_time.step_ends(window.features.steps)
             inside = (ends > start) & (ends <= end)
             found["own time over that of peers"] = medians.median(ratio[:, inside], axis=1)
         return {name: values for name, values in found.items() if np.isfinite(values).mean() >= 0.5}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import medians, own_time
+from .. import compute_time, medians
 from ..window import Flags, StepValues
 from .straggler_findings import middle
 
@@ -24,7 +24,7 @@ def apart(steps: StepValues) -> bool:
         return True
     at = steps.at[:, shared]
     away = medians.highest(at, axis=0) + medians.highest(-at, axis=0)
-    step = middle(steps.plane(own_time.STEP)[:, shared])
+    step = middle(steps.plane(compute_time.STEP)[:, shared])
     return not float(np.median(away)) < 2 * step
 
 
@@ -33,5 +33,7 @@ def aligned(steps: StepValues) -> StepValues:
     order = np.argsort(np.isfinite(steps.at), axis=1, kind="stable")
     rows = np.arange(len(order))[:, None]
     return StepValues(
-        steps.index, steps.at[rows, order], {own_time.STEP: steps.plane(own_time.STEP)[rows, order]}
+        steps.index,
+        steps.at[rows, order],
+        {compute_time.STEP: steps.plane(compute_time.STEP)[rows, order]},
     )

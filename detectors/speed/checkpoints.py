@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, medians, own_time
+from .. import compute_time, durations, medians
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events
@@ -166,7 +166,7 @@ class CheckpointsDetector(Detector):
             seen=seen,
             magnitude=1 / (1 - lost),
             score=max(lost / self.least, 1.0),
-            signal=own_time.STEP,
+            signal=compute_time.STEP,
             observed=lost,
             expected=0.0,
             text=f"checkpoints cost {100 * lost:.0f} % of the time beyond what is usual",
@@ -258,7 +258,7 @@ def _written(window: JobWindow) -> Floats:
     plane = steps.plane(CHECKPOINT)
     length = medians.highest(plane, axis=0)
     with np.errstate(invalid="ignore"):
-        columns = np.flatnonzero((length > 0) & (length < own_time.MOST))
+        columns = np.flatnonzero((length > 0) & (length < compute_time.MOST))
         taken = plane[:, columns]
         usual = medians.median(taken, axis=1)
         writes = usual >= WRITES * np.max(usual, initial=0.0, where=np.isfinite(usual))

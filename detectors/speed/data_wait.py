@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, medians, own_time, parts
+from .. import compute_time, durations, medians, parts
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
@@ -97,7 +97,7 @@ class DataWaitDetector(Detector):
         steps = parts.steps_to_compare(window)
         if steps is None or not steps.has(DATA):
             return []
-        apart = np.diff(own_time.step_ends(steps), prepend=np.nan)
+        apart = np.diff(compute_time.step_ends(steps), prepend=np.nan)
         wait = steps.plane(DATA)
         with np.errstate(invalid="ignore"):
             wait = np.where((apart > 0) & (wait > LONGEST * apart), np.nan, wait)
@@ -154,7 +154,7 @@ class DataWaitDetector(Detector):
         self, window: JobWindow, steps: StepValues, wait: Floats
     ) -> tuple[int, float, float, float] | None:
         """Return (steps, wait, step, usual wait) where all wait a little longer for a minute."""
-        count = own_time.recent_count(window.steps, seconds=SMALL_SECONDS, fewest=SMALL_STEPS)
+        count = compute_time.recent_count(window.steps, seconds=SMALL_SECONDS, fewest=SMALL_STEPS)
         if count > len(steps.index) - parts.WARM_UP:
             return None
         seen, step = _waited(steps.last(count), wait[:, -count:])
@@ -176,7 +176,9 @@ class DataWaitDetector(Detector):
             if small is not None:
                 count, seen, step, usual = small
         if not little and seen < 2 * usual:
-            count = own_time.recent_count(window.steps, seconds=ALWAYS_SECONDS, fewest=ALWAYS_STEPS)
+            count = compute_time.recent_count(
+                window.steps, seconds=ALWAYS_SECONDS, fewest=ALWAYS_STEPS
+            )
             if count > len(steps.index) - parts.WARM_UP:
                 return []
             seen, step = _waited(steps.last(count), wait[:, -count:])
@@ -202,7 +204,7 @@ class DataWaitDetector(Detector):
                 seen=(begin, end),
                 magnitude=magnitude,
                 score=score,
-                signal=own_time.STEP if slow else DATA,
+                signal=compute_time.STEP if slow else DATA,
                 observed=step if slow else seen,
                 expected=step - lost if slow else usual,
                 text=text,
@@ -244,14 +246,14 @@ def _waited(recent: StepValues, wait: Floats) -> tuple[float, float]:
     seconds = parts.mean(wait)
     known = np.isfinite(seconds)
     step = parts.step_seconds(recent)
-    ends = own_time.step_ends(recent)
+    ends = compute_time.step_ends(recent)
     ends = ends[np.isfinite(ends)]
     if len(ends) > 1:  # waits come at some steps only: the mean counts
         step = max(step, float(ends[-1] - ends[0]) / (len(ends) - 1))
     if not step > 0 or known.sum() < 2:
         return 0.0, 1.0
     seen = medians.middle(seconds[known])
-    return (seen, step) if seen < own_time.MOST else (0.0, step)
+    return (seen, step) if seen < compute_time.MOST else (0.0, step)
 
 
 def _every(wait: Floats) -> int:

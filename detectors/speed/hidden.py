@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import medians, own_time
+from .. import compute_time, medians
 from ..features import DATA
 from ..window import Flags, Floats, Ints, StepValues
 
@@ -20,10 +20,10 @@ def behind_data(steps: StepValues, own: Floats, effect: Floats, rows: Ints, coun
     """
     none = np.zeros(len(rows), np.bool_)
     others = np.setdiff1d(np.arange(len(own)), rows)
-    if not len(others) or not (steps.has(DATA) and steps.has(own_time.COMM)):
+    if not len(others) or not (steps.has(DATA) and steps.has(compute_time.COMM)):
         return none
     data = medians.median(steps.plane(DATA)[:, -count:], axis=1)
-    wait = medians.median(steps.plane(own_time.COMM)[:, -count:], axis=1)
+    wait = medians.median(steps.plane(compute_time.COMM)[:, -count:], axis=1)
     others = others[np.isfinite(data[others]) & np.isfinite(wait[others])]
     if not len(others):
         return none

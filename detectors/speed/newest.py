@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import medians, own_time
+from .. import compute_time, medians
 from ..window import Floats, JobWindow, StepValues
 from .usual import UsualRatios
 
@@ -26,16 +26,16 @@ def first_reported(window: JobWindow) -> Floats | None:
     """
     features, steps = window.features, window.steps
     held = len(features.steps.index)
-    if not held < len(steps.index) or len(window.ranks) < 2 or not steps.has(own_time.STEP):
+    if not held < len(steps.index) or len(window.ranks) < 2 or not steps.has(compute_time.STEP):
         return None
     duration = (
-        medians.median(steps.plane(own_time.STEP), axis=0)
+        medians.median(steps.plane(compute_time.STEP), axis=0)
         if steps.kept is None
         else steps.kept.duration
     )
     if not np.array_equal(duration[:held], features.job_duration, equal_nan=True):
         return None
-    together = features.steps.last(COMPARED).plane(own_time.STEP)
+    together = features.steps.last(COMPARED).plane(compute_time.STEP)
     together = together[:, np.isfinite(together).all(axis=0)]
     if not together.shape[1]:
         return None
@@ -65,9 +65,9 @@ def with_newest(window: JobWindow, usual: UsualRatios) -> tuple[StepValues, Floa
         return None
     freed = ratio[:, -new:] / usual.ratio[:, None]
     factor = np.ones(freed.shape)
-    for role in own_time.roles(window.role_of):
+    for role in compute_time.roles(window.role_of):
         rows = np.flatnonzero(window.role_of == role)
-        factor[rows] = np.fmax(own_time.low_quantile(freed[rows]), 1.0)
+        factor[rows] = np.fmax(compute_time.low_quantile(freed[rows]), 1.0)
     if (factor > UNLIKE).any():
         ratio = np.hstack([ratio[:, :-new], ratio[:, -new:] / factor])
     return steps, own, ratio
@@ -76,10 +76,10 @@ def with_newest(window: JobWindow, usual: UsualRatios) -> tuple[StepValues, Floa
 def _values(window: JobWindow, steps: StepValues) -> tuple[Floats | None, Floats | None]:
     if steps.kept is not None:
         return steps.kept.own, steps.kept.ratio
-    own = own_time.own_time(steps)
+    own = compute_time.compute_time(steps)
     if own is None:
         return None, None
-    return own, own_time.against_peers(own_time.per_token(own, steps), window.role_of)
+    return own, compute_time.against_peers(compute_time.per_token(own, steps), window.role_of)
 
 
 def _mostly(steps: StepValues) -> StepValues:

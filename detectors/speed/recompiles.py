@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, medians, onsets, own_time
+from .. import compute_time, durations, medians, onsets
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
@@ -87,7 +87,7 @@ class RecompilesDetector(Detector):
         steps = window.features.steps
         if len(steps.index) < FEWEST_STEPS + WARM_UP or window.features.stale:
             return []
-        count = own_time.recent_count(window.steps, seconds=self.seconds, fewest=FEWEST_STEPS)
+        count = compute_time.recent_count(window.steps, seconds=self.seconds, fewest=FEWEST_STEPS)
         first = max(len(steps.index) - count, WARM_UP)
         duration = window.features.job_duration[first:]
         valid = duration[np.isfinite(duration)]
@@ -110,7 +110,7 @@ class RecompilesDetector(Detector):
         fresh = bool(_new_shapes(window.features.most_tokens, columns).all())
         logged = _logged(window, columns)
         # What else than compute is in a step (two schedules at once look irregular) proves nothing.
-        often = len(columns) >= self.fewest and steps.has(own_time.COMPUTE)
+        often = len(columns) >= self.fewest and steps.has(compute_time.COMPUTE)
         if len(columns) < 2 or not (fresh or logged or (often and _irregular(columns, first))):
             return []
         found = self._findings(window, columns, step, valid, signs=fresh or logged)
@@ -121,7 +121,7 @@ class RecompilesDetector(Detector):
                     found[-1],
                     kind="job.compiler_signs",
                     score=3.0,
-                    signal=own_time.TOKENS if fresh else LOG,
+                    signal=compute_time.TOKENS if fresh else LOG,
                     text=f"{len(columns)} long steps come with {sign}: the compiler runs again",
                 )
             )
@@ -145,7 +145,7 @@ class RecompilesDetector(Detector):
             seen=(min(onset), float(ends[-1])),
             magnitude=float(len(columns)),
             score=max(len(columns) / self.fewest, 1.0),
-            signal=own_time.COMPUTE,
+            signal=compute_time.COMPUTE,
             observed=middle,
             expected=step,
             text=f"{len(columns)} of {len(valid)} steps take {durations.seconds(middle)} instead "
@@ -164,7 +164,7 @@ class RecompilesDetector(Detector):
             seen=(min(onset), float(ends[-1])),
             magnitude=1 / (1 - min(lost, 0.95)),
             score=lost / self.least,
-            signal=own_time.STEP,
+            signal=compute_time.STEP,
             observed=whole,
             expected=whole * (1 - lost),
             text=f"an average step takes {durations.seconds(whole)}; without single long steps "
@@ -178,22 +178,22 @@ def _computes(steps: StepValues, columns: Ints, extra: Floats, *, single: Flags)
 
     single: [columns], whether the own work of one rank is enough.
     """
-    plane = own_time.own_plane(steps)
-    if plane is None or plane == own_time.STEP:
+    plane = compute_time.own_plane(steps)
+    if plane is None or plane == compute_time.STEP:
         return np.ones(len(columns), np.bool_)  # nobody can tell: a sign of the compiler must
     some = StepValues(
         steps.index[columns],
         steps.at[:, columns],
         {name: held[:, columns] for name, held in steps.planes.items()},
     )
-    own = own_time.own_seconds(some, plane)
-    if plane == own_time.COMM:  # the rest of the step is in it
+    own = compute_time.own_seconds(some, plane)
+    if plane == compute_time.COMM:  # the rest of the step is in it
         for name in (DATA, CHECKPOINT, "training.gc.duration"):
             if name in some.planes:
                 own = own - np.nan_to_num(some.planes[name])
-    usual = medians.median(own_time.own_seconds(steps.last(64), plane), axis=1)
+    usual = medians.median(compute_time.own_seconds(steps.last(64), plane), axis=1)
     beyond = own - usual[:, None]
-    # One rank that compiles makes the others wait: the longest own time says it.
+    # One rank that compiles makes the others wait: the longest compute time says it.
     ordered = np.sort(beyond, axis=0)  # NaN last
     valid = np.isfinite(ordered).sum(axis=0)
     place = np.minimum((TOGETHER * valid).astype(int), len(ordered) - 1)

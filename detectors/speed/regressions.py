@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, medians, own_time
+from .. import compute_time, durations, medians
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow, StepValues
@@ -75,23 +75,23 @@ class RegressionsDetector(Detector):
         before, since = steps.cut(max(first - 100, 0), first), steps.cut(first, len(steps.index))
         if len(before.index) < 5 or not len(since.index):
             return []
-        step = _usual(since.plane(own_time.STEP)) - _usual(before.plane(own_time.STEP))
+        step = _usual(since.plane(compute_time.STEP)) - _usual(before.plane(compute_time.STEP))
         findings: list[Finding] = []
-        plane = own_time.own_plane(steps)
-        if plane is not None and plane != own_time.STEP:
-            held = [_by_rank(own_time.own_seconds(part, plane)) for part in (before, since)]
+        plane = compute_time.own_plane(steps)
+        if plane is not None and plane != compute_time.STEP:
+            held = [_by_rank(compute_time.own_seconds(part, plane)) for part in (before, since)]
             grown = held[1] - held[0]
             grown = grown[np.isfinite(grown)]
             if len(grown) > 1 and float(np.quantile(grown, 0.2)) >= self.least * step > 0:
                 findings.append(
-                    self._part(window, slow, "job.slow_compute", held, own_time.COMPUTE,
+                    self._part(window, slow, "job.slow_compute", held, compute_time.COMPUTE,
                                "every rank's own work takes")
                 )  # fmt: skip
-        if steps.has(own_time.COMM):
+        if steps.has(compute_time.COMM):
             held = [_exposed(part) for part in (before, since)]
             if float(held[1][0] - held[0][0]) >= self.least * step > 0:
                 findings.append(
-                    self._part(window, slow, "job.slow_comm", held, own_time.COMM,
+                    self._part(window, slow, "job.slow_comm", held, compute_time.COMM,
                                "collectives take even the rank that waits least")
                 )  # fmt: skip
         return findings
@@ -162,7 +162,7 @@ class RegressionsDetector(Detector):
             seen=slow.window,
             magnitude=slow.magnitude,
             score=max(slow.score, 2.0),
-            signal=own_time.STEP,
+            signal=compute_time.STEP,
             observed=slow.observed,
             expected=slow.expected,
             text=f"steps are {100 * (slow.magnitude - 1):.0f} % longer than in attempt "
@@ -176,7 +176,7 @@ def _by_rank(own: Floats) -> Floats:
 
 def _exposed(part: StepValues) -> Floats:
     """Return the wait in collectives of the rank that waits least, as one value."""
-    wait = medians.median(part.plane(own_time.COMM), axis=1)
+    wait = medians.median(part.plane(compute_time.COMM), axis=1)
     valid = wait[np.isfinite(wait)]
     return np.array([float(valid.min()) if len(valid) else np.nan])
 

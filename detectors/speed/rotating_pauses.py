@@ -9,7 +9,7 @@ import numpy as np
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.ranks import RankSet
-from .. import durations, medians, onsets, own_time
+from .. import compute_time, durations, medians, onsets
 from ..contract import Detector
 from ..findings import INFORMATION, report
 from ..window import Floats, Ints, JobWindow, StepValues
@@ -95,7 +95,7 @@ class RotatingPausesDetector(Detector):
         steps = window.features.steps
         if len(window.ranks) < 2 or window.features.stale:
             return []
-        count = own_time.recent_count(window.steps, seconds=self.seconds, fewest=USUAL_STEPS)
+        count = compute_time.recent_count(window.steps, seconds=self.seconds, fewest=USUAL_STEPS)
         count = min(count, max(CELLS // len(window.ranks), USUAL_STEPS), len(steps.index) - 5)
         if count < FEWEST_STEPS:
             return []
@@ -117,7 +117,7 @@ class RotatingPausesDetector(Detector):
         # A step is as long as it is because of the pauses in most of them.
         usual = _mean_step(window.features.duration[-count:])
         slow = self._report(
-            window, recent, onset, "job.slow", 1 / (1 - lost), lost, own_time.STEP,
+            window, recent, onset, "job.slow", 1 / (1 - lost), lost, compute_time.STEP,
             f"steps take {durations.seconds(usual)}; without pauses of its ranks they would take "
             f"{durations.seconds(usual * (1 - lost))}",
         )  # fmt: skip
@@ -160,7 +160,7 @@ class RotatingPausesDetector(Detector):
             f"{100 * share:.0f} % of the steps wait for one, {100 * lost:.0f} % of the time is lost"
         )
         host = _only_host(window, by_rank)
-        kind, signal = ("job.rotating_pauses" if host is None else "host.pauses"), own_time.STEP
+        kind, signal = ("job.rotating_pauses" if host is None else "host.pauses"), compute_time.STEP
         said = self._report(window, recent, _onset(recent, longest), kind, lost, lost, signal, text)
         if host is not None:
             said = replace(
@@ -200,7 +200,7 @@ class RotatingPausesDetector(Detector):
         signal: str,
         text: str,
     ) -> Finding:
-        ends = own_time.step_ends(recent)
+        ends = compute_time.step_ends(recent)
         seen = (float(np.nanmin(ends)), float(np.nanmax(ends)))
         return report(
             window,
@@ -234,7 +234,7 @@ def _collections(steps: StepValues, duration: Floats) -> tuple[Floats, float]:
     Of a step with another pause in it, as an evaluation, the usual step counts.
     """
     held = steps.plane(GC)
-    longest = np.where(np.isfinite(held) & (held < own_time.MOST), held, 0.0).max(axis=0)
+    longest = np.where(np.isfinite(held) & (held < compute_time.MOST), held, 0.0).max(axis=0)
     usual = medians.middle(duration[np.isfinite(duration)])
     whole = float(np.nansum(np.minimum(duration, longest + 2 * usual)))
     return longest, float(longest.sum()) / whole if whole > 0 else 0.0
@@ -270,7 +270,7 @@ def _only_host(window: JobWindow, by_rank: Ints) -> Entity | None:
 
 def _onset(recent: StepValues, lost: Floats) -> tuple[float, float]:
     """Return the ends of the steps between which the losses, [steps] in seconds, began."""
-    ends = own_time.step_ends(recent)
+    ends = compute_time.step_ends(recent)
     usual = float(lost.mean())
     first = onsets.change_point(lost, usual / 2, 2 * usual)
     return float(ends[max(first - 1, 0)]), float(ends[first])

@@ -18,7 +18,7 @@ class SearchScale:
 
     least: smallest excess over peers and habit. least_alone: smallest over peers from the first
     step on, where few ranks have it. persistence: share of the steps in which half of it must show.
-    certainty: what no noise estimate goes below, as a share of own time.
+    certainty: what no noise estimate goes below, as a share of compute time.
     """
 
     fewest: int

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, medians, onsets, own_time
+from .. import compute_time, durations, medians, onsets
 from ..baselines import FEW, FEW_WARM_UP, JobBaselines
 from ..contract import Detector
 from ..findings import INFORMATION, report
@@ -164,7 +164,7 @@ class SlowStepsDetector(Detector):
             seen=(float(ends[-found.count]), float(ends[-1])),
             magnitude=ratio,
             score=max(min((ratio - 1) / (found.least - 1), sure, most), 0.0),
-            signal=own_time.STEP,
+            signal=compute_time.STEP,
             observed=found.recent,
             expected=found.healthy,
             text=f"steps take {durations.seconds(found.recent)} instead of "
@@ -234,7 +234,7 @@ class SlowStepsDetector(Detector):
         Ranks that go together take the same time for a step: one host's report tells it for all,
         and is enough for a first word.
         """
-        duration, ends = first_reported(window), own_time.step_ends(window.steps)
+        duration, ends = first_reported(window), compute_time.step_ends(window.steps)
         if duration is None:
             return None, ends
         valid = np.flatnonzero(np.isfinite(duration))

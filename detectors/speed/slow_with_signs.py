@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import medians, own_time
+from .. import compute_time, medians
 from ..contract import Detector
 from ..hardware.clocks import LowClockDetector
 from ..hardware.config_drift import ConfigDriftDetector
@@ -124,7 +124,10 @@ class SlowWithSignsDetector(Detector):
         steps, own, ratio = window.features.steps, window.features.own, window.features.ratio
         if own is None or ratio is None or window.features.stale or len(window.ranks) < 2:
             return []
-        if own_time.own_plane(steps) == own_time.STEP or len(steps.index) <= 2 * self.fewest:
+        if (
+            compute_time.own_plane(steps) == compute_time.STEP
+            or len(steps.index) <= 2 * self.fewest
+        ):
             return []
         usual, ends = usual_of(window, len(ratio)), window.features.step_ends
         findings: list[Finding] = []

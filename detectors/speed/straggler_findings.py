@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations, medians, own_time
+from .. import compute_time, durations, medians
 from ..findings import INFORMATION, report
 from ..window import Floats, Ints, JobWindow, StepValues
 from .excess import OutstandingRanks
@@ -52,7 +52,7 @@ def slow_rank(
         seen=(float(at[reported].min()), float(at[reported].max())),
         magnitude=1 + effect,
         score=float(found.score[row]),
-        signal=own_time.COMPUTE if steps.has(own_time.COMPUTE) else own_time.STEP,
+        signal=compute_time.COMPUTE if steps.has(compute_time.COMPUTE) else compute_time.STEP,
         observed=seen,
         expected=healthy,
         text=text,
@@ -66,9 +66,9 @@ def waits_least(
 
     rows: the ranks that stand out; named: those of them that get a finding; count: newest steps.
     """
-    if not steps.has(own_time.COMM):
+    if not steps.has(compute_time.COMM):
         return []
-    wait = medians.median(steps.plane(own_time.COMM)[:, -count:], axis=1)
+    wait = medians.median(steps.plane(compute_time.COMM)[:, -count:], axis=1)
     others = np.setdiff1d(np.arange(len(wait)), rows)
     if not np.isfinite(wait[others]).any():
         return []
@@ -93,7 +93,7 @@ def waits_least(
                 seen=seen,
                 magnitude=theirs - float(wait[row]),
                 score=float(gap / 0.03),
-                signal=own_time.COMM,
+                signal=compute_time.COMM,
                 observed=float(wait[row]),
                 expected=theirs,
                 text=f"rank {int(window.ranks[row])} waits {durations.seconds(float(wait[row]))} "
@@ -133,7 +133,7 @@ def slow_job(
         return []
     if not found.sure[rows].any() and not _grown(window, excess, lost):
         return []  # among hours of windows chance puts a rank there, but lengthens no step
-    at = own_time.step_ends(steps)
+    at = compute_time.step_ends(steps)
     onset = float(at[first])
     # Cards differ by a few percent from the first step on: worth knowing, and no page.
     least_score = 0.0 if first <= warm_up + count and not len(again) else 1.0
@@ -147,7 +147,7 @@ def slow_job(
             seen=(float(at[-count]), float(at[-1])),
             magnitude=1 / (1 - share),
             score=INFORMATION if found.first else max(share / SHORT.least, least_score),
-            signal=own_time.STEP,
+            signal=compute_time.STEP,
             observed=step,
             expected=step - lost,
             text=f"steps take {durations.seconds(step)}; without the excess of its slowest ranks "
@@ -176,7 +176,7 @@ def _grown(window: JobWindow, excess: Floats, lost: float) -> bool:
 def healthy_seconds(own: Floats, role_of: Ints, rows: Ints) -> dict[int, float]:
     """Return the healthy own seconds of the newest steps, by the roles of these rows."""
     return {
-        int(role): middle(own_time.low_quantile(own[role_of == role]))
+        int(role): middle(compute_time.low_quantile(own[role_of == role]))
         for role in np.unique(role_of[rows])
     }
 
@@ -189,5 +189,5 @@ def middle(values: Floats) -> float:
 
 def _step_seconds(steps: StepValues, count: int, stand_in: Floats) -> float:
     """Return the recent step time; the median of the rows' highest where nobody reports it."""
-    valid = steps.plane(own_time.STEP)[:, -count:]
+    valid = steps.plane(compute_time.STEP)[:, -count:]
     return middle(valid if np.isfinite(valid).any() else medians.highest(stand_in, 1))

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import onsets, own_time
+from .. import compute_time, onsets
 from ..baselines import FEW_WARM_UP
 from ..contract import Detector
 from ..window import Floats, JobWindow, StepValues
@@ -32,19 +32,18 @@ OFTENER = 3.0
 class StragglersDetector(Detector):
     """Name the ranks that a synchronous job waits for.
 
-    Own time (see own_time.py: compute, else the step less the wait inside collectives, else the
-    step alone) over the healthy quantile of peers with the same parallel role, freed of tokens and
-    of the rank's own habit (its ratio early in the attempt). A finding needs an effect, persistence
-    and a distance from the job's own noise (excess.py), in the newest 10 s or 5 steps for 8 %, in
-    the newest 45 s or 8 steps for 4 %, in 90 s or 32 steps where these are too few for the noise,
-    in each of three steps of 2 s or more for 25 %. A rank that
-    is slow from the first step is named where it is alone or nearly so, by 5 % and five times what
-    ranks usually differ; a skew that many ranks have needs to be large, and one of devices of
-    another model is no fault. The noise is that of the whole window too, by pairs of ranks: five
-    steps alone hold too little of it. A rank that stands barely beyond chance slows the job only
-    where the job's steps grew with it, by half of the excess, or where it stands farther in twelve
-    steps. A rank that was slow in two episodes
-    or more stays named between them, where its peers have far fewer such steps.
+    Compute time (see compute_time.py: compute, else the step less the wait inside collectives, else
+    the step alone) over the healthy quantile of peers with the same parallel role, freed of tokens
+    and of the rank's own habit (its ratio early in the attempt). A finding needs an effect,
+    persistence and a distance from the job's own noise (excess.py), in the newest 10 s or 5 steps
+    for 8 %, in the newest 45 s or 8 steps for 4 %, in 90 s or 32 steps where these are too few for
+    the noise, in each of three steps of 2 s or more for 25 %. A rank that is slow from the first
+    step is named where it is alone or nearly so, by 5 % and five times what ranks usually differ; a
+    skew that many ranks have needs to be large, and one of devices of another model is no fault.
+    The noise is that of the whole window too, by pairs of ranks: five steps alone hold too little
+    of it. A rank that stands barely beyond chance slows the job only where the job's steps grew
+    with it, by half of the excess, or where it stands farther in twelve steps. A rank that was slow
+    in two episodes or more stays named between them, where its peers have far fewer such steps.
     Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
 
     Parameters
@@ -117,19 +116,19 @@ class StragglersDetector(Detector):
             return []
         if len(steps.index) < FEW.fewest + FEW_WARM_UP or window.features.stale:
             return []
-        alone = own_time.own_plane(steps) == own_time.STEP
+        alone = compute_time.own_plane(steps) == compute_time.STEP
         if alone and apart(window.steps):
             # Not synchronous: each rank's newest steps, whatever their index.
             steps = aligned(window.steps)
-            own = own_time.own_seconds(steps, own_time.STEP)
-            ratio = own_time.against_peers(own, window.role_of)
+            own = compute_time.own_seconds(steps, compute_time.STEP)
+            ratio = compute_time.against_peers(own, window.role_of)
         usual = usual_of(window, len(ratio))
         ends = window.features.step_ends
         found, count = self._found(window, ends, ratio, usual, isolated=not alone)
         if not alone and (found is None or found.first):
             more = with_newest(window, usual)
             if more is not None:
-                ends = own_time.step_ends(more[0])
+                ends = compute_time.step_ends(more[0])
                 later, _ = self._found(window, ends, more[2], usual, isolated=True)
                 if later is not None:
                     found, (steps, own, ratio) = later, more
@@ -220,7 +219,7 @@ class StragglersDetector(Detector):
         if not len(often) or len(often) > max(1, len(ratio) // 3):
             return found
         current = set() if found is None else set(found.rows.tolist())
-        ends = own_time.step_ends(steps)[self.warm_up :]
+        ends = compute_time.step_ends(steps)[self.warm_up :]
         for row in often:
             runs = onsets.episodes(odd[row], max(int(onsets.ODD_SHARE * count), 3))
             again = onsets.recurring(runs, ends, float(ends[-1]), ongoing=row in current)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import medians, own_time
+from .. import compute_time, medians
 from ..features import DATA
 from ..window import Flags, Floats, JobWindow, StepValues
 
@@ -69,14 +69,18 @@ def late_steps(some: StepValues, window: JobWindow) -> tuple[Floats, Flags] | No
 
 def pauses_of(recent: StepValues, window: JobWindow) -> tuple[Floats, Flags] | None:
     """Return ([ranks, steps] seconds beyond peers and habit, which of them are pauses)."""
-    plane = own_time.COMM if recent.has(own_time.COMM) and recent.has(own_time.STEP) else None
-    plane = plane or own_time.own_plane(recent)
-    if plane is None or plane == own_time.STEP:
+    plane = (
+        compute_time.COMM
+        if recent.has(compute_time.COMM) and recent.has(compute_time.STEP)
+        else None
+    )
+    plane = plane or compute_time.own_plane(recent)
+    if plane is None or plane == compute_time.STEP:
         return None
-    own = own_time.own_seconds(recent, plane)
-    if plane == own_time.COMM and DATA in recent.planes:
+    own = compute_time.own_seconds(recent, plane)
+    if plane == compute_time.COMM and DATA in recent.planes:
         own = own - np.nan_to_num(recent.planes[DATA])
-    own = own_time.per_token(own, recent)
+    own = compute_time.per_token(own, recent)
     beyond = np.full(own.shape, np.nan)
     for role in np.unique(window.role_of):
         rows = np.flatnonzero(window.role_of == role)

@@ -107,8 +107,8 @@ class SimulatedJob:
     `hosts` and `slots` are the places it takes (empty: all). `tp` and `pp` split the model; the
     rest of the ranks is data-parallel. `cpu_bound` is the CPU time a rank needs to keep its device
     fed, as a share of the device's time (>= 1: the CPU is what limits; without devices it does).
-    `noise` is the spread of a rank's own time from step to step, `skew` the lasting spread between
-    devices. `hiccups` is the chance, per rank and step, of a stray delay (collector pauses,
+    `noise` is the spread of a rank's compute time from step to step, `skew` the lasting spread
+    between devices. `hiccups` is the chance, per rank and step, of a stray delay (collector pauses,
     interrupts). `variable_length` is the spread of the tokens per rank and step. `spins` reports
     whether a rank that waits in a collective burns its CPU. `stage_load` are the loads of the
     pipeline stages against each other. `announces` tells whether evaluation, checkpoints and the

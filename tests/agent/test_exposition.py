@@ -6,9 +6,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from rankscope.agent.attribution import DeviceAttribution
+from rankscope.agent.dcgm_names import DcgmPage
 from rankscope.agent.exposition import ExpositionPage
 from rankscope.agent.health import AgentHealth, measures
-from rankscope.agent.imitation import DcgmPage
 from rankscope.agent.latest import LatestValues
 from rankscope.vocabulary import metrics
 from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
@@ -183,7 +183,7 @@ def test_dcgms_names_come_first_and_count_as_series(latest):
         health=AgentHealth(),
         groups=False,
         max_series=2,
-        imitation=DcgmPage(names="old", host="node-1", attribution=DeviceAttribution()),
+        dcgm_page=DcgmPage(names="old", host="node-1", attribution=DeviceAttribution()),
     )
     body = shown.render(1.0)
     assert {name for name, _ in ours(body)} == {"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_XID_ERRORS"}
@@ -193,11 +193,11 @@ def test_dcgms_names_come_first_and_count_as_series(latest):
 def test_an_imitation_that_fails_costs_only_its_own_names(latest, monkeypatch):
     power = attributes({"hw.id": "GPU-0", "gpu": 0, "hw.vendor": "nvidia"})
     latest.read("power", [(JOB, Sample("hw.power", 1.0, 1.0, power))], period=5.0, now=1.0)
-    imitation = DcgmPage(names="old", host="node-1", attribution=DeviceAttribution())
-    monkeypatch.delattr(imitation, "_fields")
+    dcgm_page = DcgmPage(names="old", host="node-1", attribution=DeviceAttribution())
+    monkeypatch.delattr(dcgm_page, "_fields")
     health = AgentHealth()
     shown = ExpositionPage(
-        latest=latest, health=health, groups=False, max_series=9, imitation=imitation
+        latest=latest, health=health, groups=False, max_series=9, dcgm_page=dcgm_page
     )
     assert {name for name, _ in ours(shown.render(1.0))} == {"hw_power_watts"}
     assert health.counted("internal_errors") == 1

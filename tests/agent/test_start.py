@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.agent import service, ways
+from rankscope.agent import listeners, service
 from rankscope.agent.settings import AgentSettings
 
 
@@ -73,7 +73,7 @@ def test_what_cannot_be_had_stops_the_start_with_its_key(folder, intake, section
         given[section] = {**given.get(section, {}), **keys}
     settings = AgentSettings.model_validate(given)
     before = opened()
-    with pytest.raises(ways.StartError) as caught:
+    with pytest.raises(listeners.StartError) as caught:
         service.NodeAgent(settings, environ={})
     assert words in str(caught.value)
     assert opened() - before == set()

@@ -12,7 +12,7 @@ from rankscope.collector.api.app import create_app
 from rankscope.collector.api.services import CollectorParts
 from rankscope.collector.flows.standalone import StandaloneFlow
 from rankscope.collector.health.health import CollectorHealth
-from rankscope.collector.past.held import FileJournalReader
+from rankscope.collector.history.journal_reader import FileJournalReader
 from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.profiles.shelf import ProfileShelf
 from rankscope.collector.settings.collector import CollectorSettings

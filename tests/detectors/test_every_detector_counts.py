@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from rankscope.collector.pipeline.pipeline import DetectionPipeline
-from rankscope.detectors import catalogue, own_time
+from rankscope.detectors import catalogue, compute_time
 from rankscope.detectors.selection import DetectorSelection, SelectionRule
 from rankscope.detectors.sketch import START, readings, sketch
 from rankscope.detectors.window import JobWindow, StepValues
@@ -83,7 +83,7 @@ def slow(window, *, since, what="work", ranks=()):
         exchange[since:] *= 3.0
     else:
         own[list(ranks) or slice(None), since:] *= 1.5
-    planes = {own_time.COMPUTE: own if what == "work" else usual}
+    planes = {compute_time.COMPUTE: own if what == "work" else usual}
     if what != "rank0":
         planes["training.data.duration"] = own - usual if what == "loading" else 0 * usual
     steps = sketch(own, exchange=exchange, planes=planes).steps

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rankscope.detectors import own_time, sketch
+from rankscope.detectors import compute_time, sketch
 from rankscope.detectors.catalogue import detectors
 
 EVERY = pytest.mark.parametrize("detector", detectors(), ids=lambda detector: detector.name)
@@ -20,7 +20,7 @@ def test_the_example_prints_what_it_says(detector):
     assert 0 == outcome.failed
 
 
-@pytest.mark.parametrize("module", [own_time, sketch], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [compute_time, sketch], ids=lambda module: module.__name__)
 def test_what_detectors_share_has_no_example_that_fails(module):
     assert 0 == doctest.testmod(module).failed
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors import medians, own_time
+from rankscope.detectors import compute_time, medians
 from rankscope.detectors.sketch import sketch
 from rankscope.detectors.window import StepValues
 
@@ -16,38 +16,40 @@ def steps(**planes):
 
 
 def own(valid):
-    found = own_time.own_time(valid)
+    found = compute_time.compute_time(valid)
     assert found is not None
     return found
 
 
 def test_own_time_is_what_the_rank_says_it_computed():
     valid = steps(
-        **{own_time.COMPUTE: np.array([[1.0, 2.0]]), own_time.STEP: np.array([[9.0, 9.0]])}
+        **{compute_time.COMPUTE: np.array([[1.0, 2.0]]), compute_time.STEP: np.array([[9.0, 9.0]])}
     )
     assert [[1.0, 2.0]] == own(valid).tolist()
 
 
 def test_else_it_is_the_step_less_the_wait_and_never_negative():
-    valid = steps(**{own_time.STEP: np.array([[3.0, 1.0]]), own_time.COMM: np.array([[1.0, 2.0]])})
+    valid = steps(
+        **{compute_time.STEP: np.array([[3.0, 1.0]]), compute_time.COMM: np.array([[1.0, 2.0]])}
+    )
     assert [[2.0, 0.0]] == own(valid).tolist()
 
 
 def test_a_step_alone_will_do_where_there_are_ranks_to_compare():
     """In a synchronous job it is the same for all of them, and accuses nobody."""
-    assert np.ones((2, 3)).tolist() == own(steps(**{own_time.STEP: np.ones((2, 3))})).tolist()
-    assert None is own_time.own_time(steps(**{own_time.STEP: np.ones((1, 3))}))
+    assert np.ones((2, 3)).tolist() == own(steps(**{compute_time.STEP: np.ones((2, 3))})).tolist()
+    assert None is compute_time.compute_time(steps(**{compute_time.STEP: np.ones((1, 3))}))
 
 
 def test_seconds_that_no_step_can_take_are_no_measurement():
-    valid = steps(**{own_time.COMPUTE: np.array([[1.0, 1e300, np.inf]])})
+    valid = steps(**{compute_time.COMPUTE: np.array([[1.0, 1e300, np.inf]])})
     np.testing.assert_allclose(np.array([[1.0, NAN, NAN]]), own(valid))
 
 
 def test_work_that_tokens_explain_becomes_flat():
     tokens = np.random.default_rng(1).integers(1_000, 9_000, (4, 50)).astype(float)
     own = 0.05 + tokens / 10_000 + (tokens / 10_000) ** 2
-    flat = own_time.per_token(own, steps(**{own_time.TOKENS: tokens}))
+    flat = compute_time.per_token(own, steps(**{compute_time.TOKENS: tokens}))
     assert flat.std() < 0.001 < own.std()
 
 
@@ -55,7 +57,7 @@ def test_one_compilation_does_not_spoil_the_prediction():
     tokens = np.random.default_rng(1).integers(1_000, 9_000, (4, 50)).astype(float)
     own = tokens / 10_000
     own[:, 0] += 60
-    flat = own_time.per_token(own, steps(**{own_time.TOKENS: tokens}))
+    flat = compute_time.per_token(own, steps(**{compute_time.TOKENS: tokens}))
     assert flat[:, 1:].std() < 0.001
 
 
@@ -63,24 +65,24 @@ def test_work_that_is_mostly_stray_is_left_as_it_is():
     tokens = np.random.default_rng(1).integers(1_000, 9_000, (3, 10)).astype(float)
     own = np.full((3, 10), 0.01)
     own[:, :4] = 50.0
-    assert own is own_time.per_token(own, steps(**{own_time.TOKENS: tokens}))
+    assert own is compute_time.per_token(own, steps(**{compute_time.TOKENS: tokens}))
 
 
 def test_peers_are_those_of_the_same_role():
     own = np.array([[1.0, 1.0], [2.0, 2.0], [10.0, 10.0], [10.0, 30.0], [5.0, 5.0]])
-    ratio = own_time.against_peers(own, np.array([0, 0, 1, 1, 2]))
+    ratio = compute_time.against_peers(own, np.array([0, 0, 1, 1, 2]))
     expected = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 1.0], [1.0, 3.0], [NAN, NAN]])
     np.testing.assert_allclose(expected, ratio)
 
 
 def test_the_healthy_reference_is_low_enough_for_half_of_a_small_job_to_be_slow():
     own = np.array([[1.0], [1.0], [2.0], [2.0]])
-    assert [1.0] == own_time.low_quantile(own).tolist()
+    assert [1.0] == compute_time.low_quantile(own).tolist()
 
 
 def test_where_fewer_than_two_tell_there_is_no_reference():
     own = np.array([[1.0, NAN], [NAN, NAN], [NAN, 4.0]])
-    assert np.isnan(own_time.low_quantile(own)).all()
+    assert np.isnan(compute_time.low_quantile(own)).all()
 
 
 def test_medians_and_maxima_of_nothing_are_nan_without_a_warning():
@@ -92,34 +94,36 @@ def test_medians_and_maxima_of_nothing_are_nan_without_a_warning():
 
 def test_the_newest_steps_cover_the_seconds_asked_for_or_the_fewest(steady):
     window = sketch(steady(spread=0.0))
-    assert 10 == own_time.recent_count(window.steps, seconds=10.0, fewest=5)
-    assert 5 == own_time.recent_count(window.steps, seconds=2.0, fewest=5)
-    assert 5 == own_time.recent_count(sketch(steady(steps=0)).steps, seconds=2.0, fewest=5)
+    assert 10 == compute_time.recent_count(window.steps, seconds=10.0, fewest=5)
+    assert 5 == compute_time.recent_count(window.steps, seconds=2.0, fewest=5)
+    assert 5 == compute_time.recent_count(sketch(steady(steps=0)).steps, seconds=2.0, fewest=5)
 
 
 def test_a_step_ends_with_the_last_of_its_ranks():
     at = np.array([[1.0, NAN, 5.0], [2.0, NAN, 4.0]])
-    np.testing.assert_allclose([2.0, NAN, 5.0], own_time.step_ends(StepValues(np.arange(3), at)))
-    assert 0 == len(own_time.step_ends(StepValues(np.zeros(0, int), np.zeros((2, 0)))))
+    np.testing.assert_allclose(
+        [2.0, NAN, 5.0], compute_time.step_ends(StepValues(np.arange(3), at))
+    )
+    assert 0 == len(compute_time.step_ends(StepValues(np.zeros(0, int), np.zeros((2, 0)))))
 
 
 def test_steps_that_some_ranks_have_yet_to_tell_are_cut_off(steady):
     window = sketch(steady())
     window.steps.at[0, -2:] = NAN
-    done = own_time.complete(window.steps)
+    done = compute_time.complete(window.steps)
     assert 57 == done.index[-1]
-    assert (4, 58) == done.plane(own_time.STEP).shape
+    assert (4, 58) == done.plane(compute_time.STEP).shape
 
 
 def test_a_rank_that_never_tells_cuts_nothing_off(steady):
     window = sketch(steady())
     window.steps.at[0] = NAN
-    assert 60 == len(own_time.complete(window.steps).index)
+    assert 60 == len(compute_time.complete(window.steps).index)
 
 
 def test_no_steps_are_complete_as_they_are(steady):
     empty = sketch(steady(steps=0)).steps
-    assert empty is own_time.complete(empty)
+    assert empty is compute_time.complete(empty)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 600, 601])

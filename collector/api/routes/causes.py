@@ -14,7 +14,7 @@ from ....alerts.causes import catalogue, ranking
 from ....vocabulary.answers.causes import RangeRootCause
 from ....vocabulary.incidents import DataQuality, RootCause, UnknownScore
 from ....vocabulary.times import rfc3339
-from ...past.asking import JournalHistory, PastError
+from ...history.asking import JournalHistory, PastError
 from ...windows import queries
 from ..auth import TokenGuard, TokenPrincipal
 from ..parameters import Moment, QueryParameters

@@ -20,7 +20,7 @@ from ....vocabulary.answers.figures import (
 from ....vocabulary.times import rfc3339
 from ...figures import distribution, heat, phases, waits
 from ...figures.spread import rounded
-from ...past.asking import JournalHistory, PastError
+from ...history.asking import JournalHistory, PastError
 from ...windows.matrices import newest_window
 from ..auth import TokenGuard, TokenPrincipal
 from ..parameters import Moment, QueryParameters

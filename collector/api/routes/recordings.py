@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from ....vocabulary.ids import IncidentId
-from ...past.held import JournalRangeError, JournalReader
+from ...history.journal_reader import JournalRangeError, JournalReader
 from ...recordings import cut
 from ...recordings.truth import truth
 from ..auth import TokenGuard, TokenPrincipal

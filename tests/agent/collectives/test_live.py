@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.collector.leftovers.running import leave_dumps
+from tests.collector.artefacts.running import leave_dumps
 
 from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.readers.flight_recorder import FlightRecorderReader

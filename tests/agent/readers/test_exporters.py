@@ -251,12 +251,12 @@ def test_an_agents_own_page_is_refused(exporter, rig):
     assert one.shown("double_names") == {(): 1}
 
 
-def test_reading_what_is_imitated_is_warned_of(exporter, rig, caplog):
+def test_reading_what_is_shown_twice_is_warned_of(exporter, rig, caplog):
     exporter.says(POWER % 100)
     plain = rig(exporter.url)
     plain.settled()
     assert plain.shown("double_names") == {(): 0}
-    doubling = rig(exporter.url, imitating=True)
+    doubling = rig(exporter.url, dcgm_names_shown=True)
     assert watts(doubling.settled()) == [100.0]
     assert doubling.shown("double_names") == {(): 1}
     assert "every sum over both doubles" in caplog.text

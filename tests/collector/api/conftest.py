@@ -15,7 +15,7 @@ from rankscope.collector.api.services import CollectorParts
 from rankscope.collector.api.token_failures import Sleep
 from rankscope.collector.flows.stages import CollectorStages
 from rankscope.collector.flows.standalone import StandaloneFlow
-from rankscope.collector.past.held import FileJournalReader
+from rankscope.collector.history.journal_reader import FileJournalReader
 from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.profiles.shelf import ProfileShelf
 from rankscope.collector.settings.collector import CollectorSettings

@@ -10,9 +10,9 @@ from rankscope.alerts.shared.messages import ClaimAnswer, pack
 from rankscope.collector.cluster import names
 from rankscope.collector.cluster.excerpts import HeldInLog
 from rankscope.collector.cluster.publishing import PartitionPublisher
+from rankscope.collector.history.journal_reader import JournalRangeError
 from rankscope.collector.journal import journal
 from rankscope.collector.journal.kinds import PayloadKind
-from rankscope.collector.past.held import JournalRangeError
 from rankscope.vocabulary.ids import IncidentId
 
 from .conftest import PARTITIONS

@@ -9,7 +9,7 @@ from tests.examples import examples
 from rankscope.collector.windows.attempts import AttemptRegister
 from rankscope.collector.windows.kept import KeptFeatures
 from rankscope.collector.windows.steps import StepGrid
-from rankscope.detectors import own_time
+from rankscope.detectors import compute_time
 from rankscope.detectors.healthy_time import HealthyPace
 from rankscope.detectors.sketch import sketch
 from rankscope.detectors.speed.stragglers import StragglersDetector
@@ -31,7 +31,7 @@ def test_features_computed_as_steps_arrive_are_those_of_all_steps(order, looks, 
     own = rng.normal(0.8, 0.05, (RANKS, 8)).astype(np.float32)
     grid, kept = StepGrid(), KeptFeatures()
     grid.add(RANKS)
-    names = ("training.step", own_time.COMPUTE, own_time.STEP)
+    names = ("training.step", compute_time.COMPUTE, compute_time.STEP)
     planes = np.array([grid.plane(name) for name in names])
     for number, (rank, step) in enumerate(order):
         values = np.array([step, own[rank, step], 1.0])
@@ -42,7 +42,7 @@ def test_features_computed_as_steps_arrive_are_those_of_all_steps(order, looks, 
             kept.refresh(grid, ROLES)
     steps = kept.refresh(grid, ROLES)
     plain = StepValues(steps.index, steps.at, steps.planes)
-    expected_own = own_time.own_time(plain)
+    expected_own = compute_time.compute_time(plain)
     if expected_own is None:
         assert steps.kept is not None
         assert steps.kept.own is None
@@ -51,9 +51,9 @@ def test_features_computed_as_steps_arrive_are_those_of_all_steps(order, looks, 
     assert steps.kept.own is not None
     assert steps.kept.ratio is not None
     np.testing.assert_array_equal(expected_own, steps.kept.own)
-    expected = own_time.against_peers(expected_own.astype(np.float64), ROLES)
+    expected = compute_time.against_peers(expected_own.astype(np.float64), ROLES)
     np.testing.assert_allclose(steps.kept.ratio.astype(np.float64), expected, rtol=1e-6)
-    np.testing.assert_array_equal(own_time.step_ends(plain), steps.ends)
+    np.testing.assert_array_equal(compute_time.step_ends(plain), steps.ends)
 
 
 @pytest.mark.parametrize(("factor", "named"), [(1.3, ["1"]), (1.03, [])])

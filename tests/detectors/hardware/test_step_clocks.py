@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from rankscope.detectors import own_time
+from rankscope.detectors import compute_time
 from rankscope.detectors.hardware.step_clocks import StepClocksDetector
 from rankscope.detectors.sketch import sketch
 
@@ -22,7 +22,7 @@ def found(steady):
         for row, ahead in moved.items():
             at[row] += ahead
         if longer is not None:
-            planes[own_time.STEP] = planes[own_time.STEP] + longer
+            planes[compute_time.STEP] = planes[compute_time.STEP] + longer
         hidden = np.ones(at.shape[1], np.bool_)
         hidden[reported] = False
         at[:, hidden] = np.nan
@@ -94,5 +94,5 @@ def test_a_step_that_few_hosts_have_reported_dates_no_move(steady, jump):
     at[2:, -1] = np.nan
     steps = dataclasses.replace(window.steps, at=at)
     (one,) = StepClocksDetector().evaluate(dataclasses.replace(window, steps=steps))
-    ends = own_time.step_ends(window.steps)
+    ends = compute_time.step_ends(window.steps)
     assert ends[39] == one.onset[0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors import own_time
+from rankscope.detectors import compute_time
 from rankscope.detectors.memory.fragmentation import RESERVED, RETRIES, FragmentationDetector
 from rankscope.detectors.memory.gpu_leak import ALLOCATED, LIMIT
 from rankscope.detectors.sketch import START, readings, sketch
@@ -124,7 +124,7 @@ def test_reserved_memory_that_grows_with_the_longest_step_so_far_is_no_fragmenta
         planes = {
             RESERVED: reserved,
             ALLOCATED: np.full((4, COUNT), 25e9),
-            own_time.TOKENS: tokens,
+            compute_time.TOKENS: tokens,
         }
         window = sketch(np.full((4, COUNT), 0.8), planes=planes, rank_readings=by_rank)
         return [f.entity.id for f in FragmentationDetector().evaluate(window)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankscope.detectors import own_time
+from rankscope.detectors import compute_time
 from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.sketch import sketch
 from rankscope.detectors.speed.stragglers import StragglersDetector
@@ -130,7 +130,7 @@ def test_a_rank_barely_beyond_chance_slows_the_job_only_where_its_steps_take_lon
         held.learn(sketch(own[:, :end], hosts=1).features)
     own[:, 195:] = 3.5 * np.array(factors)[:, None]
     window = sketch(own, hosts=1, held_baselines=held)
-    window.steps.plane(own_time.STEP)[:, 200 - pauses :] += 20.0
+    window.steps.plane(compute_time.STEP)[:, 200 - pauses :] += 20.0
     found = {f.kind for f in StragglersDetector().evaluate(window)}
     assert kinds == found - {"rank.waits_least"}
 

@@ -9,9 +9,9 @@ import pytest
 
 from rankscope.agent.attribution import DeviceAttribution
 from rankscope.agent.attribution.pod_resources import AllocatedDevice
+from rankscope.agent.dcgm_names import DcgmPage
 from rankscope.agent.exposition import ExpositionPage
 from rankscope.agent.health import AgentHealth
-from rankscope.agent.imitation import DcgmPage
 from rankscope.agent.latest import LatestValues
 from rankscope.agent.scraping import ScrapeServer
 from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
@@ -29,13 +29,13 @@ class Serving:
         self._gpu = gpu
         self._latest = LatestValues(period_seconds=60.0)
         self._attribution = DeviceAttribution()
-        self._imitation = DcgmPage(names=names, host="n1", attribution=self._attribution)
+        self._dcgm_page = DcgmPage(names=names, host="n1", attribution=self._attribution)
         self.page = ExpositionPage(
             latest=self._latest,
             health=AgentHealth(),
             groups=False,
             max_series=2000,
-            imitation=self._imitation,
+            dcgm_page=self._dcgm_page,
         )
         self._stop = threading.Event()
         self._turns = 0
@@ -59,7 +59,7 @@ class Serving:
         if self._turns > 2:
             samples.append(Sample("hw.gpu.fault.last", 79.0, now, XID))
         self._attribution.observe(samples)
-        self._imitation.observe(samples)
+        self._dcgm_page.observe(samples)
         facts = self._attribution.facts([], now)
         given = [
             AllocatedDevice("ml", f"job-{index}", "train", "nvidia.com/gpu", f"GPU-{index}")

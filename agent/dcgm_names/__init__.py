@@ -7,6 +7,6 @@ In: samples of devices, and who holds them. Out: lines of the page of `/metrics`
 vocabulary; attribution.
 """
 
-from .dcgm import DcgmPage
+from .page import DcgmPage
 
 __all__ = ["DcgmPage"]

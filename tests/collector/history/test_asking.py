@@ -3,8 +3,8 @@
 import pytest
 
 from rankscope.collector.figures.distribution import SpreadQuery
-from rankscope.collector.past.asking import JournalHistory, PastError
-from rankscope.collector.past.held import FileJournalReader
+from rankscope.collector.history.asking import JournalHistory, PastError
+from rankscope.collector.history.journal_reader import FileJournalReader
 from rankscope.collector.settings.collector import CollectorSettings
 
 START = 1_700_000_000.0

@@ -1,8 +1,8 @@
 """A stretch of the journal through the pipeline again."""
 
 from rankscope.collector.figures.distribution import SpreadQuery
-from rankscope.collector.past import pictures, reading, stretch
-from rankscope.collector.past.stretch import JournalStretch
+from rankscope.collector.history import pictures, reading, stretch
+from rankscope.collector.history.stretch import JournalStretch
 from rankscope.collector.pipeline.pipeline import DetectionPipeline
 
 START = 1_700_000_000.0

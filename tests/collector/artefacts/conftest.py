@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rankscope.collector.leftovers import FolderDiagnosis, diagnose
+from rankscope.collector.artefacts import FolderDiagnosis, diagnose
 from rankscope.collector.settings.collector import CollectorSettings
 
 

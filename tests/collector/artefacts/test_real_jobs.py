@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from tests.collector.leftovers.running import leave_dumps
+from tests.collector.artefacts.running import leave_dumps
 
 
 @pytest.fixture

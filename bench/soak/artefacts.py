@@ -1,4 +1,4 @@
-"""`python -m bench.soak.leftovers`: jobs that hang until they die, explained afterwards.
+"""`python -m bench.soak.artefacts`: jobs that hang until they die, explained afterwards.
 
 Each run is a real job of four ranks under torchrun that nobody watches; gloo's time-out ends it.
 What it left is diagnosed three times: all of it, without Flight Recorder dumps, and the ranks' own
@@ -15,11 +15,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rankscope.collector.leftovers import diagnose
+from bench.soak.real_faults import HANGS
+from rankscope.collector.artefacts import diagnose
 from rankscope.collector.recordings.otlp_lines import RecordingError
 from rankscope.collector.settings.collector import CollectorSettings
-
-from .real_faults import HANGS
 
 CULPRIT, RANKS = 2, 4
 DUMPS, LOGS, LAUNCHER = "dumps", "logs", "torchrun.log"
@@ -28,7 +27,7 @@ _SECONDS = 150.0
 
 def main() -> int:
     """Run the jobs; 0 when whoever was accused was the culprit every time."""
-    parser = argparse.ArgumentParser(prog="python -m bench.soak.leftovers", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.soak.artefacts", description=__doc__)
     parser.add_argument("--only", action="append", choices=list(HANGS), help="may be repeated")
     parser.add_argument("--folder", type=Path, default=Path("bench-results") / "leftovers")
     wanted = parser.parse_args()

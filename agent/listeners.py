@@ -1,4 +1,4 @@
-"""The agent's ways in and out beside the probes' socket: UDP, the push with its spool, the page."""
+"""What the agent listens on and sends by, beside the socket of probes: UDP, push, spool, page."""
 
 import socket
 from collections.abc import Callable, Mapping
@@ -51,24 +51,24 @@ def opened(
     faults: Callable[[], bytes],
     resource_of: Callable[[str, int | None], TelemetryResource],
 ) -> AgentListeners:
-    """Return the ways that the settings ask for, open.
+    """Return what the settings ask for, open.
 
     Raises StartError with the key that cannot be had; nothing stays open then.
     """
-    ways = AgentListeners()
+    listeners = AgentListeners()
     try:
         if settings.probe.udp_listen:
-            ways.udp = _udp(settings.probe.udp_listen)
+            listeners.udp = _udp(settings.probe.udp_listen)
         if settings.push.endpoint:
-            _push(ways, settings, environ=environ, health=health, now=now)
+            _push(listeners, settings, environ=environ, health=health, now=now)
         if settings.forward.endpoint:
-            _forward(ways, settings.forward, health=health, now=now, resource_of=resource_of)
+            _forward(listeners, settings.forward, health=health, now=now, resource_of=resource_of)
         if settings.export.listen:
-            ways.scraping = _page(settings.export.listen, page=page, now=now, faults=faults)
+            listeners.scraping = _page(settings.export.listen, page=page, now=now, faults=faults)
     except StartError:
-        ways.close()
+        listeners.close()
         raise
-    return ways
+    return listeners
 
 
 def _udp(listen: str) -> socket.socket:
@@ -81,7 +81,7 @@ def _udp(listen: str) -> socket.socket:
 
 
 def _push(
-    ways: AgentListeners,
+    listeners: AgentListeners,
     settings: AgentSettings,
     *,
     environ: Mapping[str, str],
@@ -89,7 +89,7 @@ def _push(
     now: Callable[[], float],
 ) -> None:
     try:
-        ways.spool = DiskSpool.open(
+        listeners.spool = DiskSpool.open(
             settings.spool.folder,
             max_bytes=settings.spool.max_bytes,
             environ=environ,
@@ -105,14 +105,14 @@ def _push(
         raise StartError(str(error)) from error
     except OSError as error:
         raise StartError(f"push.ca_file: {error.strerror or error}") from error
-    ways.sender = SpoolSender(spool=ways.spool, post=post, health=health, now=now)
-    ways.outgoing = OutgoingTelemetry(
-        spool=ways.spool, health=health, now=now, spooled=ways.sender.wake
+    listeners.sender = SpoolSender(spool=listeners.spool, post=post, health=health, now=now)
+    listeners.outgoing = OutgoingTelemetry(
+        spool=listeners.spool, health=health, now=now, spooled=listeners.sender.wake
     )
 
 
 def _forward(
-    ways: AgentListeners,
+    listeners: AgentListeners,
     settings: ForwardSettings,
     *,
     health: AgentHealth,
@@ -130,10 +130,10 @@ def _forward(
         )
     except OSError as error:
         raise StartError(f"forward.ca_file: {error.strerror or error}") from error
-    ways.sending = ForwardSender(
+    listeners.sending = ForwardSender(
         waiting=waiting, post=post, health=health, interval=settings.interval_seconds
     )
-    ways.forwarder = LineForwarder(
+    listeners.forwarder = LineForwarder(
         waiting=waiting,
         resource_of=resource_of,
         bytes_per_second=settings.bytes_per_second,

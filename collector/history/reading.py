@@ -1,7 +1,7 @@
 """A stretch of the journal through the pipeline again, for one job.
 
-Runs as a process of its own (`python -m rankscope.collector.past`), at low priority and in bounded
-memory, so that intake and evaluation of the collector are never delayed.
+Runs as a process of its own (`python -m rankscope.collector.history`), at low priority and in
+bounded memory, so that intake and evaluation of the collector are never delayed.
 """
 
 from collections.abc import Iterator, Sequence

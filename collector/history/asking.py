@@ -15,7 +15,7 @@ import structlog
 
 from ..figures.distribution import SpreadQuery
 from ..settings.collector import CollectorSettings
-from .held import JournalRangeError, JournalReader
+from .journal_reader import JournalRangeError, JournalReader
 from .stretch import LEAD_SECONDS
 
 _LOG = structlog.get_logger(__name__)
@@ -126,7 +126,7 @@ class JournalHistory:
         }
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "rankscope.collector.past"],
+                [sys.executable, "-m", "rankscope.collector.history"],
                 input=json.dumps(question).encode(),
                 capture_output=True,
                 timeout=past.seconds,

@@ -34,14 +34,14 @@ FIT_POINTS = 65_536
 """Points that tokens are fitted to; more would say the same."""
 
 
-def own_time(steps: StepValues) -> Floats | None:
+def compute_time(steps: StepValues) -> Floats | None:
     """Return [ranks, steps], each rank's own seconds in a step; None when nobody reports."""
     plane = own_plane(steps)
     return None if plane is None else own_seconds(steps, plane)
 
 
 def own_plane(steps: StepValues) -> str | None:
-    """Return the plane that own time is made of, None when nobody reports one.
+    """Return the plane that compute time is made of, None when nobody reports one.
 
     Step time alone will do where several ranks report theirs: in a synchronous job it is the same
     for all of them and accuses nobody, elsewhere it is their own.
@@ -64,14 +64,14 @@ def own_seconds(steps: StepValues, plane: str) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class TokenFit:
-    """A parabola in tokens (attention grows faster than tokens) that predicts own time."""
+    """A parabola in tokens (attention grows faster than tokens) that predicts compute time."""
 
     scale: float
     middle: float
     powers: tuple[float, ...]
 
     def freed(self, own: Floats, tokens: Floats, *, usual: float = float("nan")) -> Floats:
-        """Return own time as it would be with so many usual tokens; NaN: those of the median.
+        """Return compute time as it would be with so many usual tokens; NaN: those of the median.
 
         Usual tokens count as between the fewest and the most of these: the parabola is not known
         beyond. What tokens predict is never less than a fifth of the median.
@@ -90,7 +90,7 @@ class TokenFit:
 
 
 def per_token(own: Floats, steps: StepValues) -> Floats:
-    """Return own time over what the rank's tokens predict, where tokens vary and explain it."""
+    """Return compute time over what the rank's tokens predict, where tokens vary and explain it."""
     if not steps.has(TOKENS):
         return own
     tokens = steps.plane(TOKENS)
@@ -99,7 +99,7 @@ def per_token(own: Floats, steps: StepValues) -> Floats:
 
 
 def token_fit(own: Floats, tokens: Floats) -> TokenFit | None:
-    """Return how tokens predict own time, both of one shape; None where they do not explain it.
+    """Return how tokens predict compute time, both of one shape; None where they do not explain it.
 
     Fitted without the points far off it: compilation, stray delays. It has to explain a good part
     of the variance.
@@ -138,7 +138,7 @@ def _sane(values: Floats) -> Floats:
 
 
 def against_peers(own: Floats, role_of: Ints) -> Floats:
-    """Return [ranks, steps], own time over the healthy reference of ranks with the same role."""
+    """Return [ranks, steps], compute time over the healthy reference of ranks of the same role."""
     ratio = np.full(own.shape, np.nan)
     for role in roles(role_of):
         rows = np.flatnonzero(role_of == role)

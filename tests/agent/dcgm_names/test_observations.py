@@ -1,6 +1,6 @@
 """What is counted over time: faults and clock events."""
 
-from tests.agent.imitation.pages import Page, fault
+from tests.agent.dcgm_names.pages import Page, fault
 
 
 def test_an_xid_shows_in_the_gauge_in_the_window_and_in_the_count(gpu):

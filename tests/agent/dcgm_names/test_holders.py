@@ -1,7 +1,7 @@
 """Whose a device is: pods, shares, parts."""
 
 import pytest
-from tests.agent.imitation.pages import GPU_0, Page, fault
+from tests.agent.dcgm_names.pages import GPU_0, Page, fault
 
 from rankscope.agent.attribution.joining import DeviceProcess, ProcessOwner
 from rankscope.vocabulary.samples import Sample, Scalar, attributes

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rankscope.collector.leftovers import logs
+from rankscope.collector.artefacts import logs
 
 BEGAN = datetime(2026, 8, 22, 15, 0, 0, tzinfo=UTC).timestamp()
 GAVE_UP = BEGAN + 1200

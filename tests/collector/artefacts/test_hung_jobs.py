@@ -1,6 +1,6 @@
 """Real jobs that hung until gloo ended them, explained by what they left and nothing else.
 
-tests/fixtures/hung_jobs holds what `python -m bench.soak.leftovers` kept of four ranks
+tests/fixtures/hung_jobs holds what `python -m bench.soak.artefacts` kept of four ranks
 under torchrun with torch 2.13, paths made neutral; rank 2 has the fault. The dumps are torch's own
 bytes.
 """

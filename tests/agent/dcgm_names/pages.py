@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rankscope.agent.attribution import DeviceAttribution
 from rankscope.agent.attribution.joining import NodeFacts
 from rankscope.agent.attribution.pod_resources import AllocatedDevice
-from rankscope.agent.imitation import DcgmPage
+from rankscope.agent.dcgm_names import DcgmPage
 from rankscope.vocabulary.samples import Sample, Scalar, TelemetryResource, attributes
 
 NODE = TelemetryResource(host="n1")
@@ -15,18 +15,18 @@ GPU_0: dict[str, Scalar] = {"hw.id": "GPU-0", "gpu": 0, "hw.vendor": "nvidia"}
 
 
 class Page:
-    """An imitation and what it is fed with."""
+    """The page and what it is fed with."""
 
     def __init__(self, names="old", **more):
         self.attribution = DeviceAttribution()
-        self.imitation = DcgmPage(names=names, host="n1", attribution=self.attribution, **more)
+        self.dcgm_page = DcgmPage(names=names, host="n1", attribution=self.attribution, **more)
         self.samples: list[Sample] = []
         self.now = 1.0
 
     def see(self, *samples):
         self.samples = list(samples)
         self.now = max((sample.at for sample in samples), default=self.now)
-        self.imitation.observe(samples)
+        self.dcgm_page.observe(samples)
         self.attribution.observe(samples)
 
     def give(self, *given, names=None, belongs=None, processes=()):
@@ -45,7 +45,7 @@ class Page:
 
     def text(self, room=10_000):
         series = [(NODE, one.metric, one.attributes, one.value) for one in self.samples]
-        return self.imitation.render(series, self.now, room=room)[0]
+        return self.dcgm_page.render(series, self.now, room=room)[0]
 
     def values(self) -> dict[str, list[tuple[dict[str, str], float]]]:
         found: dict[str, list[tuple[dict[str, str], float]]] = {}

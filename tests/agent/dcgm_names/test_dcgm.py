@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from tests.agent.imitation.pages import GPU_0, NODE, Page
+from tests.agent.dcgm_names.pages import GPU_0, NODE, Page
 
 from rankscope.agent.attribution import DeviceAttribution
-from rankscope.agent.imitation import DcgmPage
-from rankscope.agent.imitation.fields import fields
+from rankscope.agent.dcgm_names import DcgmPage
+from rankscope.agent.dcgm_names.fields import fields
 from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 
@@ -230,9 +230,9 @@ def test_no_more_series_than_there_is_room_for(gpu):
     page = Page()
     page.see(*gpu(0), *gpu(1))
     series = [(NODE, one.metric, one.attributes, one.value) for one in page.samples]
-    everything, shown, left_out = page.imitation.render(series, 1.0, room=10_000)
+    everything, shown, left_out = page.dcgm_page.render(series, 1.0, room=10_000)
     assert left_out == 0
-    fewer, kept, dropped = page.imitation.render(series, 1.0, room=7)
+    fewer, kept, dropped = page.dcgm_page.render(series, 1.0, room=7)
     assert (kept, dropped) == (7, shown - 7)
     assert everything.startswith(fewer)
 
@@ -257,9 +257,9 @@ def test_what_an_exporter_tells_of_a_device_beside_the_driver_is_not_added_up(gp
 
 
 def test_processes_that_are_gone_are_not_kept_for_ever():
-    imitation = DcgmPage(names="new", host="n", attribution=DeviceAttribution())
+    dcgm_page = DcgmPage(names="new", host="n", attribution=DeviceAttribution())
     for pid in range(2000):
         mine = attributes({"hw.id": "GPU-1", "gpu": 0, "hw.vendor": "nvidia", "pid": pid})
         series = [(TelemetryResource(host="n"), "hw.gpu.process.memory", mine, 1.0)]
-        imitation.render(series, 1.0, room=100)
-    assert len(imitation._plans) < 600
+        dcgm_page.render(series, 1.0, room=100)
+    assert len(dcgm_page._plans) < 600

@@ -7,8 +7,8 @@ import pytest
 from tests.examples import told
 
 from rankscope.agent.attribution import DeviceAttribution
-from rankscope.agent.imitation import DcgmPage
-from rankscope.agent.imitation.fields import fields
+from rankscope.agent.dcgm_names import DcgmPage
+from rankscope.agent.dcgm_names.fields import fields
 from rankscope.formats import exporters
 from rankscope.vocabulary import metrics
 from rankscope.vocabulary.samples import TelemetryResource
@@ -55,11 +55,11 @@ def test_a_field_is_made_of_metrics_of_the_vocabulary():
 @pytest.mark.parametrize("names", ["old", "new"])
 def test_a_reader_of_dcgm_exporter_gets_back_what_the_page_was_made_from(names, gpu):
     samples = gpu(0)
-    imitation = DcgmPage(names=names, host="n1", attribution=DeviceAttribution())
+    dcgm_page = DcgmPage(names=names, host="n1", attribution=DeviceAttribution())
     series = [
         (TelemetryResource(host="n1"), one.metric, one.attributes, one.value) for one in samples
     ]
-    page, _, _ = imitation.render(series, 1.0, room=1000)
+    page, _, _ = dcgm_page.render(series, 1.0, room=1000)
     mapped = exporters.PageMapping(exporters.load("nvidia")).read([page.encode()], now=1.0)
     told = {
         (one.metric, frozenset(pair for pair in one.attributes if pair[0] != "source")): one.value

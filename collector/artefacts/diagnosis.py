@@ -14,8 +14,8 @@ from ...vocabulary.samples import Event, Sample, TelemetryResource
 from ..pipeline.pipeline import DetectionPipeline
 from ..replay.replay import ReplayRun
 from ..settings.collector import CollectorSettings
-from .artefacts import gather
 from .found import ArtefactContents
+from .kinds import gather
 
 _PAUSE_SECONDS = 20.0
 """A standstill so long is no pause of normal life, once somebody asks why the job died."""
