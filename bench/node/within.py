@@ -70,9 +70,9 @@ class AgentWithin:
         self.exits = ExitWatch(selector=self._selector, proc=trees.files.proc, pidfds=False)
         self._spooled = threading.Semaphore(0)
         self.outgoing = self._sending(spool)
-        imitation = None
+        dcgm_page = None
         if settings.export.dcgm_names != "off":
-            imitation = DcgmPage(
+            dcgm_page = DcgmPage(
                 names=settings.export.dcgm_names, host="node", attribution=self.attribution
             )
         self.routing = TelemetryRouter(
@@ -84,14 +84,14 @@ class AgentWithin:
             fault_tracker=self.fault_tracker,
             health=self.health,
             attribution=self.attribution,
-            imitation=imitation,
+            dcgm_page=dcgm_page,
         )
         self.page = exposition.ExpositionPage(
             latest=self.latest,
             health=self.health,
             groups=False,
             max_series=settings.export.max_series,
-            imitation=imitation,
+            dcgm_page=dcgm_page,
         )
         self.worker: WorkerWithin | None = None
         self._lock = threading.Lock()
