@@ -37,11 +37,12 @@ class ContextsDetector(Detector):
     Ranks 1 to 3 hold half a GiB each on the device of rank 0.
 
     >>> from rankscope.detectors.sketch import readings, sketch
-    >>> from rankscope.detectors.window import Processes
+    >>> from rankscope.detectors.window import ProcessReadings
     >>> rows = np.array([0, 1, 2, 3])
     >>> held = readings(np.array([1.7e9]), np.array([[4e10], [5e8], [5e8], [5e8]]))
-    >>> there = Processes(0 * rows, 1000 + rows, rows, ("GPU-0",) * 4, {MEMORY: held})
-    >>> (found,) = Contexts().evaluate(sketch(np.full((4, 60), 0.8), hosts=1, processes=there))
+    >>> there = ProcessReadings(0 * rows, 1000 + rows, rows, ("GPU-0",) * 4, {MEMORY: held})
+    >>> window = sketch(np.full((4, 60), 0.8), hosts=1, processes=there)
+    >>> (found,) = ContextsDetector().evaluate(window)
     >>> found.text
     'processes of 3 other ranks (1-3) hold 1.4 GiB on gpu GPU-0 on host-0'
 

@@ -36,13 +36,13 @@ class ExpertsDetector(Detector):
     In both groups of four the second rank is 40 % slower.
 
     >>> from rankscope.detectors.sketch import sketch
-    >>> from rankscope.vocabulary.topology import CommunicationGroup, Placement, Topology
+    >>> from rankscope.vocabulary.topology import CommunicationGroup, RankPlacement, JobTopology
     >>> own = np.random.default_rng(1).normal(0.8, 0.004, (8, 80))
     >>> own[[1, 5]] *= 1.4
     >>> groups = [CommunicationGroup(f"ep:{n}", "ep", range(4 * n, 4 * n + 4)) for n in range(2)]
-    >>> placed = Topology("example", world_size=8, groups=groups,
-    ...     placements=[Placement(rank, f"host-{rank // 4}") for rank in range(8)])
-    >>> for finding in Experts().evaluate(sketch(own, placed=placed)):
+    >>> placed = JobTopology("example", world_size=8, groups=groups,
+    ...     placements=[RankPlacement(rank, f"host-{rank // 4}") for rank in range(8)])
+    >>> for finding in ExpertsDetector().evaluate(sketch(own, placed=placed)):
     ...     print(finding.kind, finding.entity.id, f"{finding.magnitude:.1f}")
     group.expert_imbalance ep:1 1.4
     group.expert_imbalance ep:0 1.4

@@ -80,7 +80,7 @@ class ExtraWorkDetector(Detector):
     >>> extra = np.zeros((4, 60))
     >>> extra[0, 40:] = 0.3
     >>> window = sketch(train + extra, planes={"training.compute.duration": train})
-    >>> for finding in ExtraWork().evaluate(window):
+    >>> for finding in ExtraWorkDetector().evaluate(window):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     job.slow job example 1.30
     rank.extra_work rank 0 on host-0 0.30

@@ -51,7 +51,7 @@ class MemoryBalanceDetector(Detector):
     >>> held[0] += 20e9
     >>> window = sketch(np.full((4, 60), 0.8), planes={"training.memory.allocated": held},
     ...     rank_readings={_LIMIT: readings(np.array([1.7e9]), np.full((4, 1), 8e10))})
-    >>> for finding in MemoryBalance().evaluate(window):
+    >>> for finding in MemoryBalanceDetector().evaluate(window):
     ...     print(finding.kind, finding.entity, finding.magnitude)
     rank.memory_above_peers rank 0 on host-0 1.5
 

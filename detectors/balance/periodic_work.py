@@ -47,7 +47,7 @@ class PeriodicWorkDetector(Detector):
     >>> from rankscope.detectors.sketch import sketch
     >>> own = np.full((4, 100), 0.8)
     >>> own[0, ::10] += 2.0
-    >>> for finding in PeriodicWork().evaluate(sketch(own)):
+    >>> for finding in PeriodicWorkDetector().evaluate(sketch(own)):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     job.slow job example 1.19
     rank.periodic_work rank 0 on host-0 2.00

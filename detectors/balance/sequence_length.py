@@ -62,7 +62,7 @@ class SequenceLengthDetector(Detector):
     >>> step = np.arange(150, 300)
     >>> tokens[random.integers(0, 4, 150), step] *= 1.5
     >>> window = sketch(tokens / 5000, planes={compute_time.TOKENS: tokens})
-    >>> for finding in SequenceLength().evaluate(window):
+    >>> for finding in SequenceLengthDetector().evaluate(window):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}", finding.score > 1)
     job.token_imbalance job example 1.27 True
 

@@ -52,13 +52,13 @@ class StagesDetector(Detector):
     The ranks of the last of four stages work 1.2 s, the others 0.8 s.
 
     >>> from rankscope.detectors.sketch import sketch
-    >>> from rankscope.vocabulary.topology import Placement, Topology
+    >>> from rankscope.vocabulary.topology import RankPlacement, JobTopology
     >>> own = np.full((8, 80), 0.8)
     >>> own[6:] = 1.2
-    >>> where = [Placement(rank, f"host-{rank // 4}", pp=rank // 2) for rank in range(8)]
-    >>> placed = Topology("example", world_size=8, placements=where)
+    >>> where = [RankPlacement(rank, f"host-{rank // 4}", pp=rank // 2) for rank in range(8)]
+    >>> placed = JobTopology("example", world_size=8, placements=where)
     >>> window = sketch(own, placed=placed, role_of=np.arange(8) // 2)
-    >>> for finding in Stages().evaluate(window):
+    >>> for finding in StagesDetector().evaluate(window):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     group.stage_slow group pp stage 3 1.33
 

@@ -46,7 +46,7 @@ class IdleGpusDetector(Detector):
     >>> at = START + np.arange(0, 2401, 15.0)
     >>> window = sketch(np.zeros((4, 0)), now=START + 2400, rank_readings={
     ...     "hw.gpu.utilization": readings(at, np.zeros((4, 1)))})
-    >>> (idle,) = IdleGpus(price=2.0).evaluate(window)
+    >>> (idle,) = IdleGpusDetector(price=2.0).evaluate(window)
     >>> idle.text
     '4 of 4 devices have been idle for 30 min: 2 GPU-hours, 4 at 2 an hour'
 

@@ -39,7 +39,7 @@ class LowUtilizationDetector(Detector):
     >>> at = START + np.arange(0, 3601, 15.0)
     >>> window = sketch(np.full((8, 3600), 0.8), now=START + 3600, rank_readings={
     ...     "hw.gpu.sm.activity": readings(at, np.full((8, 1), 0.12))})
-    >>> (low,) = LowUtilization().evaluate(window)
+    >>> (low,) = LowUtilizationDetector().evaluate(window)
     >>> low.text
     'the devices work 12% of the time (SM activity); not used: 1.76 GPU-hours'
 

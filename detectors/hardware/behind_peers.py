@@ -77,7 +77,7 @@ class BehindPeersDetector(Detector):
     >>> busy[:3, 40:] = 0.45
     >>> window = sketch(np.zeros((4, 0)), now=START + 1200, rank_readings={
     ...     "hw.gpu.tensor.activity": readings(at, busy)})
-    >>> (behind,) = BehindPeers().evaluate(window)
+    >>> (behind,) = BehindPeersDetector().evaluate(window)
     >>> str(behind.entity), round(behind.magnitude, 2)
     ('gpu GPU-3 on host-1', 1.33)
 

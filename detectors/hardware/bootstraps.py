@@ -49,13 +49,13 @@ class BootstrapsDetector(Detector):
     Examples
     --------
     >>> from rankscope.detectors.sketch import START, sketch
-    >>> from rankscope.vocabulary.samples import Event, Resource
+    >>> from rankscope.vocabulary.samples import Event, TelemetryResource
     >>> lines = tuple(Event("log.fault", START + 20 + rank, {
     ...     "signature": "nccl.bootstrap_timeout", "role": "root", "rank": rank,
-    ...     "text": "connect to host-1<40123> timed out"}, Resource(host, "example"))
+    ...     "text": "connect to host-1<40123> timed out"}, TelemetryResource(host, "example"))
     ...     for rank, host in ((0, "host-0"), (4, "host-2")))
     >>> window = sketch(np.zeros((6, 0)), hosts=3, now=START + 30, events=lines)
-    >>> [(str(found.entity), found.magnitude) for found in Bootstraps().evaluate(window)]
+    >>> [(str(found.entity), found.magnitude) for found in BootstrapsDetector().evaluate(window)]
     [('host host-1', 2.0)]
 
     Fails where logs are not read, where addresses in their place of names say who is meant, and

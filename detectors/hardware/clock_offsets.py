@@ -37,7 +37,7 @@ class ClockOffsetsDetector(Detector):
     >>> offset = np.array([[0.0], [0.001], [2.5]])
     >>> window = sketch(np.full((6, 200), 0.8), hosts=3, host_readings={
     ...     "system.clock.offset": readings(START + np.arange(0, 200, 5), offset)})
-    >>> [finding.text for finding in ClockOffsets().evaluate(window)]
+    >>> [finding.text for finding in ClockOffsetsDetector().evaluate(window)]
     ['host host-2: its clock is 2.5 s ahead of its peers']
 
     Fails where the clock has no time source: then the host reports no offset at all.

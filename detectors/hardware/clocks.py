@@ -61,7 +61,7 @@ class LowClockDetector(Detector):
     >>> clock[3] = 1.095e9
     >>> window = sketch(np.full((4, 60), 0.8), rank_readings={
     ...     "hw.frequency|sm": readings(START + np.arange(0, 61, 5), clock)})
-    >>> (low,) = LowClock().evaluate(window)
+    >>> (low,) = LowClockDetector().evaluate(window)
     >>> low.kind, low.text
     ('gpu.clock_low', 'gpu GPU-3 on host-1: SM clock 1095 MHz, peers 1755 MHz')
 

@@ -55,7 +55,7 @@ class ConfigDriftDetector(Detector):
     >>> window = sketch(np.full((8, 60), 0.8), hosts=4, host_readings={
     ...     "system.software.info|nvidia|570.86.15": readings(at, new),
     ...     "system.software.info|nvidia|550.54.15": readings(at, old)})
-    >>> for finding in ConfigDrift().evaluate(window):
+    >>> for finding in ConfigDriftDetector().evaluate(window):
     ...     print(finding.text)
     host host-3 differs: nvidia 550.54.15 (its peers: 570.86.15)
     host host-3 is the odd one: nvidia 550.54.15 (its peers: 570.86.15)

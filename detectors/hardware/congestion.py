@@ -43,7 +43,7 @@ class CongestionDetector(Detector):
     >>> marks = np.cumsum(np.where(at > START + 240, 1000.0, 100.0))
     >>> window = sketch(np.full((4, 60), 0.8), now=START + 300, host_readings={
     ...     "hw.network.congestion|mlx5_0|ecn|1": readings(at, np.stack((marks, marks)))})
-    >>> (found,) = Congestion().evaluate(window)
+    >>> (found,) = CongestionDetector().evaluate(window)
     >>> found.text
     'ecn at the ports of 2 of 2 hosts: 10 times as often as before'
 

@@ -71,7 +71,7 @@ class CpuTimeDetector(Detector):
     >>> wait[:2, at > START + 60] = 3.0
     >>> window = sketch(np.full((4, 60), 0.8), now=START + 120, rank_readings={
     ...     "process.cpu.wait": readings(at, np.cumsum(wait, axis=1))})
-    >>> (waits,) = CpuTime().evaluate(window)
+    >>> (waits,) = CpuTimeDetector().evaluate(window)
     >>> str(waits.entity), waits.onset[0] - START, waits.onset[1] - START
     ('host host-0', 60.0, 65.0)
 

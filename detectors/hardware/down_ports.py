@@ -45,7 +45,7 @@ class DownPortsDetector(Detector):
     >>> up[1, 8:] = 0
     >>> window = sketch(np.full((4, 60), 0.8), host_readings={
     ...     "hw.network.up|mlx5_0|1": readings(START + np.arange(0, 61, 5), up)})
-    >>> (down,) = DownPorts().evaluate(window)
+    >>> (down,) = DownPortsDetector().evaluate(window)
     >>> str(down.entity), down.onset[0] - START, down.onset[1] - START
     ('nic host-1/mlx5_0:1', 35.0, 40.0)
 

@@ -31,11 +31,11 @@ class EvictionsDetector(Detector):
     --------
     >>> import numpy as np
     >>> from rankscope.detectors.sketch import START, sketch
-    >>> from rankscope.vocabulary.samples import Event, Resource
+    >>> from rankscope.vocabulary.samples import Event, TelemetryResource
     >>> pairs = {"reason": "Evicted", "text": "The node was low on resource: memory"}
-    >>> event = Event("scheduler.event", START + 50, pairs, Resource("host-1", "example"))
+    >>> event = Event("scheduler.event", START + 50, pairs, TelemetryResource("host-1", "example"))
     >>> window = sketch(np.full((4, 60), 0.8), events=(event,))
-    >>> [finding.text for finding in Evictions().evaluate(window)]
+    >>> [finding.text for finding in EvictionsDetector().evaluate(window)]
     ['host host-1 was taken away: Evicted: The node was low on resource: memory']
 
     Fails where the scheduler's events are not passed on: then its processes just end.

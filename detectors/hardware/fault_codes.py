@@ -61,11 +61,11 @@ class FaultCodesDetector(Detector):
 
     >>> import numpy as np
     >>> from rankscope.detectors.sketch import START, sketch
-    >>> from rankscope.vocabulary.samples import Event, Resource
-    >>> host = Resource("host-1", "example")
+    >>> from rankscope.vocabulary.samples import Event, TelemetryResource
+    >>> host = TelemetryResource("host-1", "example")
     >>> xid = Event("gpu.fault", START + 31, {"rank": 2, "code": "79"}, host)
     >>> window = sketch(np.full((4, 60), 0.8), events=(xid,))
-    >>> for finding in FaultCodes().evaluate(window):
+    >>> for finding in FaultCodesDetector().evaluate(window):
     ...     print(finding.kind, finding.entity, finding.onset[0] - START)
     gpu.fault_event gpu GPU-2 on host-1 31.0
     gpu.lost gpu GPU-2 on host-1 31.0

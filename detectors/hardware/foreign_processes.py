@@ -34,12 +34,12 @@ class ForeignProcessesDetector(Detector):
     Somebody's notebook holds 20 GiB on the device of rank 1.
 
     >>> from rankscope.detectors.sketch import START, readings, sketch
-    >>> from rankscope.detectors.window import Processes
+    >>> from rankscope.detectors.window import ProcessReadings
     >>> at = START + np.arange(0, 61, 5)
-    >>> processes = Processes(np.array([0]), np.array([4711]), np.array([-1]), ("GPU-1",),
+    >>> processes = ProcessReadings(np.array([0]), np.array([4711]), np.array([-1]), ("GPU-1",),
     ...     {"hw.gpu.process.memory": readings(at, np.array([[20.0 * 2**30]]))})
     >>> window = sketch(np.full((4, 60), 0.8), processes=processes)
-    >>> [finding.text for finding in ForeignProcesses().evaluate(window)]
+    >>> [finding.text for finding in ForeignProcessesDetector().evaluate(window)]
     ['gpu GPU-1 on host-0: process 4711, no rank of the job, holds 20 GiB']
 
     Fails where the agent does not see other users' processes (a pid namespace of its own), and

@@ -51,7 +51,7 @@ class FullDisksDetector(Detector):
     >>> used = np.stack((np.full(13, 0.5), np.linspace(0.9, 1.0, 13)))
     >>> window = sketch(np.full((4, 60), 0.8), host_readings={
     ...     "system.filesystem.utilization|/scratch": readings(START + np.arange(0, 61, 5), used)})
-    >>> [finding.text for finding in FullDisks().evaluate(window)]
+    >>> [finding.text for finding in FullDisksDetector().evaluate(window)]
     ['host host-1: /scratch is 100% full']
 
     Fails where a quota, not the filesystem, is full and no write has failed yet, and cannot see

@@ -57,7 +57,7 @@ class LinkFlapsDetector(Detector):
     >>> lost[1] = np.clip(np.arange(13) - 4, 0, 4)
     >>> window = sketch(np.full((4, 60), 0.8), host_readings={
     ...     "hw.network.errors|mlx5_0|link_downed|1": readings(START + np.arange(0, 61, 5), lost)})
-    >>> (flaps,) = LinkFlaps().evaluate(window)
+    >>> (flaps,) = LinkFlapsDetector().evaluate(window)
     >>> flaps.kind, str(flaps.entity), flaps.magnitude
     ('nic.flapping', 'nic host-1/mlx5_0:1', 4.0)
 

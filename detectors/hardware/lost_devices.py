@@ -43,7 +43,7 @@ class LostDevicesDetector(Detector):
     >>> found = readings(at, power)
     >>> found.at[3, 9:] = found.value[3, 9:] = np.nan
     >>> window = sketch(np.full((4, 40), 0.8), now=START + 80, rank_readings={"hw.power": found})
-    >>> (lost,) = LostDevices().evaluate(window)
+    >>> (lost,) = LostDevicesDetector().evaluate(window)
     >>> str(lost.entity), lost.onset[0] - START
     ('gpu GPU-3 on host-1', 40.0)
 

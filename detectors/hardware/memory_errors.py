@@ -38,7 +38,7 @@ class MemoryErrorsDetector(Detector):
     >>> wrong[1, 10:] = 1
     >>> window = sketch(np.full((4, 60), 0.8), rank_readings={
     ...     "hw.errors|uncorrected|hbm": readings(at, wrong)})
-    >>> (found,) = MemoryErrors().evaluate(window)
+    >>> (found,) = MemoryErrorsDetector().evaluate(window)
     >>> found.kind, str(found.entity), found.onset[0] - START
     ('gpu.memory_error', 'gpu GPU-1 on host-0', 45.0)
 

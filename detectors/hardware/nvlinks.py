@@ -38,7 +38,7 @@ class NvLinksDetector(Detector):
     >>> up[1, 8:] = 0
     >>> window = sketch(np.full((4, 60), 0.8), rank_readings={
     ...     "hw.gpu.nvlink.up|4": readings(at, up)})
-    >>> (down,) = NvLinks().evaluate(window)
+    >>> (down,) = NvLinksDetector().evaluate(window)
     >>> down.text, down.onset[0] - START, down.onset[1] - START
     ('gpu GPU-1 on host-0: NVLink 4 is down', 35.0, 40.0)
 

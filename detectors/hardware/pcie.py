@@ -47,7 +47,7 @@ class PcieLinksDetector(Detector):
     ...     "hw.gpu.pcie.width": readings(at, width),
     ...     "hw.gpu.pcie.width.max": readings(at, np.full((4, 1), 16.0)),
     ...     "hw.gpu.utilization": readings(at, np.full((4, 1), 0.9))})
-    >>> [finding.text for finding in PcieLinks().evaluate(window)]
+    >>> [finding.text for finding in PcieLinksDetector().evaluate(window)]
     ['gpu GPU-2 on host-1: PCIe width 8 of 16 under load']
 
     Fails where utilization is not reported (nothing says that the link is not just idle) and where

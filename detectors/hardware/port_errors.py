@@ -57,7 +57,7 @@ class PortErrorsDetector(Detector):
     >>> bad[1] = np.arange(13) * 33
     >>> window = sketch(np.full((6, 60), 0.8), hosts=3, host_readings={
     ...     "hw.network.errors|mlx5_0|symbol_error|1": readings(START + np.arange(0, 61, 5), bad)})
-    >>> (errors,) = PortErrors().evaluate(window)
+    >>> (errors,) = PortErrorsDetector().evaluate(window)
     >>> errors.kind, errors.text
     ('nic.errors', 'nic host-1/mlx5_0:1: symbol_error grows by 396 a minute, its peers by 0')
 

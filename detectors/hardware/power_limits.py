@@ -33,7 +33,7 @@ class PowerLimitsDetector(Detector):
     >>> window = sketch(np.full((4, 60), 0.8), rank_readings={
     ...     "hw.power.limit": readings(at, limit),
     ...     "hw.gpu.memory.limit": readings(at, np.full((4, 1), 80 * 2.0**30))})
-    >>> [finding.text for finding in PowerLimits().evaluate(window)]
+    >>> [finding.text for finding in PowerLimitsDetector().evaluate(window)]
     ['gpu GPU-3 on host-1: power limit 500 W, its peers have 700 W']
 
     Fails where a site caps every device alike (its choice, and no peer shows it), and where the

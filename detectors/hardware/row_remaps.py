@@ -42,7 +42,7 @@ class RowRemapsDetector(Detector):
     >>> state = np.array([[0.0], [0.0], [1.0], [0.0]])
     >>> window = sketch(np.full((4, 60), 0.8), rank_readings={
     ...     "hw.gpu.row_remap|failed": readings(START + np.arange(0, 61, 5), state)})
-    >>> [(finding.kind, str(finding.entity)) for finding in RowRemaps().evaluate(window)]
+    >>> [(finding.kind, str(finding.entity)) for finding in RowRemapsDetector().evaluate(window)]
     [('gpu.row_remap_failed', 'gpu GPU-2 on host-1')]
 
     Fails on devices of vendors without states and counts, and for what came before the attempt

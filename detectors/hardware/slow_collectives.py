@@ -41,7 +41,7 @@ class SlowCollectivesDetector(Detector):
     >>> comm[:, 40:] = 0.5
     >>> window = sketch(own, planes={"training.comm.duration": comm,
     ...     "training.step.duration": own + comm})
-    >>> for finding in SlowCollectives().evaluate(window):
+    >>> for finding in SlowCollectivesDetector().evaluate(window):
     ...     print(finding.kind, f"{finding.observed:.2f}", f"{finding.expected:.2f}")
     job.slow_collectives 0.50 0.20
     job.slow 1.00 0.70

@@ -71,7 +71,7 @@ class SlowStorageDetector(Detector):
     >>> waits[1, at > START + 150] = 0.7
     >>> window = sketch(np.full((4, 200), 0.8), host_readings={
     ...     "system.pressure|some|io": readings(at, waits)})
-    >>> [finding.text for finding in SlowStorage().evaluate(window)]
+    >>> [finding.text for finding in SlowStorageDetector().evaluate(window)]
     ['storage host-1:/ on host-1: tasks wait for I/O 70% of the time (before: 1%)']
 
     Fails where a client of a network file system waits without being blocked or counted, and cannot

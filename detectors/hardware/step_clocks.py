@@ -39,7 +39,7 @@ class StepClocksDetector(Detector):
     >>> at = window.steps.at.copy()
     >>> at[2:4, 40:] += 2.5
     >>> window = dataclasses.replace(window, steps=dataclasses.replace(window.steps, at=at))
-    >>> [finding.text for finding in StepClocks().evaluate(window)]
+    >>> [finding.text for finding in StepClocksDetector().evaluate(window)]
     ['host host-1: its clock moved ahead by 2.5 s, as the ends of its steps show']
 
     Fails where the clock was off from the first step on, where steps are not dated by their end or

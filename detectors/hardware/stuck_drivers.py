@@ -51,11 +51,12 @@ class StuckDriversDetector(Detector):
     --------
     >>> import numpy as np
     >>> from rankscope.detectors.sketch import START, sketch
-    >>> from rankscope.vocabulary.samples import Event, Resource
+    >>> from rankscope.vocabulary.samples import Event, TelemetryResource
     >>> line = Event("log.fault", START + 50, {"signature": "task.hung", "role": "cascade",
-    ...     "text": "INFO: task python:1002 blocked for more than 120 seconds"}, Resource("host-1"))
+    ...     "text": "INFO: task python:1002 blocked for more than 120 seconds"},
+    ...     TelemetryResource("host-1"))
     >>> window = sketch(np.full((4, 60), 0.8), events=(line,))
-    >>> [str(finding.entity) for finding in StuckDrivers().evaluate(window)]
+    >>> [str(finding.entity) for finding in StuckDriversDetector().evaluate(window)]
     ['host host-1']
 
     Fails where the kernel's log may not be read (restricted profile) and every call returns late

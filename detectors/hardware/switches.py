@@ -41,17 +41,17 @@ class SwitchesDetector(Detector):
     Both hosts of the second leaf lose their port at second 40.
 
     >>> from rankscope.detectors.sketch import START, readings, sketch
-    >>> from rankscope.vocabulary.topology import Placement, Topology
+    >>> from rankscope.vocabulary.topology import RankPlacement, JobTopology
     >>> from rankscope.vocabulary.ids import Job
     >>> hosts = tuple(f"host-{number}" for number in range(4))
-    >>> layout = Topology(Job("example"), hosts=hosts,
-    ...     placements=[Placement(rank, hosts[rank // 2]) for rank in range(8)],
+    >>> layout = JobTopology(Job("example"), hosts=hosts,
+    ...     placements=[RankPlacement(rank, hosts[rank // 2]) for rank in range(8)],
     ...     switches={host: f"leaf-{number // 2}" for number, host in enumerate(hosts)})
     >>> up = np.ones((4, 13))
     >>> up[2:, 8:] = 0
     >>> window = sketch(np.full((8, 60), 0.8), hosts=4, placed=layout, host_readings={
     ...     "hw.network.up|mlx5_0|1": readings(START + np.arange(0, 61, 5), up)})
-    >>> [(str(found.entity), found.magnitude) for found in Switches().evaluate(window)]
+    >>> [(str(found.entity), found.magnitude) for found in SwitchesDetector().evaluate(window)]
     [('switch leaf-1', 1.0)]
 
     Fails where nobody says which switch a host is on, and where the job uses a single host of it.

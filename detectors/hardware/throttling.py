@@ -47,7 +47,7 @@ class ThrottlingDetector(Detector):
     >>> heat[3, 9:] = 1
     >>> window = sketch(np.full((4, 60), 0.8), rank_readings={
     ...     "hw.gpu.throttle|thermal_hw": readings(at, heat)})
-    >>> (held,) = Throttling().evaluate(window)
+    >>> (held,) = ThrottlingDetector().evaluate(window)
     >>> held.kind, str(held.entity), held.onset[0] - START, held.magnitude
     ('gpu.throttled', 'gpu GPU-3 on host-1', 40.0, 1.0)
 

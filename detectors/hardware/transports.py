@@ -51,7 +51,7 @@ class TransportsDetector(Detector):
     >>> window = sketch(np.full((6, 60), 0.8), hosts=3, host_readings={
     ...     "hw.network.io|mlx5_0|transmit|1": readings(START + second, fabric),
     ...     "system.network.io|eth0|transmit": readings(START + second, plain)})
-    >>> [str(finding.entity) for finding in Transports().evaluate(window)]
+    >>> [str(finding.entity) for finding in TransportsDetector().evaluate(window)]
     ['host host-2']
 
     Fails where every host fell back alike (nobody is unlike the others), on a single

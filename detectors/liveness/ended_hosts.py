@@ -44,7 +44,7 @@ class EndedHostsDetector(Detector):
     ...           for rank in (2, 3)]
     >>> events += [Event("process.exit", START + 61, {"rank": 0, "exit_code": 1})]
     >>> window = sketch(np.full((4, 60), 0.8), now=START + 70, events=events)
-    >>> [(found.kind, str(found.entity)) for found in EndedHosts().evaluate(window)]
+    >>> [(found.kind, str(found.entity)) for found in EndedHostsDetector().evaluate(window)]
     [('host.ranks_terminated', 'host host-1')]
 
     Cannot see who sent a signal, nor tell an eviction that kills at once from other kills.

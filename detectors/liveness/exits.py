@@ -56,7 +56,7 @@ class ExitsDetector(Detector):
     ...     Event("process.exit", START + 60.3, {"rank": 2, "signal": 11}),
     ... ]
     >>> window = sketch(np.full((4, 60), 0.8), events=events)
-    >>> for finding in Exits().evaluate(window):
+    >>> for finding in ExitsDetector().evaluate(window):
     ...     print(finding.text, round(finding.onset[1] - START, 1))
     2 of 4 ranks ended abnormally 60.3
     rank 2 ended first: signal 11 60.3

@@ -51,7 +51,7 @@ class LoggedCrashesDetector(Detector):
     >>> cut = [line(rank, 60.5, "cascade") for rank in (0, 1, 3)]
     >>> window = sketch(np.full((4, 60), 0.8), events=[line(2, 60.1, "root"), *cut],
     ...                 now=START + 65.0)
-    >>> for finding in LoggedCrashes().evaluate(window):
+    >>> for finding in LoggedCrashesDetector().evaluate(window):
     ...     print(finding.text, round(finding.onset[0] - START, 1))
     4 of 4 ranks logged an error and no step followed 60.1
     rank 2 logged an error first, its peers then that it was gone 60.1

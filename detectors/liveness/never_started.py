@@ -44,7 +44,7 @@ class NeverStartedDetector(Detector):
     >>> at = START + np.arange(0.0, 1201, 30)
     >>> window = sketch(np.zeros((4, 0)), now=START + 1200, attempt_started_at=START,
     ...                 rank_readings={AGE: readings(at, np.zeros((4, 1)))})
-    >>> for finding in NeverStarted().evaluate(window):
+    >>> for finding in NeverStartedDetector().evaluate(window):
     ...     print(finding.kind, finding.text)
     job.never_started no step in the 1200 s since the job started
 

@@ -61,7 +61,7 @@ class SilentHostsDetector(Detector):
     >>> from rankscope.detectors.sketch import START, sketch
     >>> window = sketch(np.full((4, 60), 0.8), now=START + 80.0,
     ...                 host_last_received=START + np.array([79.5, 65.0]))
-    >>> (silent,) = SilentHosts().evaluate(window)
+    >>> (silent,) = SilentHostsDetector().evaluate(window)
     >>> str(silent.entity), silent.onset[0] - START, silent.magnitude
     ('host host-1', 65.0, 15.0)
 

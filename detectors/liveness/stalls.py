@@ -103,14 +103,14 @@ class StallsDetector(Detector):
     collective that its peers wait in.
 
     >>> from rankscope.detectors.sketch import START, readings, sketch
-    >>> from rankscope.detectors.window import Group
+    >>> from rankscope.detectors.window import GroupProgress
     >>> at = START + np.arange(0, 91, 5)
-    >>> group = Group("dp:1", "dp", np.arange(4), enqueued=np.array([61.0, 61, 61, 60]),
+    >>> group = GroupProgress("dp:1", "dp", np.arange(4), enqueued=np.array([61.0, 61, 61, 60]),
     ...               completed=np.full(4, 60.0), at=np.full(4, START + 90),
     ...               changed_at=np.full(4, START + 60))
     >>> window = sketch(np.full((4, 60), 0.8), now=START + 90, groups=(group,),
     ...                 rank_readings={AGE: readings(at, np.zeros((4, 1)))})
-    >>> for finding in Stalls().evaluate(window):
+    >>> for finding in StallsDetector().evaluate(window):
     ...     print(finding.kind, finding.entity, finding.onset[0] - START, finding.score)
     job.stalled job example 60.0 3.0
     rank.behind_enqueued rank 3 on host-1 60.0 3.0

@@ -73,7 +73,7 @@ class FillingDetector(Detector):
     >>> window = sketch(np.full((4, 1000), 0.8), now=START + 1000, host_readings={
     ...     "system.shm.usage": readings(at, used * 2**30),
     ...     "system.shm.limit": readings(at, np.full((2, 1), 64 * 2**30))})
-    >>> (full,) = Filling().evaluate(window)
+    >>> (full,) = FillingDetector().evaluate(window)
     >>> full.text
     'shared memory (/dev/shm) of host-1: 76% used, all of it in 16 min (16 min to 16 min)'
 

@@ -53,7 +53,7 @@ class FragmentationDetector(Detector):
     >>> window = sketch(np.full((4, 100), 0.8), planes={RETRIES: retries,
     ...     ALLOCATED: np.full((4, 100), 50e9),
     ...     RESERVED: np.where(np.arange(100) < 60, 64e9, np.full((4, 1), 78e9))})
-    >>> (torn,) = Fragmentation().evaluate(window)
+    >>> (torn,) = FragmentationDetector().evaluate(window)
     >>> torn.kind, str(torn.entity), torn.magnitude
     ('rank.memory_fragmented', 'rank 1 on host-0', 8.0)
 

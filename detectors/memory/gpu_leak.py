@@ -63,7 +63,7 @@ class GpuLeakDetector(Detector):
     >>> limit = readings(np.array([1.7e9]), np.full((4, 1), 80 * 2.0**30))
     >>> window = sketch(np.full((4, 400), 0.8), planes={ALLOCATED: held},
     ...     rank_readings={LIMIT: limit})
-    >>> for finding in GpuLeak().evaluate(window):
+    >>> for finding in GpuLeakDetector().evaluate(window):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude / 60:.0f} min")
     rank.gpu_memory_grows rank 2 on host-1 45 min
 

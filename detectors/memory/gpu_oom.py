@@ -66,10 +66,11 @@ class GpuOomDetector(Detector):
     Examples
     --------
     >>> from rankscope.detectors.sketch import START, sketch
-    >>> from rankscope.vocabulary.samples import Event, Resource
+    >>> from rankscope.vocabulary.samples import Event, TelemetryResource
     >>> line = Event("log.fault", START + 50, {"rank": 3, "role": "root", "text":
-    ...     "CUDA out of memory. Tried to allocate 2.00 GiB"}, Resource("host-1", "example"))
-    >>> for finding in GpuOom().evaluate(sketch(np.full((4, 60), 0.8), events=(line,))):
+    ...     "CUDA out of memory. Tried to allocate 2.00 GiB"},
+    ...     TelemetryResource("host-1", "example"))
+    >>> for finding in GpuOomDetector().evaluate(sketch(np.full((4, 60), 0.8), events=(line,))):
     ...     print(finding.kind, finding.entity, finding.score)
     rank.gpu_oom rank 3 on host-1 3.0
 

@@ -36,7 +36,7 @@ class HostLeakDetector(Detector):
     ...     rank_readings={"process.memory.private": readings(at, held)},
     ...     host_readings={name: readings(at, np.full((1, 1), size * 2**30))
     ...         for name, size in host.items()})
-    >>> (leak,) = HostLeak().evaluate(window)
+    >>> (leak,) = HostLeakDetector().evaluate(window)
     >>> str(leak.entity), f"{leak.magnitude / 60:.0f} min"
     ('process host-0:1001', '60 min')
 

@@ -36,11 +36,11 @@ class ShmErrorsDetector(Detector):
     --------
     >>> import numpy as np
     >>> from rankscope.detectors.sketch import START, sketch
-    >>> from rankscope.vocabulary.samples import Event, Resource
+    >>> from rankscope.vocabulary.samples import Event, TelemetryResource
     >>> line = Event("log.fault", START + 50, {"rank": 3, "role": "root", "text":
     ...     "unable to write to file </torch_7>: No space left on device: /dev/shm"},
-    ...     Resource("host-1", "example"))
-    >>> for finding in ShmErrors().evaluate(sketch(np.full((4, 60), 0.8), events=(line,))):
+    ...     TelemetryResource("host-1", "example"))
+    >>> for finding in ShmErrorsDetector().evaluate(sketch(np.full((4, 60), 0.8), events=(line,))):
     ...     print(finding.kind, finding.entity, finding.score)
     rank.shm_error rank 3 on host-1 3.0
 

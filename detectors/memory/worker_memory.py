@@ -46,14 +46,15 @@ class WorkerMemoryDetector(Detector):
     Worker 501 copies what it shares; worker 502 leaks.
 
     >>> from rankscope.detectors.sketch import START, readings, sketch
-    >>> from rankscope.detectors.window import Processes
+    >>> from rankscope.detectors.window import ProcessReadings
     >>> at = START + np.arange(0.0, 401, 5)
     >>> grown = np.maximum(at - START - 100, 0) * 2.0**22
-    >>> workers = Processes(np.array([0, 0]), np.array([501, 502]), np.array([1, 1]), (None,) * 2, {
+    >>> zero, rank = np.array([0, 0]), np.array([1, 1])
+    >>> workers = ProcessReadings(zero, np.array([501, 502]), rank, (None,) * 2, {
     ...     "process.memory.private|dataloader": readings(at, 2.0**30 + np.stack([grown, grown])),
     ...     "process.memory.shared|dataloader": readings(at, 2.0**31 - np.stack([grown, 0 * at]))})
     >>> window = sketch(np.full((2, 400), 0.8), hosts=1, now=START + 400, processes=workers)
-    >>> for finding in WorkerMemory().evaluate(window):
+    >>> for finding in WorkerMemoryDetector().evaluate(window):
     ...     print(finding.kind, finding.entity)
     process.shared_memory_copied process host-0:501
     process.worker_memory_grows process host-0:502

@@ -55,17 +55,17 @@ class BadResumeDetector(Detector):
     --------
     The attempt before stood at 2.0 when step 100 was saved; this one begins there with 5.
 
-    >>> from rankscope.detectors.baselines import Baselines
+    >>> from rankscope.detectors.baselines import JobBaselines
     >>> from rankscope.detectors.sketch import sketch
-    >>> rng, held = np.random.default_rng(7), Baselines()
+    >>> rng, held = np.random.default_rng(7), JobBaselines()
     >>> def attempt(first, loss):
     ...     planes = {"training.loss": loss[None, :]}
     ...     return sketch(np.full((1, len(loss)), 0.8), hosts=1, planes=planes, first=first,
     ...                   gaps={0: 10.0 * first}, held_baselines=held)
-    >>> before = Baselines()
+    >>> before = JobBaselines()
     >>> before.record(attempt(0, rng.normal(2.0, 0.02, 120)).features)
     >>> held.follow(before)
-    >>> (bad,) = BadResume().evaluate(attempt(100, rng.normal(5.0, 0.02, 6)))
+    >>> (bad,) = BadResumeDetector().evaluate(attempt(100, rng.normal(5.0, 0.02, 6)))
     >>> bad.text
     'training resumed at step 100 with a loss of 4.99; there it had been 1.99'
 

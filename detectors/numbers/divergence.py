@@ -71,7 +71,7 @@ class DivergenceDetector(Detector):
     >>> loss = np.random.default_rng(7).normal(2.0, 0.02, (1, 210))
     >>> loss[0, 150:] += np.linspace(0, 3, 60)
     >>> window = sketch(np.full((1, 210), 0.8), hosts=1, planes={"training.loss": loss})
-    >>> (rise,) = Divergence().evaluate(window)
+    >>> (rise,) = DivergenceDetector().evaluate(window)
     >>> rise.text, f"{rise.score:.1f}"
     ('the loss is 4.83, and high since step 152, after it had reached 1.99', '4.0')
 

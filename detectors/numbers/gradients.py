@@ -60,7 +60,7 @@ class GradientExplosionDetector(Detector):
     >>> norm = np.random.default_rng(7).lognormal(0.0, 0.2, (1, 160))
     >>> norm[0, 150:] *= 60
     >>> window = sketch(np.full((1, 160), 0.8), hosts=1, planes={"training.grad_norm": norm})
-    >>> (rise,) = GradientExplosion().evaluate(window)
+    >>> (rise,) = GradientExplosionDetector().evaluate(window)
     >>> rise.text
     'the gradient norm is 54.6 since step 150, usually 0.988'
 

@@ -37,7 +37,7 @@ class LossSpikeDetector(Detector):
     >>> loss = np.random.default_rng(7).normal(2.0, 0.02, (1, 160))
     >>> loss[0, 150:153] += [1.0, 0.5, 0.2]
     >>> window = sketch(np.full((1, 160), 0.8), hosts=1, planes={"training.loss": loss})
-    >>> (spike,) = LossSpike().evaluate(window)
+    >>> (spike,) = LossSpikeDetector().evaluate(window)
     >>> print(spike.kind, spike.text)
     job.loss_spike the loss jumped from 2 to 2.99 at step 150 and came back within 3 steps
 

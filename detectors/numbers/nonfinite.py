@@ -46,7 +46,7 @@ class NonfiniteDetector(Detector):
     >>> loss = np.random.default_rng(7).normal(2.0, 0.1, (4, 60))
     >>> loss[2, 40] = loss[:, 41:] = np.inf
     >>> window = sketch(np.full((4, 60), 0.8), planes={"training.loss|local": loss})
-    >>> _, origin = Nonfinite().evaluate(window)
+    >>> _, origin = NonfiniteDetector().evaluate(window)
     >>> str(origin.entity), int(np.searchsorted(window.steps.at[0], origin.onset[0]))
     ('rank 2 on host-1', 40)
 

@@ -61,7 +61,7 @@ class PeerValuesDetector(Detector):
     >>> loss = np.random.default_rng(7).normal(2.0, 0.05, (8, 120))
     >>> loss[5, 60:] += 0.5
     >>> window = sketch(np.full((8, 120), 0.8), planes={"training.loss|local": loss})
-    >>> for finding in PeerValues().evaluate(window):
+    >>> for finding in PeerValuesDetector().evaluate(window):
     ...     print(finding.kind, finding.entity, finding.text)
     job.values_differ job example values of rank 5 differ from its peers'
     rank.value_offset rank 5 on host-1 rank 5's own loss is off by +0.52 since step 60, 26.0% of it

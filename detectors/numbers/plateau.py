@@ -54,7 +54,7 @@ class PlateauDetector(Detector):
     >>> loss = np.random.default_rng(7).normal(0.0, 0.02, (1, 1000))
     >>> loss += np.maximum(6.0 - 0.6 * np.log(np.arange(1, 1001)), 2.2)
     >>> window = sketch(np.full((1, 1000), 2.0), hosts=1, planes={"training.loss": loss})
-    >>> (flat,) = Plateau().evaluate(window)
+    >>> (flat,) = PlateauDetector().evaluate(window)
     >>> flat.text
     'the loss has not fallen since step 554: 2.2, and 2.22 then'
 

@@ -43,7 +43,7 @@ class ReplicasDetector(Detector):
     >>> norm = np.tile(np.random.default_rng(7).normal(1.0, 0.1, 60), (4, 1))
     >>> norm[3, 50:] *= 1.01
     >>> window = sketch(np.full((4, 60), 0.8), planes={"training.grad_norm|global": norm})
-    >>> _, replica = Replicas().evaluate(window)
+    >>> _, replica = ReplicasDetector().evaluate(window)
     >>> replica.text
     "rank 3's reduced gradient norm is not that of 3 replicas since step 50"
 

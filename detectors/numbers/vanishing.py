@@ -43,7 +43,7 @@ class GradientVanishingDetector(Detector):
     >>> norm = np.random.default_rng(7).lognormal(0.0, 0.2, (1, 160))
     >>> norm[0, 120:] *= 1e-3
     >>> window = sketch(np.full((1, 160), 0.8), hosts=1, planes={"training.grad_norm": norm})
-    >>> (fall,) = GradientVanishing().evaluate(window)
+    >>> (fall,) = GradientVanishingDetector().evaluate(window)
     >>> fall.text
     'the gradient norm is 0.000911 since step 120, usually 0.912'
 

@@ -61,7 +61,7 @@ class IsolationDetector(Detector):
     >>> power[5], memory[5] = power[5] - 150, memory[5] + 0.3
     >>> window = sketch(np.full((16, 240), 0.8), now=START + 240, rank_readings={
     ...     "hw.power": readings(at, power), "hw.gpu.memory.activity": readings(at, memory)})
-    >>> found = [str(finding.entity) for finding in Isolation().evaluate(window)]
+    >>> found = [str(finding.entity) for finding in IsolationDetector().evaluate(window)]
     >>> found == (["gpu GPU-5 on host-0"] if find_spec("sklearn") else [])
     True
 

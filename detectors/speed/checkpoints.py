@@ -70,7 +70,7 @@ class CheckpointsDetector(Detector):
     >>> written[:, 190] = 80.0
     >>> total = own + np.nan_to_num(written)
     >>> window = sketch(total, planes={CHECKPOINT: written, "training.compute.duration": own})
-    >>> for finding in Checkpoints().evaluate(window):
+    >>> for finding in CheckpointsDetector().evaluate(window):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     job.slow job example 1.34
     job.checkpoint_long job example 80.00

@@ -60,7 +60,7 @@ class DataWaitDetector(Detector):
     >>> wait = np.full((4, 60), 0.01)
     >>> wait[2, 40:] = 0.4
     >>> window = sketch(own + wait, planes={DATA: wait, "training.compute.duration": own})
-    >>> for finding in DataWait().evaluate(window):
+    >>> for finding in DataWaitDetector().evaluate(window):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     job.slow job example 1.39
     rank.data_wait rank 2 on host-1 0.40

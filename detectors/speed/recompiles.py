@@ -58,7 +58,7 @@ class RecompilesDetector(Detector):
     >>> from rankscope.detectors.sketch import sketch
     >>> own = np.random.default_rng(7).normal(0.8, 0.008, (4, 200))
     >>> own[:, [40, 47, 90, 155, 171]] = 8.0
-    >>> for finding in Recompiles().evaluate(sketch(own)):
+    >>> for finding in RecompilesDetector().evaluate(sketch(own)):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     job.slow job example 1.18
     job.recompiles job example 5.00

@@ -33,11 +33,12 @@ class RegressionsDetector(Detector):
     A configuration changes in step 40; every rank needs a quarter more from then on.
 
     >>> from rankscope.detectors.sketch import START, sketch
-    >>> from rankscope.vocabulary.samples import Event, Resource
+    >>> from rankscope.vocabulary.samples import Event, TelemetryResource
     >>> own = np.random.default_rng(7).normal(0.8, 0.008, (4, 70))
     >>> own[:, 40:] *= 1.25
-    >>> changed = Event("change", START + 38, {"kind": "config"}, Resource("host-0", "example"))
-    >>> for finding in Regressions().evaluate(sketch(own, events=(changed,))):
+    >>> host = TelemetryResource("host-0", "example")
+    >>> changed = Event("change", START + 38, {"kind": "config"}, host)
+    >>> for finding in RegressionsDetector().evaluate(sketch(own, events=(changed,))):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     job.slow_compute job example 1.25
     job.slow_since_change job example 1.21

@@ -69,7 +69,7 @@ class RotatingPausesDetector(Detector):
     >>> own = np.random.default_rng(7).normal(0.8, 0.008, (8, 90))
     >>> for step in range(0, 90, 3):
     ...     own[step * 5 % 8, step] += 0.4
-    >>> for finding in RotatingPauses().evaluate(sketch(own)):
+    >>> for finding in RotatingPausesDetector().evaluate(sketch(own)):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     job.slow job example 1.13
     job.rotating_pauses job example 0.12

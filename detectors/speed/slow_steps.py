@@ -91,7 +91,7 @@ class SlowStepsDetector(Detector):
     >>> own = np.random.default_rng(7).normal(0.8, 0.008, (4, 60))
     >>> own[:, 40:] *= 1.25
     >>> window = sketch(own)
-    >>> (slow,) = SlowSteps().evaluate(window)
+    >>> (slow,) = SlowStepsDetector().evaluate(window)
     >>> int(np.searchsorted(window.steps.at[0], slow.onset[1])), round(slow.magnitude, 2)
     (40, 1.2)
 

@@ -84,7 +84,7 @@ class SlowWithSignsDetector(Detector):
     >>> wait[:2, at > START + 90] = 3.0
     >>> window = sketch(own, hosts=4, rank_readings={
     ...     "process.cpu.wait": readings(at, np.cumsum(wait, axis=1))})
-    >>> for finding in SlowWithSigns().evaluate(window):
+    >>> for finding in SlowWithSignsDetector().evaluate(window):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     job.slow job example 1.06
     rank.slow_compute rank 0 on host-0 1.05

@@ -64,7 +64,7 @@ class StragglersDetector(Detector):
     >>> own = np.random.default_rng(7).normal(0.8, 0.008, (4, 60))
     >>> own[2, 40:] *= 1.3
     >>> window = sketch(own)
-    >>> for finding in Stragglers().evaluate(window):
+    >>> for finding in StragglersDetector().evaluate(window):
     ...     step = np.searchsorted(window.steps.at[0], finding.onset[1])
     ...     print(finding.kind, finding.entity, step, f"{finding.magnitude:.2f}")
     job.slow job example 40 1.24

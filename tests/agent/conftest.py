@@ -243,7 +243,7 @@ number = 0
 
 def say(*samples, events=(), pid=None):
     global number
-    said = datagram.Datagram(job, attempt, rank, pid or os.getpid(), number, 0,
+    said = datagram.ProbeDatagram(job, attempt, rank, pid or os.getpid(), number, 0,
                              tuple(samples), tuple(events))
     line.send(datagram.encode(said))
     number += 1

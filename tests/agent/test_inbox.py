@@ -59,7 +59,7 @@ def test_the_pid_is_the_kernels_and_not_the_claimed_one(line, health, folder):
     code = (
         "import socket, sys; from rankscope.vocabulary import datagram;"
         "line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); line.connect(sys.argv[1]);"
-        "line.send(datagram.encode(datagram.Datagram('job-1', 0, 0, 1)))"
+        "line.send(datagram.encode(datagram.ProbeDatagram('job-1', 0, 0, 1)))"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(folder / "probe.sock")]) as process:
         assert process.wait(60) == 0

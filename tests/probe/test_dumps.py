@@ -11,7 +11,7 @@ import ctypes, faulthandler, os, sys, time
 from rankscope.probe import dumps
 
 dumps.TIMEOUT_SECONDS = 0.3
-file = dumps.Dumps().beat()
+file = dumps.StackDumps().beat()
 
 def hold():
     ctypes.PyDLL(None).sleep(1)
@@ -31,7 +31,7 @@ YIELDS = """
 import faulthandler
 from rankscope.probe import dumps
 
-made = dumps.Dumps()
+made = dumps.StackDumps()
 assert made.beat() is not None
 original = faulthandler.dump_traceback_later
 faulthandler.dump_traceback_later(1000)
