@@ -41,9 +41,9 @@ from rankscope.vocabulary.samples import Resource, Sample, attributes
 
 # No example fails for the time it takes. CI tries the same examples each time, so that a failure
 # comes from the change under test; everybody else tries new ones.
-_PROFILE = {"deadline": None, "max_examples": examples(100)}
-hypothesis.settings.register_profile("anybody", **_PROFILE)
-hypothesis.settings.register_profile("ci", **_PROFILE, derandomize=True)
+_ANYBODY = hypothesis.settings(deadline=None, max_examples=examples(100))
+hypothesis.settings.register_profile("anybody", _ANYBODY)
+hypothesis.settings.register_profile("ci", _ANYBODY, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("RANKSCOPE_EVERY_PART") else "anybody")
 
 OF_THE_SUITE = ("RANKSCOPE_EVERY_PART", "RANKSCOPE_TESTS")

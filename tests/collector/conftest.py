@@ -174,7 +174,7 @@ def _validators_once() -> Iterator[None]:
     That is two thirds of what an application costs.
     """
     made: dict[tuple[str, str], object] = {}
-    build = fastapi._compat.v2.TypeAdapter
+    build = vars(fastapi._compat.v2)["TypeAdapter"]
 
     def once(annotated: Any, *, config: Any = None) -> object:
         key = repr(annotated), repr(config)

@@ -241,5 +241,5 @@ def without_probe(environ: dict[str, str]) -> Iterator[Run]:
 def with_probe(environ: dict[str, str]) -> Iterator[Run]:
     """Run the plain loop with the probe, once for all tests."""
     with listening() as made:
-        told = {"RANKSCOPE_JOB_ID": "job/1", "RANKSCOPE_JOB_ATTEMPT": "3"}
-        yield Run(Job(environ, made).run("plain.py", "--probe", **told), made)
+        job = Job(environ | {"RANKSCOPE_JOB_ID": "job/1", "RANKSCOPE_JOB_ATTEMPT": "3"}, made)
+        yield Run(job.run("plain.py", "--probe"), made)

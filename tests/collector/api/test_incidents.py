@@ -108,7 +108,7 @@ def test_people_acknowledge_assign_judge_and_resolve(client, opened, clock):
 
 
 def test_what_makes_no_sense_is_refused_and_changes_nothing(client, opened):
-    tried = [
+    tried: list[tuple[str, object]] = [
         ("assign", None),
         ("assign", {"assignee": ""}),
         ("feedback", {"verdict": "maybe"}),

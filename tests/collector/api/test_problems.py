@@ -92,7 +92,7 @@ def test_a_body_that_says_something_wrong_is_422_and_every_mistake_is_pointed_at
 
 
 def test_what_a_webhooks_format_needs_is_said(client):
-    tried = [
+    tried: list[tuple[dict[str, object], str, str]] = [
         ({"format": "smoke"}, "#/format", "there is no format 'smoke'; use one of: standard"),
         ({"format": "slack", "secret": "x"}, "#/secret", "slack takes none"),
         ({"format": "pagerduty"}, "#/secret", "32 letters and digits"),

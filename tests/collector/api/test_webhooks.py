@@ -224,7 +224,7 @@ def test_a_silence_is_made_listed_and_ended(client, clock):
 
 
 def test_a_silence_that_makes_no_sense_is_refused(client):
-    tried = [
+    tried: list[dict[str, object]] = [
         {"matchers": []},
         {"matchers": [{"name": "color", "patterns": ["red"]}]},
         {"matchers": [{"name": "job", "patterns": []}]},

@@ -109,7 +109,7 @@ def emptied(postgresql) -> Callable[[], str]:
 
     It is the same one each time: to empty it costs a hundredth of making another.
     """
-    made = postgresql.new()
+    made: str = postgresql.new()
     Store(made).close()
     names = ", ".join(f'"{table.name}"' for table in tables.metadata.sorted_tables)
 
