@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.waiting import PATIENCE_SECONDS
 
 from rankscope import probe
 
@@ -19,7 +20,7 @@ def run(code: str, environ: dict[str, str], *options: str) -> str:
         env=environ,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     assert 0 == done.returncode, done.stderr
@@ -136,7 +137,7 @@ def test_the_module_without_a_script_says_how_it_is_used(environ):
         env=environ,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     assert 2 == done.returncode
