@@ -43,7 +43,7 @@ def document(dashboard: models.Dashboard) -> dict[str, Any]:
     return made
 
 
-def text(document_: Mapping[str, Any]) -> str:
+def as_json(document_: Mapping[str, Any]) -> str:
     """Return the text of a file: keys in order, so that a diff shows what changed."""
     return json.dumps(document_, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
@@ -59,7 +59,7 @@ _INSIDE = "/var/lib/grafana/dashboards"
 
 
 def files(given: BuildOptions) -> Mapping[str, str]:
-    dashboards = {f"{uid}.json": text(one) for uid, one in documents(given).items()}
+    dashboards = {f"{uid}.json": as_json(one) for uid, one in documents(given).items()}
     rules = {
         "recording.yml": as_yaml(file(RECORDINGS)),
         "alerts.yml": as_yaml(file(ALERTS)),

@@ -196,7 +196,7 @@ class Failing:
 
 
 HOOKS = [
-    (huggingface, name)
+    (huggingface._TrainerHooks, name)
     for name in (
         "on_train_begin",
         "on_step_begin",
@@ -210,7 +210,7 @@ HOOKS = [
         "on_train_end",
     )
 ] + [
-    (lightning, name)
+    (lightning._LightningHooks, name)
     for name in (
         "on_train_start",
         "on_train_batch_start",
@@ -223,10 +223,10 @@ HOOKS = [
 ]
 
 
-@pytest.mark.parametrize(("module", "hook"), HOOKS, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("hooks", "hook"), HOOKS, ids=lambda value: str(value)[:30])
 @pytest.mark.parametrize("given", [(), (Failing(),) * 3], ids=["nothing", "things that raise"])
-def test_no_hook_raises_whatever_it_is_handed(listener, module, hook, given):
-    callback = module._Hooks(environ={"RANKSCOPE_PROBE": "0"})
+def test_no_hook_raises_whatever_it_is_handed(listener, hooks, hook, given):
+    callback = hooks(environ={"RANKSCOPE_PROBE": "0"})
     callback._watch = callback._saving = Failing()
     getattr(callback, hook)(*given)
 

@@ -36,7 +36,7 @@ def test_the_sdk_reads_each_dashboard_and_writes_it_again_without_a_difference(d
     """A key that the models do not have would be gone."""
     for document in documents.values():
         again = building.document(models.Dashboard.from_json(document))
-        assert building.text(document) == building.text(again)
+        assert building.as_json(document) == building.as_json(again)
 
 
 def test_the_verb_writes_below_a_folder_with_the_data_source_and_console_of_choice(
