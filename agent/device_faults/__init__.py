@@ -8,7 +8,8 @@ Imports: vocabulary; devices, state, storms.
 """
 
 from .fault import FaultReport, NodeDeviceFault
-from .store import FaultWriter, ask_to_clear
+from .store import ask_to_clear
 from .tracker import FaultTracker
+from .writer import FaultWriter
 
 __all__ = ["FaultReport", "FaultTracker", "FaultWriter", "NodeDeviceFault", "ask_to_clear"]

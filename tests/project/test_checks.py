@@ -19,6 +19,11 @@ ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 IGNORED = shutil.ignore_patterns("__pycache__", ".*_cache")
 
+_ONLY_FOR_ANNOTATIONS = """from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from . import {}
+"""
 IMPORTS = {
     "vocabulary/seeded.py": "from ..formats import wire\n__all__ = ['wire']\n",
     "alerts/seeded.py": "from ..detectors import contract\n__all__ = ['contract']\n",
@@ -26,6 +31,9 @@ IMPORTS = {
     "probe/seeded.py": "def late():\n    import made_up_library\n    return made_up_library\n",
     "collector/seeded.py": "from .. import probe\n__all__ = ['probe']\n",
     "lab/seeded.py": "from bench import steady\n__all__ = ['steady']\n",
+    "formats/nccl/seeded.py": "from ..wire import WireError\n__all__ = ['WireError']\n",
+    "detectors/hardware/seeded.py": _ONLY_FOR_ANNOTATIONS.format("seeded_too"),
+    "detectors/hardware/seeded_too.py": _ONLY_FOR_ANNOTATIONS.format("seeded"),
 }
 BROKEN_IMPORTS = (
     "rankscope.vocabulary.seeded -> rankscope.formats.wire",
@@ -34,6 +42,9 @@ BROKEN_IMPORTS = (
     "rankscope.agent.seeded -> numpy",
     "rankscope.collector.seeded -> rankscope.probe",
     "rankscope.lab.seeded -> bench.steady",
+    "rankscope.formats.nccl does not say that it imports wire",
+    "No cycles are allowed in rankscope.detectors.hardware.",
+    "- rankscope.vocabulary.seeded",
     "rankscope.probe.seeded must not import made_up_library",
     "- rankscope.unlisted",
 )

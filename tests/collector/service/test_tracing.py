@@ -89,12 +89,12 @@ def test_a_payload_is_one_trace_up_to_the_page(collector_at, receiver, tmp_path,
 def test_without_the_variables_nothing_of_the_sdk_is_loaded(tmp_path):
     code = (
         "import sys, pathlib\n"
-        "from rankscope.collector.service import Service\n"
+        "from rankscope.collector.service import CollectorService\n"
         "from rankscope.collector.settings.collector import CollectorSettings\n"
         "from rankscope.vocabulary.clock import SystemClock\n"
         f"folder = pathlib.Path({str(tmp_path)!r})\n"
         "values = {'data_dir': folder, 'http': {'listen': '127.0.0.1:0'}}\n"
-        "service = Service(CollectorSettings.model_validate(values), clock=SystemClock())\n"
+        "service = CollectorService(CollectorSettings.model_validate(values), clock=SystemClock())\n"
         "assert service._tracing is None\n"
         "found = [name for name in sys.modules if name.startswith('opentelemetry.sdk')]\n"
         "assert not found, found\n"
