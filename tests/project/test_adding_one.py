@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.documents
 
 ROOT = Path(__file__).parents[2]
 SECTION = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Adding one")[2]
