@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 SECTION = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Adding one")[2]
 SECTION = SECTION.partition("###")[0]
 FILES = ("pyproject.toml", "CONTRIBUTING.md", "README.md", "CHANGELOG.md", "Makefile")
-FOLDERS = ("docs", "tests", "tools", "deploy")
+FOLDERS = ("bench", "docs", "tests", "tools", "deploy")
 IGNORED = shutil.ignore_patterns("__pycache__", ".*_cache", ".hypothesis")
 
 

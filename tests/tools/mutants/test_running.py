@@ -13,7 +13,7 @@ from tools.mutants import __main__ as mutants
 from tools.mutants import trials
 from tools.mutants.sites import every_site, files
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[3]
 
