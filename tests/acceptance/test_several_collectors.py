@@ -30,7 +30,7 @@ from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import clean_environment, free_port
 from rankscope.vocabulary.times import rfc3339
 
-pytestmark = [pytest.mark.programs, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "several-collectors.md").read_text("utf-8")
 JOBS = ("seen", "unseen")

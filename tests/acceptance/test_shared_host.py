@@ -20,7 +20,7 @@ from rankscope.formats.otlp import encode
 from rankscope.lab.demo.client import DemoClient
 from rankscope.vocabulary.samples import Event, Sample, TelemetryResource
 
-pytestmark = [pytest.mark.programs, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
 PARTITIONS = 4
 HOST = "shared"

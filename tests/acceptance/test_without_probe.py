@@ -18,7 +18,7 @@ from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import DemoStage, clean_environment, free_port
 
-pytestmark = pytest.mark.programs
+pytestmark = pytest.mark.long
 
 JOB = "unprobed"
 SCRIPT = """
