@@ -110,7 +110,7 @@ def _locked(path: Path) -> int:
 def _bound(path: Path) -> socket.socket:
     if path.exists() or path.is_symlink():
         if not path.is_socket():
-            raise FileExistsError(17, "a file that is no socket stands there")
+            raise FileExistsError(17, "a file that is not a socket stands there")
         path.unlink()
     opened = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:

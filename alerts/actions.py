@@ -57,7 +57,7 @@ class PersonAction:
             raise ValueError(f"an action without {missing}") from missing
         incident, detail = document.get("incident"), document.get("detail", {})
         if kind not in ACTION_KINDS:
-            raise ValueError(f"{kind!r} is no action; there are {', '.join(ACTION_KINDS)}")
+            raise ValueError(f"{kind!r} is not an action; there are {', '.join(ACTION_KINDS)}")
         if not isinstance(at, int | float) or not isinstance(by, str):
             raise ValueError("`at` is a number of seconds and `by` a name")  # noqa: TRY004
         if not (incident is None or isinstance(incident, str)) or not isinstance(detail, Mapping):

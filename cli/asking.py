@@ -58,7 +58,7 @@ class CollectorClient:
     def __init__(self, url: str, token: str | None) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise CollectorAnswerError(f"{url!r} is no address: write http://HOST:8470")
+            raise CollectorAnswerError(f"{url!r} is not an address: write http://HOST:8470")
         self._url = url.rstrip("/")
         self._token = token
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
@@ -137,7 +137,7 @@ class CollectorClient:
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise CollectorAnswerError(f"what answers at {self._url} is no collector")
+            raise CollectorAnswerError(f"what answers at {self._url} is not a collector")
         return found
 
     def _read(self, answer: Any) -> bytes:
@@ -198,7 +198,7 @@ class CollectorClient:
 def count(text: str) -> int:
     """Return a number from 1, as an argument of a parser."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
     return int(text)
 
 

@@ -18,13 +18,13 @@ def missing(detector: object) -> list[str]:
     members = ("evaluate", "next_due", "cadence_seconds")
     if absent := [member for member in members if not hasattr(detector, member)]:
         absence = " and no ".join(absent)
-        return [f"it is no Detector: it has no {absence} (inherit from {_CONTRACT})"]
+        return [f"it is not a Detector: it has no {absence} (inherit from {_CONTRACT})"]
     found: list[str] = []
     name, kinds = getattr(detector, "name", None), getattr(detector, "kinds", None)
     if name is None:
         found.append("it has no name")
     elif not isinstance(name, str):
-        found.append(f"its name {name!r} is no text")
+        found.append(f"its name {name!r} is not text")
     if kinds is None:
         found.append("it has no kinds")
     elif not _texts(kinds):

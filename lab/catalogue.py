@@ -58,7 +58,7 @@ def missing(name: str, what: str, known: Sequence[str]) -> str:
         return f"this version cannot {what} {name}; `rankscope lab list` shows what it can"
     for one in mechanisms.MECHANISMS:
         if one.name == name:
-            of = f"a mechanism of {one.fault}" if one.fault else "a mechanism that is no fault"
+            of = f"a mechanism of {one.fault}" if one.fault else "a mechanism that is not a fault"
             return f"{name} is {of}: --real --mechanism {name}"
     near = difflib.get_close_matches(name, [*known, *faults.catalogue()], n=1)
     hint = f"did you mean {near[0]}?" if near else "`rankscope lab list` shows them"

@@ -38,7 +38,7 @@ def of_data(
     database, journal = folder / "rankscope.db", folder / "journal"
     if not database.is_file() or not journal.is_dir():
         raise FromIncidentError(
-            f"{folder} is no data folder of a collector: rankscope.db and journal belong into it; "
+            f"{folder} is not the data folder of a collector: it has rankscope.db and journal; "
             "where incidents are in PostgreSQL, ask the collector with --url"
         )
     try:

@@ -90,7 +90,7 @@ def derive(name: str, hooks: type, bases: Sequence[tuple[str, str]]) -> type:
             reason = reason or f"{module}: {type(error).__name__}: {error}"
             continue
         if not isinstance(base, type):
-            reason = reason or f"{module}.{attribute} is no class"
+            reason = reason or f"{module}.{attribute} is not a class"
         elif base not in found:
             found.append(base)
     names = {"__module__": hooks.__module__, "__qualname__": name, "__doc__": hooks.__doc__}

@@ -33,4 +33,4 @@ def number(value: object) -> float:
     elif type(value).__module__ == "numpy" and getattr(value, "size", 0) == 1:
         array: Any = value
         return float(array.item())
-    raise NotANumberError(f"{type(value).__name__} is no number")
+    raise NotANumberError(f"{type(value).__name__} is not a number")

@@ -96,7 +96,7 @@ class Watch:
         """Note values of the step in progress: numbers, or tensors, which are read later.
 
         `scope` says whether loss and grad_norm are this rank's (`local`) or were reduced over
-        ranks (`global`). Whatever is no number is ignored and counted in `failures`.
+        ranks (`global`). Whatever is not a number is ignored and counted in `failures`.
         """
         known_scope = str(scope) if isinstance(scope, str) and scope in _SCOPES else ""
         for metric, value, scope_of in (

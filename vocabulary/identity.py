@@ -68,7 +68,7 @@ def identify(
 
     `pid` is the process's, None: this one's.
 
-    Values that make no sense (a rank that is no number) count as not given; nothing is raised.
+    Values that make no sense (a rank that is not a number) count as not given; nothing is raised.
     """
     launchers = _launchers()
     here = next((row for row in launchers if _first(environ, row.rank) is not None), None)

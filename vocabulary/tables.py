@@ -189,7 +189,7 @@ def parsed(source: str, file: str) -> Mapping[str, Any]:
     try:
         return tomllib.loads(source)
     except tomllib.TOMLDecodeError as error:
-        raise TableError(f"{file}: it is no TOML: {error}") from error
+        raise TableError(f"{file}: it is not TOML: {error}") from error
 
 
 def text(package: str, name: str) -> str:
@@ -339,7 +339,7 @@ def _pattern(value: Any, where: str, mistakes: list[str]) -> Any:
     try:
         return re.compile(value)
     except re.error as error:
-        mistakes.append(f"{where}: it is no regular expression: {error}")
+        mistakes.append(f"{where}: it is not a regular expression: {error}")
         return None
 
 

@@ -127,7 +127,7 @@ def _claimed(data: bytes, start: int, end: int) -> Iterator[_Device]:
 
 def _check(kind: int, what: str) -> None:
     if kind != wire.LENGTH:
-        raise wire.WireError(f"{what} of wire type {kind}: this is no list of pods")
+        raise wire.WireError(f"{what} of wire type {kind}: this is not a list of pods")
 
 
 def _text(data: bytes, kind: int, start: int, end: int) -> str:

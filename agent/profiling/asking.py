@@ -45,9 +45,9 @@ class ProfileCollector:
         try:
             items = json.loads(answer)["items"]
         except (ValueError, KeyError, TypeError) as error:
-            raise CollectorCallError(f"the answer is no list of requests: {error!r}") from error
+            raise CollectorCallError(f"the answer is not a list of requests: {error!r}") from error
         if not isinstance(items, list):
-            raise CollectorCallError("the answer is no list of requests")
+            raise CollectorCallError("the answer is not a list of requests")
         return items
 
     def upload(

@@ -145,7 +145,7 @@ class ProfileService:
             self._trouble = ""
         except CollectorCallError as error:
             if not self._trouble:
-                _log.warning("no requests for profiles can be had: %s", error)
+                _log.warning("requests for profiles cannot be fetched: %s", error)
             self._trouble = str(error)
             asked = []
         for row in asked:
@@ -153,7 +153,7 @@ class ProfileService:
                 request = ProfileRequest.parse(row)
             except RequestError as error:
                 self._health.count("profiles", "error")
-                _log.warning("the collector asks for a profile that is none: %s", error)
+                _log.warning("the collector sent an invalid request for a profile: %s", error)
                 continue
             if (request.id, request.rank) not in self._answered:
                 self._ask(request)
@@ -240,7 +240,7 @@ class ProfileService:
             return
         size = _size(taken.trace)
         if size is None or not 0 < size <= request.max_bytes:
-            self._refuse(request, "the probe sent something that is no trace, or too large")
+            self._refuse(request, "the probe sent something that is not a trace, or too large")
             return
         self._board.take(request)
         pause = threading.Event()
@@ -260,7 +260,9 @@ class ProfileService:
                 refused = error.status is not None and error.status not in (500, 503)
                 if left == 1 or refused:
                     self._health.count("profiles", "not_uploaded")
-                    _log.warning("a profile of rank %d was not taken: %s", request.rank, error)
+                    _log.warning(
+                        "the collector did not accept a profile of rank %d: %s", request.rank, error
+                    )
                     return
                 pause.wait(_RETRY_SECONDS)
             else:
@@ -273,7 +275,7 @@ class ProfileService:
         try:
             self._collector.refuse(request.id, request.rank, text)
         except CollectorCallError as error:
-            _log.warning("a refusal (%s) was not taken: %s", text, error)
+            _log.warning("the collector did not accept a refusal (%s): %s", text, error)
 
 
 def _size(trace: OpenFile) -> int | None:

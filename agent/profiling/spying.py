@@ -67,7 +67,7 @@ def record(spy: str, pid: int, *, seconds: float) -> bytes:
     try:
         events = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise SpyError("py-spy wrote something that is no trace") from error
+        raise SpyError("py-spy wrote something that is not a trace") from error
     found = complete(events if isinstance(events, list) else [])
     if not found:
         raise SpyError("py-spy saw no call of the main thread")

@@ -47,7 +47,7 @@ def _read(folder: str) -> tuple[int, int | None] | None:
     for usage_file, limit_file in _FILES:
         usage = _number(procfs.read(f"{folder}/{usage_file}"))
         if usage is not None:
-            limit = _number(procfs.read(f"{folder}/{limit_file}"))  # "max" is no number
+            limit = _number(procfs.read(f"{folder}/{limit_file}"))  # "max" is not a number
             return usage, limit if limit is not None and limit < _NO_LIMIT else None
     return None
 

@@ -24,7 +24,7 @@ class FileTail:
         status = os.fstat(self._fd)
         if not stat.S_ISREG(status.st_mode):
             os.close(self._fd)
-            raise OSError(f"{path} is no regular file")
+            raise OSError(f"{path} is not a regular file")
         self.inode = (status.st_dev, status.st_ino)
         self.size = status.st_size
         if position is not None and head and not self._begins_with(head):

@@ -34,7 +34,7 @@ def _compiled(text: str) -> str:
     try:
         _pattern(text)
     except re.error as error:
-        raise ValueError(f"it is no regular expression: {error}") from error
+        raise ValueError(f"it is not a regular expression: {error}") from error
     return text
 
 

@@ -35,7 +35,7 @@ def over_http(server: MCPServer, listen: str, collector: asking.CollectorClient)
     try:
         if not ipaddress.ip_address(host).is_loopback and not _protected(collector):
             raise ServingError(
-                f"{listen} is no loopback address, and the collector asks for no token: "
+                f"{listen} is not a loopback address, and the collector asks for no token: "
                 "set api.tokens in its settings, or listen on 127.0.0.1"
             )
         print(f"rankscope mcp listens on {bound.address}{PATH}", flush=True)
@@ -51,7 +51,7 @@ def over_http(server: MCPServer, listen: str, collector: asking.CollectorClient)
 def _bound(listen: str) -> listening.BoundSocket:
     host, colon, port = listen.rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > 65535:
-        raise ServingError(f"{listen!r} is no address: write HOST:PORT, such as 127.0.0.1:8472")
+        raise ServingError(f"{listen!r} is not an address: write HOST:PORT, such as 127.0.0.1:8472")
     try:
         return listening.listen(host.strip("[]"), int(port), protected=True)
     except OSError as error:

@@ -73,7 +73,7 @@ def _zone(name: str) -> "ZoneInfo":
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise argparse.ArgumentTypeError(f"{name!r} is no time zone: {error}") from error
+        raise argparse.ArgumentTypeError(f"{name!r} is not a time zone: {error}") from error
 
 
 def _complain(text: str) -> None:

@@ -42,4 +42,4 @@ class AsideStream:
                 names.aside(self._partition), body, headers=dict(headers)
             )
         except (APIError, *ERRORS) as error:
-            _LOG.warning("not moved aside", error=str(error))
+            _LOG.warning("the entry could not be moved aside", error=str(error))

@@ -26,4 +26,8 @@ class DefectLog:
         key = (stage, type(error).__name__, place)
         if key not in self._seen and len(self._seen) < _MOST:
             self._seen.add(key)
-            _LOG.error("a defect was passed over", stage=stage, exc_info=error)
+            _LOG.error(
+                "an unexpected error was caught; the collector continues",
+                stage=stage,
+                exc_info=error,
+            )

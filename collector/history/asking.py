@@ -146,7 +146,7 @@ class JournalHistory:
             )
         if done.returncode != 0:
             _LOG.error(
-                "the past could not be read",
+                "the journal's past could not be read",
                 code=done.returncode,
                 error=done.stderr.decode(errors="replace")[-2000:],
             )

@@ -115,7 +115,7 @@ class IntakeThread:
         at_ns = max(self._appended_ns, evaluated * _SECOND_NS)
         written = self._journal.write([JournalEntry(PayloadKind.STOP, at_ns, b"")])
         if written.failure is not None:
-            _LOG.warning("the stop could not be noted", error=str(written.failure))
+            _LOG.warning("the stop could not be written to the journal", error=str(written.failure))
 
     def step(self) -> None:
         """Take what waits, write it, answer, and hand it on."""

@@ -266,7 +266,7 @@ def _damage_logged() -> Generator[None, None, None]:
     except FileNotFoundError:
         return  # trimmed meanwhile
     except (segments.SegmentError, OSError) as error:
-        _LOG.error("a journal segment is damaged: the rest of it is passed over", error=str(error))
+        _LOG.error("a journal segment is damaged: the rest of it is skipped", error=str(error))
 
 
 def _begins_before(file: Path, at_ns: int) -> bool:

@@ -148,7 +148,7 @@ class LongTerm:
             return True
         self._health.samples.labels("sent").inc(body.samples)
         if self._problem:
-            _LOG.info("the store takes what is derived again", store=self._settings.address)
+            _LOG.info("the store accepts derived series again", store=self._settings.address)
         self._problem, self._wait, self._not_before = "", 0.0, -math.inf
         return True
 
@@ -163,7 +163,9 @@ class LongTerm:
     def _note(self, text: str, now: float) -> None:
         if not self._problem:
             self._failing_since = now
-            _LOG.warning("what is derived is not taken", store=self._settings.address, error=text)
+            _LOG.warning(
+                "the store does not accept derived series", store=self._settings.address, error=text
+            )
         self._problem = text
 
     def _run(self) -> None:

@@ -93,7 +93,7 @@ class AutomaticProfiles:
         try:
             self._queue.put_nowait(work)
         except queue.Full:
-            _LOG.warning("too many profiles wait; one is passed over")
+            _LOG.warning("too many profiles wait; one is skipped")
 
     def _run(self) -> None:
         while (work := self._queue.get()) is not None:

@@ -116,7 +116,7 @@ class PrometheusClient:
         data = found.get("data") if isinstance(found, dict) else None
         result = data.get("result") if isinstance(data, dict) else None
         if not isinstance(result, list):
-            raise StoreQueryError("not_json", "the JSON is no answer of the Prometheus API")
+            raise StoreQueryError("not_json", "the JSON is not an answer of the Prometheus API")
         noted = found.get("warnings")
         warnings = [str(one)[:_QUOTED] for one in noted] if isinstance(noted, list) else []
         if found.get("isPartial"):  # VictoriaMetrics

@@ -44,7 +44,7 @@ class LongTermSettings(SiteStore):
     def _are_labels(cls, labels: dict[str, str]) -> dict[str, str]:
         for name in labels:
             if _NAME.fullmatch(name) is None or name.startswith("__"):
-                raise ValueError(f"{name!r} is no name of a label: letters, digits and _")
+                raise ValueError(f"{name!r} is not a label name: letters, digits and _")
         return labels
 
     @property

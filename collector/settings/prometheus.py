@@ -66,7 +66,7 @@ class PrometheusSettings(SiteStore):
     def _are_matchers(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
         for text in texts:
             if _MATCHER.fullmatch(text) is None:
-                raise ValueError(f'{text} is no matcher; write label="value" or label=~"regex"')
+                raise ValueError(f'{text} is not a matcher; write label="value" or label=~"regex"')
         return texts
 
     @property

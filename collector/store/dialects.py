@@ -40,7 +40,7 @@ def engine_of(url: str) -> tuple[Engine, str]:
     try:
         place = make_url(url)
     except ArgumentError:
-        raise UnusableError("store.url is no SQLAlchemy URL, such as sqlite:////PATH") from None
+        raise UnusableError("store.url is not a SQLAlchemy URL, such as sqlite:////PATH") from None
     try:
         if place.get_backend_name() == POSTGRESQL:
             return _postgresql(place)

@@ -12,7 +12,7 @@ from ..contract import Detector
 def described(detector: Detector) -> Iterator[str]:
     """Yield what is wrong with its name, kinds, cadence and docstring."""
     if not detector.name.isidentifier():
-        yield f"its name {detector.name!r} is no word of letters, digits and _"
+        yield f"its name {detector.name!r} is not a word of letters, digits and _"
     if any(
         one.name == detector.name and type(one) is not type(detector)
         for one in catalogue.detectors()
@@ -28,7 +28,7 @@ def described(detector: Detector) -> Iterator[str]:
             yield f"the kind {kind} needs {', '.join(unknown)}, which no source reports"
     cadence = detector.cadence_seconds
     if not isinstance(cast("object", cadence), int | float):
-        yield f"its cadence_seconds {cadence!r} is no number"
+        yield f"its cadence_seconds {cadence!r} is not a number"
     elif not cadence >= 0:
         yield f"its cadence_seconds {cadence} is not 0 or more"
     if "Fails" not in (type(detector).__doc__ or ""):

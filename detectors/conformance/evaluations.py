@@ -117,7 +117,7 @@ def _sound(detector: Detector, window: JobWindow, finding: Finding) -> Iterator[
     odd = {name for name, held in numbers.items() if not all(map(_finite, held))}
     for name in sorted(odd):
         shown = ", ".join(str(number) for number in numbers[name] if not _finite(number))
-        yield f"the {name} of {finding.kind} is {shown}, which is no finite number"
+        yield f"the {name} of {finding.kind} is {shown}, which is not a finite number"
     latest = max([window.now, *(event.at for event in window.events)])  # by the clocks of hosts
     if "onset" not in odd:
         first, last = finding.onset

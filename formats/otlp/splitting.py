@@ -52,7 +52,7 @@ class RequestSplitter:
             try:
                 message = Message.FromString(raw)
             except DecodeError:
-                raise UndecodableError("a resource that is no protobuf message") from None
+                raise UndecodableError("a resource that is not a protobuf message") from None
             known = resources.resource(values.pairs(message.attributes))
             if len(self._known) >= _MOST:
                 self._known.clear()

@@ -200,7 +200,7 @@ def value_of(part: str, spec: str) -> LineValue:
     metric = _names().get(name)
     if metric is None:
         raise FormatError(
-            f"group {part}: {name} is no metric of training; there are {', '.join(_names())}"
+            f"group {part}: {name} is not a metric of training; there are {', '.join(_names())}"
         )
     units = [word for word in rest if "=" not in word]
     pairs = tuple(sorted(tuple(word.split("=", 1)) for word in rest if "=" in word))
@@ -210,7 +210,9 @@ def value_of(part: str, spec: str) -> LineValue:
         return LineValue(metric, 1.0, inverse=True, attributes=_attributes(pairs))
     factor = numbers.factor(of_metric, unit)
     if factor is None:
-        raise FormatError(f"group {part}: {unit} is no unit of {metric}, which is in {of_metric}")
+        raise FormatError(
+            f"group {part}: {unit} is not a unit of {metric}, which is in {of_metric}"
+        )
     return LineValue(metric, factor, attributes=_attributes(pairs))
 
 

@@ -92,7 +92,7 @@ def score(folder: Path, *, as_json: bool) -> int:
 def cases(folder: Path) -> list[RecordingCase]:
     """Return the cases of a folder by name. Raises RecordingsError."""
     if not folder.is_dir():
-        raise RecordingsError(f"{folder} is no folder")
+        raise RecordingsError(f"{folder} is not a folder")
     found = [_case(file) for file in files(folder) if truth_file(file).is_file()]
     if not found:
         raise RecordingsError(

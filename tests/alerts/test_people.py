@@ -145,7 +145,7 @@ def test_an_action_is_the_same_after_the_journal(kind):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"kind": "praise"}, "is no action"),
+        ({"kind": "praise"}, "is not an action"),
         ({"at": "noon"}, "number of seconds"),
         ({"by": None}, "a name"),
         ({"incident": 7}, "an id or null"),

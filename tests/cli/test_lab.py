@@ -60,7 +60,7 @@ def test_list_for_people_says_how_a_fault_can_be_injected(capsys):
         ),
         (
             ["--fault", "evaluation"],
-            "evaluation is a mechanism that is no fault: --real --mechanism evaluation\n",
+            "evaluation is a mechanism that is not a fault: --real --mechanism evaluation\n",
         ),
         (["--real", "--fault", "gpu.lost"], "this version cannot inject into a real job gpu.lost"),
     ],

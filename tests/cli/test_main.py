@@ -146,7 +146,7 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_option(tmp_path, caps
 def test_a_number_that_is_none_is_told_as_such(text, capsys):
     with pytest.raises(SystemExit):
         entry.main(["incidents", f"--limit={text}"])
-    assert f"argument --limit: '{text}' is no number from 1" in capsys.readouterr().err
+    assert f"argument --limit: '{text}' is not a number from 1" in capsys.readouterr().err
 
 
 def test_a_reader_that_goes_away_is_no_error_of_ours():

@@ -7,7 +7,7 @@ from rankscope.detectors import conformance, selection
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.conformance import command
 
-NO_DETECTOR = "it is no Detector: it has no evaluate and no next_due and no cadence_seconds"
+NO_DETECTOR = "it is not a Detector: it has no evaluate and no next_due and no cadence_seconds"
 OTHERS = Good.__module__
 
 

@@ -189,7 +189,10 @@ def test_an_installed_detector_comes_with_its_own_kinds_of_findings(installed):
         (Taken, "calls itself stalls: taken"),
         (Broken, "cannot be loaded: ZeroDivisionError: mine"),
         (Nameless, r":Nameless\): it has no name"),
-        (NoDetector, "it is no Detector: it has no next_due and no cadence_seconds .inherit from"),
+        (
+            NoDetector,
+            "it is not a Detector: it has no next_due and no cadence_seconds .inherit from",
+        ),
         (Named, "its finding_kinds holds 'job.of_mine', a str: list a FindingKind"),
         (Written, "holds {'kind': 'job.of_mine'}, a dict: list a FindingKind"),
         (Single, "its finding_kinds is a FindingKind, not a tuple of FindingKind"),

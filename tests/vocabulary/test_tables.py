@@ -126,7 +126,7 @@ MISTAKES = {
         "mars: moons 1: radius -1: write one above 0",
     ),
     "a text for a row within a row": (toml(moons='["a"]'), 'mars: moons 1: "a"; write a table'),
-    "a pattern": (toml(seen="'('"), "mars: seen: it is no regular expression: missing )"),
+    "a pattern": (toml(seen="'('"), "mars: seen: it is not a regular expression: missing )"),
     "a pattern of another type": (toml(seen="1"), "mars: seen is 1; write a regular expression"),
     "none of two types": (toml(value="true"), "mars: value is true; write a number"),
     "another form": (toml(sets="1"), "mars: sets is 1; write a text"),
@@ -137,7 +137,7 @@ MISTAKES = {
     "no row": ("", "space/planets.toml: there is no row; write [[planet]]"),
     "a table for rows": ("[planet]\n", "planet is a table; write a list"),
     "another table": (toml() + "[[plant]]\n", "planets.toml: there is no key plant; did you mean"),
-    "no TOML": ("[[planet", "space/planets.toml: it is no TOML: "),
+    "no TOML": ("[[planet", "space/planets.toml: it is not TOML: "),
 }
 
 

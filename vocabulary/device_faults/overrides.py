@@ -26,7 +26,7 @@ def overridden(shipped: DeviceFaultCatalogue, path: Path) -> DeviceFaultCatalogu
     except OSError as error:
         raise OverrideError(f"{path}: {error.strerror or error}") from error
     if len(data) > _LARGEST:
-        raise OverrideError(f"{path}: larger than {_LARGEST} bytes; that is no table of faults")
+        raise OverrideError(f"{path}: larger than {_LARGEST} bytes; that is not a table of faults")
     try:
         table = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

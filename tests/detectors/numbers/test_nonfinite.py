@@ -158,7 +158,7 @@ def test_an_event_before_the_first_step_ended_is_heard(event, steady):
         pytest.param({"step": 40}, id="no rank"),
         pytest.param({"rank": 3}, id="no step"),
         pytest.param({"rank": 3, "step": -5}, id="a step that never was"),
-        pytest.param({"rank": 3, "step": "x"}, id="a step that is no number"),
+        pytest.param({"rank": 3, "step": "x"}, id="a step that is not a number"),
         pytest.param({"rank": 3, "step": 70, "what": "grad_reduced"}, id="reduced, and ahead"),
     ],
 )

@@ -196,7 +196,7 @@ def test_what_is_written_comes_back_however_it_is_cut_into_pieces(series, size):
     try:
         data = text.encode()
     except UnicodeEncodeError:
-        return  # half of a surrogate pair is no text
+        return  # half of a surrogate pair is not text
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     page = PageReader(lambda one: one).read(pieces, now=NOW)
     expected = [(name, dict(labels), value) for name, labels, value in series]

@@ -252,9 +252,9 @@ def test_a_format_of_ones_own_is_a_pattern_with_metrics_and_units():
     [
         ({"contains": "x"}, "3 characters"),
         ({"pattern": "("}, "pattern: "),
-        ({"pattern": r"metric (?P<los>\d+)"}, "los is no metric of training; there are step"),
+        ({"pattern": r"metric (?P<los>\d+)"}, "los is not a metric of training; there are step"),
         ({"pattern": r"metric \d+"}, "name the groups after metrics"),
-        ({"units": {"step_duration": "parsec"}}, "parsec is no unit of training.step.duration"),
+        ({"units": {"step_duration": "parsec"}}, "parsec is not a unit of training.step.duration"),
         ({"units": {"tokens": "k"}}, "no group tokens"),
     ],
 )
