@@ -16,7 +16,10 @@ pytestmark = pytest.mark.documents
 ROOT = Path(__file__).parents[2]
 SECTION = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Adding one")[2]
 SECTION = SECTION.partition("###")[0]
-FILES = ("pyproject.toml", "CONTRIBUTING.md", "README.md", "CHANGELOG.md", "Makefile")
+FILES = (
+    "pyproject.toml", "CONTRIBUTING.md", "README.md", "README.zh.md", "CHANGELOG.md", "LICENSE",
+    "Makefile", "docker-compose.yml",
+)  # fmt: skip
 FOLDERS = ("bench", "docs", "tests", "tools", "deploy")
 IGNORED = shutil.ignore_patterns("__pycache__", ".*_cache", ".hypothesis")
 

@@ -35,7 +35,8 @@ def test_a_field_that_the_published_schema_lacks_is_seen(monkeypatch, capsys):
 
     monkeypatch.setattr(incident_schema, "Incident", ColouredIncident)
     name = "incident.schema.json"
-    monkeypatch.setattr(reference, "every_page", lambda: {name: reference.PAGES[name]()})
+    page = reference.PAGES[name]
+    monkeypatch.setattr(reference, "every_page", lambda: {f"reference/{name}": page()})
     monkeypatch.setattr(reference, "FOLDERS", ())
     monkeypatch.setattr(sys, "argv", ["tools.reference", "--check"])
     assert 1 == reference.main()
