@@ -73,7 +73,7 @@ def test_a_released_claim_can_be_taken_again_and_leaves_no_socket(folder):
 def test_a_plain_file_in_the_sockets_place_is_not_deleted(folder):
     path = folder / "probe.sock"
     path.write_text("somebody's work")
-    with pytest.raises(claims.ClaimError, match="no socket"):
+    with pytest.raises(claims.ClaimError, match="not a socket"):
         claims.claim(path, {})
     assert path.read_text() == "somebody's work"
 

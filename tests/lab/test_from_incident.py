@@ -80,7 +80,7 @@ def test_without_feedback_there_is_no_truth(recorded, tmp_path, capsys):
     [
         (["--out", "a.txt"], 2, "ends in .jsonl"),
         (["--data", "x", "--url", "http://127.0.0.1:1"], 2, "either --data or --url"),
-        (["--data", "/nowhere"], 1, "no data folder of a collector"),
+        (["--data", "/nowhere"], 1, "not the data folder of a collector"),
         (["--url", "http://127.0.0.1:1"], 1, "no collector answers"),
     ],
 )

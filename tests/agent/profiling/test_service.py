@@ -162,7 +162,7 @@ def test_a_tenants_file_is_taken_only_where_it_is_sealed_memory_of_a_fair_size(
         until(lambda: board(tmp_path))
         profiler.take(trainers[0], answer(request=f"r{number}"), file)
         assert collector.news.acquire(timeout=60)
-        assert "no trace, or too large" in collector.refused[-1][2]
+        assert "not a trace, or too large" in collector.refused[-1][2]
     os.close(other_end)
     assert [] == collector.uploaded
 

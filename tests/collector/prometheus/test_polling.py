@@ -160,7 +160,7 @@ def test_queries_end_at_whole_intervals_behind_the_clock(store, polled):
         ((401, {}, b""), "forbidden", "check token"),
         ((422, {}, b'{"error": "bad range"}'), "refused", "bad range"),
         ((302, {"Location": "/login"}, b"{}"), "status", "302"),
-        ((200, {}, b'{"data": []}'), "not_json", "no answer of the Prometheus API"),
+        ((200, {}, b'{"data": []}'), "not_json", "not an answer of the Prometheus API"),
         ((200, {}, b"x" * 70_000), "too_large", "raise max_bytes"),
     ],
     ids=lambda value: value if isinstance(value, str) and "_" in value else "",

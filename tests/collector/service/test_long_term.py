@@ -218,5 +218,5 @@ def test_nothing_is_written_unless_an_address_is_set(collector):
 
 @pytest.mark.parametrize("labels", [{"1a": "x"}, {"__name__": "x"}])
 def test_a_label_that_is_none_is_refused(labels):
-    with pytest.raises(ValueError, match="no name of a label"):
+    with pytest.raises(ValueError, match="not a label name"):
         LongTermSettings(labels=labels)
