@@ -85,7 +85,8 @@ def test_a_slow_shard_is_told_from_the_one_that_waits_for_it_in_its_forward_pass
         }
         for rank in (1, 0)
     )
-    assert slow["compute"] >= 0.2 > other["compute"]
+    # What is measured of a sleep can be a little less than it, and a busy machine is in both.
+    assert slow["compute"] - other["compute"] > 0.1
     assert other["comm"] - slow["comm"] > 0.1
 
 

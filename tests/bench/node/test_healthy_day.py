@@ -14,7 +14,7 @@ PAGES = sorted((Path(__file__).parents[2] / "fixtures" / "exporters").glob("*.pr
 
 def live(*arguments):
     command = [sys.executable, "-m", "bench.node.healthy_day", "--json", *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
     assert ended.stdout, ended.stderr
     return json.loads(ended.stdout)
 
