@@ -68,24 +68,32 @@ class CollectorClient:
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> "CollectorClient":
-        """Return the collector that arguments and environment name. Raises AskingError."""
+        """Return the collector that arguments and environment name. Raises CollectorAnswerError."""
         return cls(*given(arguments))
 
     def get(self, *path: str, **parameters: Parameter) -> dict[str, Any]:
-        """Return the object at a path below /api/v1. Raises AskingError."""
+        """Return the object at a path below /api/v1. Raises CollectorAnswerError."""
         return self._object(self._opened(_below(path, parameters)))
 
     def slowly(self, *path: str, **parameters: Parameter) -> dict[str, Any]:
-        """Return the object at a path whose answer may take minutes. Raises AskingError."""
+        """Return the object at a path whose answer may take minutes.
+
+        Raises CollectorAnswerError.
+        """
         below = _below(path, parameters)
         return self._object(self._opened(below, timeout_seconds=_SLOW_SECONDS))
 
     def post(self, *path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Send an object to a path below /api/v1 and return the answer. Raises AskingError."""
+        """Send an object to a path below /api/v1 and return the answer.
+
+        Raises CollectorAnswerError.
+        """
         return self._object(self._opened(_below(path), body=json.dumps(body or {}).encode()))
 
     def act(self, *path: str, body: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], bool]:
-        """Do something about an incident (POST a body, DELETE without one). Raises AskingError.
+        """Do something about an incident (POST a body, DELETE without one).
+
+        Raises CollectorAnswerError.
 
         Returns its document, and whether that shows it: a collector that is behind takes it and
         applies it later.
@@ -98,7 +106,7 @@ class CollectorClient:
     def incident(self, identity: str) -> dict[str, Any]:
         """Return an incident by its id, or by its beginning where that is unique.
 
-        Raises AskingError.
+        Raises CollectorAnswerError.
         """
         try:
             return self.get("incidents", identity)
@@ -117,17 +125,23 @@ class CollectorClient:
             return fits[0]
 
     def text(self, *path: str, **parameters: Parameter) -> str:
-        """Return the text at a path below /api/v1. Raises AskingError."""
+        """Return the text at a path below /api/v1. Raises CollectorAnswerError."""
         return self._read(self._opened(_below(path, parameters), accept="text/csv")).decode()
 
     def save(self, target: Path, *path: str) -> int:
-        """Write what is at a path into a file; return its bytes. Raises AskingError and OSError."""
+        """Write what is at a path into a file; return its bytes.
+
+        Raises CollectorAnswerError and OSError.
+        """
         answer = self._opened(_below(path), accept="*/*")
         with target.open("wb") as file:
             return file.write(self._read(answer))
 
     def lines(self, *path: str, **parameters: Parameter) -> tuple[Iterator[str], Mapping[str, str]]:
-        """Return the lines at a path, as they arrive, and the headers. Raises AskingError."""
+        """Return the lines at a path, as they arrive, and the headers.
+
+        Raises CollectorAnswerError.
+        """
         answer = self._opened(_below(path, parameters))
         return _read_lines(answer, self._url), answer.headers
 
@@ -159,7 +173,7 @@ class CollectorClient:
     ) -> Any:
         """Return the answer, not yet read: to a GET, or a POST of `body`, unless `method` is given.
 
-        Raises AskingError.
+        Raises CollectorAnswerError.
         """
         request = urllib.request.Request(f"{self._url}/api/v1/{below}", data=body, method=method)  # noqa: S310  http(s) only: checked above
         if body is not None:
@@ -180,12 +194,12 @@ class CollectorClient:
             ) from None
 
     def first(self, number: int, *path: str, **parameters: Parameter) -> list[dict[str, Any]]:
-        """Return at most so many items of a list. Raises AskingError."""
+        """Return at most so many items of a list. Raises CollectorAnswerError."""
         found = self.every(*path, **parameters, limit=min(number, _PAGE))
         return list(itertools.islice(found, number))
 
     def every(self, *path: str, **parameters: Parameter) -> Iterator[dict[str, Any]]:
-        """Yield the items of a list, page after page. Raises AskingError."""
+        """Yield the items of a list, page after page. Raises CollectorAnswerError."""
         cursor: str | None = None
         while True:
             page = self.get(*path, **parameters, cursor=cursor)

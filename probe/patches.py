@@ -18,7 +18,7 @@ class LibraryPatches:
         self._done: list[tuple[Any, str, Function, Function]] = []
 
     def replace(self, owner: Any, name: str, make: Callable[[Function], Function]) -> None:
-        """Replace `owner.name` by `make(original)`; UnsupportedError when it is not there."""
+        """Replace `owner.name` by `make(original)`; UnsupportedLibraryError where there is none."""
         original = getattr(owner, name, None)
         if not callable(original):
             raise UnsupportedLibraryError(

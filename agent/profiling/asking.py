@@ -40,7 +40,7 @@ class ProfileCollector:
             self._headers["Authorization"] = f"Bearer {token}"
 
     def requests(self, host: str) -> list[Any]:
-        """Return what is asked of a host, as the collector wrote it. Raises AskingError."""
+        """Return what is asked of a host, as the collector wrote it. Raises CollectorCallError."""
         answer = self._ask("GET", f"/agents/{quote(host, safe='')}/requests")
         try:
             items = json.loads(answer)["items"]
@@ -53,13 +53,13 @@ class ProfileCollector:
     def upload(
         self, identity: str, rank: int, trace: OpenFile, size: int, *, steps: int, seconds: float
     ) -> None:
-        """Send a trace of so many bytes. Raises AskingError."""
+        """Send a trace of so many bytes. Raises CollectorCallError."""
         path = f"/profiles/{quote(identity, safe='')}/ranks/{rank}/trace"
         headers = {"Content-Type": "application/gzip", "Content-Length": str(size)}
         self._ask("PUT", f"{path}?steps={steps}&seconds={seconds:.6f}", trace, headers)
 
     def refuse(self, identity: str, rank: int, text: str) -> None:
-        """Say why there will be no trace. Raises AskingError."""
+        """Say why there will be no trace. Raises CollectorCallError."""
         path = f"/profiles/{quote(identity, safe='')}/ranks/{rank}/failure"
         body = json.dumps({"text": text}).encode()
         self._ask("POST", path, body, {"Content-Type": "application/json"})

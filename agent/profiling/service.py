@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class ProfileApi(Protocol):
-    """The collector, as far as profiles need it; every call raises AskingError."""
+    """The collector, as far as profiles need it; every call raises CollectorCallError."""
 
     def requests(self, host: str) -> list[object]: ...
 

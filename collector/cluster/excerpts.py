@@ -38,7 +38,10 @@ class HeldInLog:
         folder.mkdir(parents=True, exist_ok=True)
 
     def since(self, job: str) -> float | None:
-        """Return when JetStream took the oldest entry of a job's partition. Raises HeldError."""
+        """Return when JetStream took the oldest entry of a job's partition.
+
+        Raises JournalRangeError.
+        """
         try:
             found = self._log(names.of_job(job, self._partitions)).first_at_ns()
         except ERRORS as error:
@@ -47,7 +50,7 @@ class HeldInLog:
 
     @contextmanager
     def between(self, jobs: Collection[str], start: float, end: float) -> Generator[Path]:
-        """Return a folder with what the partitions of these jobs hold. Raises HeldError."""
+        """Return a folder with what the partitions of these jobs hold. Raises JournalRangeError."""
         with tempfile.TemporaryDirectory(dir=self._folder, prefix="excerpt-") as made:
             folder = Path(made)
             numbers = sorted({names.of_job(job, self._partitions) for job in jobs})

@@ -18,7 +18,7 @@ class JournalReader(Protocol):
     def since(self, job: str) -> float | None:
         """Return the receive time of the oldest entry that a job's may be among; None for none.
 
-        In seconds since the epoch. Raises HeldError.
+        In seconds since the epoch. Raises JournalRangeError.
         """
         ...
 
@@ -27,7 +27,7 @@ class JournalReader(Protocol):
     ) -> AbstractContextManager[Path]:
         """Return a journal's folder with at least what jobs and their hosts sent in [start, end].
 
-        In seconds since the epoch; valid until its end. Entering raises HeldError.
+        In seconds since the epoch; valid until its end. Entering raises JournalRangeError.
         """
         ...
 

@@ -54,7 +54,7 @@ class PrometheusClient:
         self._client.close()
 
     def query(self, expression: str, at: float) -> QueryResult:
-        """Return the answer to an instant query. Raises AskingError."""
+        """Return the answer to an instant query. Raises StoreQueryError."""
         until = self._monotonic() + self._settings.timeout_seconds
         form = {"query": expression, "time": f"{at:.3f}"}
         try:

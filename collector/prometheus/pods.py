@@ -37,7 +37,7 @@ class PodRegister:
         """Which of METRICS the store has."""
 
     def learn(self, metrics: Iterable[Mapping[str, str]], at: float) -> set[Pod]:
-        """Ask about the pods in these sets of labels that are unknown. Raises AskingError.
+        """Ask about the pods in these sets of labels that are unknown. Raises StoreQueryError.
 
         Returns pods of which something else is known now than before.
         """

@@ -90,7 +90,7 @@ class StoreReading:
         return len(self._known)
 
     def discover(self, at: float) -> None:
-        """Ask which metrics there are. Raises AskingError."""
+        """Ask which metrics there are. Raises StoreQueryError."""
         settings = self._settings
         found: dict[str, int] = {}
         warnings: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class StoreReading:
         self._discovered_at = at
 
     def read(self, start: float, end: float) -> PolledStretch:
-        """Return the samples in (start, end] that were not taken yet. Raises AskingError."""
+        """Return the samples in (start, end] that were not taken yet. Raises StoreQueryError."""
         if not self._pages or end - self._discovered_at >= self._discover_again:
             self.discover(end)
         stretch = PolledStretch(warnings=self._warnings, left_out=self._left_out)

@@ -14,7 +14,10 @@ _PERIOD = 100_000
 
 
 def check(root: Path = Path("/sys/fs/cgroup")) -> Path:
-    """Return the folder in which groups with a CPU quota can be made. Raises UnsupportedError."""
+    """Return the folder in which groups with a CPU quota can be made.
+
+    Raises InjectionUnsupportedError.
+    """
     for folder, file in ((root / "cpu", "cpu.cfs_quota_us"), (root, "cpu.max")):
         with contextlib.suppress(OSError):
             made = Path(tempfile.mkdtemp(prefix="rankscope-lab-", dir=folder))

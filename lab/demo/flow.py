@@ -36,7 +36,7 @@ class DemoRun:
     def __init__(self, *, mechanism: FaultMechanism, trainer: str, out: TextIO) -> None:
         """Prepare a run with this fault and trainer ("torch", "numpy" or "auto").
 
-        Raises UnsupportedError where that trainer cannot have the fault.
+        Raises InjectionUnsupportedError where that trainer cannot have the fault.
         """
         self._mechanism, self._out = mechanism, out
         if trainer == "auto" and len(mechanism.trainers) == 1:

@@ -20,7 +20,10 @@ _SECONDS = 10.0
 
 
 def mount(processes: DemoProcesses, host: str, size_mib: int) -> tuple[str, ...]:
-    """Mount one; return the words before a command that run it there. Raises UnsupportedError."""
+    """Mount one; return the words before a command that run it there.
+
+    Raises InjectionUnsupportedError.
+    """
     for tool in ("unshare", "nsenter", "mount"):
         if shutil.which(tool) is None:
             raise InjectionUnsupportedError(

@@ -104,7 +104,10 @@ class DemoStage:
         )
 
     def prepare(self) -> None:
-        """Start what must be there before agents and ranks are. Raises UnsupportedError."""
+        """Start what must be there before agents and ranks are.
+
+        Raises InjectionUnsupportedError.
+        """
         if self._mechanism.quota:
             cpu_quota.check()
         if self._mechanism.shm_mib:

@@ -1,7 +1,7 @@
 """The probe's hooks in torch, installed once the job has imported it: one hook a file.
 
-A hook is a module with `install(context)`, which raises UnsupportedError when torch is not what
-it was written for; then that hook is left out and the others are not. It works through public
+A hook is a module with `install(context)`, which raises UnsupportedLibraryError when torch is not
+what it was written for; then that hook is left out and the others are not. It works through public
 hooks where torch has them, and replaces a function only where it has not, giving the reason.
 
 Rules for each: called inside the job, so nothing may escape (`context.failed` counts instead);
