@@ -6,16 +6,17 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 
-from ...formats import kernel_log, training_logs
-from ...formats.kernel_log import reports
+from ...formats import training_logs
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from . import job_span, kernel_logs
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
+from .job_span import JobSpan
+from .kernel_logs import KernelContents
 from .startup import START_SECONDS, StartUp, process_of
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
-_KERNEL = re.compile(r"dmesg|kern|messages|syslog|journal", re.IGNORECASE)
 _WHOLE = re.compile(r"\d{1,7}")
 
 
@@ -44,7 +45,15 @@ class LogContents:
     processes: dict[int, _LoggedProcess] = field(default_factory=dict)
     start: StartUp = field(default_factory=StartUp)
     endings: RankEndings = field(default_factory=RankEndings)
+    kernels: KernelContents = field(default_factory=KernelContents)
     written: float = 0.0
+
+    def span(self) -> JobSpan | None:
+        """Return when the job ran, by its own lines and its dumps."""
+        samples = [sample for _, sample in self.samples]
+        if self.endings.stood is not None:
+            samples.append(Sample("collective.enqueued", 0.0, self.endings.stood, ()))
+        return job_span.span(samples, (event for _, _, event in self.events))
 
     def process(self, rank: int) -> _LoggedProcess:
         """Return what is known of a rank's process."""
@@ -84,15 +93,18 @@ def gather(
     `zone` is that of times without one, None: the machine's.
     """
     gathered = LogContents(zone)
+    said: dict[str, int] = {}
     for name in empty:
         _has_log(rank_of(name), gathered)
     for name, path in files.items():
         try:
-            lines = sum(1 for _ in _training(name, path, groups, gathered, found))
-            lines += sum(1 for _ in _kernel(name, path, gathered, found))
+            said[name] = sum(1 for _ in _training(name, path, groups, gathered, found))
         except OSError as error:
             found.unread[name] = f"cannot be read: {error.strerror}"
-            continue
+    readable = {name: path for name, path in files.items() if name in said}
+    gathered.kernels, told = kernel_logs.gather(readable, gathered.span(), zone=zone)
+    for name in said:
+        lines = said[name] + told.get(name, 0)
         if lines:
             found.read[name] = f"log, {lines} lines of which say something"
         else:
@@ -158,25 +170,6 @@ def _learn(event: Event, rank: int | None, at: float | None, gathered: LogConten
         gathered.process(rank).lives(at)
 
 
-def _kernel(name: str, path: Path, gathered: LogContents, found: ArtefactContents) -> Iterator[int]:
-    """Read what a kernel wrote: lines that bear the mark of its log, all in a file named so."""
-    parser = kernel_log.KernelLogParser()
-    named = bool(_KERNEL.search(path.name))
-    with path.open("rb") as opened:
-        for number, data in enumerate(opened, start=1):
-            if not kernel_log.relevant(data):
-                continue
-            record = kernel_log.line(kernel_log.records.unescaped(data), gathered.zone)
-            if not named and record.at is None and record.uptime is None:
-                continue
-            at = record.at
-            for report in parser.feed(record.text, at or record.uptime or 0.0):
-                event = reports.event(report, at or 0.0, by_pci=lambda _: None)
-                gathered.events.append((None, name, event))
-                _quote(event, None, name, number, at, found)
-                yield number
-
-
 def _quote(
     event: Event, rank: int | None, name: str, line: int, at: float | None, found: ArtefactContents
 ) -> None:
@@ -191,27 +184,26 @@ def _quote(
 def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
     """Give each sample and event its host and, where its line has none, a time; add them."""
     hosts = {process.host for process in gathered.processes.values() if process.host}
+    kernels = gathered.kernels.settled(gathered.span(), hosts, found)
+    gathered.events += [(None, "", event) for event in kernels]
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     newest = max([0.0 if found.until is None else found.until, *times]) or gathered.written
     oldest = min([newest, *times])
     endings = gathered.endings
 
-    def of(rank: int | None, file: str) -> TelemetryResource:
-        host = gathered.processes[rank].host if rank in gathered.processes else ""
-        if not host and file:
-            host = next((one for one in hosts if one in file), "")
-            host = host or (next(iter(hosts)) if len(hosts) == 1 else "")
+    def of(rank: int | None, named: str) -> TelemetryResource:
+        host = gathered.processes[rank].host if rank in gathered.processes else named
         return replace(resource, host=host)
 
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
     silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
-    for rank, file, event in [*gathered.events, *silent]:
+    for rank, _, event in [*gathered.events, *silent]:
         # A line without a time was written at the end, as most errors are.
         at = event.at or endings.of(rank, newest)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
-        found.events.append(Event(event.name, at, pairs, of(rank, file)))
+        found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
     found.missing += endings.missing()
     size = max([found.world_size, *(rank + 1 for rank in gathered.processes)])
     if gathered.start.gave_up and not found.samples:

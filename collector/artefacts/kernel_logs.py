@@ -1,0 +1,162 @@
+"""Logs of kernels: what they tell of the job's hosts, when, and what of it is not the job's."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+
+from ...formats import kernel_log
+from ...formats.kernel_log import KernelLogReading, Report, reports
+from ...vocabulary.samples import Event, TelemetryResource
+from . import host_names
+from .found import ArtefactContents, LogQuote
+from .job_span import JobSpan, lasting
+
+_OTHERS_SECONDS = 86_400.0
+"""Without a job's log the last fault is asked about: what was a day before it is another matter."""
+
+_KERNEL = re.compile(r"dmesg|kern|messages|syslog|journal|console|serial", re.IGNORECASE)
+_DRIVERS = re.compile(
+    r"(?:NVRM: |nvidia|amdgpu[ :]|\[drm|\[ascend\]|habanalabs |mlx5_|mlx4_|bnxt_|irdma|efa |hns3 |"
+    r"pcieport |pcie_|PCIe Bus Error|oom-kill:|[Oo]ut of memory: Kill|Memory cgroup out of memory|"
+    r"Killed process \d|INFO: task |(?:NMI )?watchdog: |rcu: |INFO: rcu|nvme |EXT4-fs |XFS \(|BTRFS |"
+    r"Lustre|LNet|nfs: |NFS: |ceph: |libceph: |mmfs|GPFS|mce: |EDAC |\{\d+\}\[Hardware Error|"
+    r"NETDEV WATCHDOG|BUG: |Kernel panic)"
+)
+"""What lines of the kernel begin with, wherever they were pasted."""
+
+
+@dataclass(slots=True)
+class KernelFault:
+    """What a line reports. at: s since the epoch, None where the log has times since boot alone.
+
+    latest: when it was at the latest, where that is known.
+    """
+
+    event: Event
+    file: str
+    line: int
+    host: str
+    at: float | None
+    latest: float | None
+
+    def quote(self, role: str = "", why: str = "") -> LogQuote:
+        """Return the line as a report shows it; `why`: for what it is background."""
+        pairs = self.event.attributes
+        signature = str(pairs.get("signature") or pairs.get("code") or "")
+        text = str(pairs.get("text", ""))
+        if why:
+            day = "" if self.at is None else f"{datetime.fromtimestamp(self.at, UTC):%Y-%m-%d %H:%M} UTC, "
+            text = f"{text} ({day}{why})"
+        return LogQuote(
+            self.file, self.line, self.at, None, signature,
+            role or str(pairs.get("role") or "root"), text,
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class KernelContents:
+    """What all kernel logs of a folder report. hosts: those that lines name."""
+
+    faults: list[KernelFault] = field(default_factory=list[KernelFault])
+    hosts: set[str] = field(default_factory=set[str])
+
+    def settled(
+        self, span: JobSpan | None, known: Iterable[str], found: ArtefactContents
+    ) -> list[Event]:
+        """Return the events that may be the job's, with time and host; quote all of them.
+
+        span: when the job ran, None where nothing says so; known: the hosts that its ranks name.
+        An event without a time has the time 0.
+        """
+        hosts = sorted({*known})
+        newest = max((fault.at for fault in self.faults if fault.at and _accuses(fault)), default=None)
+        events: list[Event] = []
+        for fault in self.faults:
+            why = _apart(fault, span, newest)
+            found.quotes.append(fault.quote("background" if why else "", why))
+            if not why:
+                at = fault.at or fault.latest or 0.0
+                host = host_names.among(fault.host, fault.file, hosts, len(self.hosts))
+                own = replace(fault.event.resource, host=host)
+                events.append(Event(fault.event.name, at, fault.event.attributes, own))
+        return events
+
+
+def gather(
+    files: Mapping[str, Path], span: JobSpan | None, *, zone: tzinfo | None
+) -> tuple[KernelContents, dict[str, int]]:
+    """Return what kernel logs report, and by file how many lines did; errors as open and read do.
+
+    A line counts where its form, its file's name or its driver's mark says that a kernel wrote it.
+    `span` gives times without a year theirs; the date of the file does where it is None.
+    """
+    contents = KernelContents()
+    counts: dict[str, int] = {}
+    for name, path in files.items():
+        written = path.stat().st_mtime
+        reading = KernelLogReading(zone, written if span is None else min(span.closes, written))
+        counts[name] = _read(name, path, reading, contents, span, written)
+    return contents, counts
+
+
+def _read(
+    name: str,
+    path: Path,
+    reading: KernelLogReading,
+    contents: KernelContents,
+    span: JobSpan | None,
+    written: float,
+) -> int:
+    parser = kernel_log.KernelLogParser()
+    named = bool(_KERNEL.search(path.name))
+    told: list[tuple[kernel_log.KernelLogLine, Report]] = []
+    with path.open("rb") as opened:
+        for line in reading.read(opened):
+            if not (named or line.kernels or _DRIVERS.match(line.text)):
+                continue
+            clock = line.at or line.uptime or 0.0
+            told += [(line, report) for report in parser.feed(line.text, clock)]
+    dated = any(boot.began is not None for boot in reading.boots)
+    reading.settle(_captured(span, written))
+    for line, report in told:
+        at = reading.when(line)
+        sure = line.at is not None or dated
+        event = reports.event(report, 0.0, by_pci=lambda _: None)
+        host = line.host or reading.host
+        if host:
+            contents.hosts.add(host)
+        latest = at if span is None or at is None else min(at, span.ended)
+        contents.faults.append(
+            KernelFault(event, name, line.number, host, at if sure else None, latest)
+        )
+    return len({line.number for line, _ in told})
+
+
+def _captured(span: JobSpan | None, written: float) -> float:
+    """Return when a log of times since boot ended, at the latest that can be believed.
+
+    A copied file is younger than its log: then the log is taken to end with the job.
+    """
+    if span is None or span.began <= written <= span.ended + _OTHERS_SECONDS:
+        return written
+    return span.ended
+
+
+def _apart(fault: KernelFault, span: JobSpan | None, newest: float | None) -> str:
+    """Return why a fault is not the job's, "" where it may be."""
+    at = fault.latest if fault.at is None else fault.at
+    if at is None:
+        return ""
+    if span is None:
+        if newest is not None and newest - at > _OTHERS_SECONDS:
+            return f"{lasting(newest - at)} before the last fault of these logs"
+        return ""
+    why = span.apart(at)
+    return f"at the latest {why}" if why and fault.at is None else why
+
+
+def _accuses(fault: KernelFault) -> bool:
+    """Return whether a line points at a fault by itself."""
+    return fault.event.name != "log.fault" or fault.event.attributes.get("role") == "root"
