@@ -7,11 +7,14 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from ...formats import kernel_log
-from ...formats.kernel_log import KernelLogReading, Report, reports
+from ...formats.kernel_log import DeviceFault, KernelLogLine, KernelLogReading, Report, reports
 from ...vocabulary.samples import Event, TelemetryResource
 from . import host_names
 from .found import ArtefactContents, LogQuote
 from .job_span import JobSpan, lasting
+
+_BELOW = 6
+"""So many lines below its fault a driver may still name the device."""
 
 _OTHERS_SECONDS = 86_400.0
 """Without a job's log the last fault is asked about: what was a day before it is another matter."""
@@ -111,13 +114,15 @@ def _read(
 ) -> int:
     parser = kernel_log.KernelLogParser()
     named = bool(_KERNEL.search(path.name))
-    told: list[tuple[kernel_log.KernelLogLine, Report]] = []
+    told: list[tuple[KernelLogLine, Report]] = []
     with path.open("rb") as opened:
         for line in reading.read(opened):
             if not (named or line.kernels or _DRIVERS.match(line.text)):
                 continue
-            clock = line.at or line.uptime or 0.0
-            told += [(line, report) for report in parser.feed(line.text, clock)]
+            reported = parser.feed(line.text, line.at or line.uptime or 0.0)
+            if told and not reported and parser.named:
+                told[-1] = _addressed(*told[-1], parser.named, line)
+            told += [(line, report) for report in reported]
     dated = any(boot.began is not None for boot in reading.boots)
     reading.settle(_captured(span, written))
     for line, report in told:
@@ -132,6 +137,16 @@ def _read(
             KernelFault(event, name, line.number, host, at if sure else None, latest)
         )
     return len({line.number for line, _ in told})
+
+
+def _addressed(
+    told: KernelLogLine, report: Report, address: str, line: KernelLogLine
+) -> tuple[KernelLogLine, Report]:
+    """Return a report of a device without an address with that of the line below it."""
+    near = line.number - told.number <= _BELOW and line.host == told.host
+    if near and isinstance(report, DeviceFault) and not (report.pci or report.device):
+        report = replace(report, pci=address)
+    return told, report
 
 
 def _captured(span: JobSpan | None, written: float) -> float:
