@@ -122,7 +122,11 @@ def _detectors(
     stalls = {"pause": _PAUSE_SECONDS}
     if any(event.attributes.get("signature") in _TIMED_OUT for event in found.events):
         stalls["least"] = _LEAST_SECONDS
-    ours: dict[str, dict[str, Any]] = {"stalls": stalls, "fault_codes": {"unplaced": True}}
+    ours: dict[str, dict[str, Any]] = {
+        "stalls": stalls,
+        "fault_codes": {"unplaced": True},
+        "never_started": {"announced": True},
+    }
     if over is not None:
         ours["logged_crashes"] = {"over": over}
     chosen = settings.detectors
