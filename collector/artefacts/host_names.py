@@ -11,8 +11,12 @@ _WORDS = re.compile(
 )
 _EDGES = "-_. :@+=,()[]"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,252}")
-_OTHERS = re.compile(r"(?:job|run|rank|attempt|slurm|case|ticket|incident|issue|pod|step)s?[-.]?\d*$",
-                     re.IGNORECASE)  # fmt: skip
+_LIKELY = re.compile(r"[A-Za-z].*[\d-]|[\d-].*[A-Za-z]")
+"""A name of letters alone may be any word."""
+_OTHERS = re.compile(
+    r"(?:job|run|rank|attempt|slurm|case|ticket|incident|issue|pod|step)s?[-.]?\d*$", re.IGNORECASE
+)
+"""Names of folders with a number that are no hosts."""
 
 
 def among(named: str, file: str, hosts: Sequence[str], kernels: int) -> str:
@@ -39,9 +43,8 @@ def of_file(file: str) -> str:
     path = PurePath(file)
     for part in (path.name, *reversed(path.parts[:-1])):
         left = _WORDS.sub(" ", part).strip(_EDGES)
-        if _NAME.fullmatch(left) and not _OTHERS.match(left) and re.search(r"[A-Za-z]", left):
-            if re.search(r"\d|-", left) and len(left) > 1:
-                return left
+        if _NAME.fullmatch(left) and _LIKELY.search(left) and not _OTHERS.match(left):
+            return left
     return ""
 
 

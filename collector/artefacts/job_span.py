@@ -10,14 +10,14 @@ from .endings import UNDATED
 _STEP, _DURATION = "training.step", "training.step.duration"
 _WAITED = re.compile(r"Timeout\(ms\)=(\d{1,10})|timed out after (\d{1,10})|waiting (\d{1,10})ms")
 _USUAL_STEP = 1.0
-"""Seconds of a step where no line says it: an early start blames too much, a late one too little."""
+"""Seconds of a step where no line says it."""
 
 _FEW_SECONDS = 300.0
 """So long before a start and after an end a fault may still be the job's: clocks differ, and a
 device that fails while a job is placed ends it."""
 _UNSEEN_SECONDS = 7200.0
-"""So long before the first line, where a log does not hold its beginning: collectives wait no longer
-for a rank that is gone."""
+"""So long before the first line, where a log does not hold its beginning: collectives do not wait
+for longer."""
 _SURVIVED_SECONDS = 600.0
 """A job that made steps for so long after a fault did not end by it."""
 

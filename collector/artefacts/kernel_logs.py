@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...formats import kernel_log
 from ...formats.kernel_log import DeviceFault, KernelLogLine, KernelLogReading, Report, reports
-from ...vocabulary.samples import Event, TelemetryResource
+from ...vocabulary.samples import Event
 from . import host_names
 from .found import ArtefactContents, LogQuote
 from .job_span import JobSpan, lasting
@@ -23,8 +23,8 @@ _KERNEL = re.compile(r"dmesg|kern|messages|syslog|journal|console|serial", re.IG
 _DRIVERS = re.compile(
     r"(?:NVRM: |nvidia|amdgpu[ :]|\[drm|\[ascend\]|habanalabs |mlx5_|mlx4_|bnxt_|irdma|efa |hns3 |"
     r"pcieport |pcie_|PCIe Bus Error|oom-kill:|[Oo]ut of memory: Kill|Memory cgroup out of memory|"
-    r"Killed process \d|INFO: task |(?:NMI )?watchdog: |rcu: |INFO: rcu|nvme |EXT4-fs |XFS \(|BTRFS |"
-    r"Lustre|LNet|nfs: |NFS: |ceph: |libceph: |mmfs|GPFS|mce: |EDAC |\{\d+\}\[Hardware Error|"
+    r"Killed process \d|INFO: task |(?:NMI )?watchdog: |rcu: |INFO: rcu|nvme |EXT4-fs |XFS \(|"
+    r"BTRFS |Lustre|LNet|nfs: |NFS: |ceph: |libceph: |mmfs|GPFS|mce: |EDAC |\{\d+\}\[Hardware Error|"
     r"NETDEV WATCHDOG|BUG: |Kernel panic)"
 )
 """What lines of the kernel begin with, wherever they were pasted."""
@@ -50,12 +50,20 @@ class KernelFault:
         signature = str(pairs.get("signature") or pairs.get("code") or "")
         text = str(pairs.get("text", ""))
         if why:
-            day = "" if self.at is None else f"{datetime.fromtimestamp(self.at, UTC):%Y-%m-%d %H:%M} UTC, "
+            day = (
+                ""
+                if self.at is None
+                else f"{datetime.fromtimestamp(self.at, UTC):%Y-%m-%d %H:%M} UTC, "
+            )
             text = f"{text} ({day}{why})"
         return LogQuote(
             self.file, self.line, self.at, None, signature,
             role or str(pairs.get("role") or "root"), text,
         )  # fmt: skip
+
+
+def _day(at: float | None) -> str:
+    return "" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC, "
 
 
 @dataclass(slots=True)
@@ -74,7 +82,9 @@ class KernelContents:
         An event without a time has the time 0.
         """
         hosts = sorted({*known})
-        newest = max((fault.at for fault in self.faults if fault.at and _accuses(fault)), default=None)
+        newest = max(
+            (fault.at for fault in self.faults if fault.at and _accuses(fault)), default=None
+        )
         events: list[Event] = []
         for fault in self.faults:
             why = _apart(fault, span, newest)

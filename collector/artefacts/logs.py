@@ -13,7 +13,7 @@ from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .job_span import JobSpan
 from .kernel_logs import KernelContents
-from .startup import START_SECONDS, StartUp, process_of
+from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
@@ -103,15 +103,29 @@ def gather(
             found.unread[name] = f"cannot be read: {error.strerror}"
     readable = {name: path for name, path in files.items() if name in said}
     gathered.kernels, told = kernel_logs.gather(readable, gathered.span(), zone=zone)
-    for name in said:
-        lines = said[name] + told.get(name, 0)
+    for name, own in said.items():
+        lines = own + told.get(name, 0)
         if lines:
             found.read[name] = f"log, {lines} lines of which say something"
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
+    if gathered.start.gave_up and _stepped(files.values()):
+        gathered.start = StartUp()  # who gave up a store or a group did so while it trained
     # Python's errors have no time: where no line has one, the files say when the job was over.
     gathered.written = max((path.stat().st_mtime for path in files.values()), default=0.0)
     return gathered
+
+
+def _stepped(files: Iterable[Path]) -> bool:
+    """Return whether any log has lines of steps, whose form need not be known."""
+    for path in files:
+        try:
+            with path.open("rb") as opened:
+                if speaks_of_steps(opened):
+                    return True
+        except OSError:
+            continue  # said where it was read
+    return False
 
 
 def _has_log(rank: int | None, gathered: LogContents) -> None:

@@ -18,20 +18,22 @@ A code without a class counts: the sender could not tell.
 """
 
 APPLICATION = frozenset({
-    "8", "11", "13", "25", "31", "32", "43", "45", "68", "69", "amdgpu.page_fault", "gaudi.cs_timeout",
+    "8", "11", "13", "25", "31", "32", "43", "45", "68", "69", "amdgpu.page_fault",
+    "gaudi.cs_timeout",
 })  # fmt: skip
 """Codes that programs bring about: they accuse no device where the sender named no class either."""
 
 LOST = frozenset({
-    "79", "167", "nvml.lost", "pci.gone", "amdgpu.lost", "amdgpu.init_failed", "gaudi.lost", "npu.lost",
+    "79", "167", "nvml.lost", "pci.gone", "amdgpu.lost", "amdgpu.init_failed", "gaudi.lost",
+    "npu.lost",
 })  # fmt: skip
 FIRMWARE = frozenset({
-    "62", "119", "120", "143", "rm.gsp_timeout", "rm.init_failed", "amdgpu.ring_timeout", "amdgpu.hang",
-    "amdgpu.reset", "amdgpu.reset_failed", "gaudi.heartbeat", "gaudi.reset", "npu.heartbeat",
+    "62", "119", "120", "143", "rm.gsp_timeout", "rm.init_failed", "amdgpu.ring_timeout",
+    "amdgpu.hang", "amdgpu.reset", "amdgpu.reset_failed", "gaudi.heartbeat", "gaudi.reset", "npu.heartbeat",
 })  # fmt: skip
 MEMORY = frozenset({
-    "48", "94", "95", "140", "171", "172", "ecc.uncorrectable", "amdgpu.uncorrectable", "amdgpu.poison",
-    "gaudi.uncorrectable", "npu.uncorrectable",
+    "48", "94", "95", "140", "171", "172", "ecc.uncorrectable", "amdgpu.uncorrectable",
+    "amdgpu.poison", "gaudi.uncorrectable", "npu.uncorrectable",
 })  # fmt: skip
 NVLINK = frozenset({"74", "136", *map(str, range(144, 151)), "155", "amdgpu.xgmi"})
 KINDS = {

@@ -208,7 +208,11 @@ def _yearless(groups: dict[str, str | None]) -> YearlessTime | None:
     if not month or not clock:
         return None
     hours, minutes, *seconds = clock.split(":")
-    of_day = int(hours) * 3600 + int(minutes) * 60 + float(seconds[0].replace(",", ".") if seconds else 0)
+    of_day = (
+        int(hours) * 3600
+        + int(minutes) * 60
+        + float(seconds[0].replace(",", ".") if seconds else 0)
+    )
     day = int(groups.get("day") or 0)
     if not (1 <= day <= 31 and of_day < 86_401):
         return None

@@ -69,9 +69,7 @@ def unescaped(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def line(
-    text: str, zone: tzinfo | None = None, near: float | None = None
-) -> KernelRecord:
+def line(text: str, zone: tzinfo | None = None, near: float | None = None) -> KernelRecord:
     """Read a line of dmesg, the journal or a syslog in any form; any other line is its own text.
 
     `zone` is that of times without one, None: the machine's. `near` gives times without a year
