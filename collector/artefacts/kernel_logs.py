@@ -1,7 +1,7 @@
 """Logs of kernels: what they tell of the job's hosts, when, and what of it is not the job's."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -9,9 +9,10 @@ from pathlib import Path
 from ...formats import kernel_log
 from ...formats.kernel_log import DeviceFault, KernelLogLine, KernelLogReading, Report, reports
 from ...vocabulary.samples import Event
-from . import host_names
+from . import host_names, kernel_events
 from .found import ArtefactContents, LogQuote
 from .job_span import JobSpan, lasting
+from .victims import LineVictims
 
 _BELOW = 6
 """So many lines below its fault a driver may still name the device."""
@@ -24,8 +25,8 @@ _DRIVERS = re.compile(
     r"(?:NVRM: |nvidia|amdgpu[ :]|\[drm|\[ascend\]|habanalabs |mlx5_|mlx4_|bnxt_|irdma|efa |hns3 |"
     r"pcieport |pcie_|PCIe Bus Error|oom-kill:|[Oo]ut of memory: Kill|Memory cgroup out of memory|"
     r"Killed process \d|INFO: task |(?:NMI )?watchdog: |rcu: |INFO: rcu|nvme |EXT4-fs |XFS \(|"
-    r"BTRFS |Lustre|LNet|nfs: |NFS: |ceph: |libceph: |mmfs|GPFS|mce: |EDAC |\{\d+\}\[Hardware Error|"
-    r"NETDEV WATCHDOG|BUG: |Kernel panic)"
+    r"BTRFS |Lustre|LNet|nfs: |NFS: |ceph: |libceph: |mmfs|GPFS|mce: |EDAC |"
+    r"\{\d+\}\[Hardware Error|NETDEV WATCHDOG|BUG: |Kernel panic)"
 )
 """What lines of the kernel begin with, wherever they were pasted."""
 
@@ -34,7 +35,7 @@ _DRIVERS = re.compile(
 class KernelFault:
     """What a line reports. at: s since the epoch, None where the log has times since boot alone.
 
-    latest: when it was at the latest, where that is known.
+    latest: when it was at the latest, where that is known; booted: how long the host had run, s.
     """
 
     event: Event
@@ -43,11 +44,12 @@ class KernelFault:
     host: str
     at: float | None
     latest: float | None
+    booted: float | None = None
 
-    def quote(self, role: str = "", why: str = "") -> LogQuote:
+    def quote(self, rank: int | None, role: str = "", why: str = "") -> LogQuote:
         """Return the line as a report shows it; `why`: for what it is background."""
         pairs = self.event.attributes
-        signature = str(pairs.get("signature") or pairs.get("code") or "")
+        signature = str(pairs.get("signature") or pairs.get("code") or self.event.name)
         text = str(pairs.get("text", ""))
         if why:
             day = (
@@ -57,8 +59,8 @@ class KernelFault:
             )
             text = f"{text} ({day}{why})"
         return LogQuote(
-            self.file, self.line, self.at, None, signature,
-            role or str(pairs.get("role") or "root"), text,
+            self.file, self.line, self.at, rank, signature,
+            role or kernel_events.role(self.event), text,
         )  # fmt: skip
 
 
@@ -74,26 +76,32 @@ class KernelContents:
     hosts: set[str] = field(default_factory=set[str])
 
     def settled(
-        self, span: JobSpan | None, known: Iterable[str], found: ArtefactContents
-    ) -> list[Event]:
-        """Return the events that may be the job's, with time and host; quote all of them.
+        self, span: JobSpan | None, victims: LineVictims, found: ArtefactContents
+    ) -> list[tuple[int | None, Event]]:
+        """Return the events that may be the job's, with rank, time and host; quote all of them.
 
-        span: when the job ran, None where nothing says so; known: the hosts that its ranks name.
-        An event without a time has the time 0.
+        span: when the job ran, None where nothing says so. An event without a time has the time 0.
         """
-        hosts = sorted({*known})
-        newest = max(
-            (fault.at for fault in self.faults if fault.at and _accuses(fault)), default=None
-        )
-        events: list[Event] = []
+        hosts = sorted({one.host for one in victims.processes.values() if one.host})
+        accusing = (fault.at for fault in self.faults if fault.at and _accuses(fault))
+        newest = max(accusing, default=None)
+        events: list[tuple[int | None, Event]] = []
+        used: set[tuple[str, str]] = set()
         for fault in self.faults:
+            host = host_names.among(fault.host, fault.file, hosts, len(self.hosts))
+            own = replace(fault.event.resource, host=host)
+            event = replace(fault.event, at=fault.at or fault.latest or 0.0, resource=own)
             why = _apart(fault, span, newest)
-            found.quotes.append(fault.quote("background" if why else "", why))
-            if not why:
-                at = fault.at or fault.latest or 0.0
-                host = host_names.among(fault.host, fault.file, hosts, len(self.hosts))
-                own = replace(fault.event.resource, host=host)
-                events.append(Event(fault.event.name, at, fault.event.attributes, own))
+            if not why and victims.strange(event):
+                why = "no rank of the job is known to have used this device"
+            rank = None if why else victims.of(event)
+            found.quotes.append(fault.quote(rank, "background" if why else "", why))
+            if why:
+                continue
+            events.append((rank, event))
+            events += [(None, one) for one in kernel_events.of_ports(event, used, fault.booted)]
+            if rank is not None and (ended := victims.ends(event, rank)) is not None:
+                events.append((rank, ended))
         return events
 
 
@@ -125,6 +133,7 @@ def _read(
     parser = kernel_log.KernelLogParser()
     named = bool(_KERNEL.search(path.name))
     told: list[tuple[KernelLogLine, Report]] = []
+    booted: dict[int, float | None] = {}
     with path.open("rb") as opened:
         for line in reading.read(opened):
             if not (named or line.kernels or _DRIVERS.match(line.text)):
@@ -133,18 +142,22 @@ def _read(
             if told and not reported and parser.named:
                 told[-1] = _addressed(*told[-1], parser.named, line)
             told += [(line, report) for report in reported]
+            booted[line.number] = reading.booted(line)
     dated = any(boot.began is not None for boot in reading.boots)
     reading.settle(_captured(span, written))
     for line, report in told:
         at = reading.when(line)
         sure = line.at is not None or dated
-        event = reports.event(report, 0.0, by_pci=lambda _: None)
+        event = kernel_events.graded(reports.event(report, 0.0, by_pci=lambda _: None))
         host = line.host or reading.host
         if host:
             contents.hosts.add(host)
         latest = at if span is None or at is None else min(at, span.ended)
         contents.faults.append(
-            KernelFault(event, name, line.number, host, at if sure else None, latest)
+            KernelFault(
+                event, name, line.number, host, at if sure else None, latest,
+                booted[line.number],
+            )  # fmt: skip
         )
     return len({line.number for line, _ in told})
 
@@ -184,4 +197,4 @@ def _apart(fault: KernelFault, span: JobSpan | None, newest: float | None) -> st
 
 def _accuses(fault: KernelFault) -> bool:
     """Return whether a line points at a fault by itself."""
-    return fault.event.name != "log.fault" or fault.event.attributes.get("role") == "root"
+    return kernel_events.role(fault.event) == "root"

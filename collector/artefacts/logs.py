@@ -14,9 +14,12 @@ from .found import ArtefactContents, LogQuote
 from .job_span import JobSpan
 from .kernel_logs import KernelContents
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
+from .victims import LineVictims, RankProcess
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
+_ORDER = {"root": 0, "background": 2}
+"""Roles of quoted lines that stand first and last."""
 _WHOLE = re.compile(r"\d{1,7}")
 
 
@@ -54,6 +57,18 @@ class LogContents:
         if self.endings.stood is not None:
             samples.append(Sample("collective.enqueued", 0.0, self.endings.stood, ()))
         return job_span.span(samples, (event for _, _, event in self.events))
+
+    def victims(self) -> LineVictims:
+        """Return what a kernel's lines are matched with."""
+        endings = self.endings
+        return LineVictims(
+            {
+                rank: RankProcess(one.host, one.pid, one.hw_id)
+                for rank, one in self.processes.items()
+            },
+            endings.exits,
+            endings.logs - endings.faults if endings.faults else frozenset(),
+        )
 
     def process(self, rank: int) -> _LoggedProcess:
         """Return what is known of a rank's process."""
@@ -197,9 +212,8 @@ def _quote(
 
 def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
     """Give each sample and event its host and, where its line has none, a time; add them."""
-    hosts = {process.host for process in gathered.processes.values() if process.host}
-    kernels = gathered.kernels.settled(gathered.span(), hosts, found)
-    gathered.events += [(None, "", event) for event in kernels]
+    kernels = gathered.kernels.settled(gathered.span(), gathered.victims(), found)
+    gathered.events += [(rank, "", event) for rank, event in kernels]
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     newest = max([0.0 if found.until is None else found.until, *times]) or gathered.written
@@ -207,8 +221,8 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     endings = gathered.endings
 
     def of(rank: int | None, named: str) -> TelemetryResource:
-        host = gathered.processes[rank].host if rank in gathered.processes else named
-        return replace(resource, host=host)
+        host = gathered.processes[rank].host if rank in gathered.processes else ""
+        return replace(resource, host=host or named)
 
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
@@ -236,7 +250,9 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.world_size = size
     if newest:
         found.until = newest
-    found.quotes.sort(key=lambda one: (one.role != "root", one.at or newest, one.file, one.line))
+    found.quotes.sort(
+        key=lambda one: (_ORDER.get(one.role, 1), one.at or newest, one.file, one.line)
+    )
 
 
 def _rank(pairs: Mapping[str, Scalar], otherwise: int | None) -> int | None:

@@ -29,7 +29,8 @@ LOST = frozenset({
 })  # fmt: skip
 FIRMWARE = frozenset({
     "62", "119", "120", "143", "rm.gsp_timeout", "rm.init_failed", "amdgpu.ring_timeout",
-    "amdgpu.hang", "amdgpu.reset", "amdgpu.reset_failed", "gaudi.heartbeat", "gaudi.reset", "npu.heartbeat",
+    "amdgpu.hang", "amdgpu.reset", "amdgpu.reset_failed", "gaudi.heartbeat", "gaudi.reset",
+    "npu.heartbeat",
 })  # fmt: skip
 MEMORY = frozenset({
     "48", "94", "95", "140", "171", "172", "ecc.uncorrectable", "amdgpu.uncorrectable",

@@ -97,12 +97,15 @@ _FORMS = (
     _form(rf"{_LEVEL}\[(?P<month>{_MONTH}) ?(?P<day>\d\d?) (?P<clock>\d\d:\d\d)\] ?", kernels=True),
     _form(rf"{_LEVEL}\[ *\+ *(?P<since>\d{{1,9}}\.\d{{1,9}})\] ?", kernels=True),
     _form(
-        rf"(?:<\d{{1,3}}>)?(?P<month>{_MONTH}) +(?P<day>\d\d?) (?P<clock>{_CLOCK}(?:[.,]\d{{1,9}})?) "
-        rf"(?:{_HOST} )?(?:{_WHO} ?)?",
+        rf"(?:<\d{{1,3}}>)?(?P<month>{_MONTH}) +(?P<day>\d\d?) "
+        rf"(?P<clock>{_CLOCK}(?:[.,]\d{{1,9}})?) (?:{_HOST} )?(?:{_WHO} ?)?",
         kernels=False,
     ),
-    _form(rf"(?:<\d{{1,3}}>1 )(?P<iso>{_ISO}) {_HOST} (?P<who>kernel|\S+) \S+ \S+ (?:-|\[.{{0,400}}?\]) ?",
-          kernels=False),
+    _form(
+        rf"(?:<\d{{1,3}}>1 )(?P<iso>{_ISO}) {_HOST} (?P<who>kernel|\S+) \S+ \S+ "
+        r"(?:-|\[.{0,400}?\]) ?",
+        kernels=False,
+    ),
     _form(rf"{_DAY} (?P<iso>{_ISO}) (?:(?P<zone>[A-Z]{{2,5}}) )?{_HOST} {_WHO} ?", kernels=False),
     _form(rf"(?P<unix>\d{{10}}\.\d{{6}}) {_HOST} {_WHO} ?", kernels=False),
     _form(rf"(?P<iso>{_ISO_T}) (?:{_HOST} )?{_WHO} (?=\S)", kernels=False),

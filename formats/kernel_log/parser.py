@@ -64,6 +64,8 @@ class KernelLogParser:
         follows = newest is not None and abs(at - newest) <= _FOLLOWS_SECONDS
         self._newest[fault.vendor] = at
         if kind.follows and follows:
+            if fault.pci:
+                self._named = (fault.pci, at, self._lines)
             return None
         uuid = self._uuids.get(fault.pci, "")
         return replace(fault, uuid=uuid) if uuid else fault

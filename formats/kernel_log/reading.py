@@ -25,9 +25,12 @@ _FIELD = re.compile(
     r'\s*(?:(?P<name>[A-Z_]{3,40})=|"(?P<json>pri|time|msg)":\s*)(?P<value>.*?),?\s*$', re.DOTALL
 )
 _NOTED = re.compile(
-    rb"setting system clock|audit\(\d|Hostname set to|Set hostname to|-- Boot |-- Reboot"
+    rb"Linux version |setting system clock|audit\(\d|Hostname set to|Set hostname to|-- Boot |-- Reboot"
     rb'|MESSAGE=|_TIMESTAMP=|_HOSTNAME=|"time":|"msg":'
 )
+_SECONDS = re.compile(r"\d{1,12}\.\d{1,9}")
+_FIRST = "Linux version "
+"""What a kernel logs first."""
 _LONGEST = 65_536
 
 
@@ -105,6 +108,13 @@ class KernelLogReading:
             return line.at
         return began + line.uptime
 
+    def booted(self, line: KernelLogLine) -> float | None:
+        """Return how long its host had run when a line was written, s; None: not known."""
+        began, at = self.boots[line.boot].began, line.at
+        if line.uptime is not None or began is None or at is None:
+            return line.uptime
+        return at - began
+
     def _record(self, data: bytes) -> KernelRecord | None:
         text = records.unescaped(data).rstrip("\r\n")
         if _BOOT.match(text.strip()):
@@ -132,11 +142,8 @@ class KernelLogReading:
         entry = self._entry
         micro = entry.get("__REALTIME_TIMESTAMP") or entry.get("_SOURCE_REALTIME_TIMESTAMP") or ""
         at = int(micro) / 1e6 if micro.isdigit() and len(micro) < 20 else record.at
-        uptime = record.uptime
-        try:
-            uptime = float(entry["time"])
-        except (KeyError, ValueError):
-            pass
+        seconds = _SECONDS.fullmatch(entry.get("time", ""))
+        uptime = float(seconds[0]) if seconds else record.uptime
         host = record.host or entry.get("_HOSTNAME", "")
         return replace(record, at=at, uptime=uptime, host=host, kernels=True)
 
@@ -169,6 +176,9 @@ class KernelLogReading:
                 at = float(f"{clock[1]}.{clock[2] or 0}")
             if at is not None and boot.began is None:
                 boot.began = at - record.uptime
+        elif record.at is not None and record.text.startswith(_FIRST):
+            boot = boot if boot.began is None and boot is self.boots[0] else self._boot()
+            boot.began = record.at
         if named := _NAMED.search(record.text):
             self.host = named[1]
         self.host = record.host or self.host
