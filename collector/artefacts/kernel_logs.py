@@ -1,10 +1,11 @@
 """Logs of kernels: what they tell of the job's hosts, when, and what of it is not the job's."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
+from typing import BinaryIO
 
 from ...formats import kernel_log
 from ...formats.kernel_log import DeviceFault, KernelLogLine, KernelLogReading, Report, reports
@@ -13,6 +14,15 @@ from . import host_names, kernel_events
 from .found import ArtefactContents, LogQuote
 from .job_span import JobSpan, lasting
 from .victims import LineVictims
+
+_HEAD = 1 << 14
+_FIRST_LINES = 50
+_BLOCK = 1 << 20
+_MARKS = (
+    b"NVRM", b"SXid", b"kernel:", b"amdgpu", b"mlx5_core", b"oom-kill", b"Killed process",
+    b"habanalabs", b"[ascend]",
+)  # fmt: skip
+"""Words of kernels that are looked for in the logs of jobs."""
 
 _BELOW = 6
 """So many lines below its fault a driver may still name the device."""
@@ -135,7 +145,9 @@ def _read(
     told: list[tuple[KernelLogLine, Report]] = []
     booted: dict[int, float | None] = {}
     with path.open("rb") as opened:
-        for line in reading.read(opened):
+        whole = named or _looks(opened.read(_HEAD))
+        opened.seek(0)
+        for line in reading.read(enumerate(opened, 1) if whole else _marked(opened)):
             if not (named or line.kernels or _DRIVERS.match(line.text)):
                 continue
             reported = parser.feed(line.text, line.at or line.uptime or 0.0)
@@ -160,6 +172,28 @@ def _read(
             )  # fmt: skip
         )
     return len({line.number for line, _ in told})
+
+
+def _looks(head: bytes) -> bool:
+    """Return whether a file that begins so is a kernel's log, whatever its name."""
+    lines = head.decode("utf-8", "replace").splitlines()[:_FIRST_LINES]
+    return any(kernel_log.line(line).kernels or _DRIVERS.match(line) for line in lines)
+
+
+def _marked(opened: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of those blocks of a job's log that hold a word of a kernel, with numbers.
+
+    Most blocks of a long log hold none, and cost a search for each.
+    """
+    first, rest = 1, b""
+    while block := opened.read(_BLOCK):
+        data = rest + block
+        cut = data.rfind(b"\n") + 1 or (len(data) if len(data) > _BLOCK else 0)
+        data, rest = data[:cut], data[cut:]
+        if any(mark in data for mark in _MARKS):
+            yield from enumerate(data.split(b"\n"), first)
+        first += data.count(b"\n")
+    yield first, rest
 
 
 def _addressed(

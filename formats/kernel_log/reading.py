@@ -28,6 +28,7 @@ _NOTED = re.compile(
     rb"Linux version |setting system clock|audit\(\d|Hostname set to|Set hostname to|-- Boot |-- Reboot"
     rb'|MESSAGE=|_TIMESTAMP=|_HOSTNAME=|"time":|"msg":'
 )
+_MICROSECONDS = re.compile(r"[0-9]{1,19}")
 _SECONDS = re.compile(r"\d{1,12}\.\d{1,9}")
 _FIRST = "Linux version "
 """What a kernel logs first."""
@@ -72,10 +73,10 @@ class KernelLogReading:
     _last: KernelRecord | None = None
     _entry: dict[str, str] = field(default_factory=dict[str, str])
 
-    def read(self, lines: Iterable[bytes]) -> Iterator[KernelLogLine]:
-        """Yield the lines that may tell of a fault."""
+    def read(self, lines: Iterable[tuple[int, bytes]]) -> Iterator[KernelLogLine]:
+        """Yield the lines that may tell of a fault; `lines` are numbers with lines, in order."""
         above: deque[bytes] = deque(maxlen=_MOST_ABOVE)
-        for number, data in enumerate(lines, start=1):
+        for number, data in lines:
             telling = signatures.relevant(data)
             if not telling and not _NOTED.search(data) and number > 1:
                 above.append(data)
@@ -141,7 +142,7 @@ class KernelLogReading:
         """Return a message with what the fields before it say."""
         entry = self._entry
         micro = entry.get("__REALTIME_TIMESTAMP") or entry.get("_SOURCE_REALTIME_TIMESTAMP") or ""
-        at = int(micro) / 1e6 if micro.isdigit() and len(micro) < 20 else record.at
+        at = int(micro) / 1e6 if _MICROSECONDS.fullmatch(micro) else record.at
         seconds = _SECONDS.fullmatch(entry.get("time", ""))
         uptime = float(seconds[0]) if seconds else record.uptime
         host = record.host or entry.get("_HOSTNAME", "")

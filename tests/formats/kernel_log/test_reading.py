@@ -19,7 +19,7 @@ HEALTHY = Path(__file__).parent / "healthy_boot.log"
 
 def read(*lines, near=None, until=None):
     reading = KernelLogReading(UTC, near)
-    found = list(reading.read(line.encode() + b"\n" for line in lines))
+    found = list(reading.read(enumerate((line.encode() + b"\n" for line in lines), 1)))
     reading.settle(until)
     return reading, found
 
@@ -127,7 +127,7 @@ def test_a_healthy_boot_accuses_nobody():
     with HEALTHY.open("rb") as opened:
         told = [
             report
-            for line in reading.read(opened)
+            for line in reading.read(enumerate(opened, 1))
             for report in parser.feed(line.text, line.uptime or 0.0)
         ]
     assert not [one for one in told if isinstance(one, OomKill)]
