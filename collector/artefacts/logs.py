@@ -61,6 +61,11 @@ class LogContents:
     def victims(self) -> LineVictims:
         """Return what a kernel's lines are matched with."""
         endings = self.endings
+        sizes = (
+            _number(event.attributes.get("communicator.size"))
+            for _, _, event in self.events
+            if event.name == "collective.communicator"
+        )
         return LineVictims(
             {
                 rank: RankProcess(one.host, one.pid, one.hw_id)
@@ -68,6 +73,7 @@ class LogContents:
             },
             endings.exits,
             endings.logs - endings.faults if endings.faults else frozenset(),
+            max((size or 0 for size in sizes), default=0),
         )
 
     def process(self, rank: int) -> _LoggedProcess:

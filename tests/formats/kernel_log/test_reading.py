@@ -44,7 +44,7 @@ def test_a_line_that_continues_one_that_says_nothing_has_its_time_too():
 
 def test_times_since_boot_become_times_of_day_by_the_real_time_clock():
     reading, (line,) = read(
-        "[    1.000000] rtc_cmos 00:00: setting system clock to 2026-05-13T12:00:00 UTC (1778673600)",
+        "[    1.0] rtc_cmos 00:00: setting system clock to 2026-05-13T12:00:00 UTC (1778673600)",
         f"[  601.000000] {XID}",
     )
     assert NOON + 600 == reading.when(line)
