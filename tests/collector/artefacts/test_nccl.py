@@ -13,7 +13,7 @@ def test_ranks_that_ras_misses_are_quoted_with_their_process(explain, tmp_path):
     (tmp_path / "ras.json").write_text(answer())
     os.utime(tmp_path / "ras.json", (BEGAN, BEGAN))
     found = explain(tmp_path).found
-    assert "answer of NCCL RAS, 1 communicators" == found.read["ras.json"]
+    assert "answer of NCCL RAS, 1 communicator: 1 did not answer" == found.read["ras.json"]
     (event,) = found.events
     assert "rank 2 (process 77 on 10.0.0.1) did not answer" in str(event.attributes["text"])
 
