@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from itertools import pairwise
 from pathlib import Path
 
 from ...formats.nccl import ras
@@ -24,23 +23,29 @@ _APART_SECONDS = 120.0
 """Between answers whose times are not known: people ask again when minutes later nothing moved."""
 _COPIED_SECONDS = 1.0
 """Files written so close together were copied: their times are not those of the answers."""
+_SETTLED_SECONDS = 5.0
+"""So long after its last line a job that stands has launched all that it will launch."""
 _REPORT_SECONDS, _MOST_FILLED = 5.0, 24
 _MOST_RANKS = 65_536
 _MOST_LINE = 64 << 20
 _NUMBERS = re.compile(r"\d+")
 
-MISSING, FAILED = "nccl.ras_missing", "nccl.ras_error"
+MISSING, BEHIND, FAILED = "nccl.ras_missing", "nccl.ras_behind", "nccl.ras_error"
 _REMOTE = "remote process error"
 """What a rank reports of another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatedAnswer:
-    """An answer, the file that it stands in, and when it was given, s since the epoch."""
+    """An answer, the file that it stands in, and when it was given, s since the epoch.
+
+    `since`: from when on what it says may have held: a job's last line before it.
+    """
 
     file: str
     answer: RasAnswer
     at: float
+    since: float
 
 
 @dataclass(slots=True)
@@ -134,7 +139,8 @@ def _alone(
     for place, name in enumerate(names if copied else ()):
         later = (len(names) - 1 - place) * _APART_SECONDS
         answers[name] = [
-            one if one.answer.stamp else replace(one, at=one.at - later) for one in answers[name]
+            one if one.answer.stamp else replace(one, at=one.at - later, since=one.since - later)
+            for one in answers[name]
         ]
     return [one for each in answers.values() for one in each]
 
@@ -175,31 +181,35 @@ def _answers(name: str, path: Path, zone: tzinfo | None) -> list[DatedAnswer]:
     found: list[DatedAnswer] = []
     for place, one in enumerate(answers):
         at = times.read(one.stamp, zone) if one.stamp else None
+        since, otherwise = _between(place, answers, dated, written)
         if at is None:
-            at = _between(place, answers, dated, written)
-        found.append(DatedAnswer(name, one, at))
+            at = otherwise
+        found.append(DatedAnswer(name, one, at, min(max(since, at - _APART_SECONDS), at)))
     return found
 
 
 def _between(
     place: int, answers: Sequence[RasAnswer], dated: Sequence[tuple[int, float]], written: float
-) -> float:
-    """Return when an answer without a time was given, of several in one gap each a time apart."""
+) -> tuple[float, float]:
+    """Return since when an answer may hold and when it was given, where it has no time itself.
+
+    Several between two lines with times are a time apart each.
+    """
     line = answers[place].line
     before = max((one for one in dated if one[0] <= line), default=None)
     after = min((one for one in dated if one[0] > line), default=None)
     first, last = -1 if before is None else before[0], None if after is None else after[0]
-    beside = [one.line for one in answers if first < one.line and (last is None or one.line < last)]
-    number = beside.index(line) + 1 if line in beside else 1
-    if before is None and after is None:
-        return written - (len(beside) - number) * _APART_SECONDS
-    if before is None and after is not None:
-        return after[1] - (len(beside) + 1 - number) * _APART_SECONDS
-    if after is None and before is not None:
-        return before[1] + number * _APART_SECONDS
-    assert before is not None  # noqa: S101  the cases above
-    assert after is not None  # noqa: S101
-    return before[1] + (after[1] - before[1]) * number / (len(beside) + 1)
+    beside = [one.line for one in answers if first <= one.line and (last is None or one.line < last)]
+    number, count = beside.index(line) + 1, len(beside)
+    if before is not None and before[0] == line:
+        return before[1], before[1]
+    if before is None:
+        ended = written + _APART_SECONDS if after is None else after[1]
+        at = ended - (count + 1 - number) * _APART_SECONDS
+        return at - _APART_SECONDS, at
+    apart = _APART_SECONDS if after is None else (after[1] - before[1]) / (count + 1)
+    at = before[1] + number * apart
+    return min(before[1] + _SETTLED_SECONDS, at) if number == 1 else at, at
 
 
 def _described(answers: Sequence[RasAnswer]) -> str:
@@ -252,20 +262,20 @@ def _moments(answers: Sequence[DatedAnswer]) -> list[tuple[DatedAnswer, float]]:
     at work: one answer alone that says something is taken to have stood for a while.
     """
     moments: list[tuple[DatedAnswer, float]] = []
-    first = answers[0]
-    if len(answers) == 1 and _stands(first.answer):
-        moments += [(first, at) for at in _filled(first.at - _APART_SECONDS, first.at)]
-    for one, later in pairwise(answers):
+    told = [_told(one.answer) for one in answers]
+    for place, one in enumerate(answers):
+        alike = told[place] in (told[place - 1 : place] + told[place + 1 : place + 2])
+        if alike or (len(answers) == 1 and _stands(one.answer)):
+            held = answers[place - 1].at if place and told[place - 1] == told[place] else one.since
+            moments += [(one, at) for at in _filled(held, one.at)]
         moments.append((one, one.at))
-        if _told(one.answer) == _told(later.answer):
-            moments += [(one, at) for at in _filled(one.at, later.at)[1:]]
-    return [*moments, (answers[-1], answers[-1].at)]
+    return moments
 
 
 def _filled(since: float, until: float) -> list[float]:
     """Return times from one to before the other, as often as a live source reports."""
     count = min(max(int((until - since) / _REPORT_SECONDS), 1), _MOST_FILLED)
-    return [since + (until - since) * number / count for number in range(count)]
+    return [since + (until - since) * number / count for number in range(count)][since >= until :]
 
 
 def _told(answer: RasAnswer) -> list[tuple[str, dict[int, int], set[int]]]:
@@ -312,6 +322,8 @@ def _add_answer(
             alive = attributes(_of_rank(job, rank, made.places.get(number)))
             found.samples.append((own, Sample("training.rank.info", 1.0, at, alive)))
             found.samples += [(own, one) for one in _counts(made, number, rank, group, at)]
+        if made.launched.keys() - ranks.keys():
+            _add_behind(job, dated, made, ranks, at, resource, found)
         _add_errors(job, dated, made, ranks, at, resource, found)
     unanswered = _add_missing(job, dated, at, resource, found)
     if not answer.answered and unanswered is not None:
@@ -389,12 +401,42 @@ def _add_missing(
         )
         known = attributes(_of_rank(job, rank, place))
         own = _resource(job, rank, place, resource)
-        if rank not in job.known:
+        new = rank not in job.known
+        if new:
             # That it is one of the job's is all that is known of it.
             job.known.add(rank)
             found.samples.append((own, Sample("training.rank.info", 1.0, at - 1.0, known)))
-        _report(MISSING, "root", rank, text, dated, at, own, found)
+        if new or (at == dated.at and len(job.answers) > 1):
+            _report(MISSING, "root", rank, text, dated, at, own, found)
     return None if unnamed else set(ranks)
+
+
+def _add_behind(
+    job: _JobAnswers,
+    dated: DatedAnswer,
+    made: RasCommunicator,
+    ranks: Mapping[int, int],
+    at: float,
+    resource: TelemetryResource,
+    found: ArtefactContents,
+) -> None:
+    """Add an event for the few ranks behind in a communicator whose other members are not known."""
+    most = max(made.launched.values())
+    behind = [number for number, count in made.launched.items() if count < most]
+    if not 0 < len(behind) <= made.size / 2 or dated is not job.answers[-1] or at != dated.at:
+        return
+    for number in behind:
+        place, rank = made.places.get(number), ranks.get(number)
+        where = f" (process {place.pid} on {place.host})" if place else ""
+        whose = f"rank {number} of communicator {made.name}" if rank is None else f"rank {rank}"
+        text = (
+            f"{whose}{where} launched {made.launched[number]} collectives of a communicator of "
+            f"{made.size} ranks, its peers {most}"
+        )
+        if rank is None:
+            found.missing.append(f"which rank of the job it is: {text}")
+        own = _resource(job, rank, place, resource)
+        _report(BEHIND, "root", rank, text, dated, dated.since, own, found)
 
 
 def _add_errors(
@@ -431,9 +473,8 @@ def _report(
     if rank is not None:
         pairs["rank"] = rank
     found.events.append(Event("log.fault", at, pairs, resource))
-    if at == dated.at:
-        line = dated.answer.line + 1
-        found.quotes.append(LogQuote(dated.file, line, at, rank, signature, role, text))
+    line = dated.answer.line + 1
+    found.quotes.append(LogQuote(dated.file, line, dated.at, rank, signature, role, text))
 
 
 def _resource(
