@@ -1,6 +1,7 @@
 """`rankscope diagnose PATH`: what a dead job left behind, explained as one incident."""
 
 import argparse
+import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,13 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from ...collector.artefacts import FolderDiagnosis
+    from ...collector.settings.collector import CollectorSettings
 
 HELP = "post-mortem of a folder of artefacts: dumps, NCCL, framework and kernel logs"
 EXTRA: str | None = "collector"
+
+_SETTINGS = "RANKSCOPE_"
+"""What the names of variables begin with that hold settings."""
 
 _LINES = 12
 """Lines of logs that a report quotes; --json has all."""
@@ -39,17 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Explain the folder. Exit 1: nothing in it can be read, or none of it shows a fault."""
     from ...collector.artefacts import diagnose  # noqa: PLC0415
     from ...collector.recordings.otlp_lines import RecordingError  # noqa: PLC0415
-    from . import collector  # noqa: PLC0415
 
-    settings = collector.settings(arguments.config)
     defects: list[str] = []
     try:
         diagnosis = diagnose(
             arguments.path,
-            settings,
+            _settings(arguments.config),
             job=arguments.job or arguments.path.resolve().name,
             zone=arguments.time_zone,
-            warn=_complain,
             failed=lambda stage, error: defects.append(f"{stage}: {error!r}"),
         )
     except RecordingError as error:
@@ -65,6 +67,15 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(_report(document))
     return 1 if defects or document is None else 0
+
+
+def _settings(path: Path | None) -> "CollectorSettings | None":
+    """Return the collector's settings, None where nobody has set any: loading them takes time."""
+    if path is None and not any(name.startswith(_SETTINGS) for name in os.environ):
+        return None
+    from . import collector  # noqa: PLC0415
+
+    return collector.settings(path)
 
 
 def _zone(name: str) -> "ZoneInfo":

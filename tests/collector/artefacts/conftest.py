@@ -21,7 +21,6 @@ def explain() -> Callable[..., FolderDiagnosis]:
             folder,
             CollectorSettings(),
             job="job",
-            warn=lambda _: None,
             failed=lambda *defect: defects.append(defect),
             **changed,
         )
