@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from ...collector.artefacts import FolderDiagnosis
     from ...collector.settings.collector import CollectorSettings
 
-HELP = "post-mortem of a folder of artefacts: dumps, NCCL, framework and kernel logs"
+HELP = "post-mortem of what a job left: dumps, NCCL, framework and kernel logs"
 EXTRA: str | None = "collector"
 
 _SETTINGS = "RANKSCOPE_"
@@ -27,7 +28,11 @@ _LINES = 12
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "path", type=Path, help="folder of Flight Recorder dumps, logs of ranks, kernel logs, ..."
+        "path",
+        type=Path,
+        nargs="+",
+        help="folder of Flight Recorder dumps, logs of ranks, kernel logs, ...; single files; tar "
+        "or zip archives of them; - for standard input",
     )
     parser.add_argument("--json", action="store_true", help="print the incident document")
     parser.add_argument("--job", help="what the job is called (default: the folder's name)")
@@ -50,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         diagnosis = diagnose(
             arguments.path,
             _settings(arguments.config),
-            job=arguments.job or arguments.path.resolve().name,
+            job=arguments.job or _job(arguments.path),
             zone=arguments.time_zone,
             failed=lambda stage, error: defects.append(f"{stage}: {error!r}"),
         )
@@ -67,6 +72,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(_report(document))
     return 1 if defects or document is None else 0
+
+
+def _job(paths: Sequence[Path]) -> str:
+    """Return what a job is called of which nobody says it: as the first path is."""
+    return paths[0].resolve().name if paths[0] != Path("-") else "standard input"
 
 
 def _settings(path: Path | None) -> "CollectorSettings | None":

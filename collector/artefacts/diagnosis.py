@@ -1,6 +1,6 @@
 """A folder of leftovers to one incident document, by the pipeline of the live collector."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
@@ -40,19 +40,19 @@ class FolderDiagnosis:
 
 
 def diagnose(
-    folder: Path,
+    paths: Sequence[Path],
     settings: "CollectorSettings | None",
     *,
     job: str,
     failed: Callable[[str, Exception], None],
     zone: tzinfo | None = None,
 ) -> FolderDiagnosis:
-    """Read what lies in a folder (or one file) and explain it.
+    """Read what lies in folders, files, archives of them or standard input (`-`); explain it.
 
     `settings` None: as shipped. `zone` is that of times in logs without one, None: the machine's.
     `failed` gets defects that were passed over. Raises RecordingError where nothing can be read.
     """
-    found = gather(folder, TelemetryResource("", job=job, attempt=0), zone=zone)
+    found = gather(paths, TelemetryResource("", job=job, attempt=0), zone=zone)
     from . import explaining  # noqa: PLC0415  what was read is known before the engine is loaded
 
     incidents = explaining.incidents(found, settings, failed)

@@ -18,7 +18,7 @@ def explain() -> Callable[..., FolderDiagnosis]:
     def run(folder: Path, **changed: Any) -> FolderDiagnosis:
         defects: list[object] = []
         found = diagnose(
-            folder,
+            [folder],
             CollectorSettings(),
             job="job",
             failed=lambda *defect: defects.append(defect),
