@@ -16,6 +16,8 @@ from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
 _KERNEL = re.compile(r"dmesg|kern|messages|syslog|journal", re.IGNORECASE)
+_CONTROLS = bytes(one for one in range(32) if one not in b"\t\n\r\x08\x1b\f")
+_TEXT_SHARE = 0.98
 _WHOLE = re.compile(r"\d{1,7}")
 
 
@@ -52,8 +54,12 @@ class LogContents:
 
 
 def is_text(head: bytes) -> bool:
-    """Tell whether a file that begins so may be a log."""
-    return b"\0" not in head
+    """Tell whether a file that begins so may be a log.
+
+    One whose host lost its power has holes full of NULs, and terminals leave control codes.
+    """
+    written = head.replace(b"\0", b"")
+    return len(written.translate(None, _CONTROLS)) >= _TEXT_SHARE * len(written) > 0
 
 
 def rank_of(name: str) -> int | None:
