@@ -18,6 +18,8 @@ from .victims import LineVictims, RankProcess
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
+_CONTROLS = bytes(one for one in range(32) if one not in b"\t\n\r\x08\x1b\f")
+_TEXT_SHARE = 0.98
 _ORDER = {"root": 0, "background": 2}
 """Roles of quoted lines that stand first and last."""
 _WHOLE = re.compile(r"\d{1,7}")
@@ -82,8 +84,12 @@ class LogContents:
 
 
 def is_text(head: bytes) -> bool:
-    """Tell whether a file that begins so may be a log."""
-    return b"\0" not in head
+    """Tell whether a file that begins so may be a log.
+
+    One whose host lost its power has holes full of NULs, and terminals leave control codes.
+    """
+    written = head.replace(b"\0", b"")
+    return len(written.translate(None, _CONTROLS)) >= _TEXT_SHARE * len(written) > 0
 
 
 def rank_of(name: str) -> int | None:
