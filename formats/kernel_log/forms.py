@@ -69,7 +69,8 @@ class LineHead:
     @property
     def tells(self) -> bool:
         """Return whether it says anything of when."""
-        return not (self.at is self.yearless is self.uptime is self.since)
+        told = (self.at, self.yearless, self.uptime, self.since)
+        return any(one is not None for one in told)
 
     def over(self, outer: "LineHead") -> "LineHead":
         """Return both together: what the inner one does not say, the outer one does."""
