@@ -14,7 +14,7 @@ from .found import ArtefactContents, LogQuote
 from .job_span import JobSpan
 from .kernel_logs import KernelContents
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
-from .victims import LineVictims, RankProcess
+from .victims import LineVictims, RankWhereabouts
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
@@ -70,7 +70,7 @@ class LogContents:
         )
         return LineVictims(
             {
-                rank: RankProcess(one.host, one.pid, one.hw_id)
+                rank: RankWhereabouts(one.host, one.pid, one.hw_id)
                 for rank, one in self.processes.items()
             },
             endings.exits,

@@ -12,7 +12,7 @@ _TOGETHER_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class RankProcess:
+class RankWhereabouts:
     """Where a rank ran: "" and None where its log does not say."""
 
     host: str
@@ -28,7 +28,7 @@ class LineVictims:
     the job has, 0 where nothing says so.
     """
 
-    processes: Mapping[int, RankProcess]
+    processes: Mapping[int, RankWhereabouts]
     exits: Mapping[int, tuple[float, int]]
     silent: Collection[int]
     size: int = 0

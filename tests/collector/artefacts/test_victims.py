@@ -1,11 +1,13 @@
 import pytest
 
-from rankscope.collector.artefacts.victims import LineVictims, RankProcess
+from rankscope.collector.artefacts.victims import LineVictims, RankWhereabouts
 from rankscope.vocabulary.samples import Event, TelemetryResource
 
 NODE = TelemetryResource("node-a")
 KILL = Event("host.oom_kill", 100.0, {"pid": 9104, "text": "Killed process 9104 (python)"}, NODE)
-RANKS = {rank: RankProcess("node-a", 100 + rank, f"pci:0000:0{rank + 1}:00.0") for rank in range(4)}
+RANKS = {
+    rank: RankWhereabouts("node-a", 100 + rank, f"pci:0000:0{rank + 1}:00.0") for rank in range(4)
+}
 
 
 def victims(processes=RANKS, exits=None, silent=(), size=4):
@@ -54,7 +56,7 @@ def test_a_line_that_ends_no_process_ends_no_rank():
 
 
 def test_a_device_without_an_address_is_that_of_the_only_rank_of_its_host():
-    one = {0: RankProcess("node-a", 100, None)}
+    one = {0: RankWhereabouts("node-a", 100, None)}
     assert 0 == victims(one).of(fault("pci:unknown"))
     assert 0 == victims(one).of(fault("nvidia:GPU0"))
     assert victims().of(fault("pci:unknown")) is None
@@ -68,13 +70,13 @@ def test_a_device_that_no_rank_of_its_host_uses_is_not_the_job_s():
 
 
 def test_a_device_may_be_the_job_s_where_a_rank_of_its_host_does_not_say_which_it_uses():
-    processes = {**RANKS, 3: RankProcess("node-a", 103, None)}
+    processes = {**RANKS, 3: RankWhereabouts("node-a", 103, None)}
     assert "" == victims(processes).strange(fault("pci:0000:88:00.0"))
 
 
 def test_a_host_is_not_the_job_s_where_every_rank_is_known_to_run_elsewhere():
     assert "run on this host" in victims().strange(fault("pci:0000:01:00.0", host="node-b"))
     away = fault("pci:0000:01:00.0", host="node-b")
-    assert "" == victims({3: RankProcess("node-a", 103, None)}).strange(away)
+    assert "" == victims({3: RankWhereabouts("node-a", 103, None)}).strange(away)
     assert "" == victims(size=8).strange(away)
     assert "" == victims(size=0).strange(away)

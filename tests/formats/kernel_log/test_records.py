@@ -85,6 +85,24 @@ def test_lines_of_every_form_lose_what_stands_before_them(text, expected):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "amdgpu 0000:9d:00.0: amdgpu: GPU reset begin!",
+        "mlx5_core 0000:5e:00.0: device's health compromised",
+        "nvme nvme0: I/O 23 QID 5 timeout",
+        "habanalabs hl2: Device heartbeat failed!",
+        "sd 0:0:0:0: [sda] x",
+        "NVRM: Xid (PCI:0000:05:00): 79, x",
+    ],
+)
+def test_a_driver_and_its_device_are_no_host_and_program(text):
+    for before in ("[  100.5] ", "<4>[  100.5] ", "2026-11-21T02:50:40,500000+00:00 ",
+                   "[Sat Nov 21 02:50:40 2026] "):  # fmt: skip
+        found = kernel_log.line(before + text, UTC)
+        assert (text, "") == (found.text, found.host)
+
+
+@pytest.mark.parametrize(
     ("text", "host"),
     [
         ("Nov 21 02:50:40 node-1 kernel: hello", "node-1"),
