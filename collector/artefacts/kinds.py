@@ -7,7 +7,7 @@ from ...formats.nccl import inspector
 from ...formats.nccl import ras as ras_format
 from ...vocabulary.samples import TelemetryResource
 from ..recordings.otlp_lines import RecordingError
-from . import logs, nccl, ras, recorders
+from . import debug_server, logs, nccl, ras, recorders
 from .found import ArtefactContents
 
 _HEAD = 4096
