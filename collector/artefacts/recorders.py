@@ -50,9 +50,7 @@ class JobDumps:
         }
 
 
-def load(
-    files: Mapping[str, Path], pages: Mapping[str, Path], found: ArtefactContents
-) -> JobDumps:
+def load(files: Mapping[str, Path], pages: Mapping[str, Path], found: ArtefactContents) -> JobDumps:
     """Return all dumps of a job, given by name; note in `found` which could be read.
 
     `pages` are of torch's debug server, with the lists of all ranks: ranks that left no dump.

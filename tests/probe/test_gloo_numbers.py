@@ -68,7 +68,7 @@ def test_a_rank_that_stands_long_is_read_once(told):
     told(recorder, steps=1, stands=1)
     before = recorder.reads
     numbers = GlooNumbers(KEYS)
-    numbers._looks = False  # noqa: SLF001  the rare look is another test's
+    numbers._looks = False
     for turn in range(20):
         numbers.comparable(recorder.status(), recorder.read, 5.0 * turn)
     assert before + 1 == recorder.reads

@@ -11,9 +11,9 @@ from .recorder import fields, operation
 def gloo(status, numbers, **changed):
     """Return a dump over gloo: (operation, collective) of each entry, the last one open."""
     rows = [
-        operation(collective, record_id=place, op_id=number, retired=(number, collective) != numbers[-1])
+        operation(collective, record_id=place, op_id=number, retired=place < len(numbers) - 1)
         for place, (number, collective) in enumerate(numbers)
-    ]  # fmt: skip
+    ]
     plain = fields(*status, rows) | changed
     return read(pickle.dumps(plain))
 
@@ -73,16 +73,22 @@ def test_of_one_node_s_dumps_only_the_group_of_all_is_known():
 
 def comms(members, count, *, first=0, open_at=None, op="all_reduce"):
     """Return a dump in TorchComms' form: `count` operations in turn over its communicators."""
-    names_of = list(members)
-    rows = [
-        operation(number, op, record_id=number, process_group=[names_of[number % len(names_of)], "ncclx"],
-                  profiling_name=f"ncclx:{op}", collective_seq_id=number, op_id=number, is_p2p=False,
-                  retired=number != open_at, time_created_ns=(1000 + number) * 10**9,
-                  time_discovered_completed_ns=(1000 + number) * 10**9 + 1000)
-        for number in range(first, count)
-    ]  # fmt: skip
-    config = {name: {"name": name, "desc": "ncclx", "ranks": str(ranks)} for name, ranks in members.items()}  # fmt: skip
-    return read(json.dumps({"version": "2.10", "pg_config": config, "pg_status": {}, "entries": rows}).encode())  # fmt: skip
+    called = list(members)
+    rows = []
+    for number in range(first, count):
+        began = (1000 + number) * 10**9
+        rows.append(
+            operation(number, op, record_id=number, op_id=number, profiling_name=f"ncclx:{op}",
+                      process_group=[called[number % len(called)], "ncclx"],
+                      retired=number != open_at, time_created_ns=began,
+                      time_discovered_completed_ns=began + 1000)
+        )  # fmt: skip
+    config = {
+        name: {"name": name, "desc": "ncclx", "ranks": str(ranks)}
+        for name, ranks in members.items()
+    }
+    plain = {"version": "2.10", "pg_config": config, "pg_status": {}, "entries": rows}
+    return read(json.dumps(plain).encode())
 
 
 PAIRS = {"tp_0": [0, 1], "world": [0, 1, 2, 3]}
