@@ -14,7 +14,7 @@ def gloo(status, numbers, **changed):
         operation(collective, record_id=place, op_id=number, retired=place < len(numbers) - 1)
         for place, (number, collective) in enumerate(numbers)
     ]
-    plain = fields(*status, rows) | changed
+    plain = fields(status[0], status[1], rows) | changed
     return read(pickle.dumps(plain))
 
 
