@@ -74,7 +74,15 @@ def test_a_rank_that_stands_long_is_read_once(told):
     assert before + 1 == recorder.reads
 
 
-def test_a_torch_that_numbers_no_operations_is_asked_once(told):
-    recorder = Recorder(sends=False)
-    recorder.read = lambda: [{"pg_id": 0, "collective_seq_id": 1, "profiling_name": "gloo:x"}]
-    assert {"0": 5} == told(recorder, steps=5)[-1]
+class UnnumberedRecorder(Recorder):
+    """One of an older torch, which does not number operations."""
+
+    def read(self):
+        self.reads += 1
+        return [{"pg_id": 0, "collective_seq_id": 1, "profiling_name": "gloo:all_reduce"}]
+
+
+def test_a_torch_that_numbers_no_operations_is_asked_when_it_stands_only(told):
+    recorder = UnnumberedRecorder(sends=False)
+    assert [{"0": number} for number in range(1, 31)] == told(recorder, steps=30, stands=0)
+    assert 1 == recorder.reads
