@@ -29,6 +29,7 @@ _FATAL = re.compile(
 _WITHOUT_DURATION = 600.0
 """How long a collective ran whose line does not say it, in seconds: torch's own time-out."""
 
+_ZONE_SECONDS, _MOST_ZONES = 900.0, 56
 _MOST_APART = 100
 """Numbers in one group that lie further apart count something else on some of the ranks."""
 
@@ -78,6 +79,27 @@ class CollectiveHang:
             rank
             for rank, each in self.reports.items()
             if any(one.seq is not None or one.timed_out for _, one in each)
+        }
+
+    def zone_apart(self, stood: float | None) -> float:
+        """Return by how much the times of logs are to be moved to agree with `stood`, s.
+
+        That is when dumps say that the last collective was launched, in a zone that is known. Zones
+        lie whole quarters of an hour apart; anything else is a difference of another kind: 0.
+        """
+        if stood is None or not any(at for each in self.reports.values() for at, _ in each):
+            return 0.0
+        apart = stood - self._times(stood)[0]
+        zones = round(apart / _ZONE_SECONDS)
+        off = abs(apart - zones * _ZONE_SECONDS)
+        return zones * _ZONE_SECONDS if off < 60.0 and abs(zones) <= _MOST_ZONES else 0.0
+
+    def shift(self, seconds: float) -> None:
+        """Move all times by so much."""
+        for each in self.reports.values():
+            each[:] = [(None if at is None else at + seconds, one) for at, one in each]
+        self.fatal = {
+            rank: None if at is None else at + seconds for rank, at in self.fatal.items()
         }
 
     def story(self, newest: float, size: int, logs: Iterable[int]) -> "HangStory | None":

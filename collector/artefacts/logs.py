@@ -53,6 +53,20 @@ class LogContents:
     """A time close to that of lines without a year."""
     written: float = 0.0
 
+    def shift(self, seconds: float) -> None:
+        """Move all times by so much: those of logs, whose zone was another one."""
+        def moved(at: float) -> float:
+            return at + seconds if at >= UNDATED else at
+
+        self.samples = [(rank, replace(one, at=moved(one.at))) for rank, one in self.samples]
+        self.events = [
+            (rank, file, replace(one, at=moved(one.at))) for rank, file, one in self.events
+        ]
+        for process in self.processes.values():
+            process.first = None if process.first is None else moved(process.first)
+            process.last = None if process.last is None else moved(process.last)
+        self.hang.shift(seconds)
+
     def process(self, rank: int) -> _LoggedProcess:
         """Return what is known of a rank's process."""
         return self.processes.setdefault(rank, _LoggedProcess())
@@ -217,6 +231,13 @@ def _quote(
 
 def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
     """Give each sample and event its host and, where its line has none, a time; add them."""
+    shifted = gathered.hang.zone_apart(gathered.endings.stood)
+    if shifted:
+        gathered.shift(shifted)
+        found.missing.append(
+            f"the time zone of the logs: by the dumps they are {abs(shifted) / 60:.0f} minutes "
+            f"{'behind' if shifted > 0 else 'ahead'}, which was put right"
+        )
     hosts = {process.host for process in gathered.processes.values() if process.host}
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
