@@ -180,6 +180,7 @@ class _Lacking:
     """
 
     def __init__(self, hang: CollectiveHang, size: int, logs: frozenset[int]) -> None:
+        logs = logs.union(*hang.files.values())
         joint = [ranks for ranks in hang.files.values() if len(ranks) > 1]
         node = max((len(ranks) for ranks in joint), default=0)
         every = set(range(max(size, max(logs, default=-1) + 1)))
@@ -191,7 +192,7 @@ class _Lacking:
                 inside = every - logs
             if len(inside) <= max(1, node // 3):
                 covered |= inside
-        self.present = set(logs) | covered
+        self.present = covered | logs
         self.absent = every - self.present
 
 
@@ -272,9 +273,8 @@ class HangStory:
         found: list[str] = []
         if self.absent and not self.crashed and not self.silent:
             ranks = ", ".join(map(str, sorted(self.absent)[:16]))
-            found.append(
-                f"no log of ranks {ranks}: any of them may be the one that the others waited for"
-            )
+            several = "s" if len(self.absent) > 1 else ""
+            found.append(f"no log of rank{several} {ranks}, for which the others may have waited")
         if not self.sized and not self.silent and not self.crashed:
             found.append(
                 f"how many ranks the job has: no line says it, and {len(self.waited)} are known; a "

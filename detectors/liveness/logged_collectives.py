@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from ...vocabulary.findings import Finding
 from ..tenants import logged, own_logs
 from . import stops
-from .collective_signs import OTHER_COLLECTIVE
+from .collective_signs import OTHER_COLLECTIVE, fresh
 from .stall_signs import StalledWindow
 
 _TIMED_OUT = re.compile(r"WorkNCCL\(SeqNum=(\d+), OpType=(\w+)", re.IGNORECASE)
@@ -88,6 +88,9 @@ def unlogged(stall: StalledWindow) -> list[Finding]:
            if event.at > stall.last and _CUT.search(logged(event))
            and (rank := stops.rank_of(event)) is not None} if waited else set[int]()  # fmt: skip
     waited |= cut
+    # Who learns of a time-out before its own has logged none, and waits as well.
+    waited |= {int(window.ranks[row]) for group in window.groups for row in group.rows[
+        fresh(stall, group) & (group.enqueued > group.completed)].tolist()} if waited else set()
     silent = {rank for event in window.events if event.attributes.get("signature") == ENDS
               and (rank := stops.rank_of(event)) is not None}  # fmt: skip
     # Whose whole log is known to say nothing may be half of a job; of others more may come.
