@@ -13,7 +13,7 @@ from . import job_size
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .hangs import CollectiveHang
-from .startup import START_SECONDS, StartUp, process_of
+from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
@@ -121,7 +121,21 @@ def gather(
             found.read[name] = f"log, {lines} lines of which say something"
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
+    if gathered.start.gave_up and _stepped(files.values()):
+        gathered.start = StartUp()  # who gave up a store or a group did so while it trained
     return gathered
+
+
+def _stepped(files: Iterable[Path]) -> bool:
+    """Return whether any log has lines of steps, whose form need not be known."""
+    for path in files:
+        try:
+            with path.open("rb") as opened:
+                if speaks_of_steps(opened):
+                    return True
+        except OSError:
+            continue  # said where it was read
+    return False
 
 
 def _survey(files: Mapping[str, Path], gathered: LogContents, known: float | None) -> None:

@@ -27,7 +27,6 @@ class NeverStartedDetector(Detector):
 
     Steps before the first data are not seen: after a restart of the collector, or where an agent
     came late, time counts from that data on, and a job that ended is not said to have had no step.
-    Nor is one whose collectives completed where nothing would have shown its steps.
 
     Parameters
     ----------
@@ -35,6 +34,8 @@ class NeverStartedDetector(Detector):
     asleep : the same, where every rank is there and is seen to sleep, its device too.
     working : the same, while a device or a process of the job does.
     beyond : factor on these from which on it is certain.
+    announced : a start counts only where the phase `init` was reported. Off live; on for logs of
+        a dead job, whose steps may stand in lines of a form that nobody knows.
 
     Examples
     --------
@@ -67,15 +68,17 @@ class NeverStartedDetector(Detector):
         asleep: float = 300.0,
         working: float = 3600.0,
         beyond: float = 2.0,
+        announced: bool = False,
     ) -> None:
         self.least = least
         self.asleep = asleep
         self.working = working
         self.beyond = beyond
+        self.announced = announced
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom, or that a job ended without a step."""
-        start = window.attempt_started_at
+        start = -np.inf if self.announced else window.attempt_started_at
         if not np.isfinite(start):
             start = _init_since(window)
         if not np.isfinite(start) or stops.stepped(window):
@@ -83,8 +86,6 @@ class NeverStartedDetector(Detector):
         ended = [event.at for event in stops.exits_of(window) if stops.code_of(event) != 0]
         ended = ended or [crash.onset[0] for crash in LoggedCrashesDetector().evaluate(window)]
         watched = max(start, window.attempt_reported_at)
-        if ended and not steps_would_be_seen(window) and _worked(window):
-            return []
         if ended:
             return [self._ended(window, start, ended[0])] if watched - start < self.least else []
         if not steps_would_be_seen(window):
@@ -159,11 +160,6 @@ def _init_since(window: JobWindow) -> float:
     if any(phase != "init" for _, phase in phases):
         return np.inf
     return min((at for at, _ in phases), default=np.inf)
-
-
-def _worked(window: JobWindow) -> bool:
-    """Tell whether collectives completed: a job whose steps nobody reports may have had many."""
-    return any(bool((group.completed > 0).any()) for group in window.groups)
 
 
 def _asleep(window: JobWindow, since: float) -> bool:
