@@ -10,7 +10,8 @@ from ...formats.training_logs import cleaning, times
 
 _HEAD_BYTES, _TAIL_BYTES = 512 * 1024, 128 * 1024
 _SIZE = re.compile(
-    rb"(?<![A-Za-z0-9_])(?<!parallel )(?:dist_|global_)?world[ _]?size[\"']?\s{0,3}[:=]\s{0,3}(\d{1,7})"
+    rb"(?<![A-Za-z0-9_])(?<!parallel )(?:dist_|global_)?world[ _]?size[\"']?"
+    rb"\s{0,3}[:=]\s{0,3}(\d{1,7})"
     rb"|(?<![A-Za-z0-9_])(?:nranks|num[ _]processes|SLURM_NTASKS|OMPI_COMM_WORLD_SIZE)[\"']?"
     rb"\s{0,3}[:= ]\s{0,3}(\d{1,7})(?![\d.])"
     rb"|global_world_sizes?=\[(\d{1,7})"
@@ -40,7 +41,7 @@ class LogSurvey:
     """What a log's first and last lines say beside faults.
 
     `size`: how many ranks the job has at least, 0 where nothing says it. `ranks`: those that
-    prefixes name. `dated`: the first full date, seconds since the epoch, None where no line has one.
+    prefixes name. `dated`: the first full date, s since the epoch, None where no line has one.
     """
 
     size: int = 0

@@ -55,6 +55,7 @@ class LogContents:
 
     def shift(self, seconds: float) -> None:
         """Move all times by so much: those of logs, whose zone was another one."""
+
         def moved(at: float) -> float:
             return at + seconds if at >= UNDATED else at
 
@@ -172,8 +173,9 @@ def _training(
     if rank is not None:
         _learn_process(path, rank, gathered)
     with path.open("rb") as opened:
-        for line in training_logs.read(opened, rank=rank, groups=known, zone=gathered.zone,
-                                       near=gathered.near):
+        for line in training_logs.read(
+            opened, rank=rank, groups=known, zone=gathered.zone, near=gathered.near
+        ):
             at = line.at
             for sample in line.samples:
                 own = _rank(dict(sample.attributes), rank)
@@ -258,11 +260,16 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     newest = max([0.0 if found.until is None else found.until, *times]) or gathered.written
     endings = gathered.endings
     size = max([found.world_size, gathered.size, *(rank + 1 for rank in gathered.processes)])
-    hang = gathered.hang.story(newest, max(found.world_size, gathered.size), gathered.processes)
+    hang = gathered.hang.story(
+        newest if endings.stood is None else endings.stood,
+        max(found.world_size, gathered.size),
+        gathered.processes,
+        begins=bool(times) or endings.stood is not None,
+    )
     if hang is not None:
         newest = max(newest, hang.until)
         times.append(hang.began)
-        for rank in hang.present:
+        for rank in hang.ranks:
             gathered.process(rank)
     oldest = min([newest, *times])
 
