@@ -120,8 +120,7 @@ class CollectiveHang:
         if not waited:
             return None
         began, until = self._times(at, begins=begins)
-        lines = frozenset(logs).union(self.reports, self.fatal, self.cut, *self.files.values())
-        present = lines | self._covered(lines, size)
+        present = self.present(logs, size)
         every = frozenset(range(max(size, max(present) + 1)))
         standings = hung_groups.standings(
             {rank: [one for _, one in each] for rank, each in self.reports.items()}
@@ -138,6 +137,11 @@ class CollectiveHang:
             sized=size > 0,
             hung=hung_groups.groups(standings, len(every)),
         )  # fmt: skip
+
+    def present(self, logs: Iterable[int], size: int) -> frozenset[int]:
+        """Return the ranks whose lines, or silence, are known: `logs` are those that have a log."""
+        lines = frozenset(logs).union(self.reports, self.fatal, self.cut, *self.files.values())
+        return lines | self._covered(lines, size)
 
     def _times(self, otherwise: float, *, begins: bool) -> tuple[float, float]:
         """Return when the ranks began to wait and when they gave up."""

@@ -260,11 +260,17 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     newest = max([0.0 if found.until is None else found.until, *times]) or gathered.written
     endings = gathered.endings
     size = max([found.world_size, gathered.size, *(rank + 1 for rank in gathered.processes)])
+    sized = max(found.world_size, gathered.size)
+    if endings.failed:
+        listed = endings.exits.keys()
+        endings.logs |= gathered.hang.present(gathered.processes, sized) - listed
+    # A rank that gave up ended soon after; where no end is listed, the job wrote until it waited.
+    first = endings.first if endings.stood is None else None
     hang = gathered.hang.story(
-        newest if endings.stood is None else endings.stood,
-        max(found.world_size, gathered.size),
+        first or endings.stood or newest,
+        sized,
         gathered.processes,
-        begins=bool(times) or endings.stood is not None,
+        begins=first is None and (bool(times) or endings.stood is not None),
     )
     if hang is not None:
         newest = max(newest, hang.until)

@@ -89,7 +89,9 @@ def _groups(stall: StalledWindow) -> dict[tuple[int, int], str]:
     for event in own_logs(stall.window):
         rank, text = stops.rank_of(event), str(event.attributes.get("text", ""))
         group, number = _GROUP.search(text), _NUMBER.search(text)
-        if rank is not None and group is not None and number is not None:
+        if rank is None or group is None or number is None:
+            continue
+        if "default_pg" not in group[1]:
             found[rank, int(number[1])] = group[1]
     return found
 
