@@ -3,6 +3,7 @@
 # ruff: noqa: E501  lines are as long as they are printed
 
 import os
+import pickle
 
 import pytest
 from tests.collector.artefacts.watchdogs import (
@@ -14,6 +15,7 @@ from tests.collector.artefacts.watchdogs import (
     stuck,
     told,
 )
+from tests.formats.flight_recorder.recorder import fields, operation
 
 STUCK, MISMATCH, CRASH = "software.stuck_process", "software.collective_mismatch", "software.crash"
 
@@ -279,3 +281,20 @@ def test_an_exception_that_steps_followed_ended_nobody(answer):
     survived = STEPS[:half] + raised(0, "ValueError: bad sample 17") + STEPS[half:]
     answer({0: survived + gave_up(0), 1: gave_up(1), 2: gave_up(2), 3: "starting\n"})
     assert (STUCK, "3") == (answer.first["fault"], answer.first["entity"]["id"])
+
+
+def test_logs_in_another_zone_than_a_dump_are_put_right_and_the_exception_is_the_crash(
+    explain, tmp_path, written
+):
+    """One of two ranks left a dump, the other an exception; the logs are two hours ahead."""
+    launched = 1778666700.0
+    pair = ("0", "default_pg", (0, 1))
+    entry = operation(61, time_created_ns=int(launched * 1e9), timeout_ms=600_000)
+    (tmp_path / "fr_1").write_bytes(pickle.dumps(fields(61, 60, [entry], (pair,))))
+    (tmp_path / "rank_0.log").write_text(raised(0, "ValueError: bad sample 17"))
+    (tmp_path / "rank_1.log").write_text(gave_up(1))
+    written(tmp_path, launched + 700)
+    diagnosis = explain(tmp_path)
+    first = diagnosis.document()["root_cause"]["hypotheses"][0]
+    assert (CRASH, "0") == (first["fault"], first["entity"]["id"])
+    assert any("120 minutes ahead" in text for text in diagnosis.found.missing)
