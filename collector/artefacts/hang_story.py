@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ...detectors.liveness.logged_collectives import ENDS
 from ...vocabulary.groups import ProcessGroup, world
+from ...vocabulary.log_lines import ENDS
 from ...vocabulary.samples import Event, Sample, Scalar, attributes
 from .hung_groups import POINT_TO_POINT, RankStanding
 

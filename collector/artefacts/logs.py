@@ -6,18 +6,24 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 
-from ...formats import kernel_log, training_logs
-from ...formats.kernel_log import reports
+from ...formats import training_logs
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import job_size
+from . import job_size, job_span, kernel_logs
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .hangs import CollectiveHang
+from .job_size import JobSurvey
+from .job_span import JobSpan
+from .kernel_logs import KernelContents
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
+from .victims import LineVictims, RankProcess
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
-_KERNEL = re.compile(r"dmesg|kern|messages|syslog|journal", re.IGNORECASE)
+_CONTROLS = bytes(one for one in range(32) if one not in b"\t\n\r\x08\x1b\f")
+_TEXT_SHARE = 0.98
+_ORDER = {"root": 0, "background": 2}
+"""Roles of quoted lines that stand first and last."""
 _WHOLE = re.compile(r"\d{1,7}")
 
 
@@ -47,11 +53,27 @@ class LogContents:
     start: StartUp = field(default_factory=StartUp)
     endings: RankEndings = field(default_factory=RankEndings)
     hang: CollectiveHang = field(default_factory=CollectiveHang)
-    size: int = 0
-    """How many ranks the job has by what lines say of it, 0 where none does."""
-    near: float | None = None
-    """A time close to that of lines without a year."""
-    written: float = 0.0
+    survey: JobSurvey = field(default_factory=JobSurvey)
+    kernels: KernelContents = field(default_factory=KernelContents)
+
+    def span(self) -> JobSpan | None:
+        """Return when the job ran, by its own lines and its dumps."""
+        samples = [sample for _, sample in self.samples]
+        if self.endings.stood is not None:
+            samples.append(Sample("collective.enqueued", 0.0, self.endings.stood, ()))
+        return job_span.span(samples, (event for _, _, event in self.events))
+
+    def victims(self) -> LineVictims:
+        """Return what a kernel's lines are matched with."""
+        endings = self.endings
+        return LineVictims(
+            {
+                rank: RankProcess(one.host, one.pid, one.hw_id)
+                for rank, one in self.processes.items()
+            },
+            endings.exits,
+            endings.logs - endings.faults if endings.faults else frozenset(),
+        )
 
     def shift(self, seconds: float) -> None:
         """Move all times by so much: those of logs, whose zone was another one."""
@@ -74,8 +96,12 @@ class LogContents:
 
 
 def is_text(head: bytes) -> bool:
-    """Tell whether a file that begins so may be a log."""
-    return b"\0" not in head
+    """Tell whether a file that begins so may be a log.
+
+    One whose host lost its power has holes full of NULs, and terminals leave control codes.
+    """
+    written = head.replace(b"\0", b"")
+    return len(written.translate(None, _CONTROLS)) >= _TEXT_SHARE * len(written) > 0
 
 
 def rank_of(name: str) -> int | None:
@@ -108,16 +134,20 @@ def gather(
     dumps tell it, s since the epoch.
     """
     gathered = LogContents(zone)
+    said: dict[str, int] = {}
     for name in empty:
         _has_log(rank_of(name), gathered)
-    _survey(files, gathered, known)
+    gathered.survey = job_size.survey(files, zone, known)
+    gathered.hang.files.update(gathered.survey.ranks)
     for name, path in files.items():
         try:
-            lines = sum(1 for _ in _training(name, path, groups, gathered, found))
-            lines += sum(1 for _ in _kernel(name, path, gathered, found))
+            said[name] = sum(1 for _ in _training(name, path, groups, gathered, found))
         except OSError as error:
             found.unread[name] = f"cannot be read: {error.strerror}"
-            continue
+    readable = {name: path for name, path in files.items() if name in said}
+    gathered.kernels, told = kernel_logs.gather(readable, gathered.span(), zone=zone)
+    for name, own in said.items():
+        lines = own + told.get(name, 0)
         if lines:
             found.read[name] = f"log, {lines} lines of which say something"
         else:
@@ -137,20 +167,6 @@ def _stepped(files: Iterable[Path]) -> bool:
         except OSError:
             continue  # said where it was read
     return False
-
-
-def _survey(files: Mapping[str, Path], gathered: LogContents, known: float | None) -> None:
-    """Learn what only a look at all files tells: the year, and how many ranks there are."""
-    surveys: list[job_size.LogSurvey] = []
-    for name, path in files.items():
-        try:
-            surveys.append(job_size.survey(path, gathered.zone))
-        except OSError:
-            continue  # it is noted where its lines are read
-        gathered.hang.files[name] |= surveys[-1].ranks
-        gathered.written = max(gathered.written, path.stat().st_mtime)
-    gathered.size = max((one.size for one in surveys), default=0)
-    gathered.near = job_size.near(surveys, gathered.written, known)
 
 
 def _has_log(rank: int | None, gathered: LogContents) -> None:
@@ -174,7 +190,7 @@ def _training(
         _learn_process(path, rank, gathered)
     with path.open("rb") as opened:
         for line in training_logs.read(
-            opened, rank=rank, groups=known, zone=gathered.zone, near=gathered.near
+            opened, rank=rank, groups=known, zone=gathered.zone, near=gathered.survey.near
         ):
             at = line.at
             for sample in line.samples:
@@ -215,25 +231,6 @@ def _learn(event: Event, rank: int | None, at: float | None, gathered: LogConten
         gathered.process(rank).lives(at)
 
 
-def _kernel(name: str, path: Path, gathered: LogContents, found: ArtefactContents) -> Iterator[int]:
-    """Read what a kernel wrote: lines that bear the mark of its log, all in a file named so."""
-    parser = kernel_log.KernelLogParser()
-    named = bool(_KERNEL.search(path.name))
-    with path.open("rb") as opened:
-        for number, data in enumerate(opened, start=1):
-            if not kernel_log.relevant(data):
-                continue
-            record = kernel_log.line(kernel_log.records.unescaped(data), gathered.zone)
-            if not named and record.at is None and record.uptime is None:
-                continue
-            at = record.at
-            for report in parser.feed(record.text, at or record.uptime or 0.0):
-                event = reports.event(report, at or 0.0, by_pci=lambda _: None)
-                gathered.events.append((None, name, event))
-                _quote(event, None, name, number, at, found)
-                yield number
-
-
 def _quote(
     event: Event, rank: int | None, name: str, line: int, at: float | None, found: ArtefactContents
 ) -> None:
@@ -254,13 +251,14 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
             f"the time zone of the logs: by the dumps they are {abs(shifted) / 60:.0f} minutes "
             f"{'behind' if shifted > 0 else 'ahead'}, which was put right"
         )
-    hosts = {process.host for process in gathered.processes.values() if process.host}
+    kernels = gathered.kernels.settled(gathered.span(), gathered.victims(), found)
+    gathered.events += [(rank, "", event) for rank, event in kernels]
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
-    newest = max([0.0 if found.until is None else found.until, *times]) or gathered.written
+    newest = max([0.0 if found.until is None else found.until, *times]) or gathered.survey.written
     endings = gathered.endings
-    size = max([found.world_size, gathered.size, *(rank + 1 for rank in gathered.processes)])
-    sized = max(found.world_size, gathered.size)
+    size = max([found.world_size, gathered.survey.size, *(rank + 1 for rank in gathered.processes)])
+    sized = max(found.world_size, gathered.survey.size)
     if endings.failed:
         listed = endings.exits.keys()
         endings.logs |= gathered.hang.present(gathered.processes, sized) - listed
@@ -279,12 +277,9 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
             gathered.process(rank)
     oldest = min([newest, *times])
 
-    def of(rank: int | None, file: str) -> TelemetryResource:
+    def of(rank: int | None, named: str) -> TelemetryResource:
         host = gathered.processes[rank].host if rank in gathered.processes else ""
-        if not host and file:
-            host = next((one for one in hosts if one in file), "")
-            host = host or (next(iter(hosts)) if len(hosts) == 1 else "")
-        return replace(resource, host=host)
+        return replace(resource, host=host or named)
 
     if hang is not None and endings.stood is None:
         endings.stood = hang.began
@@ -295,11 +290,11 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     if hang is not None:
         silent += [(rank, "", event) for rank, event in hang.events()]
         found.missing += hang.missing()
-    for rank, file, event in [*gathered.events, *silent]:
+    for rank, _, event in [*gathered.events, *silent]:
         # A line without a time was written at the end, as most errors are.
         at = event.at or (hang and hang.ended(rank)) or endings.of(rank, newest)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
-        found.events.append(Event(event.name, at, pairs, of(rank, file)))
+        found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
     found.missing += endings.missing()
     if gathered.start.gave_up and not found.samples:
         size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)
@@ -317,7 +312,9 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.world_size = size
     if newest:
         found.until = newest
-    found.quotes.sort(key=lambda one: (one.role != "root", one.at or newest, one.file, one.line))
+    found.quotes.sort(
+        key=lambda one: (_ORDER.get(one.role, 1), one.at or newest, one.file, one.line)
+    )
 
 
 def _rank(pairs: Mapping[str, Scalar], otherwise: int | None) -> int | None:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from ...vocabulary.log_lines import ENDS
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events
 from ..window import JobWindow
 from . import exit_order, stops
-from .logged_collectives import ENDS
 from .stops import code_of, is_root, rank_of
 
 

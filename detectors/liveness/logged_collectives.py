@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 
 from ...vocabulary.findings import Finding
+from ...vocabulary.log_lines import ENDS
 from ..tenants import logged, own_logs
 from . import stops
 from .collective_signs import OTHER_COLLECTIVE, fresh
@@ -26,9 +27,6 @@ _MISMATCH = re.compile(
 
 _CUT = re.compile(r"gloo/transport/.*(?:closed|reset) by peer|caused pair closure", re.IGNORECASE)
 """A rank whose collective of gloo lost its peers."""
-
-ENDS = "log.ends_without_error"
-"""Signature that stands for the log of a rank which says nothing of an end."""
 
 _LOGGED = ("log.fault", "collective.communicator")
 

@@ -12,7 +12,7 @@ from rankscope.collector.artefacts.job_size import LogSurvey
 def survey(tmp_path):
     def read(text):
         (tmp_path / "job.log").write_text(text)
-        return job_size.survey(tmp_path / "job.log", UTC)
+        return job_size.read(tmp_path / "job.log", UTC)
 
     return read
 

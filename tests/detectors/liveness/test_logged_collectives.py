@@ -5,6 +5,7 @@ import pytest
 from rankscope.detectors.liveness import logged_collectives
 from rankscope.detectors.liveness.stall_signs import StalledWindow
 from rankscope.detectors.sketch import START, sketch
+from rankscope.vocabulary.log_lines import ENDS
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ def unlogged(steady, event):
     def evaluate(waited, silent=(), **fields):
         events = [event("log.fault", 70, rank=rank, role="cascade", text=timed_out(7, "ALLREDUCE"))
                   for rank in waited]  # fmt: skip
-        ends = {"role": "confirmation", "signature": logged_collectives.ENDS, "text": "x"}
+        ends = {"role": "confirmation", "signature": ENDS, "text": "x"}
         events += [event("log.fault", 70, rank=rank, **ends) for rank in silent]
         events += [event("log.fault", 70, rank=2, role="cascade", text="y")]
         window = sketch(steady(), now=START + 90, events=events, **fields)
