@@ -57,9 +57,9 @@ def _read(
     dumps = recorders.load(of_kind["dump"], of_kind["page"], found)
     # What begins with an answer of RAS may go on as a log.
     written = {**of_kind["log"], **of_kind["ras"]}
-    lines = logs.gather(written, dumps.groups, found, empty=empty, zone=zone)
+    lines = logs.gather(written, dumps.groups, found, empty=empty, zone=zone, known=dumps.last)
     recorders.add(dumps, lines.endings, resource, found)
-    ras.read(
+    answers = ras.read(
         of_kind["ras"],
         of_kind["log"],
         zone=zone,
@@ -68,6 +68,8 @@ def _read(
         resource=resource,
         found=found,
     )
+    for name, ranks in ras.nodes_of(answers, lines.hang.files).items():
+        lines.hang.files[name] |= ranks
     debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone)
     nccl.read_inspector(of_kind["inspector"], resource, found)
     logs.add(lines, resource, found)

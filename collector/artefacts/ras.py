@@ -5,7 +5,7 @@ work; of one answer alone a difference of one collective says nothing.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
@@ -106,22 +106,43 @@ def read(
     pids: Mapping[int, int],
     resource: TelemetryResource,
     found: ArtefactContents,
-) -> None:
+) -> list[DatedAnswer]:
     """Add what all answers say: those of files that begin with one, and those inside `logs`.
 
-    `hosts` and `pids` are those of ranks as far as logs tell them.
+    Returns them in order of time. `hosts` and `pids` are those of ranks as far as logs tell them.
     """
     dated = _alone(alone, zone, found)
     for name, path in logs.items():
         if name not in alone and _may_hold(path):
             dated += _answers(name, path, zone)
     dated.sort(key=lambda one: one.at)
-    if not dated:
-        return
     for name in {one.file for one in dated}:
         found.read[name] = _described([one.answer for one in dated if one.file == name])
         found.unread.pop(name, None)
-    _add(_JobAnswers(dated, hosts, pids), resource, found)
+    if dated:
+        _add(_JobAnswers(dated, hosts, pids), resource, found)
+    return dated
+
+
+def nodes_of(
+    answers: Sequence[DatedAnswer], seen: Mapping[str, Collection[int]]
+) -> dict[str, frozenset[int]]:
+    """Return by log the ranks of the one node whose lines it holds, as an answer in it tells them.
+
+    `seen` are the ranks whose lines are in each log. Launchers number ranks node by node, and a log
+    that holds lines of several ranks of one node holds those of all.
+    """
+    found: dict[str, frozenset[int]] = {}
+    for one in answers:
+        ranks = seen.get(one.file, ())
+        nodes, devices = one.answer.nodes, one.answer.devices
+        if len(ranks) < 2 or nodes < 1 or devices % nodes:
+            continue
+        of_node = devices // nodes
+        first = min(ranks) // of_node
+        if first == max(ranks) // of_node:
+            found[one.file] = frozenset(range(first * of_node, (first + 1) * of_node))
+    return found
 
 
 def _alone(

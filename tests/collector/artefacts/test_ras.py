@@ -168,3 +168,16 @@ def test_an_error_of_a_communicator_is_quoted_with_its_rank(answers):
 def test_an_answer_that_was_cut_off_says_so(answers):
     found = answers(HEAD + ROW.format("OK")).found
     assert "cut off before its end" in found.read["ras_0.txt"]
+
+
+def test_an_answer_in_a_node_s_log_tells_which_of_its_ranks_says_nothing(explain, tmp_path):
+    waited = (
+        "[rank{0}]:[E513 12:15:00.71478166{0} ProcessGroupNCCL.cpp:685] [Rank {0}] Watchdog caught "
+        "collective operation timeout: WorkNCCL(SeqNum=61, OpType=ALLREDUCE, NumelIn=64, "
+        "NumelOut=64, Timeout(ms)=600000) ran for 600042 milliseconds before timing out."
+    )
+    dated = "2026-05-13 12:00:00 the job begins\n"
+    lines = [waited.format(rank) for rank in (0, 1, 2)]
+    (tmp_path / "job.log").write_text(told("OK") + dated + "\n".join(lines))
+    cause = first(explain(tmp_path))
+    assert ("software.stuck_process", "3") == (cause["fault"], cause["entity"]["id"])
