@@ -5,7 +5,7 @@ work; of one answer alone a difference of one collective says nothing.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
@@ -17,7 +17,7 @@ from ...vocabulary.groups import communicator_group, communicator_info, world
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from .found import ArtefactContents, LogQuote
 
-_BLOCK = 1 << 20
+_BLOCK = 4 << 20
 _OVERLAP = 64
 _APART_SECONDS = 120.0
 """Between answers whose times are not known: people ask again when minutes later nothing moved."""
@@ -26,6 +26,7 @@ _COPIED_SECONDS = 1.0
 _SETTLED_SECONDS = 5.0
 """So long after its last line a job that stands has launched all that it will launch."""
 _REPORT_SECONDS, _MOST_FILLED = 5.0, 24
+_LINES_BEFORE = 2000
 _MOST_RANKS = 65_536
 _MOST_LINE = 64 << 20
 _NUMBERS = re.compile(r"\d+")
@@ -174,7 +175,7 @@ def _may_hold(path: Path) -> bool:
     rest = b""
     with path.open("rb") as opened:
         while block := opened.read(_BLOCK):
-            if ras.holds_answer(rest + block):
+            if ras.holds_answer(block) or ras.holds_answer(rest + block[:_OVERLAP]):
                 return True
             rest = block[-_OVERLAP:]
     return False
@@ -182,22 +183,11 @@ def _may_hold(path: Path) -> bool:
 
 def _answers(name: str, path: Path, zone: tzinfo | None) -> list[DatedAnswer]:
     """Return the answers in a file, with their times: their own, or between lines that have one."""
-    dated: list[tuple[int, float]] = []
-
-    def lines() -> Iterable[str]:
-        at: float | None = None
-        with path.open("rb") as opened:
-            for number, data in enumerate(opened):
-                line = cleaning.clean(data[: cleaning.LONGEST])
-                stamped = times.read(line.stamp or line.text, zone, at)
-                if stamped is not None and '"timestamp"' not in line.text:
-                    at = stamped
-                    dated.append((number, at))
-                # Of a JSON answer the place of its braces counts, and one line may be all of it.
-                whole = data[:1].isspace() or b'"communicators_count"' in data
-                yield data[: _MOST_LINE if whole else cleaning.LONGEST].decode("utf-8", "replace")
-
-    answers = ras.answers(lines())
+    with path.open("rb") as opened:
+        answers = ras.answers(_text(data) for data in opened)
+    if not answers:
+        return []
+    dated = _dated(path, [one.line for one in answers], zone)
     written = path.stat().st_mtime
     found: list[DatedAnswer] = []
     for place, one in enumerate(answers):
@@ -206,6 +196,41 @@ def _answers(name: str, path: Path, zone: tzinfo | None) -> list[DatedAnswer]:
         if at is None:
             at = otherwise
         found.append(DatedAnswer(name, one, at, min(max(since, at - _APART_SECONDS), at)))
+    return found
+
+
+def _text(data: bytes) -> str:
+    """Return a line with its blanks: of a JSON answer the place of its braces counts.
+
+    One line may be all of it.
+    """
+    whole = data[:1].isspace() or b'"communicators_count"' in data
+    return data[: _MOST_LINE if whole else cleaning.LONGEST].decode("utf-8", "replace")
+
+
+def _dated(path: Path, lines: Sequence[int], zone: tzinfo | None) -> list[tuple[int, float]]:
+    """Return (number, time) of lines around answers that begin in `lines`; others are not read.
+
+    Those are the lines before an answer, and after it those up to the first with a time.
+    """
+    found: list[tuple[int, float]] = []
+    at: float | None = None
+    place, after = 0, False
+    with path.open("rb") as opened:
+        for number, data in enumerate(opened):
+            if place < len(lines) and number >= lines[place]:
+                place += 1
+                after = True
+            before = place < len(lines) and number >= lines[place] - _LINES_BEFORE
+            if not (before or after):
+                continue
+            line = cleaning.clean(data[: cleaning.LONGEST])
+            stamped = times.read(line.stamp or line.text, zone, at)
+            if stamped is None or '"timestamp"' in line.text:
+                continue
+            at = stamped
+            found.append((number, at))
+            after = after and number == lines[place - 1]
     return found
 
 

@@ -28,7 +28,6 @@ _MARKS = (
     b"Communicators... (",
     b") MISMATCH",
     b") INCOMPLETE",
-    b"unreachable via the RAS network",
     _IN_JSON.encode(),
 )
 """Of which an answer has one, and hardly anything else."""
