@@ -11,7 +11,7 @@ from datetime import tzinfo
 from pathlib import Path
 
 from ...formats.nccl import ras
-from ...formats.nccl.ras import RankPlace, RasAnswer, RasCommunicator
+from ...formats.nccl.ras import RankPlace, RasCommunicator, RasStatus
 from ...formats.training_logs import cleaning, times
 from ...vocabulary.groups import communicator_group, communicator_info, world
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
@@ -44,7 +44,7 @@ class DatedAnswer:
     """
 
     file: str
-    answer: RasAnswer
+    answer: RasStatus
     at: float
     since: float
 
@@ -235,7 +235,7 @@ def _dated(path: Path, lines: Sequence[int], zone: tzinfo | None) -> list[tuple[
 
 
 def _between(
-    place: int, answers: Sequence[RasAnswer], dated: Sequence[tuple[int, float]], written: float
+    place: int, answers: Sequence[RasStatus], dated: Sequence[tuple[int, float]], written: float
 ) -> tuple[float, float]:
     """Return since when an answer may hold and when it was given, where it has no time itself.
 
@@ -260,7 +260,7 @@ def _between(
     return min(before[1] + _SETTLED_SECONDS, at) if number == 1 else at, at
 
 
-def _described(answers: Sequence[RasAnswer]) -> str:
+def _described(answers: Sequence[RasStatus]) -> str:
     """Return how a file of answers is shown: what the last one says."""
     last = answers[-1]
     count = f"{len(answers)} answers" if len(answers) > 1 else "answer"
@@ -326,14 +326,14 @@ def _filled(since: float, until: float) -> list[float]:
     return [since + (until - since) * number / count for number in range(count)][since >= until :]
 
 
-def _told(answer: RasAnswer) -> list[tuple[str, dict[int, int], set[int]]]:
+def _told(answer: RasStatus) -> list[tuple[str, dict[int, int], set[int]]]:
     return sorted(
         ((one.name, one.launched, one.missing) for one in answer.communicators),
         key=lambda told: told[0],
     )
 
 
-def _stands(answer: RasAnswer) -> bool:
+def _stands(answer: RasStatus) -> bool:
     """Tell whether one answer alone is enough to take a job for one that stands."""
     return not answer.answered or any(made.lag > 1 for made in answer.communicators)
 

@@ -56,7 +56,7 @@ class RasCommunicator:
 
 
 @dataclass(slots=True)
-class RasAnswer:
+class RasStatus:
     """One answer. `line` is where it begins in what it stands in, from 0.
 
     `stamp`: when it was given, as it says itself, in the time of its machine; "" where it does not.

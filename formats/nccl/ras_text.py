@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .. import names
-from .communicators import MOST_RANKS, RankPlace, RasAnswer, RasCommunicator
+from .communicators import MOST_RANKS, RankPlace, RasCommunicator, RasStatus
 
 _BEGINS = ("Job summary", ") MISMATCH", ") INCOMPLETE", ") ERROR")
 _TELLS = (
@@ -86,7 +86,7 @@ class RasTextReader:
     """Takes lines in order; `answers` are those that were read, the last one maybe in part."""
 
     def __init__(self) -> None:
-        self.answers: list[RasAnswer] = []
+        self.answers: list[RasStatus] = []
         self._open: dict[str, _OpenCommunicator] = {}
         self._sizes: dict[int, int] = {}
         self._current: _OpenCommunicator | None = None
@@ -111,7 +111,7 @@ class RasTextReader:
             self._inside(line)
         return False
 
-    def end(self) -> list[RasAnswer]:
+    def end(self) -> list[RasStatus]:
         """Take the end; return every answer."""
         self._finish()
         return self.answers
@@ -123,7 +123,7 @@ class RasTextReader:
 
     def _begin(self, number: int) -> None:
         self._finish()
-        self.answers.append(RasAnswer(line=number))
+        self.answers.append(RasStatus(line=number))
         self._current, self._mode, self._of_job = None, "", ""
 
     def _finish(self) -> None:
@@ -206,7 +206,7 @@ class RasTextReader:
         current.parts.setdefault(self._kind, []).append(part)
 
 
-def answers(lines: Iterable[str]) -> list[RasAnswer]:
+def answers(lines: Iterable[str]) -> list[RasStatus]:
     """Return every answer that stands in lines, in their order."""
     reader = RasTextReader()
     for number, line in enumerate(lines):
