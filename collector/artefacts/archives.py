@@ -9,6 +9,7 @@ import calendar
 import codecs
 import gzip
 import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -34,6 +35,12 @@ _MAGIC: tuple[tuple[bytes, PackedKind], ...] = (
 )
 _SUFFIXES = {".gz": "", ".bz2": "", ".xz": "", ".zst": "", ".tgz": ".tar", ".tbz2": ".tar",
              ".txz": ".tar"}  # fmt: skip
+_DAMAGED = (
+    tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error, struct.error, ValueError,
+    LookupError, OverflowError, RuntimeError,
+)  # fmt: skip
+"""What the standard library raises for archives that are no more what they were."""
+
 _MOST_ZSTD = 512 << 20
 """Bytes of one zstd file: it is unpacked in memory."""
 _MOST_NAME = 300
@@ -72,10 +79,8 @@ def unpack(
         members = _single(packed, path, name, fresh, budget)
     try:
         yield from members
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
+    except _DAMAGED as error:
         yield UnpackedFile(name, None, f"{packed}: cut off or damaged ({error})")
-    except (ValueError, OverflowError, MemoryError, RecursionError) as error:
-        yield UnpackedFile(name, None, f"{packed}: not readable ({type(error).__name__})")
 
 
 def _single(
@@ -175,7 +180,7 @@ def _zip(path: Path, name: str, fresh: Fresh, budget: UnpackBudget) -> Iterator[
             try:
                 with archive.open(member) as stream:
                     lacks = budget.copy(stream, to, member.compress_size)
-            except (NotImplementedError, zipfile.BadZipFile) as error:
+            except _DAMAGED as error:
                 yield UnpackedFile(shown, None, f"cannot be unpacked: {error}")
                 continue
             dated(to, _zip_time(member.date_time))
