@@ -18,8 +18,8 @@ LINES = (
         b"operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=1) ran for 600000 ms\n"
     ),
     (
-        b"n1:4711:4802 [3] NCCL INFO comm 0x55 rank 0 nranks 4 cudaDev 0 nvmlDev 0 busId 1000 commId "
-        b"0x11 - Init COMPLETE\n"
+        b"n1:4711:4802 [3] NCCL INFO comm 0x55 rank 0 nranks 4 cudaDev 0 nvmlDev 0 busId 1000 "
+        b"commId 0x11 - Init COMPLETE\n"
     ),
     b"{'loss': 1.2, 'grad_norm': nan, 'learning_rate': 1e-4, 'epoch': 0.1}\n",
     b"Fatal Python error: Segmentation fault\n",
