@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
 
-from ...formats.nccl import inspector, ras
+from ...formats.nccl import inspector
+from ...formats.nccl import ras as ras_format
 from ...vocabulary.samples import TelemetryResource
 from ..recordings.otlp_lines import RecordingError
-from . import inputs, logs, nccl, recorders
+from . import inputs, logs, nccl, ras, recorders
 from .found import ArtefactContents
 
 _HEAD = 4096
@@ -52,9 +53,19 @@ def _read(
         else:
             found.unread[name] = kind
     dumps = recorders.load(of_kind["dump"], found)
-    lines = logs.gather(of_kind["log"], dumps.groups, found, empty=empty, zone=zone)
+    # What begins with an answer of RAS may go on as a log.
+    written = {**of_kind["log"], **of_kind["ras"]}
+    lines = logs.gather(written, dumps.groups, found, empty=empty, zone=zone)
     recorders.add(dumps, lines.endings, resource, found)
-    nccl.read_ras(of_kind["ras"], resource, found)
+    ras.read(
+        of_kind["ras"],
+        of_kind["log"],
+        zone=zone,
+        hosts={rank: one.host for rank, one in lines.processes.items() if one.host},
+        pids={rank: one.pid for rank, one in lines.processes.items() if one.pid is not None},
+        resource=resource,
+        found=found,
+    )
     nccl.read_inspector(of_kind["inspector"], resource, found)
     logs.add(lines, resource, found)
 
@@ -69,7 +80,7 @@ def _kind(head: bytes) -> str:
     """Return which kind a file that begins so is, or why it is none."""
     if not head:
         return "empty"
-    if ras.is_answer(head):
+    if ras_format.is_answer(head):
         return "ras"
     if inspector.is_record(head):
         return "inspector"
