@@ -9,7 +9,7 @@ from pathlib import Path
 from ...formats import kernel_log
 from ...formats.kernel_log import DeviceFault, KernelLogLine, KernelLogReading, Report, reports
 from ...vocabulary.samples import Event
-from . import host_names, kernel_events
+from . import host_names, kernel_events, telling_lines
 from .found import ArtefactContents, LogQuote
 from .job_span import JobSpan, lasting
 from .victims import LineVictims
@@ -135,7 +135,9 @@ def _read(
     told: list[tuple[KernelLogLine, Report]] = []
     booted: dict[int, float | None] = {}
     with path.open("rb") as opened:
-        for line in reading.read(opened):
+        finder = telling_lines.finder(kernel_log.texts())
+        lines = telling_lines.numbered(opened, finder, above=kernel_log.MOST_ABOVE)
+        for line in reading.read_numbered(lines):
             if not (named or line.kernels or _DRIVERS.match(line.text)):
                 continue
             reported = parser.feed(line.text, line.at or line.uptime or 0.0)

@@ -56,13 +56,13 @@ def first(document):
 
 def quotes(folder):
     """Return what kernel logs of a folder say: the role and text of each line."""
-    found = gather(folder, TelemetryResource("", job="job", attempt=0), zone=UTC)
+    found = gather([folder], TelemetryResource("", job="job", attempt=0), zone=UTC)
     return [(one.role, one.text) for one in found.quotes if one.text.startswith(("NVRM", "amdgpu"))]
 
 
 def devices(folder):
     """Return which devices are said to have failed: id, code and host."""
-    found = gather(folder, TelemetryResource("", job="job", attempt=0), zone=UTC)
+    found = gather([folder], TelemetryResource("", job="job", attempt=0), zone=UTC)
     return [
         (one.attributes["hw.id"], one.attributes["code"], one.resource.host)
         for one in found.events
@@ -224,7 +224,7 @@ def test_the_year_of_a_log_alone_is_that_of_its_file(tmp_path):
     log.write_text(f"Dec 31 23:59:00 node-a kernel: {LOST}\n")
     written = datetime(2025, 1, 2, tzinfo=UTC).timestamp()
     os.utime(log, (written, written))
-    found = gather(tmp_path, TelemetryResource("", job="job", attempt=0), zone=UTC)
+    found = gather([tmp_path], TelemetryResource("", job="job", attempt=0), zone=UTC)
     (quote,) = found.quotes
     assert datetime(2024, 12, 31, 23, 59, tzinfo=UTC).timestamp() == quote.at
 
