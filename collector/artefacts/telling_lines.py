@@ -24,18 +24,23 @@ class TextFinder:
     def __init__(self, texts: Iterable[bytes]) -> None:
         self._first = np.zeros(1 << 16, np.bool_)
         self._second = np.zeros(1 << 16, np.bool_)
+        chosen: set[int] = set()
         for text in texts:
             parts = [text[at : at + 4] for at in range(len(text) - 3)]
             rarest = max(parts, key=lambda part: (sum(map(_rarity, part)), part))
             self._first[int.from_bytes(rarest[:2], "big")] = True
             self._second[int.from_bytes(rarest[2:], "big")] = True
+            chosen.add(int.from_bytes(rarest, "big"))
+        self._chosen = np.array(sorted(chosen), np.uint32)
 
     def places(self, data: bytes) -> list[int]:
         """Return places inside lines that may have one of the texts, ascending."""
         held = np.frombuffer(data, np.uint8).astype(np.uint16)
         pairs = (held[:-1] << np.uint16(8)) | held[1:]
         here: NDArray[np.int64] = np.flatnonzero(self._first[pairs[:-2]])
-        return [int(place) for place in here[self._second[pairs[here + 2]]]]
+        here = here[self._second[pairs[here + 2]]]
+        four = (pairs[here].astype(np.uint32) << np.uint32(16)) | pairs[here + 2]
+        return [int(place) for place in here[np.isin(four, self._chosen)]]
 
 
 @cache
