@@ -9,7 +9,11 @@ from ...vocabulary.samples import Event, Sample, TelemetryResource
 
 @dataclass(frozen=True, slots=True)
 class LogQuote:
-    """A line of a log that says something about the fault; `rank` None where it names none."""
+    """A line of a log that says something about the fault; `rank` None where it names none.
+
+    role: root, cascade, confirmation, or background for what is not the job's. at: seconds since
+    the epoch, None where the line has no time. host: "" where it is not known.
+    """
 
     file: str
     line: int
@@ -18,6 +22,7 @@ class LogQuote:
     signature: str
     role: str
     text: str
+    host: str = ""
 
     @property
     def telling(self) -> bool:

@@ -60,7 +60,7 @@ class KernelFault:
             text = f"{text} ({day}{why})"
         return LogQuote(
             self.file, self.line, self.at, rank, signature,
-            role or kernel_events.role(self.event), text,
+            role or kernel_events.role(self.event), text, self.host,
         )  # fmt: skip
 
 
