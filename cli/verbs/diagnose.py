@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 HELP = "post-mortem of what a job left: dumps, NCCL, framework and kernel logs"
 EXTRA: str | None = "collector"
 
+_WIDTH = 60
 _SETTINGS = "RANKSCOPE_"
 """What the names of variables begin with that hold settings."""
 
@@ -53,10 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
             job=arguments.job or _job(arguments.path),
             zone=arguments.time_zone,
             failed=lambda stage, error: defects.append(f"{stage}: {error!r}"),
+            reading=_progress if sys.stderr.isatty() else None,
         )
     except RecordingError as error:
         _complain(str(error))
         return 1
+    finally:
+        if sys.stderr.isatty():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     for defect in defects:
         _complain(f"unexpected error in {defect}")
     document = diagnosis.document()
@@ -71,6 +77,12 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(leftovers.report_of(document))
     return 1 if defects or document is None else 0
+
+
+def _progress(name: str) -> None:
+    """Say on a terminal what is read; the next word goes over it."""
+    text = terminal.plain(name)[-_WIDTH:]
+    print(f"\r\x1b[Kreading {text} ...", end="", file=sys.stderr, flush=True)
 
 
 def _job(paths: Sequence[Path]) -> str:

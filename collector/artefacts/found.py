@@ -1,6 +1,6 @@
 """What was found in a folder: telemetry, the lines that it came from, and what is missing."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,10 @@ class LogQuote:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+def _ignored(name: str) -> None:
+    del name
+
+
 @dataclass(slots=True)
 class ArtefactContents:
     """All that was read. `read` says how each file was understood, `unread` why one was not.
@@ -52,3 +56,5 @@ class ArtefactContents:
     world_size: int = 0
     until: float | None = None
     """When the newest file was written, where that is known."""
+    reading: Callable[[str], None] = _ignored
+    """Gets the name of each log before it is read: large ones take a while."""

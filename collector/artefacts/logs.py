@@ -163,6 +163,7 @@ def _training(
     found: ArtefactContents,
 ) -> Iterator[int]:
     """Read what a job wrote; yield the number of each line that says something."""
+    found.reading(name)
     rank = rank_of(name)
     known = groups.get(rank, {}) if rank is not None else {}
     _has_log(rank, gathered)
