@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ..settings.collector import CollectorSettings
 
 
+_MOST_LINES = 10_000
+"""Lines that a document quotes, those that may be the cause first."""
+
+
 @dataclass(frozen=True, slots=True)
 class FolderDiagnosis:
     """What came of a folder: the gravest incident, the others, and what they rest on."""
@@ -33,7 +37,7 @@ class FolderDiagnosis:
                 "unread": found.unread,
                 "missing": found.missing,
                 "layout": found.layout,
-                "lines": [quote.document() for quote in found.quotes],
+                "lines": [quote.document() for quote in found.quotes[:_MOST_LINES]],
                 "others": [other["summary"] for other in self.others],
             }
         }

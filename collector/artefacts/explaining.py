@@ -2,6 +2,7 @@
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,9 @@ _WHOLE_SECONDS = 1800.0
 """The end of a job is evaluated second by second."""
 _MOST_EVALUATED = 2000
 """Seconds before that: of more every few are left out, as where a live collector is overloaded."""
+
+_MOST_ALIKE = 64
+"""Lines of one signature and rank that are evaluated, the first ones: a million say no more."""
 
 _SEVERITIES = ("critical", "warning", "info")
 
@@ -153,8 +157,16 @@ def _received(found: ArtefactContents, table: SeriesTable) -> Iterator[DecodedPa
         if nanoseconds(sample.at):
             named = samples.setdefault(int(sample.at), {})
             named.setdefault((resource, sample.metric), []).append(sample)
-    for event in found.events:
-        if nanoseconds(event.at):
+    alike: Counter[tuple[object, ...]] = Counter()
+    for event in sorted(found.events, key=lambda one: one.at):
+        pairs = event.attributes
+        kind = (
+            event.name,
+            event.resource.host,
+            *map(pairs.get, ("rank", "signature", "code", "hw.id")),
+        )
+        alike[kind] += 1
+        if nanoseconds(event.at) and alike[kind] <= _MOST_ALIKE:
             of = events.setdefault(int(event.at), {})
             of.setdefault(event.resource, []).append(event)
     for second in sorted(samples.keys() | events.keys()):
