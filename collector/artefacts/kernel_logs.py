@@ -1,28 +1,18 @@
 """Logs of kernels: what they tell of the job's hosts, when, and what of it is not the job's."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import BinaryIO
 
 from ...formats import kernel_log
 from ...formats.kernel_log import DeviceFault, KernelLogLine, KernelLogReading, Report, reports
 from ...vocabulary.samples import Event, Scalar
-from . import host_names, kernel_events
+from . import host_names, kernel_events, telling_lines
 from .found import ArtefactContents, LogQuote
 from .job_span import JobSpan, lasting
 from .victims import LineVictims
-
-_HEAD = 1 << 14
-_FIRST_LINES = 50
-_BLOCK = 1 << 20
-_MARKS = (
-    b"NVRM", b"SXid", b"kernel:", b"amdgpu", b"mlx5_core", b"oom-kill", b"Killed process",
-    b"habanalabs", b"[ascend]",
-)  # fmt: skip
-"""Words of kernels that are looked for in the logs of jobs."""
 
 _BELOW = 6
 """So many lines below its fault a driver may still name the device."""
@@ -70,12 +60,8 @@ class KernelFault:
             text = f"{text} ({day}{why})"
         return LogQuote(
             self.file, self.line, self.at, rank, signature,
-            role or kernel_events.role(self.event), text,
+            role or kernel_events.role(self.event), text, self.host,
         )  # fmt: skip
-
-
-def _day(at: float | None) -> str:
-    return "" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC, "
 
 
 @dataclass(slots=True)
@@ -143,9 +129,9 @@ def _read(
     told: list[tuple[KernelLogLine, Report]] = []
     booted: dict[int, float | None] = {}
     with path.open("rb") as opened:
-        whole = named or _looks(opened.read(_HEAD))
-        opened.seek(0)
-        for line in reading.read(enumerate(opened, 1) if whole else _marked(opened)):
+        finder = telling_lines.finder(kernel_log.texts())
+        lines = telling_lines.numbered(opened, finder, above=kernel_log.MOST_ABOVE)
+        for line in reading.read(lines):
             if not (named or line.kernels or _DRIVERS.match(line.text)):
                 continue
             reported = parser.feed(line.text, line.at or line.uptime or 0.0)
@@ -193,28 +179,6 @@ def _reboots(name: str, reading: KernelLogReading, span: JobSpan | None) -> list
         event = Event("log.fault", 0.0, pairs)
         found.append(KernelFault(event, name, boot.line, reading.host, boot.began, boot.began, 0.0))
     return found
-
-
-def _looks(head: bytes) -> bool:
-    """Return whether a file that begins so is a kernel's log, whatever its name."""
-    lines = head.decode("utf-8", "replace").splitlines()[:_FIRST_LINES]
-    return any(kernel_log.line(line).kernels or _DRIVERS.match(line) for line in lines)
-
-
-def _marked(opened: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of those blocks of a job's log that hold a word of a kernel, with numbers.
-
-    Most blocks of a long log hold none, and cost a search for each.
-    """
-    first, rest = 1, b""
-    while block := opened.read(_BLOCK):
-        data = rest + block
-        cut = data.rfind(b"\n") + 1 or (len(data) if len(data) > _BLOCK else 0)
-        data, rest = data[:cut], data[cut:]
-        if any(mark in data for mark in _MARKS):
-            yield from enumerate(data.split(b"\n"), first)
-        first += data.count(b"\n")
-    yield first, rest
 
 
 def _addressed(
