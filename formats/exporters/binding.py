@@ -117,6 +117,8 @@ class SeriesBinder:
         self._table = table
         self._devices = ExporterDevices(table.identity, table.vendor)
         self._slots: dict[tuple[str, Attributes], SeriesSlot] = {}
+        self.page = 0
+        """Which page is read, from 1 on; 0 where series come in no pages."""
 
     def bind(self, series: ExpositionSeries) -> BoundSeries | None:
         """Return what a series means, None when nothing is made of it."""
@@ -127,7 +129,9 @@ class SeriesBinder:
         labels = {**dict(series.labels), **numbers}
         if any(labels.get(label) != value for label, value in row.only.items()):
             return None
-        device = None if row.node else self._devices.of(labels, instance=row.instance)
+        device = None if row.node else self._devices.of(
+            labels, instance=row.instance, page=self.page
+        )
         if device is None and not row.node:
             return None
         if labels.get(row.code_label):
