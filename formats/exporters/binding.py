@@ -129,8 +129,8 @@ class SeriesBinder:
         labels = {**dict(series.labels), **numbers}
         if any(labels.get(label) != value for label, value in row.only.items()):
             return None
-        device = None if row.node else self._devices.of(
-            labels, instance=row.instance, page=self.page
+        device = (
+            None if row.node else self._devices.of(labels, instance=row.instance, page=self.page)
         )
         if device is None and not row.node:
             return None

@@ -50,8 +50,8 @@ class ExporterDevice:
 class ExporterDevices:
     """The devices of one exporter, by their labels.
 
-    An id that says nothing (the nil UUID, `N/A`, only zeros) is none: the next label of the table is
-    taken, then the index. An id that two devices of one page have is the first one's alone.
+    An id that says nothing (the nil UUID, `N/A`, only zeros) is none: the next label of the table
+    is taken, then the index. An id that two devices of one page have is the first one's alone.
     """
 
     def __init__(self, identity: DeviceLabels, vendor: str) -> None:
