@@ -220,9 +220,10 @@ def converted(
         state = target.states.get(value)
         return [] if state is None else [(slots[0], float(STATES.index(state)))]
     if target.bits:
-        mask = int(value)
+        number = int(value)
         return [
-            (slot, float(bool(mask & bit))) for slot, bit in zip(slots, target.bits, strict=True)
+            (slot, float(number & mask == wanted))
+            for slot, (wanted, mask) in zip(slots, target.bits, strict=True)
         ]
     if target.choices:
         return [

@@ -8,8 +8,8 @@ from .tables import DeviceLabels
 _NO_TEXT = frozenset({"na", "n/a", "none", "null", "unknown", "unavailable", "[n/a]", "4294967295"})
 """What exporters write where a label has nothing to say, the last one the blank of 32 bits."""
 _PUNCTUATION = str.maketrans("", "", "-:. ")
-_WHOLE_MASK = 8
-"""Hexadecimal digits of a number of 32 bits, in which all bits are set."""
+_NIL_DIGITS = 8
+"""Hexadecimal digits of a number of 32 bits: so many equal ones are no id."""
 
 
 class ExporterDevice:
@@ -151,7 +151,8 @@ def _text(labels: Mapping[str, str], name: str) -> str:
 def _says_nothing(named: str) -> bool:
     """Tell whether an id is one that every device may have: only zeros, or only ones."""
     digits = named.lower().removeprefix("gpu-").removeprefix("0x").translate(_PUNCTUATION)
-    return not digits.strip("0") or (len(digits) >= _WHOLE_MASK and not digits.strip("f"))
+    same = not digits.strip("0") or not digits.strip("f")
+    return named in ("0", "0x0") or (same and len(digits) >= _NIL_DIGITS)
 
 
 def _part_id(parent: str, part: str) -> str:
