@@ -86,6 +86,16 @@ def test_the_health_of_the_fabric_is_passed_on_by_its_mask(watched, until):
     assert faults_of(one) == set()
 
 
+def test_a_device_says_the_number_of_its_file_which_its_index_need_not_be(watched, until, tmp_path):
+    scenario = NvmlScenario(tmp_path / "driver", profile="H100", gpus=2)
+    scenario.set(0, "minor", 1)
+    scenario.set(1, "minor", 0)
+    one = watched.over(scenario)
+    until(one.all_said)
+    told = [dict(sample.attributes) for sample in one.supervisor.samples("gpu_info", since=0.0)]
+    assert {(pairs["gpu"], pairs["hw.minor"]) for pairs in told} == {(0, 1), (1, 0)}
+
+
 def test_an_older_driver_is_asked_for_the_older_structure(watched, until, tmp_path):
     scenario = NvmlScenario(tmp_path / "driver", profile="H100", gpus=1)
     scenario.set(0, "fabric_version", 2)
