@@ -201,7 +201,9 @@ def _prefixes(one: RankProcess) -> list[str]:
     return named or [f"{cache}/torch/comm_lib_trace_rank_", "/tmp/nccl_trace_rank_"]  # noqa: S108
 
 
-def _batch(of: Attempt, job: _AttemptDumps, fresh: set[int], world_size: int | None) -> LogBatch:
+def _batch(
+    of: Attempt, job: _AttemptDumps, fresh: set[int], world_size: int | None
+) -> LogBatch:
     """Return what new dumps say, seen beside those of this node that are there already."""
     ledger = DumpLedger(flight_recorder.settled(job.dumps, world_size))
     samples: list[Sample] = []
