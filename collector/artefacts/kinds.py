@@ -1,5 +1,6 @@
 """Which kind each file of a folder is, by what it holds, and the reader that takes it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
@@ -12,6 +13,8 @@ from . import inputs, logs, nccl, ras, recorders
 from .found import ArtefactContents
 
 _HEAD = 4096
+_SERIES = re.compile(rb"^[a-zA-Z_:][a-zA-Z0-9_:]*\{[^\n]*=\"[^\n]*\} [-+0-9.eE]+\s*$", re.MULTILINE)
+"""A series of an exporter's page with labels, as hardly a line of a log looks."""
 
 
 def gather(
@@ -37,7 +40,9 @@ def _read(
     zone: tzinfo | None,
 ) -> None:
     empty: list[str] = []
-    of_kind: dict[str, dict[str, Path]] = {"dump": {}, "ras": {}, "inspector": {}, "log": {}}
+    of_kind: dict[str, dict[str, Path]] = {
+        "dump": {}, "ras": {}, "inspector": {}, "page": {}, "log": {},
+    }  # fmt: skip
     for name, file in files.items():
         try:
             with file.open("rb") as opened:
@@ -68,6 +73,11 @@ def _read(
     )
     nccl.read_inspector(of_kind["inspector"], resource, found)
     logs.add(lines, resource, found)
+    if of_kind["page"]:
+        from . import pages  # noqa: PLC0415  it loads the tables of all vendors
+
+        alone = len(of_kind["page"]) == sum(map(len, of_kind.values()))
+        pages.read(of_kind["page"], resource, found, alone=alone)
 
 
 def _nothing_read(paths: Sequence[Path], found: ArtefactContents) -> str:
@@ -86,4 +96,14 @@ def _kind(head: bytes) -> str:
         return "inspector"
     if recorders.is_dump(head):
         return "dump"
+    if _is_page(head):
+        return "page"
     return "log" if logs.is_text(head) else "no log, dump or answer that is known"
+
+
+def _is_page(head: bytes) -> bool:
+    if _SERIES.search(head) is None:
+        return False
+    from . import pages  # noqa: PLC0415  as above
+
+    return pages.is_page(head)
