@@ -220,9 +220,9 @@ def converted(
         state = target.states.get(value)
         return [] if state is None else [(slots[0], float(STATES.index(state)))]
     if target.bits:
-        number = int(value)
+        bits = int(value)
         return [
-            (slot, float(number & mask == wanted))
+            (slot, float(bits & mask == wanted))
             for slot, (wanted, mask) in zip(slots, target.bits, strict=True)
         ]
     if target.choices:
