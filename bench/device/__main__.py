@@ -36,9 +36,7 @@ _COLLECTOR = ("rankscope.collector.service",)
 class DeviceTrial:
     """One run. `results`: by the number of the step, what the summary says of it."""
 
-    def __init__(
-        self, folder: Path, chosen: set[int], *, rehearse: bool, settle: float
-    ) -> None:
+    def __init__(self, folder: Path, chosen: set[int], *, rehearse: bool, settle: float) -> None:
         self.results: dict[int, dict[str, Any]] = {}
         self.captures = CaptureFolder(folder)
         self._chosen, self._rehearse = chosen, rehearse
@@ -54,7 +52,7 @@ class DeviceTrial:
     def run(self, work: Path) -> None:
         """Try every step; what runs meanwhile has ended afterwards."""
         with contextlib.ExitStack() as ending:
-            ending.callback(self._write)  # whatever there is, also of a run that is ended
+            ending.callback(self._write, work)  # whatever there is, also of a run that is ended
             tried = self._start(work, ending)
             shared = work / "shared"
             if 1 in self._chosen:
@@ -62,7 +60,9 @@ class DeviceTrial:
             self._try_job(5, lambda: steps.foreign_process(tried(5), shared, self._for(5)))
             shared.unlink(missing_ok=True)
             self._try_job(2, lambda: steps.probed_job(work, self.captures, self._for(2)))
-            self._try_job(3, lambda: steps.out_of_memory(work, self.captures, self._for(3)))
+            self._try_job(
+                3, lambda: steps.out_of_memory(work, self.captures, self._for(3)), needs=_COLLECTOR
+            )
             self._try_job(4, lambda: steps.leak(tried(4), self.left - _LEFT_FOR_LATER))
 
     def _start(self, work: Path, ending: contextlib.ExitStack) -> Callable[[int], Any]:
@@ -77,13 +77,15 @@ class DeviceTrial:
             from .node import TriedNode  # noqa: PLC0415  the same
 
             found = TriedNode(work, ending.enter_context(DemoProcesses(work)))
+            if self._rehearse and surroundings.on_double() and 4 in wanted:
+                steps.leak_on_double()
             found.agent()
             if wanted & {4, 5} and self._jobs and not later:
                 found.collector()
                 if not found.ready(30.0):
                     later = "agent or collector did not start within 30 s"
                 elif 4 in wanted:
-                    steps.begin_leak(found)
+                    found.job("leak")
                 if not later and 5 in wanted:
                     found.job("steady", "--shared", str(work / "shared"))
 
@@ -102,12 +104,16 @@ class DeviceTrial:
     def _for(self, number: int) -> float:
         return min(_SECONDS[number], self.left)
 
-    def _try_job(self, number: int, step: Callable[[], StepAnswer]) -> None:
+    def _try_job(
+        self, number: int, step: Callable[[], StepAnswer], *, needs: tuple[str, ...] = ()
+    ) -> None:
         """Try a step that needs CUDA; a rehearsal without it is no measurement, and says so."""
         if number not in self._chosen:
             return
         if not self._jobs:
             self._said(number, f"not measured: {self._no_cuda}")
+        elif absent := _absent(needs):
+            self._said(number, f"not measured: {absent}")
         else:
             self._try(number, step, self._no_cuda)
 
@@ -118,6 +124,8 @@ class DeviceTrial:
             answer = step()
         except NotMeasuredError as error:
             text = f"not measured: {error}"
+        except Exception as error:  # noqa: BLE001  the edge of one step: the others go on
+            text = f"not measured: the step itself failed: {error!r}"
         else:
             details = answer.details
             text = f"{'right' if answer.right else 'WRONG'}: {answer.text}"
@@ -134,11 +142,13 @@ class DeviceTrial:
         }  # fmt: skip
         print(f"{number} {STEPS[number]}: {text}", flush=True)
 
-    def _write(self) -> None:
+    def _write(self, work: Path) -> None:
+        logs = [f"{one.name}\n{one.read_text('utf-8', 'replace')}" for one in work.glob("*.log")]
+        self.captures.write("logs.txt", "\n".join(logs))
         about = {
             "python": platform.python_version(), "kernel": platform.release(),
             "torch": _version("torch"), "rankscope": _version("rankscope"),
-            "driver": "the double of lab/node" if surroundings.on_double() else "as nvidia-smi says",
+            "driver": "a double" if surroundings.on_double() else "see nvidia-smi.xml",
             "seconds": round(time.monotonic() - self._began, 1),
             "steps": [self.results[number] for number in sorted(self.results)],
         }  # fmt: skip
@@ -160,7 +170,7 @@ def _absent(modules: tuple[str, ...]) -> str:
         try:
             importlib.import_module(name)
         except ImportError as error:
-            return f"{error} (pip install 'rankscope[agent,collector]' torch brings what is needed)"
+            return f"{error} (pip install '.[agent,collector]' torch)"
     return ""
 
 

@@ -21,6 +21,7 @@ from torch import distributed, nn
 
 from rankscope.lab.node.nvml import gpu_uuid
 from rankscope.probe import attach, attaching
+from rankscope.probe.silent import SilentWatch
 
 from . import FOREIGN_BYTES, LEAK_SHARE
 
@@ -56,7 +57,7 @@ class DeviceWork:
         time.sleep(self._sleep * (1 + shared))
         self.optimizer.step()
         self.optimizer.zero_grad()
-        return loss
+        return loss.detach()
 
 
 def steady(arguments: argparse.Namespace) -> None:
@@ -72,15 +73,16 @@ def steady(arguments: argparse.Namespace) -> None:
 
 def leak(_arguments: argparse.Namespace) -> None:
     """Train until ended, and keep what nobody needs."""
-    work = DeviceWork(0.002, width=512)
+    work = DeviceWork(0.002, width=512 if _CUDA else 64)
     watch = _attached(work)
     total = torch.cuda.get_device_properties(0).total_memory if _CUDA else 0
+    size = int(LEAK_SHARE * total / 60 * _LEAK_STEP_SECONDS)
     kept: list[Any] = []
     for index in range(sys.maxsize):
         with watch.step(index):
             loss = work.step()
-            size = int(LEAK_SHARE * total / 60 * _LEAK_STEP_SECONDS)
-            kept.append(torch.empty(size, dtype=torch.uint8, device=_DEVICE))
+            if size:
+                kept.append(torch.empty(size, dtype=torch.uint8, device=_DEVICE))
             watch.record(loss=loss, tokens=512)
             float(loss)
             time.sleep(_LEAK_STEP_SECONDS)
@@ -111,45 +113,44 @@ def measured(arguments: argparse.Namespace) -> None:
     distributed.init_process_group(backend)
     reduced = torch.ones(1 << 16, device=_DEVICE)
 
-    def plain() -> None:
-        work.step()
-        distributed.all_reduce(reduced)
+    def step(watch: Any) -> None:
+        with watch.step():
+            watch.record(loss=work.step(), tokens=1)
+            distributed.all_reduce(reduced)
 
-    for _ in range(10):
-        plain()
-    without = _profiled(plain)
-    off, on = [], []
+    def watched(what: Callable[[Callable[[], None]], Any], *, probed: bool) -> Any:
+        model, optimizer = work.model, work.optimizer
+        watch = attach(model, optimizer) if probed else SilentWatch()
+        for _ in range(3):
+            step(watch)
+        found = what(lambda: step(watch))
+        if probed:
+            watch.detach()
+        return found
+
+    synchronised = [watched(_profiled, probed=probed) for probed in (False, True)]
+    seconds: dict[bool, list[float]] = {False: [], True: []}
     for pair in range(_PAIRS):
         for probed in (False, True) if pair % 2 else (True, False):
-            (on if probed else off).append(_block(plain, probed=probed, work=work))
-    watch = attach(model=work.model, optimizer=work.optimizer)
-
-    def watched() -> None:
-        with watch.step():
-            plain()
-
-    watched()
-    added = _profiled(watched)
-    watch.detach()
-    before = 10 + _PROFILED_STEPS
-    recorder = torch._C._distributed_c10d  # noqa: SLF001  where torch keeps it
-    dump = getattr(recorder, "_dump_nccl_trace", None) if _CUDA else None
-    body = (dump or recorder._dump_fr_trace)()  # noqa: SLF001
-    arguments.folder.joinpath("recorder.pickle").write_bytes(body)
+            seconds[probed].append(watched(_block, probed=probed))
+    recorder: Any = torch._C._distributed_c10d  # noqa: SLF001  where torch keeps it
+    name = "_dump_nccl_trace" if _CUDA else "_dump_fr_trace"
+    arguments.folder.joinpath("recorder.pickle").write_bytes(getattr(recorder, name)())
+    pairs = zip(seconds[False], seconds[True], strict=True)
     found = {
         "backend": backend,
-        "synchronisations a step, without": without,
-        "synchronisations a step, with": added,
-        "seconds a step, without": statistics.median(off),
-        "step time ratio": statistics.median(b / a for a, b in zip(off, on, strict=True)),
-        "all-reduces, at least": before,
+        "synchronisations a step, without": synchronised[0],
+        "synchronisations a step, with": synchronised[1],
+        "seconds a step, without": statistics.median(seconds[False]),
+        "step time ratio": statistics.median(probed / plain for plain, probed in pairs),
+        "all-reduces, at least": 2 * _PROFILED_STEPS,
     }
     arguments.folder.joinpath("measured.json").write_text(json.dumps(found), encoding="utf-8")
     distributed.destroy_process_group()
 
 
 def _attached(work: DeviceWork) -> Any:
-    """Attach the probe; on a CPU it is told the double's device, as it finds that with CUDA only."""
+    """Attach the probe; on a CPU it is told the double's device: it finds that with CUDA only."""
     watch = attach(model=work.model, optimizer=work.optimizer)
     held = attaching._attached  # noqa: SLF001  a rehearsal, not a use
     if not _CUDA and held is not None:
@@ -157,26 +158,17 @@ def _attached(work: DeviceWork) -> Any:
     return watch
 
 
-def _block(plain: Callable[[], None], *, probed: bool, work: DeviceWork) -> float:
+def _block(step: Callable[[], None]) -> float:
     """Return seconds a step over a while, the device being idle at both ends."""
-    watch = attach(model=work.model, optimizer=work.optimizer) if probed else None
-    plain()
     _wait()
     began, steps = time.perf_counter(), 0
     while time.perf_counter() - began < _BLOCK_SECONDS:
-        if watch is None:
-            plain()
-        else:
-            with watch.step():
-                plain()
+        step()
         steps += 1
         if steps % 10 == 0:
             _wait()  # as a job that logs its loss: no endless queue of steps
     _wait()
-    took = (time.perf_counter() - began) / steps
-    if watch is not None:
-        watch.detach()
-    return took
+    return (time.perf_counter() - began) / steps
 
 
 def _profiled(step: Callable[[], None]) -> dict[str, float]:

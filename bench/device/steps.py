@@ -1,12 +1,11 @@
 """The five steps. Each returns what it found, and raises NotMeasuredError where it could not."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,8 +60,8 @@ def agent_on_driver(tried: "TriedNode", captures: CaptureFolder, at: float) -> S
     captures.write("nvidia-smi.xml", after)
     if not page:
         raise NotMeasuredError("the agent's page does not answer")
-    if not after:
-        raise NotMeasuredError("nvidia-smi is not here: there is nothing to compare with")
+    if not before or not after:
+        raise NotMeasuredError("nvidia-smi is not here, or names no GPU: nothing to compare with")
     found = readings.compared(page, readings.devices(before)[0], readings.devices(after)[0])
     wrong = [row for row in found if row.wrong]
     table = [
@@ -72,7 +71,9 @@ def agent_on_driver(tried: "TriedNode", captures: CaptureFolder, at: float) -> S
     ]  # fmt: skip
     equal = sum(row.verdict == "equal" for row in found)
     unread = [row.name for row in found if row.verdict == "not read"]
-    text = f"{equal} of {len(found)} values equal to nvidia-smi's, dcgm-exporter's names old and new"
+    text = (
+        f"{equal} of {len(found)} values equal to nvidia-smi's, dcgm-exporter's names old and new"
+    )
     text += f"; not read: {', '.join(unread)}"
     odd = [f"{row.name}: {row.ours} against {list(row.smi)} {row.dcgm or ''}" for row in wrong]
     odd += [f"reader {name}: {states[name]['reason']}" for name in failed]
@@ -85,6 +86,7 @@ def probed_job(folder: Path, captures: CaptureFolder, seconds: float) -> StepAns
     more = {
         **surroundings.alone(), "NCCL_DEBUG": "INFO", "TORCH_NCCL_TRACE_BUFFER_SIZE": "2000",
         "TORCH_FR_BUFFER_SIZE": "2000", "RANKSCOPE_JOB_ID": "measured",
+        "RANKSCOPE_AGENT": f"unix://{folder / 'probe.sock'}",
     }  # fmt: skip
     ran = _job("measured", folder, more, seconds)
     captures.write("nccl.log", ran.stdout)
@@ -151,11 +153,9 @@ def explained(left: Path, seconds: float) -> StepAnswer:
     return StepAnswer(right, f"diagnose says {answer}", {"summary": document["summary"]})
 
 
-def begin_leak(tried: "TriedNode") -> None:
-    """Start the job that leaks: growth is told from warm-up after some four minutes."""
-    tried.job("leak")
-    if surroundings.on_double():
-        surroundings.told(f"gpu0.memory_used = {_BASE} +{_LEAK}/s @{time.time():.3f}")
+def leak_on_double() -> None:
+    """Let the memory of the double's device fill, from before the agent sees it."""
+    surroundings.told(f"gpu0.memory_used = {_BASE} +{_LEAK}/s @{time.time():.3f}")
 
 
 def leak(tried: "TriedNode", seconds: float) -> StepAnswer:
@@ -212,7 +212,8 @@ def _named(tried: "TriedNode", job: str, fault: str, at: str, seconds: float) ->
 
 def _smi() -> str:
     program = shutil.which("nvidia-smi")
-    return _ran([program, "-q", "-x"], 20.0).stdout if program else ""
+    said = _ran([program, "-q", "-x"], 20.0).stdout if program else ""
+    return said if "<gpu " in said else ""
 
 
 def _job(
@@ -243,7 +244,9 @@ def _ran(
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise NotMeasuredError(f"{' '.join(command[1:4])} took more than {seconds:.0f} s") from error
+        raise NotMeasuredError(
+            f"{' '.join(command[1:4])} took more than {seconds:.0f} s"
+        ) from error
 
 
 def _last(text: str) -> str:
