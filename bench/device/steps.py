@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 _RATIO = 1.02
 """Of step times with and without the probe, up to which nothing is said to be added."""
 _BASE, _LEAK = 20 << 30, 40 << 20
-"""On the double: bytes in use at first, and what becomes of them a second."""
-
-
+"""On the double: bytes in use at first, and how many more they become a second."""
 _PACE_SECONDS = 25.0
 """Of steps before something is done to them: what is usual is known by then."""
 
@@ -63,22 +61,17 @@ def agent_on_driver(tried: "TriedNode", captures: CaptureFolder, at: float) -> S
     if not before or not after:
         raise NotMeasuredError("nvidia-smi is not here, or names no GPU: nothing to compare with")
     found = readings.compared(page, readings.devices(before)[0], readings.devices(after)[0])
-    wrong = [row for row in found if row.wrong]
-    table = [
-        {"name": row.name, "ours": row.ours, "nvidia-smi": list(row.smi), "within": row.within,
-         "verdict": row.verdict, "dcgm names without it": list(row.dcgm)}
+    equal = sum(row["verdict"] == "equal" for row in found)
+    unread = [row["name"] for row in found if row["verdict"] == "not read"]
+    text = f"{equal} of {len(found)} values equal nvidia-smi's, and stand under dcgm-exporter's"
+    text += f" names, old and new; not read: {', '.join(unread)}"
+    odd = [
+        f"{row['name']}: {row['ours']} against {row['nvidia-smi']} {' '.join(row['dcgm'])}".strip()
         for row in found
-    ]  # fmt: skip
-    equal = sum(row.verdict == "equal" for row in found)
-    unread = [row.name for row in found if row.verdict == "not read"]
-    text = (
-        f"{equal} of {len(found)} values equal to nvidia-smi's, dcgm-exporter's names old and new"
-    )
-    text += f"; not read: {', '.join(unread)}"
-    odd = [f"{row.name}: {row.ours} against {list(row.smi)} {row.dcgm or ''}" for row in wrong]
+        if readings.wrong(row)
+    ]
     odd += [f"reader {name}: {states[name]['reason']}" for name in failed]
-    text = "; ".join(odd) or text
-    return StepAnswer(equal > 0 and not odd, text, {"values": table, "failed readers": failed})
+    return StepAnswer(equal > 0 and not odd, "; ".join(odd) or text, {"values": found})
 
 
 def probed_job(folder: Path, captures: CaptureFolder, seconds: float) -> StepAnswer:
@@ -118,6 +111,11 @@ def probed_job(folder: Path, captures: CaptureFolder, seconds: float) -> StepAns
     found["NCCL lines"] = {"Init COMPLETE": whole, "read": events.count("collective.communicator")}
     if whole != events.count("collective.communicator"):
         odd.append(f"{events.count('collective.communicator')} of {whole} communicators are read")
+    odd += [
+        f"a healthy job's line is read as a fault: {line.text}"
+        for line in lines
+        if any(event.name == "log.fault" for event in line.events)
+    ]
     if not whole and found["backend"] == "nccl":
         odd.append("NCCL wrote no line of a communicator")
     text = f"no synchronisation added, step time ratio {found['step time ratio']:.3f}, {whole}"

@@ -90,11 +90,11 @@ hw_temperature_celsius{{hw_id="{gpu_uuid(0)}",hw_sensor="gpu"}} 91
 DCGM_FI_DEV_GPU_TEMP{{UUID="{gpu_uuid(0)}"}} 91
 hw_power_limit_watts{{hw_id="GPU-of-another"}} 700
 """.encode()
-    rows = {row.name: row for row in readings.compared(page, device, device)}
-    assert "DIFFERENT" == rows["temperature"].verdict
-    assert ["DCGM_FI_DEV_GPU_TEMP_CELSIUS"] == rows["temperature"].dcgm
-    assert "only nvidia-smi" == rows["power limit"].verdict
-    assert "neither" == rows["encoder utilisation"].verdict
+    rows = {row["name"]: row for row in readings.compared(page, device, device)}
+    assert "DIFFERENT" == rows["temperature"]["verdict"]
+    assert ["DCGM_FI_DEV_GPU_TEMP_CELSIUS"] == rows["temperature"]["dcgm"]
+    assert "only nvidia-smi" == rows["power limit"]["verdict"]
+    assert "neither" == rows["encoder utilisation"]["verdict"]
 
 
 OOM = (
