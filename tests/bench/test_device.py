@@ -112,6 +112,16 @@ def test_a_log_is_right_only_where_it_is_explained_by_the_devices_memory(tmp_pat
     assert right == steps.explained(tmp_path, 60.0).right
 
 
+def test_a_communicator_that_is_not_read_and_a_fault_in_a_healthy_log_are_found():
+    info = "node-7:4711:4780 [0] NCCL INFO "
+    done = "comm 0x55d0c1a0 rank 0 nranks 1 cudaDev 0 nvmlDev 0 busId 1b000 commId 0x9a"
+    healthy = f"{info}NET/IB : No device found.\n{info}{done} - Init COMPLETE\n"
+    assert (1, []) == steps.nccl_lines(healthy)
+    assert (1, ["0 of 1 communicators are read"]) == steps.nccl_lines(f"{info}Init COMPLETE")
+    (fault,) = steps.nccl_lines(healthy + OOM)[1]
+    assert fault.startswith("a healthy job's line is read as a fault: torch.OutOfMemoryError")
+
+
 def test_captures_name_no_machine_and_the_same_thing_by_the_same_word(tmp_path):
     captures = CaptureFolder(tmp_path, ["gpu-box-7.example.org"])
     captures.write(
