@@ -16,7 +16,7 @@ from .job_size import JobSurvey
 from .job_span import JobSpan
 from .kernel_logs import KernelContents
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
-from .victims import LineVictims, RankProcess
+from .victims import LineVictims, RankWhereabouts
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
@@ -66,13 +66,19 @@ class LogContents:
     def victims(self) -> LineVictims:
         """Return what a kernel's lines are matched with."""
         endings = self.endings
+        sizes = (
+            _number(event.attributes.get("communicator.size"))
+            for _, _, event in self.events
+            if event.name == "collective.communicator"
+        )
         return LineVictims(
             {
-                rank: RankProcess(one.host, one.pid, one.hw_id)
+                rank: RankWhereabouts(one.host, one.pid, one.hw_id)
                 for rank, one in self.processes.items()
             },
             endings.exits,
             endings.logs - endings.faults if endings.faults else frozenset(),
+            max((size or 0 for size in sizes), default=0),
         )
 
     def shift(self, seconds: float) -> None:
@@ -183,6 +189,7 @@ def _training(
     found: ArtefactContents,
 ) -> Iterator[int]:
     """Read what a job wrote; yield the number of each line that says something."""
+    found.reading(name)
     rank = rank_of(name)
     known = groups.get(rank, {}) if rank is not None else {}
     _has_log(rank, gathered)
@@ -312,9 +319,16 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.world_size = size
     if newest:
         found.until = newest
+    found.quotes = [_placed(quote, gathered) for quote in found.quotes]
     found.quotes.sort(
         key=lambda one: (_ORDER.get(one.role, 1), one.at or newest, one.file, one.line)
     )
+
+
+def _placed(quote: LogQuote, gathered: LogContents) -> LogQuote:
+    """Return a quoted line with the host that its rank ran on, where that is known."""
+    process = None if quote.rank is None else gathered.processes.get(quote.rank)
+    return quote if quote.host or process is None else replace(quote, host=process.host)
 
 
 def _rank(pairs: Mapping[str, Scalar], otherwise: int | None) -> int | None:
