@@ -120,6 +120,7 @@ class CollectiveHang:
         if not waited:
             return None
         began, until = self._times(at, begins=begins)
+        size = max(size, self._whole())
         present = self.present(logs, size)
         every = frozenset(range(max(size, max(present) + 1)))
         standings = hung_groups.standings(
@@ -142,6 +143,14 @@ class CollectiveHang:
         """Return the ranks whose lines, or silence, are known: `logs` are those that have a log."""
         lines = frozenset(logs).union(self.reports, self.fatal, self.cut, *self.files.values())
         return lines | self._covered(lines, size)
+
+    def _whole(self) -> int:
+        """Return how many ranks the job has by the sizes of a collective of all of them, else 0."""
+        return max(
+            (one.members for rank, each in self.reports.items() for _, one in each
+             if one.place == rank),
+            default=0,
+        )  # fmt: skip
 
     def _times(self, otherwise: float, *, begins: bool) -> tuple[float, float]:
         """Return when the ranks began to wait and when they gave up."""
