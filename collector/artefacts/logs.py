@@ -257,7 +257,7 @@ def _put_right(gathered: LogContents, found: ArtefactContents) -> None:
 def _hang(
     gathered: LogContents, found: ArtefactContents, newest: float, *, dated: bool
 ) -> HangStory | None:
-    """Return what is told of a hang; `newest`: when the newest line was, `dated`: one has a time."""
+    """Return what is told of a hang; `newest`: the newest line's time, `dated`: one has any."""
     endings = gathered.endings
     size = max(found.world_size, gathered.survey.size)
     if endings.failed:

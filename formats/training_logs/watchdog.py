@@ -49,7 +49,7 @@ _LATE = re.compile(
 _HCCL_SECONDS = 1836.0
 """HCCL_EXEC_TIMEOUT where nobody sets it (CANN 8)."""
 
-_MOST_MEMBERS = 1 << 20
+_MOST_MEMBERS = 1 << 17
 
 WORLD = "default_pg"
 """How torch describes the group of all ranks."""
