@@ -4,14 +4,16 @@ from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
 
+from ...formats.flight_recorder import debug_server as server_format
 from ...formats.nccl import inspector
 from ...formats.nccl import ras as ras_format
 from ...vocabulary.samples import TelemetryResource
 from ..recordings.otlp_lines import RecordingError
-from . import inputs, logs, nccl, ras, recorders
+from . import debug_server, inputs, logs, nccl, ras, recorders
 from .found import ArtefactContents
 
 _HEAD = 4096
+_KINDS = ("dump", "page", "stacks", "ras", "inspector", "log")
 
 
 def gather(
@@ -37,7 +39,7 @@ def _read(
     zone: tzinfo | None,
 ) -> None:
     empty: list[str] = []
-    of_kind: dict[str, dict[str, Path]] = {"dump": {}, "ras": {}, "inspector": {}, "log": {}}
+    of_kind: dict[str, dict[str, Path]] = {name: {} for name in _KINDS}
     for name, file in files.items():
         try:
             with file.open("rb") as opened:
@@ -52,12 +54,12 @@ def _read(
             of_kind[kind][name] = file
         else:
             found.unread[name] = kind
-    dumps = recorders.load(of_kind["dump"], found)
+    dumps = recorders.load(of_kind["dump"], of_kind["page"], found)
     # What begins with an answer of RAS may go on as a log.
     written = {**of_kind["log"], **of_kind["ras"]}
     lines = logs.gather(written, dumps.groups, found, empty=empty, zone=zone, known=dumps.last)
     recorders.add(dumps, lines.endings, resource, found)
-    ras.read(
+    answers = ras.read(
         of_kind["ras"],
         of_kind["log"],
         zone=zone,
@@ -66,6 +68,9 @@ def _read(
         resource=resource,
         found=found,
     )
+    for name, ranks in ras.nodes_of(answers, lines.hang.files).items():
+        lines.hang.files[name] |= ranks
+    debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone)
     nccl.read_inspector(of_kind["inspector"], resource, found)
     logs.add(lines, resource, found)
 
@@ -86,4 +91,8 @@ def _kind(head: bytes) -> str:
         return "inspector"
     if recorders.is_dump(head):
         return "dump"
+    if server_format.is_page(head):
+        return "page"
+    if server_format.is_stacks(head):
+        return "stacks"
     return "log" if logs.is_text(head) else "no log, dump or answer that is known"

@@ -17,7 +17,7 @@ from .job_size import JobSurvey
 from .job_span import JobSpan
 from .kernel_logs import KernelContents
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
-from .victims import LineVictims, RankProcess
+from .victims import LineVictims, RankWhereabouts
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
@@ -67,13 +67,19 @@ class LogContents:
     def victims(self) -> LineVictims:
         """Return what a kernel's lines are matched with."""
         endings = self.endings
+        sizes = (
+            _number(event.attributes.get("communicator.size"))
+            for _, _, event in self.events
+            if event.name == "collective.communicator"
+        )
         return LineVictims(
             {
-                rank: RankProcess(one.host, one.pid, one.hw_id)
+                rank: RankWhereabouts(one.host, one.pid, one.hw_id)
                 for rank, one in self.processes.items()
             },
             endings.exits,
             endings.logs - endings.faults if endings.faults else frozenset(),
+            max((size or 0 for size in sizes), default=0),
         )
 
     def shift(self, seconds: float) -> None:
