@@ -36,9 +36,7 @@ _COLLECTOR = ("rankscope.collector.service",)
 class DeviceTrial:
     """One run. `results`: by the number of the step, what the summary says of it."""
 
-    def __init__(
-        self, folder: Path, chosen: set[int], *, rehearse: bool, settle: float
-    ) -> None:
+    def __init__(self, folder: Path, chosen: set[int], *, rehearse: bool, settle: float) -> None:
         self.results: dict[int, dict[str, Any]] = {}
         self.captures = CaptureFolder(folder)
         self._chosen, self._rehearse = chosen, rehearse

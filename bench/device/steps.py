@@ -72,7 +72,9 @@ def agent_on_driver(tried: "TriedNode", captures: CaptureFolder, at: float) -> S
     ]  # fmt: skip
     equal = sum(row.verdict == "equal" for row in found)
     unread = [row.name for row in found if row.verdict == "not read"]
-    text = f"{equal} of {len(found)} values equal to nvidia-smi's, dcgm-exporter's names old and new"
+    text = (
+        f"{equal} of {len(found)} values equal to nvidia-smi's, dcgm-exporter's names old and new"
+    )
     text += f"; not read: {', '.join(unread)}"
     odd = [f"{row.name}: {row.ours} against {list(row.smi)} {row.dcgm or ''}" for row in wrong]
     odd += [f"reader {name}: {states[name]['reason']}" for name in failed]
@@ -243,7 +245,9 @@ def _ran(
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise NotMeasuredError(f"{' '.join(command[1:4])} took more than {seconds:.0f} s") from error
+        raise NotMeasuredError(
+            f"{' '.join(command[1:4])} took more than {seconds:.0f} s"
+        ) from error
 
 
 def _last(text: str) -> str:

@@ -1,6 +1,6 @@
 """Which kind each file of a folder is, by what it holds, and the reader that takes it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
 
@@ -17,14 +17,20 @@ _KINDS = ("dump", "page", "stacks", "ras", "inspector", "log")
 
 
 def gather(
-    paths: Sequence[Path], resource: TelemetryResource, *, zone: tzinfo | None = None
+    paths: Sequence[Path],
+    resource: TelemetryResource,
+    *,
+    zone: tzinfo | None = None,
+    reading: Callable[[str], None] | None = None,
 ) -> ArtefactContents:
     """Return the telemetry of every file: in folders and archives, single ones, standard input.
 
-    `zone` is that of times in logs without one, None: the machine's. Raises RecordingError where
-    there is nothing that can be read.
+    `zone` is that of times in logs without one, None: the machine's; `reading` gets the name of
+    each log before it is read. Raises RecordingError where there is nothing that can be read.
     """
     found = ArtefactContents()
+    if reading is not None:
+        found.reading = reading
     with inputs.opened(paths, found) as files:
         _read(files, resource, found, zone)
     if not found.read:

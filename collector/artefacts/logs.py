@@ -190,6 +190,7 @@ def _training(
     found: ArtefactContents,
 ) -> Iterator[int]:
     """Read what a job wrote; yield the number of each line that says something."""
+    found.reading(name)
     rank = rank_of(name)
     known = groups.get(rank, {}) if rank is not None else {}
     _has_log(rank, gathered)
@@ -333,9 +334,16 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.world_size = size
     if newest:
         found.until = newest
+    found.quotes = [_placed(quote, gathered) for quote in found.quotes]
     found.quotes.sort(
         key=lambda one: (_ORDER.get(one.role, 1), one.at or newest, one.file, one.line)
     )
+
+
+def _placed(quote: LogQuote, gathered: LogContents) -> LogQuote:
+    """Return a quoted line with the host that its rank ran on, where that is known."""
+    process = None if quote.rank is None else gathered.processes.get(quote.rank)
+    return quote if quote.host or process is None else replace(quote, host=process.host)
 
 
 def _rank(pairs: Mapping[str, Scalar], otherwise: int | None) -> int | None:

@@ -13,7 +13,7 @@ from datetime import tzinfo
 from . import records, signatures
 from .records import KernelRecord
 
-_MOST_ABOVE = 16
+MOST_ABOVE = 16
 """So many lines above a continued one are looked at."""
 _BACK_SECONDS = 5.0
 """Lines of several CPUs may stand in another order; a boot starts at nought again."""
@@ -24,11 +24,13 @@ _BOOT = re.compile(r"-- (?:Boot [0-9a-f]{32}|Reboot) --")
 _FIELD = re.compile(
     r'\s*(?:(?P<name>[A-Z_]{3,40})=|"(?P<json>pri|time|msg)":\s*)(?P<value>.*?),?\s*$', re.DOTALL
 )
-_NOTED = re.compile(
-    rb"Linux version |setting system clock|audit\(\d|Hostname set to|Set hostname to|-- Boot "
-    rb'|-- Reboot|MESSAGE=|_TIMESTAMP=|_HOSTNAME=|"time":|"msg":'
-)
 _MICROSECONDS = re.compile(r"[0-9]{1,19}")
+_TIMES = (
+    b"Linux version ", b"setting system clock", b"audit(", b"Hostname set to", b"Set hostname to",
+    b"-- Boot ", b"-- Reboot", b"MESSAGE=", b"_TIMESTAMP=", b"_HOSTNAME=", b'"time":', b'"msg":',
+)  # fmt: skip
+"""What lines have that say when or where others were written."""
+_NOTED = re.compile(b"|".join(map(re.escape, _TIMES)))
 _SECONDS = re.compile(r"\d{1,12}\.\d{1,9}")
 _FIRST = "Linux version "
 """What a kernel logs first."""
@@ -65,6 +67,11 @@ class LoggedBoot:
     line: int = 1
 
 
+def texts() -> tuple[bytes, ...]:
+    """Return the texts of lines that a reading looks at."""
+    return (*signatures.texts(), *_TIMES)
+
+
 @dataclass(slots=True)
 class KernelLogReading:
     """Reads one log. `near` gives times without a year theirs (see records.line)."""
@@ -79,8 +86,12 @@ class KernelLogReading:
     _entry: dict[str, str] = field(default_factory=dict[str, str])
 
     def read(self, lines: Iterable[tuple[int, bytes]]) -> Iterator[KernelLogLine]:
-        """Yield the lines that may tell of a fault; `lines` are numbers with lines, in order."""
-        above: deque[bytes] = deque(maxlen=_MOST_ABOVE)
+        """Yield the lines that may tell of a fault; `lines` are numbers with lines, in order.
+
+        Some may be left out. Needed are the first, those with one of `texts()`, MOST_ABOVE above
+        each of these, and so many at the end.
+        """
+        above: deque[bytes] = deque(maxlen=MOST_ABOVE)
         for number, data in lines:
             self._number = number
             telling = signatures.relevant(data)
