@@ -14,6 +14,7 @@ from ...formats.training_logs.watchdog import WatchdogReport
 from ...vocabulary.samples import Event
 from . import hung_groups
 from .hang_story import HangStory
+from .job_size import MOST_RANKS
 
 _WAITED = re.compile(
     r"^(?:nccl\.(?:watchdog_timeout|watchdog_status|dump_signal|desync)|hccl\.notify_timeout|"
@@ -57,12 +58,12 @@ class CollectiveHang:
         A line about a wait that has no time stands for the wait's end, wherever it is.
         """
         signature = str(event.attributes.get("signature", ""))
-        if event.name != "log.fault":
+        if event.name != "log.fault" or (rank or 0) >= MOST_RANKS:
             return event
         if _WAITED.match(signature):
             report = watchdog.read(str(event.attributes.get("text", "")))
             if report is not None:
-                self.late |= report.late
+                self.late |= {late for late in report.late if late < MOST_RANKS}
                 if rank is not None:
                     self.reports[rank].append((at, report))
             return event if at is not None else replace(event, at=0.0)
@@ -120,6 +121,7 @@ class CollectiveHang:
         if not waited:
             return None
         began, until = self._times(at, begins=begins)
+        size = max(size, self._whole())
         present = self.present(logs, size)
         every = frozenset(range(max(size, max(present) + 1)))
         standings = hung_groups.standings(
@@ -140,8 +142,17 @@ class CollectiveHang:
 
     def present(self, logs: Iterable[int], size: int) -> frozenset[int]:
         """Return the ranks whose lines, or silence, are known: `logs` are those that have a log."""
-        lines = frozenset(logs).union(self.reports, self.fatal, self.cut, *self.files.values())
+        named = frozenset(logs).union(self.reports, self.fatal, self.cut, *self.files.values())
+        lines = frozenset(rank for rank in named if rank < MOST_RANKS)
         return lines | self._covered(lines, size)
+
+    def _whole(self) -> int:
+        """Return how many ranks the job has by the sizes of a collective of all of them, else 0."""
+        return max(
+            (one.members for rank, each in self.reports.items() for _, one in each
+             if one.place == rank),
+            default=0,
+        )  # fmt: skip
 
     def _times(self, otherwise: float, *, begins: bool) -> tuple[float, float]:
         """Return when the ranks began to wait and when they gave up."""

@@ -30,19 +30,24 @@ class GroupKey:
 
 @dataclass(slots=True)
 class RankStanding:
-    """How far a rank is in a group. `seq`: the collective that it waits in, None: in none."""
+    """How far a rank is in a group. `seq`: the collective that it waits in, None: in none.
+
+    `members`: how many the group has, where the sizes of a collective tell, else 0.
+    """
 
     place: int | None = None
     seq: int | None = None
     kind: str = ""
     enqueued: int | None = None
     completed: int | None = None
+    members: int = 0
 
     def take(self, report: WatchdogReport) -> None:
         """Add what a line says: who waits in a collective has launched it and not completed it."""
         self.place = report.place if self.place is None else self.place
         if report.seq is not None:
             self.seq = report.seq if self.seq is None else min(self.seq, report.seq)
+        self.members = max(self.members, report.members)
         if report.op:
             name = report.op.strip("_")
             sized = report.size and name.startswith(_EQUAL_SIZES)
@@ -96,8 +101,9 @@ def groups(found: Standings, size: int) -> list[tuple[ProcessGroup, Mapping[int,
     """
     largest: dict[str, int] = defaultdict(int)
     for key, ranks in found.items():
-        places = [one.place for one in ranks.values() if one.place is not None]
-        largest[key.desc] = max(largest[key.desc], *places, 0)
+        places = [one.place for one in ranks.values() if (one.place or size) < size]
+        told = max(one.members for one in ranks.values()) - 1
+        largest[key.desc] = max(largest[key.desc], told, *places, 0)
     return [
         (group, {rank: ranks[rank] for rank in reporting})
         for key, ranks in found.items()
@@ -132,7 +138,7 @@ def _members(
     alike = [set(other) for one, other in found.items() if one.desc == key.desc and one != key]
     alone = not any(other.isdisjoint(reporting) for other in alike)
     if key.whole or (in_order and not key.desc and alone):
-        count = max(size, max(reporting, default=-1) + 1)
+        count = max(size, largest + 1, max(reporting, default=-1) + 1)
         return [(ProcessGroup(key.desc or WORLD, tuple(range(count))), reporting)]
     if key.guid:
         stride = _stride(at, key.desc)

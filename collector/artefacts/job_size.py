@@ -33,7 +33,8 @@ _ENDED = re.compile(
 )
 """torchrun's words about each of the processes that it started on one node."""
 
-_MOST = 1 << 20
+MOST_RANKS = 1 << 17
+"""A job has fewer: a larger number of a rank or a size is a line that was torn or made up."""
 _YEAR_SECONDS = 365.25 * 86400.0
 _DAY_SECONDS = 86400.0
 
@@ -99,7 +100,7 @@ def read(path: Path, zone: tzinfo | None) -> LogSurvey:
     for line in data.splitlines():
         if b"[rank" in line or line[:1] in b"[( " or dated is None:
             cleaned = cleaning.clean(line[: cleaning.LONGEST])
-            if cleaned.rank is not None:
+            if cleaned.rank is not None and cleaned.rank < MOST_RANKS:
                 ranks.add(cleaned.rank)
             if dated is None:
                 dated = times.read(cleaned.stamp or cleaned.text, zone)
@@ -126,7 +127,7 @@ def _size(data: bytes) -> int:
     nodes = max((_first(match) for match in _NODES.finditer(data)), default=1)
     found.append(per_node * max(nodes, 1))
     found.append(len({match[1] or match[2] for match in _ENDED.finditer(data)}))
-    return max((size for size in found if size < _MOST), default=0)
+    return max((size for size in found if size < MOST_RANKS), default=0)
 
 
 def _first(match: re.Match[bytes]) -> int:

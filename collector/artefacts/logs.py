@@ -11,6 +11,7 @@ from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attr
 from . import job_size, job_span, kernel_logs
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
+from .hang_story import HangStory
 from .hangs import CollectiveHang
 from .job_size import JobSurvey
 from .job_span import JobSpan
@@ -249,8 +250,8 @@ def _quote(
     found.quotes.append(LogQuote(name, line, at, rank, signature, role, text))
 
 
-def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
-    """Give each sample and event its host and, where its line has none, a time; add them."""
+def _put_right(gathered: LogContents, found: ArtefactContents) -> None:
+    """Move the times of logs into the zone of dumps, whose times have one."""
     shifted = gathered.hang.zone_apart(gathered.endings.stood)
     if shifted:
         gathered.shift(shifted)
@@ -258,30 +259,44 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
             f"the time zone of the logs: by the dumps they are {abs(shifted) / 60:.0f} minutes "
             f"{'behind' if shifted > 0 else 'ahead'}, which was put right"
         )
+
+
+def _hang(
+    gathered: LogContents, found: ArtefactContents, newest: float, *, dated: bool
+) -> HangStory | None:
+    """Return what is told of a hang; `newest`: the newest line's time, `dated`: one has any."""
+    endings = gathered.endings
+    size = max(found.world_size, gathered.survey.size)
+    if endings.failed:
+        present = gathered.hang.present(gathered.processes, size)
+        endings.logs |= present - endings.exits.keys()
+    # A rank that gave up ended soon after; where no end is listed, the job wrote until it waited.
+    first = endings.first if endings.stood is None else None
+    hang = gathered.hang.story(
+        first or endings.stood or newest,
+        size,
+        gathered.processes,
+        begins=first is None and (dated or endings.stood is not None),
+    )
+    for rank in () if hang is None else hang.ranks:
+        gathered.process(rank)
+    return hang
+
+
+def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
+    """Give each sample and event its host and, where its line has none, a time; add them."""
+    _put_right(gathered, found)
     kernels = gathered.kernels.settled(gathered.span(), gathered.victims(), found)
     gathered.events += [(rank, "", event) for rank, event in kernels]
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     newest = max([0.0 if found.until is None else found.until, *times]) or gathered.survey.written
     endings = gathered.endings
+    hang = _hang(gathered, found, newest, dated=bool(times))
     size = max([found.world_size, gathered.survey.size, *(rank + 1 for rank in gathered.processes)])
-    sized = max(found.world_size, gathered.survey.size)
-    if endings.failed:
-        listed = endings.exits.keys()
-        endings.logs |= gathered.hang.present(gathered.processes, sized) - listed
-    # A rank that gave up ended soon after; where no end is listed, the job wrote until it waited.
-    first = endings.first if endings.stood is None else None
-    hang = gathered.hang.story(
-        first or endings.stood or newest,
-        sized,
-        gathered.processes,
-        begins=first is None and (bool(times) or endings.stood is not None),
-    )
     if hang is not None:
         newest = max(newest, hang.until)
         times.append(hang.began)
-        for rank in hang.ranks:
-            gathered.process(rank)
     oldest = min([newest, *times])
 
     def of(rank: int | None, named: str) -> TelemetryResource:
@@ -290,12 +305,12 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
 
     if hang is not None and endings.stood is None:
         endings.stood = hang.began
-        found.samples += [(of(rank, ""), sample) for rank, sample in hang.samples()]
+        found.samples += [(of(one, ""), sample) for one, sample in hang.samples()]
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
     silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
     if hang is not None:
-        silent += [(rank, "", event) for rank, event in hang.events()]
+        silent += [(one, "", event) for one, event in hang.events()]
         found.missing += hang.missing()
     for rank, _, event in [*gathered.events, *silent]:
         # A line without a time was written at the end, as most errors are.

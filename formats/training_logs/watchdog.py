@@ -49,6 +49,8 @@ _LATE = re.compile(
 _HCCL_SECONDS = 1836.0
 """HCCL_EXEC_TIMEOUT where nobody sets it (CANN 8)."""
 
+_MOST_MEMBERS = 1 << 17
+
 WORLD = "default_pg"
 """How torch describes the group of all ranks."""
 
@@ -76,6 +78,16 @@ class WatchdogReport:
     completed: int | None = None
     told_by: int | None = None
     late: frozenset[int] = frozenset()
+
+    @property
+    def members(self) -> int:
+        """Return how many members the group has by the sizes of a gather or scatter, else 0."""
+        taken, _, given = self.size.partition("/")
+        if not given or "V" in self.op.split("_"):
+            return 0
+        less, more = sorted((int(taken), int(given)))
+        evenly = ("ALLGATHER" in self.op or "REDUCE_SCATTER" in self.op) and less > 0
+        return more // less if evenly and more % less == 0 and more // less <= _MOST_MEMBERS else 0
 
     @property
     def timed_out(self) -> bool:

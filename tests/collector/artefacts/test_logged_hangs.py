@@ -78,7 +78,12 @@ def test_a_rank_that_waits_in_the_collective_before_is_late(answer):
 
 @pytest.mark.parametrize(
     "other",
-    [{"op": "_ALLGATHER_BASE"}, {"size": 128}, {"number": 62}, {"number": 62, "op": "BROADCAST"}],
+    [
+        {"op": "_ALLGATHER_BASE"},
+        {"sizes": (128, 128)},
+        {"number": 62},
+        {"number": 62, "op": "BROADCAST"},
+    ],
     ids=["kind", "size", "number", "kind and number"],
 )
 def test_a_rank_in_another_collective_than_its_peers_is_named_for_that(answer, other):
@@ -298,3 +303,21 @@ def test_logs_in_another_zone_than_a_dump_are_put_right_and_the_exception_is_the
     first = diagnosis.document()["root_cause"]["hypotheses"][0]
     assert (CRASH, "0") == (first["fault"], first["entity"]["id"])
     assert any("120 minutes ahead" in text for text in diagnosis.found.missing)
+
+
+@pytest.mark.parametrize(
+    ("op", "sizes"), [("_ALLGATHER_BASE", (100, 800)), ("_REDUCE_SCATTER_BASE", (800, 100))]
+)
+def test_the_sizes_of_a_gather_or_scatter_tell_how_many_ranks_there_are(answer, op, sizes):
+    lines = "".join(gave_up(rank, op=op, sizes=sizes) for rank in range(7))
+    assert (STUCK, 7) == answer({"job.log": lines})
+
+
+def test_what_torch_warns_of_as_the_store_of_a_healthy_job_ends_accuses_nobody(answer):
+    ends = (
+        "[rank1]:[W513 12:05:30.8 TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=75): Connection reset by peer\n"
+        '[rank1]:[W513 12:05:30.9 ProcessGroupNCCL.cpp:1659] [PG ID 0 PG GUID 0 Rank 1] Failed to check the "should dump" flag on TCPStore, (maybe TCPStore server has shut down too early), with error: Broken pipe\n'
+    )
+    answer({"job.log": STEPS + ends})
+    document = answer.last.document()
+    assert document is None or "info" == document["severity"]

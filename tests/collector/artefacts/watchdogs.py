@@ -12,16 +12,18 @@ GAVE_UP = "0513 12:15:00"
 VERSIONS = ("2.0", "2.3", "2.4", "2.5", "2.8")
 
 
-def gave_up(rank, *, place=None, number=61, op="ALLREDUCE", size=64, group=WHOLE, version="2.8"):
+def gave_up(
+    rank, *, place=None, number=61, op="ALLREDUCE", sizes=(64, 64), group=WHOLE, version="2.8"
+):
     """Return what a rank writes whose collective of that number timed out; `place` in its group."""
     place = rank if place is None else place
     stamp = "E" if version < "2.4" else f"E{GAVE_UP}.714781661"
     prefix = f"[{stamp} ProcessGroupNCCL.cpp:685]"
     prefix = prefix if version == "2.0" else f"[rank{rank}]:{prefix}"
-    sizes = "" if version == "2.0" else f", NumelIn={size}, NumelOut={size}"
+    elements = "" if version == "2.0" else f", NumelIn={sizes[0]}, NumelOut={sizes[1]}"
     waited = (
         f"{prefix} [Rank {place}] Watchdog caught collective operation timeout: "
-        f"WorkNCCL(SeqNum={number}, OpType={op}{sizes}, Timeout(ms)=600000) ran for 600042 "
+        f"WorkNCCL(SeqNum={number}, OpType={op}{elements}, Timeout(ms)=600000) ran for 600042 "
         "milliseconds before timing out.\n"
     )
     return waited + _status(prefix, place, number, group, version)

@@ -17,6 +17,22 @@ def test_a_time_out_says_number_kind_sizes_and_duration():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("op", "sizes", "members"),
+    [
+        ("_ALLGATHER_BASE", (64, 512), 8),
+        ("_REDUCE_SCATTER_BASE", (512, 64), 8),
+        ("ALLREDUCE", (64, 64), 0),
+        ("ALLTOALL_BASE", (64, 512), 0),
+        ("_ALLGATHER_BASE", (64, 500), 0),
+        ("_ALLGATHER_BASE", (0, 0), 0),
+    ],
+)
+def test_sizes_of_a_gather_or_scatter_tell_the_members_of_its_group(op, sizes, members):
+    text = f"Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType={op}, NumelIn={sizes[0]}, NumelOut={sizes[1]}, Timeout(ms)=600000) ran for 600042 milliseconds before timing out."
+    assert members == watchdog.read(text).members
+
+
 @pytest.mark.parametrize("work", ["WorkHCCL", "WorkXCCL", "WorkMCCL", "WorkNCCL"])
 def test_heirs_of_the_process_group_write_the_same(work):
     text = f"Watchdog caught collective operation timeout: {work}(SeqNum=7, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1800100 milliseconds before timing out."
