@@ -119,7 +119,7 @@ def test_a_sender_of_remote_write_keeps_what_a_full_disk_refused(
 def test_a_payload_that_no_decoder_survives_holds_nothing_up(kind, scraped, collector, monkeypatch):
     """The sender drops it and goes on: whoever is answered 500 repeats it for ever."""
     decode = PayloadDecoder.decode
-    died = []
+    died: list[bytes] = []
 
     def dying(self, payload):
         if payload.kind is PayloadKind.REMOTE_WRITE and died in ([], [payload.body]):
