@@ -1,5 +1,6 @@
 """Which kind each file of a folder is, by what it holds, and the reader that takes it."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
@@ -13,7 +14,9 @@ from . import debug_server, inputs, logs, nccl, ras, recorders
 from .found import ArtefactContents
 
 _HEAD = 4096
-_KINDS = ("dump", "page", "stacks", "ras", "inspector", "log")
+_KINDS = ("dump", "page", "stacks", "ras", "inspector", "exporter", "log")
+_SERIES = re.compile(rb"^[a-zA-Z_:][a-zA-Z0-9_:]*\{[^\n]*=\"[^\n]*\} [-+0-9.eE]+\s*$", re.MULTILINE)
+"""A series of an exporter's page with labels, as hardly a line of a log looks."""
 
 
 def gather(
@@ -79,6 +82,11 @@ def _read(
     debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone)
     nccl.read_inspector(of_kind["inspector"], resource, found)
     logs.add(lines, resource, found)
+    if of_kind["exporter"]:
+        from . import pages  # noqa: PLC0415  it loads the tables of all vendors
+
+        alone = len(of_kind["exporter"]) == sum(map(len, of_kind.values()))
+        pages.read(of_kind["exporter"], resource, found, alone=alone)
 
 
 def _nothing_read(paths: Sequence[Path], found: ArtefactContents) -> str:
@@ -101,4 +109,14 @@ def _kind(head: bytes) -> str:
         return "page"
     if server_format.is_stacks(head):
         return "stacks"
+    if _is_page(head):
+        return "exporter"
     return "log" if logs.is_text(head) else "no log, dump or answer that is known"
+
+
+def _is_page(head: bytes) -> bool:
+    if _SERIES.search(head) is None:
+        return False
+    from . import pages  # noqa: PLC0415  as above
+
+    return pages.is_page(head)

@@ -4,8 +4,10 @@ Counts of a job at work differ for a moment. What moves between two answers stan
 work; of one answer alone a difference of one collective says nothing.
 """
 
+import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
@@ -31,7 +33,8 @@ _MOST_RANKS = 65_536
 _MOST_LINE = 64 << 20
 _NUMBERS = re.compile(r"\d+")
 
-MISSING, BEHIND, FAILED = "nccl.ras_missing", "nccl.ras_behind", "nccl.ras_error"
+MISSING, FAILED = "nccl.ras_missing", "nccl.ras_error"
+BEHIND, UNLIKE, LEFT = "nccl.ras_behind", "nccl.ras_unlike", "nccl.ras_left"
 _REMOTE = "remote process error"
 """What a rank reports of another one."""
 
@@ -268,7 +271,8 @@ def _described(answers: Sequence[RasStatus]) -> str:
     communicators = f"{shown} communicator{'' if shown == 1 else 's'}"
     if last.answered:
         uneven = any(status != "OK" for _, status in last.sizes) or last.communicators
-        equal = "" if uneven else ", their counts agree"
+        unequal = "; ".join(filter(None, map(_unequal, last.communicators)))
+        equal = f"; {unequal}" if unequal else "" if uneven else ", their counts agree"
         text = f"all ranks answered{equal}"
     else:
         gone = max([len(last.missing) + len(last.dead),
@@ -276,6 +280,17 @@ def _described(answers: Sequence[RasStatus]) -> str:
         text = f"{gone or 'some'} did not answer"
     cut = "" if last.whole else ", cut off before its end"
     return f"{count} of NCCL RAS, {communicators}: {text}{cut}"
+
+
+def _unequal(made: RasCommunicator) -> str:
+    """Return who is last in a communicator, "" where none is or too many are."""
+    most = max(made.launched.values(), default=0)
+    behind = sorted(number for number, count in made.launched.items() if count < most)
+    if not 0 < len(behind) <= min(8, made.size / 2):
+        return ""
+    least = min(made.launched.values())
+    numbers = ", ".join(map(str, behind))
+    return f"rank {numbers} of {made.size} launched {least} collectives, its peers {most}"
 
 
 def _add(job: _JobAnswers, resource: TelemetryResource, found: ArtefactContents) -> None:
@@ -313,11 +328,21 @@ def _moments(answers: Sequence[DatedAnswer]) -> list[tuple[DatedAnswer, float]]:
     told = [_told(one.answer) for one in answers]
     for place, one in enumerate(answers):
         alike = told[place] in (told[place - 1 : place] + told[place + 1 : place + 2])
-        if alike or (len(answers) == 1 and _stands(one.answer)):
-            held = answers[place - 1].at if place and told[place - 1] == told[place] else one.since
-            moments += [(one, at) for at in _filled(held, one.at)]
+        last = place == len(answers) - 1
+        if alike or (last and not any(told[:place]) and _stands(one.answer)):
+            before = answers[place - 1].at if place else -math.inf
+            held = before if place and told[place - 1] == told[place] else one.since
+            moments += [(one, at) for at in _filled(max(held, before), one.at)]
         moments.append((one, one.at))
     return moments
+
+
+def _standing(answers: Sequence[DatedAnswer]) -> bool:
+    """Tell whether what the last answer says stands: it was said before, or is too much to pass."""
+    told = [_told(one.answer) for one in answers]
+    if len(told) > 1 and any(told[:-1]):
+        return told[-1] == told[-2]
+    return _stands(answers[-1].answer)
 
 
 def _filled(since: float, until: float) -> list[float]:
@@ -326,11 +351,10 @@ def _filled(since: float, until: float) -> list[float]:
     return [since + (until - since) * number / count for number in range(count)][since >= until :]
 
 
-def _told(answer: RasStatus) -> list[tuple[str, dict[int, int], set[int]]]:
-    return sorted(
-        ((one.name, one.launched, one.missing) for one in answer.communicators),
-        key=lambda told: told[0],
-    )
+def _told(answer: RasStatus) -> list[object]:
+    """Return what an answer says of ranks, to compare it with another's."""
+    every = sorted(answer.communicators, key=lambda one: one.name)
+    return [(one.name, one.launched, one.kinds, one.missing, one.left) for one in every]
 
 
 def _stands(answer: RasStatus) -> bool:
@@ -370,8 +394,9 @@ def _add_answer(
             alive = attributes(_of_rank(job, rank, made.places.get(number)))
             found.samples.append((own, Sample("training.rank.info", 1.0, at, alive)))
             found.samples += [(own, one) for one in _counts(made, number, rank, group, at)]
-        if made.launched.keys() - ranks.keys():
-            _add_behind(job, dated, made, ranks, at, resource, found)
+        if dated is job.answers[-1] and at == dated.at and _standing(job.answers):
+            for number, signature, text in _odd(made, ranks):
+                _add_odd(job, dated, made, number, signature, text, resource, found)
         _add_errors(job, dated, made, ranks, at, resource, found)
     unanswered = _add_missing(job, dated, at, resource, found)
     if not answer.answered and unanswered is not None:
@@ -384,8 +409,8 @@ def _add_answer(
 
 def _counts(made: RasCommunicator, number: int, rank: int, group: str, at: float) -> list[Sample]:
     """Return what a rank launched: in all, and by kind where ranks launched other kinds."""
-    if number not in made.launched:
-        return []
+    if number not in made.launched or made.missing:
+        return []  # what others launched follows from who is not there
     labels: dict[str, Scalar] = {"rank": rank, "group": group, "source": "ras"}
     found = [Sample("collective.enqueued", float(made.launched[number]), at, attributes(labels))]
     if made.lag == 0 and len({tuple(sorted(one.items())) for one in made.kinds.values()}) > 1:
@@ -455,32 +480,46 @@ def _add_missing(
     return None if unnamed else set(ranks)
 
 
-def _add_behind(
+def _odd(made: RasCommunicator, ranks: Mapping[int, int]) -> Iterator[tuple[int, str, str]]:
+    """Yield (rank, signature, what it did) of the few ranks that no counter can tell apart."""
+    most = max(made.launched.values(), default=0)
+    behind = [number for number, count in made.launched.items() if count < most]
+    if made.launched.keys() - ranks.keys() and len(behind) <= made.size / 2:
+        for number in behind:
+            count = made.launched[number]
+            yield number, BEHIND, f"launched {count} collectives, its peers {most}"
+    if made.launched and made.lag == 0 and made.size > 2:
+        usual = Counter(tuple(sorted(kinds.items())) for kinds in made.kinds.values())
+        ((common, count),) = usual.most_common(1)
+        for number, kinds in made.kinds.items() if 2 * count > made.size else ():
+            extra = [kind for kind, launched in kinds.items() if launched > dict(common)[kind]]
+            if extra:
+                yield number, UNLIKE, f"launched {extra[0]} where its peers launched another kind"
+    if len(made.left) <= made.size / 2:
+        for number in made.left:
+            yield number, LEFT, "is not in the communicator, which its peers wait in"
+
+
+def _add_odd(
     job: _JobAnswers,
     dated: DatedAnswer,
     made: RasCommunicator,
-    ranks: Mapping[int, int],
-    at: float,
+    number: int,
+    signature: str,
+    did: str,
     resource: TelemetryResource,
     found: ArtefactContents,
 ) -> None:
-    """Add an event for the few ranks behind in a communicator whose other members are not known."""
-    most = max(made.launched.values())
-    behind = [number for number, count in made.launched.items() if count < most]
-    if not 0 < len(behind) <= made.size / 2 or dated is not job.answers[-1] or at != dated.at:
-        return
-    for number in behind:
-        place, rank = made.places.get(number), ranks.get(number)
-        where = f" (process {place.pid} on {place.host})" if place else ""
-        whose = f"rank {number} of communicator {made.name}" if rank is None else f"rank {rank}"
-        text = (
-            f"{whose}{where} launched {made.launched[number]} collectives of a communicator of "
-            f"{made.size} ranks, its peers {most}"
-        )
-        if rank is None:
-            found.missing.append(f"which rank of the job it is: {text}")
-        own = _resource(job, rank, place, resource)
-        _report(BEHIND, "root", rank, text, dated, dated.since, own, found)
+    """Add an event for one of the few ranks that are unlike their peers."""
+    place = made.places.get(number)
+    rank = job.rank(number, made, dated.answer.nodes)
+    where = f" (process {place.pid} on {place.host})" if place else ""
+    whose = f"rank {number}" if rank is None else f"rank {rank}"
+    text = f"{whose}{where} {did}: communicator {made.name} of {made.size} ranks"
+    if rank is None:
+        found.missing.append(f"which rank of the job it is: {text}")
+    own = _resource(job, rank, place, resource)
+    _report(signature, "root", rank, text, dated, dated.since, own, found)
 
 
 def _add_errors(

@@ -43,6 +43,8 @@ _PAUSING = re.compile(r"checkpoint|torch\.save|serializ|safetensors|evaluat|vali
 OF_RAS = {
     "nccl.ras_missing": ("rank.probe_silent", "no answer", "an answer", 2.0),
     "torch.debug_unanswered": ("rank.probe_silent", "no answer", "an answer", 2.0),
+    "nccl.ras_left": ("rank.left_loop", "outside the communicator", "a member", 2.0),
+    "nccl.ras_unlike": ("rank.other_collective", "another kind", "as its peers", 3.0),
     "nccl.ras_behind": ("rank.behind_enqueued", "fewer collectives", "as many as its peers", 3.0),
 }
 """Signatures of NCCL's RAS service: a rank whose process does not answer it (or torch's debug

@@ -79,6 +79,43 @@ def test_a_rank_that_does_not_answer_is_the_one_that_the_others_wait_for(answers
     assert "root" == quote.role
 
 
+def test_two_numbers_without_a_kind_that_moved_accuse_nobody(answers):
+    old = [behind(60 + n, 70 + n).replace("AllReduce", "collective") for n in (0, 10)]
+    assert None is answers(*old).incident
+
+
+def status(line):
+    return told("MISMATCH", warnings=f"#0-0 (78db921d1c117b4a) MISMATCH\n{line}\n\n")
+
+
+def test_a_rank_that_launched_another_kind_is_a_mismatch(answers):
+    kinds = [("AllReduce", 900, 899), ("AllGather", 10, 11)]
+    text = status("\n\n".join(
+        f"  Communicator ranks have different {kind} operation counts\n"
+        f"  7 ranks have launched up to operation {most}\n"
+        f"  Rank 5 has launched up to operation {own} -- {place(5)}" for kind, most, own in kinds
+    ))  # fmt: skip
+    cause = first(answers(text, text))
+    assert ("software.collective_mismatch", "5") == (cause["fault"], cause["entity"]["id"])
+    assert None is answers(text, text.replace("10\n", "12\n")).incident
+
+
+def test_a_rank_that_left_the_communicator_while_its_peers_stay_is_named(answers):
+    text = status(
+        "  Communicator ranks have different status\n  7 ranks have status RUNNING\n"
+        f"  Rank 3 has status NOCOMM -- {place(3)}"
+    )
+    assert "3" == first(answers(text, text))["entity"]["id"]
+
+
+def test_of_a_rank_that_lacks_and_one_that_is_late_the_one_that_lacks_is_named(answers):
+    text = behind(69).replace(WARNINGS, (
+        "#0-0 (78db921d1c117b4a) INCOMPLETE\n  Missing communicator data from 1 rank\n"
+        f"  Rank 7 -- {place(7)}\n\n"
+    ) + WARNINGS).replace("7 ranks have", "6 ranks have")  # fmt: skip
+    assert "7" == first(answers(text, text))["entity"]["id"]
+
+
 def test_ranks_of_which_nobody_is_named_are_said_to_be_missing(answers):
     found = answers(unequal(
         "  5 ranks have launched up to operation 70",
