@@ -101,7 +101,7 @@ def groups(found: Standings, size: int) -> list[tuple[ProcessGroup, Mapping[int,
     """
     largest: dict[str, int] = defaultdict(int)
     for key, ranks in found.items():
-        places = [one.place for one in ranks.values() if (one.place or size) < size]
+        places = [one.place for one in ranks.values() if one.place is not None and one.place < size]
         told = max(one.members for one in ranks.values()) - 1
         largest[key.desc] = max(largest[key.desc], told, *places, 0)
     return [

@@ -71,5 +71,7 @@ def test_the_year_is_that_of_a_line_else_of_dumps_else_the_last_before_the_file(
     assert at == dated.dated
     assert at == job_size.near([LogSurvey(), dated], at + 9e7, at - 9e7)
     assert at - 9e7 == job_size.near([LogSurvey()], at + 9e7, at - 9e7)
-    assert at > job_size.near([LogSurvey()], at, None) > at - 200 * 86400
+    before = job_size.near([LogSurvey()], at, None)
+    assert before is not None
+    assert at > before > at - 200 * 86400
     assert job_size.near([], 0.0, None) is None

@@ -20,26 +20,30 @@ from tests.formats.flight_recorder.recorder import fields, operation
 STUCK, MISMATCH, CRASH = "software.stuck_process", "software.collective_mismatch", "software.crash"
 
 
-@pytest.fixture
-def answer(explain, tmp_path):
-    """Return a function that writes logs, given by name or rank, and returns (fault, rank).
+class LoggedAnswer:
+    """Writes logs and asks what they tell; `last` is the last diagnosis, `first` its first cause."""
 
-    The rank is None where no rank is named; the function's last diagnosis is in `answer.last`.
-    """
+    def __init__(self, explain, folder):
+        self.explain, self.folder = explain, folder
+        self.last = self.first = None
 
-    def run(logs):
+    def __call__(self, logs):
+        """Return (fault, rank) of logs given by name or rank; the rank None where none is named."""
         for name, text in logs.items():
-            file = tmp_path / (name if isinstance(name, str) else f"rank_{name}.log")
+            file = self.folder / (name if isinstance(name, str) else f"rank_{name}.log")
             file.write_text(text)
-        run.last = explain(tmp_path)
-        document = run.last.document()
+        self.last = self.explain(self.folder)
+        document = self.last.document()
         if document is None:
             return None, None
-        run.first = document["root_cause"]["hypotheses"][0]
-        entity = run.first["entity"]
-        return run.first["fault"], int(entity["id"]) if entity["type"] == "rank" else None
+        self.first = document["root_cause"]["hypotheses"][0]
+        entity = self.first["entity"]
+        return self.first["fault"], int(entity["id"]) if entity["type"] == "rank" else None
 
-    return run
+
+@pytest.fixture
+def answer(explain, tmp_path):
+    return LoggedAnswer(explain, tmp_path)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

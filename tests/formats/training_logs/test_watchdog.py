@@ -7,8 +7,15 @@ import pytest
 from rankscope.formats.training_logs import watchdog
 
 
+def said(text):
+    """Return what a line says; a line that says nothing fails the test."""
+    report = watchdog.read(text)
+    assert report is not None
+    return report
+
+
 def test_a_time_out_says_number_kind_sizes_and_duration():
-    report = watchdog.read(
+    report = said(
         "[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=_allgather_base, "
         "NumelIn=64, NumelOut=512, Timeout(ms)=600000) ran for 600042 milliseconds before timing out."
     )
@@ -30,18 +37,18 @@ def test_a_time_out_says_number_kind_sizes_and_duration():
 )
 def test_sizes_of_a_gather_or_scatter_tell_the_members_of_its_group(op, sizes, members):
     text = f"Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType={op}, NumelIn={sizes[0]}, NumelOut={sizes[1]}, Timeout(ms)=600000) ran for 600042 milliseconds before timing out."
-    assert members == watchdog.read(text).members
+    assert members == said(text).members
 
 
 @pytest.mark.parametrize("work", ["WorkHCCL", "WorkXCCL", "WorkMCCL", "WorkNCCL"])
 def test_heirs_of_the_process_group_write_the_same(work):
     text = f"Watchdog caught collective operation timeout: {work}(SeqNum=7, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1800100 milliseconds before timing out."
-    assert (7, 1800.1) == (watchdog.read(text).seq, watchdog.read(text).ran)
+    assert (7, 1800.1) == (said(text).seq, said(text).ran)
 
 
 def test_torch_1_13_says_no_number():
     text = "Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE, TensorShape=[1, 2], Timeout(ms)=1800000) ran for 1803170 milliseconds before timing out."
-    report = watchdog.read(text)
+    report = said(text)
     assert (None, True) == (report.seq, report.timed_out)
 
 
@@ -70,7 +77,7 @@ def test_torch_1_13_says_no_number():
     ],
 )
 def test_a_status_says_group_place_and_numbers_in_every_version(named, guid, local, desc, text):
-    report = watchdog.read(f"{named} {text}")
+    report = said(f"{named} {text}")
     assert (guid, local, desc, 3) == (report.guid, report.local, report.desc, report.place)
     assert (7, 8, 6) == (report.seq, report.enqueued, report.completed)
 
@@ -97,9 +104,7 @@ def test_a_status_says_group_place_and_numbers_in_every_version(named, guid, loc
     ],
 )
 def test_a_dump_signal_says_how_far_its_rank_was_and_no_wait_of_its_own(text, by):
-    report = watchdog.read(
-        f"[PG 0 Rank 1] {text} enqueued NCCL work: 60, last completed NCCL work: -1."
-    )
+    report = said(f"[PG 0 Rank 1] {text} enqueued NCCL work: 60, last completed NCCL work: -1.")
     assert (60, -1, None, False, by) == (
         report.enqueued, report.completed, report.seq, report.timed_out, report.told_by,
     )  # fmt: skip
