@@ -9,9 +9,12 @@ from pathlib import Path
 from ...formats import kernel_log, training_logs
 from ...formats.kernel_log import reports
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from . import unranked
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
+from .nonfinite import NonfiniteQuotes
 from .startup import START_SECONDS, StartUp, process_of
+from .unknown_lines import UnknownLines, of_file, shown
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
@@ -97,6 +100,7 @@ def gather(
             found.read[name] = f"log, {lines} lines of which say something"
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
+            found.unread[name] += of_file(found.unknown, name)
     # Python's errors have no time: where no line has one, the files say when the job was over.
     gathered.written = max((path.stat().st_mtime for path in files.values()), default=0.0)
     return gathered
@@ -121,11 +125,15 @@ def _training(
     _has_log(rank, gathered)
     if rank is not None:
         _learn_process(path, rank, gathered)
+    nonfinite, unknown = NonfiniteQuotes(name), UnknownLines(name)
     with path.open("rb") as opened:
-        for line in training_logs.read(opened, rank=rank, groups=known, zone=gathered.zone):
+        for line in training_logs.read(
+            opened, rank=rank, groups=known, zone=gathered.zone, unknown=unknown.learn
+        ):
             at = line.at
+            values = rank
             for sample in line.samples:
-                own = _rank(dict(sample.attributes), rank)
+                own = values = _rank(dict(sample.attributes), rank)
                 gathered.samples.append((own, sample))
                 if own is not None and at is not None:
                     gathered.process(own).lives(at)
@@ -136,7 +144,10 @@ def _training(
                 gathered.start.learn(event, own)
                 gathered.endings.learn(event, own)
                 _quote(event, own, name, line.line, at, found)
+            nonfinite.learn(line, values)
             yield line.line
+    found.quotes += nonfinite.quotes()
+    found.unknown += unknown.lines()
 
 
 def _learn_process(path: Path, rank: int, gathered: LogContents) -> None:
@@ -190,8 +201,9 @@ def _quote(
 
 def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
     """Give each sample and event its host and, where its line has none, a time; add them."""
+    _place_unranked(gathered, found)
     hosts = {process.host for process in gathered.processes.values() if process.host}
-    times = [event.at for _, _, event in gathered.events if event.at > 0]
+    times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     newest = max([0.0 if found.until is None else found.until, *times]) or gathered.written
     oldest = min([newest, *times])
@@ -206,13 +218,18 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
 
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
+    moved = endings.moved(gathered.samples, newest)
     silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
     for rank, file, event in [*gathered.events, *silent]:
         # A line without a time was written at the end, as most errors are.
         at = event.at or endings.of(rank, newest)
+        if event.name == "training.numeric":  # of a step
+            at = moved.get((rank, event.at), at)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
         found.events.append(Event(event.name, at, pairs, of(rank, file)))
     found.missing += endings.missing()
+    if found.unknown:
+        found.missing.append(shown(found.unknown))
     size = max([found.world_size, *(rank + 1 for rank in gathered.processes)])
     if gathered.start.gave_up and not found.samples:
         size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)
@@ -231,6 +248,22 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     if newest:
         found.until = newest
     found.quotes.sort(key=lambda one: (one.role != "root", one.at or newest, one.file, one.line))
+
+
+def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:
+    """Give values that name no rank to the highest that is known."""
+    if all(rank is not None for rank, _ in gathered.samples):
+        return
+    last = max([0, found.world_size - 1, *gathered.processes])
+    for number, (rank, sample) in enumerate(gathered.samples):
+        if rank is None:
+            gathered.samples[number] = (last, unranked.sample(sample, last))
+            if sample.at > UNDATED:
+                gathered.process(last).lives(sample.at)
+    gathered.process(last)
+    for number, (rank, name, event) in enumerate(gathered.events):
+        if rank is None and event.name == "training.numeric":
+            gathered.events[number] = (last, name, unranked.event(event, last))
 
 
 def _rank(pairs: Mapping[str, Scalar], otherwise: int | None) -> int | None:

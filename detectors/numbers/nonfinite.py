@@ -36,6 +36,7 @@ class NonfiniteDetector(Detector):
     most_share : the largest share of ranks that may be first together and still be called origin.
     streak : overflow steps in a row that are no longer normal under loss scaling.
     recovery : finite steps after which a bad time range is over.
+    wait : s for which the step after a bad gradient may still come; 0: the job is over.
 
     Examples
     --------
@@ -69,10 +70,18 @@ class NonfiniteDetector(Detector):
         "job.loss_scale_collapse",
     )
 
-    def __init__(self, *, most_share: float = 0.25, streak: int = 8, recovery: int = 30) -> None:
+    def __init__(
+        self,
+        *,
+        most_share: float = 0.25,
+        streak: int = 8,
+        recovery: int = 30,
+        wait: float = history.WAIT_SECONDS,
+    ) -> None:
         self.most_share = most_share
         self.streak = streak
         self.recovery = recovery
+        self.wait = wait
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom, and the ranks it came from or that it came from nowhere alone."""
@@ -85,8 +94,10 @@ class NonfiniteDetector(Detector):
         excused = np.zeros(len(steps.index), np.bool_)
         if scaled is not None:
             gradients = values.any_rank(bad.gradient | bad.shared) & ~values.any_rank(bad.loss)
-            excused = loss_scaling.overflows(scaled, gradients, streak=self.streak)
-        excused |= history.skipped(window, bad)
+            excused = loss_scaling.overflows(
+                scaled, gradients, streak=self.streak, over=not self.wait
+            )
+        excused |= history.skipped(window, bad, wait=self.wait)
         bad = values.NonfiniteMasks(
             bad.loss, bad.gradient & ~excused, bad.shared & ~excused, bad.seen
         )

@@ -16,8 +16,12 @@ WAIT_SECONDS, WAIT_STEPS = 60.0, 3.0
 """The step after a bad gradient may be reported that late: a batch of reports and three steps."""
 
 
-def skipped(window: JobWindow, bad: values.NonfiniteMasks) -> Flags:
-    """Return [steps], where only reduced gradients were bad, and the parameters outlived it."""
+def skipped(window: JobWindow, bad: values.NonfiniteMasks, *, wait: float) -> Flags:
+    """Return [steps], where only reduced gradients were bad, and the parameters outlived it.
+
+    wait: for how long the step after the newest may still come (s), and three steps more; 0: it
+    does not.
+    """
     steps = window.steps
     reported, lost = values.reported(steps)
     excused = np.zeros(len(reported), np.bool_)
@@ -30,7 +34,7 @@ def skipped(window: JobWindow, bad: values.NonfiniteMasks) -> Flags:
         (values.any_rank(bad.shared) & ~broken)[reported],
         broken[reported],
         started=not values.truncated(window),
-        waiting=window.now - float(ends[-1]) < WAIT_SECONDS + WAIT_STEPS * usual,
+        waiting=wait > 0 and window.now - float(ends[-1]) < wait + WAIT_STEPS * usual,
     )
     return excused
 

@@ -5,16 +5,27 @@ that hold a known text are looked at one by one.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import cleaning, communicators, crashes, line_formats, signatures, times, torchrun, values
+from . import (
+    cleaning,
+    communicators,
+    crashes,
+    line_formats,
+    named,
+    signatures,
+    times,
+    torchrun,
+    values,
+)
 from .attribution import LogAttribution
 from .cleaning import CleanedLine
 from .line_formats import LineFormat
 from .logged import LoggedLine
 from .prefilter import TextPrefilter, ending
+from .prefixes import LinePrefixes
 
 _BLOCK = 1 << 20
 _MOST_RANKS = 4096
@@ -29,8 +40,10 @@ class TrainingLogParser:
     job has. local_ranks: global ranks by local rank, for prefixes that name only that. formats:
     tried first to last, by default those shipped. zone: of times without one, by default the
     machine's. groups: names of groups by their description, for counters in the watchdog's lines.
+    unknown: gets number and text of each line that looks like values of no format.
 
-    `missed` counts lines of the log's own format that could not be read, by reason.
+    `missed` counts lines that could not be read, by reason: torn ones of the log's own format
+    ("form"), of a rank that is not known ("rank"), and values of a form that is not ("unknown").
     """
 
     def __init__(
@@ -43,12 +56,15 @@ class TrainingLogParser:
         formats: Sequence[LineFormat] | None = None,
         zone: tzinfo | None = None,
         groups: Mapping[str, str] | None = None,
+        unknown: Callable[[int, str], None] | None = None,
     ) -> None:
         self.missed: Counter[str] = Counter()
         self.attribute(rank=rank, world_size=world_size, local_ranks=local_ranks)
         self._resource = TelemetryResource(host=host or "")
         self._formats = tuple(line_formats.shipped() if formats is None else formats)
         self._chosen: LineFormat | None = None
+        self._prefixes = LinePrefixes()
+        self._unknown = unknown
         self._prefilter = TextPrefilter(needles(self._formats))
         self._zone = zone
         self._groups = groups or {}
@@ -94,6 +110,7 @@ class TrainingLogParser:
         cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
         self._per_byte = (at - since) / len(data) if at and since is not None and data else 0.0
         self._size = len(data)
+        self._prefixes.learn(data[:cut])
         self._rest = data[cut:]
         if len(self._rest) > cleaning.LONGEST:
             # No text that long is a line we know; its beginning may still point at a fault.
@@ -157,7 +174,7 @@ class TrainingLogParser:
                 yield logged
 
     def _line(self, line: bytes, read_at: float | None) -> LoggedLine | None:
-        cleaned = cleaning.clean(line)
+        cleaned = cleaning.clean(line, self._prefixes)
         text = cleaned.text
         stamped = times.read(cleaned.stamp or text, self._zone, read_at or self._last_at)
         at = stamped if stamped is not None else read_at
@@ -202,28 +219,28 @@ class TrainingLogParser:
     ) -> tuple[list[Sample], list[Event], bool]:
         """Return what a line of a framework reports, and whether it is one."""
         text = cleaned.text
+        lowered = text.lower()
         formats = self._formats if self._chosen is None else (self._chosen,)
         missed = False
         for one in formats:
             for number, line in enumerate(one.lines):
-                if line.needle not in text:
+                if line.needle not in (lowered if line.names else text):
                     continue
                 found = values.read(line, text)
                 if found is None:
                     missed = True
                     continue
-                parts, named = found
-                if not parts:
+                if not found.parts or (line.names and named.of_a_test(text)):
                     return [], [], True
-                if self._chosen is None and any(metric == _LOSS for metric, _ in parts):
+                if self._chosen is None and one.whole and _LOSS in {key[0] for key in found.parts}:
                     self._chosen = one
-                rank, known = self._whose.printed_by(cleaned, named, one)
+                rank, known = self._whose.printed_by(cleaned, found.rank, one)
                 if not known:
                     self.missed["rank"] += 1
                     return [], [], True
                 samples, events = values.samples(
                     line,
-                    parts,
+                    found,
                     rank=rank,
                     at=at,
                     stamped_at=stamped,
@@ -233,6 +250,10 @@ class TrainingLogParser:
                 return samples, events, True
         if missed and self._chosen is not None:
             self.missed["form"] += 1
+        elif self._chosen is None and named.looks_like_values(text):
+            self.missed["unknown"] += 1
+            if self._unknown is not None:
+                self._unknown(self._lines + 1, cleaning.shown(text))
         return [], [], False
 
     def _of(self, name: str, number: int, rank: int | None) -> values.RankProgress:
@@ -291,6 +312,7 @@ def read(
     formats: Sequence[LineFormat] | None = None,
     zone: tzinfo | None = None,
     groups: Mapping[str, str] | None = None,
+    unknown: Callable[[int, str], None] | None = None,
 ) -> Iterator[LoggedLine]:
     """Yield what the lines of a log report: a file opened for reading bytes, or a list of lines.
 
@@ -298,7 +320,7 @@ def read(
     """
     parser = TrainingLogParser(
         rank=rank, host=host, world_size=world_size, local_ranks=local_ranks, formats=formats,
-        zone=zone, groups=groups,
+        zone=zone, groups=groups, unknown=unknown,
     )  # fmt: skip
     waiting: list[bytes] = []
     size = 0
