@@ -55,7 +55,7 @@ def clean(line: bytes, prefixes: LinePrefixes = _ANY) -> CleanedLine:
         line = _STRAY.sub(b"", line)
     text = line.decode("utf-8", "replace")
     stamp = host = ""
-    if "{" in text and (inner := envelopes.opened(text.strip("\ufeff \r\n\t,"))):
+    if text.startswith(('{"', "{ ")) and (inner := envelopes.opened(text.strip())):
         text, stamp, host = inner
         text = _ANSI.sub(b"", text.encode("utf-8", "replace")).decode("utf-8", "replace")
     text = _INVISIBLE.sub("", text) if not text.isascii() or not text.isprintable() else text

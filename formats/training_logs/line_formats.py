@@ -4,7 +4,8 @@ A format is a TOML file in frameworks/, or a pattern of the user's settings. The
 are metrics of training without `training.`, dots as underscores (`loss`, `step_duration`), or names
 that `values` maps. Two groups have a meaning of their own: `rank`, and `pairs`, which holds names
 and values that `pair` reads one after the other, nothing between them left over. A line that is
-`named` is read by the names in `values`, wherever in it they stand; its pattern says what else it has.
+`named` is read by the names in `values`, wherever in it they stand; its pattern says what else it
+has.
 """
 
 import re
@@ -22,13 +23,28 @@ Printer = Literal["first", "last", "each"]
 
 FRAMEWORKS = (
     "megatron",
+    "gptneox",
     "nemo",
+    "nemo_bar",
     "deepspeed",
     "torchtitan",
+    "verl",
+    "openrlhf",
+    "maxtext",
+    "nanotron",
+    "olmo",
+    "composer",
+    "mmengine",
+    "xtuner",
+    "paddlenlp",
+    "mindformers",
+    "litgpt",
     "huggingface",
     "lightning",
     "accelerate",
     "nanogpt",
+    "bars",
+    "plain",
 )
 """The files of frameworks/, one line each; a line is read by the first format that it matches."""
 
@@ -63,10 +79,11 @@ class LineForm:
     stands for a NaN. `redrawn`: a step's values are those of its second line. `open_end`: nothing
     follows the last value, so that it may be cut: it is not read.
 
-    `found_by`: texts of which the line has one, where `needle` alone would make the search for lines
-    slow. `named`: the pattern is searched, not matched, and values are found by their names, whose
-    order says which comes first where two are of one metric; `least`: how many of them a line must
-    have. `follows`: the line belongs to the step of the line before.
+    `found_by`: texts of which the line has one, where `needle` alone would make the search for
+    lines slow. `named`: the pattern is searched, not matched, and values are found by their names,
+    whose order says which comes first where two are of one metric; the needle is in small letters.
+    `least`: how many of them a line must have. `trains`: a line about an evaluation has these names
+    too; it is passed over. `follows`: the line belongs to the step of the line before.
     """
 
     needle: str
@@ -74,6 +91,7 @@ class LineForm:
     names: re.Pattern[str] | None = None
     found_by: tuple[str, ...] = ()
     least: int = 1
+    trains: bool = False
     follows: bool = False
     pair: re.Pattern[str] | None = None
     values: Mapping[str, LineValue | None] = field(default_factory=dict)
@@ -95,6 +113,7 @@ class LineRow:
     found_by: tuple[str, ...] = ()
     named: bool = False
     least: int = 1
+    trains: bool = False
     follows: bool = False
     values: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
@@ -192,6 +211,7 @@ def _line(row: LineRow) -> LineForm:
         names=named.pattern(row.values) if row.named else None,
         found_by=row.found_by or (row.needle,),
         least=row.least,
+        trains=row.trains,
         follows=row.follows,
         pair=_compiled("pair", row.pair) if row.pair else None,
         values=values,

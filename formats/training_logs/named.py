@@ -7,15 +7,18 @@ import re
 from collections.abc import Iterable
 
 _VALUE = (
-    r"""['"]?(?:\s{0,8}[:=]\s{0,8}|\s{1,8})['"]?(?:(?:[A-Za-z_]\w{0,20}\.)?[A-Za-z_]\w{0,20}\()?\[?\s{0,8}"""
-    r"""(?P<value>[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?=[\s,;|)\]}'"]|$)|[^\s,;|()\[\]{}'"<>]+)"""
+    r"""['"]?(?:\s{0,8}[:=]\s{0,8}|\s{1,8}(?=['"\[(]?[-+.]?(?:\d|nan|inf)))['"]?"""
+    r"""(?:(?:[A-Za-z_]\w{0,20}\.)?[A-Za-z_]\w{0,20}\()?\[?\s{0,8}"""
+    r"""(?P<value>[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?=[\s,;|)\]}'"]|$)"""
+    r"""|[^\s,;|()\[\]{}'"<>]+)"""
 )
 """A separator, and what wraps a number: quotes, a list, the name of its type."""
 
 _BEFORE = re.compile(r"([A-Za-z_][\w.]*) ?$")
-_MAY_PRECEDE = frozenset(
-    ["info", "debug", "warning", "warn", "success", "train", "training", "trainer", "s", "ms", "sec", "gb", "gib", "mb", "mib", "k", "m", "it", "iter", "tokens"]
-)  # fmt: skip
+_MAY_PRECEDE = frozenset({
+    "info", "debug", "warning", "warn", "success", "train", "training", "trainer", "s", "ms", "sec",
+    "gb", "gib", "mb", "mib", "k", "m", "it", "iter", "tokens",
+})  # fmt: skip
 """Words before a bare word such as `loss`: with others it is another loss, of packets for one."""
 
 _TEST = re.compile(
@@ -26,6 +29,8 @@ _TEST = re.compile(
 _RANK = re.compile(
     r"(?i)(?<!local )(?<!dp )(?<!tp )(?<!pp )(?<![\w-])(?:global[ _])?rank[ :=]{0,2}(\d{1,7})(?!\d)"
 )
+_LAST = frozenset({"loss", "train loss", "training loss", "grad norm", "norm", "gnorm"})
+"""What a line may end with."""
 _HEAD = 200
 _NUMBER = r"""['"]?\s{0,4}[:=]?\s{0,4}['"(\[]{0,2}[-+]?(?:\d|nan\b|inf)"""
 _LOSS = re.compile(
@@ -41,7 +46,7 @@ def pattern(names: Iterable[str]) -> re.Pattern[str]:
     """Return the pattern of any of these names and of a value behind it, long names first."""
     every = sorted({key(name) for name in names}, key=lambda one: (-len(one), one))
     listed = "|".join(re.escape(name).replace(r"\ ", r"[ _]") for name in every)
-    return re.compile(rf"(?i)(?<![\w/.%-])(?P<name>{listed})(?![\w/]){_VALUE}")
+    return re.compile(rf"(?i)(?<![_/.%-])(?P<name>{listed})(?![\w/]){_VALUE}")
 
 
 def read(names: re.Pattern[str], text: str) -> dict[str, str] | None:
@@ -51,17 +56,21 @@ def read(names: re.Pattern[str], text: str) -> dict[str, str] | None:
     be missing.
     """
     found: dict[str, str] = {}
+    glued: set[str] = set()
     for one in names.finditer(text):
         name = key(one["name"])
+        if one.start() and text[one.start() - 1].isalnum():
+            glued.add(name)  # behind a piece of another line, or a part of a word
+            continue
         if name.isalpha() and _of_another(text[max(0, one.start() - 40) : one.start()]):
             continue
         if name in found:
             return None
         written = one["value"].rstrip(".:")
         counted = _COUNTED.fullmatch(written)
-        cut = one.end("value") == len(text) and not _whole(written)
+        cut = one.end("value") == len(text) and not _whole(name, written)
         found[name] = "" if cut else counted[1] if counted else written
-    return found
+    return None if glued & found.keys() else found
 
 
 def _of_another(before: str) -> bool:
@@ -80,9 +89,9 @@ def looks_like_values(text: str) -> bool:
     return bool(_LOSS.search(text) and _COUNT.search(text)) and not of_a_test(text)
 
 
-def _whole(text: str) -> bool:
+def _whole(name: str, text: str) -> bool:
     """Tell whether a number at the end of a line lacks no more than digits behind its point."""
-    return not text[-1:].isdigit() or "." in text
+    return not text[-1:].isdigit() or (name in _LAST and "." in text)
 
 
 def rank(text: str) -> str | None:

@@ -20,6 +20,7 @@ FACTORS = {
 _PLAIN_FACTORS = {
     "1": 1.0, "%": 0.01, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12,
 }  # fmt: skip
+_THOUSAND = {"K": 1e3, "M": 1e6, "B": 1e9}
 _SUFFIXED = re.compile(r"(?P<number>.{0,30}?[\d.])(?P<unit>[A-Za-z%]{1,12}(?:/\w{1,12}){0,2})")
 _WORDS = {"sec": "s", "secs": "s", "seconds": "s", "mins": "min", "GB": "GB", "gib": "GiB",
           "TFLOPS": "T", "TFLOPs": "T", "TFLOP/s": "T"}  # fmt: skip
@@ -36,12 +37,18 @@ def number(text: str) -> float | None:
     return _NOT_FINITE.get(text.lower()) if len(text) <= 9 else None
 
 
-def quantity(text: str, metric_unit: str) -> float | None:
-    """Return a number with its unit behind it in the unit of a metric; None for anything else."""
+def quantity(text: str, metric_unit: str, otherwise: float = 1.0) -> float | None:
+    """Return a number with its unit behind it in the unit of a metric; None for anything else.
+
+    otherwise: the factor of the log's own unit, for a thousand, a million of it (K, M, B, T).
+    """
     found = _SUFFIXED.fullmatch(text)
     if found is None or (value := number(found["number"])) is None:
         return None
-    by = factor(metric_unit, _WORDS.get(found["unit"], found["unit"]))
+    unit = _WORDS.get(found["unit"], found["unit"])
+    by = factor(metric_unit, unit)
+    if by is None and unit in _THOUSAND:
+        by = _THOUSAND[unit] * otherwise
     return None if by is None else value * by
 
 

@@ -37,6 +37,8 @@ class PrefixReading:
     stamp: str = ""
 
 
+_NEVER = "{'\""
+"""No prefix begins so, and values often do."""
 _NONE = PrefixReading()
 
 
@@ -48,7 +50,7 @@ class LinePrefixes:
     _learnt: bool = False
 
     def learn(self, data: bytes) -> None:
-        """Take the first lines of the log: do most begin with what one line has by chance?"""
+        """Take the first lines of the log, which show whether most begin alike."""
         if self._learnt:
             return
         text = data[:_FIRST_BYTES].decode("utf-8", "replace")
@@ -68,7 +70,7 @@ class LinePrefixes:
 
     def read(self, text: str) -> PrefixReading:
         """Return what stands before a line."""
-        found = self._pattern.match(text)
+        found = self._pattern.match(text) if text[:1] not in _NEVER else None
         if found is None:
             return _NONE
         said: dict[str, str] = {}

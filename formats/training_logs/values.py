@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ...vocabulary.samples import Event, Sample, Scalar, attributes
 from . import named, numbers
@@ -11,6 +12,7 @@ from .line_formats import LineForm, LineValue
 
 _STEP, _LOSS, _GRAD = "training.step", "training.loss", "training.grad_norm"
 _NONFINITE, _DURATION = "training.nonfinite", "training.step.duration"
+_COUNTED = re.compile(r"(0|[1-9]\d{0,11})/[1-9]\d{0,11}")
 _LARGEST_STEP = 10**12
 _APART_SECONDS = 1e-5
 _TOGETHER_SECONDS = 10.0
@@ -33,8 +35,8 @@ class RankProgress:
     step: float | None = None
     epoch: int | None = None
     last: float = 0.0
-    """The step as the last line has it; `before`: steps of the epochs before, if it counts in one."""
     before: float = 0.0
+    """The step as the last line has it; steps of the epochs before, where it counts in one."""
     drawn: float | None = None
     stamped_at: float | None = None
     sent_at: float = -math.inf
@@ -48,6 +50,10 @@ class LineReading:
     parts: Parts
     rank: int | None = None
     epoch: int | None = None
+    names: tuple[str, ...] = ()
+    """Those that it was read by, in their order, and what stands before them."""
+    once: bool = False
+    """The step is the epoch, since nothing else counts: another line of it has no step."""
 
 
 def read(line: LineForm, text: str) -> LineReading | None:
@@ -63,9 +69,13 @@ def read(line: LineForm, text: str) -> LineReading | None:
     rank = groups.pop("rank", None)
     pairs = groups.pop("pairs", None)
     parts: Parts = {}
+    names: tuple[str, ...] = ()
     if line.names is not None:
-        if not _named(line, line.names, text if pairs is None else pairs, parts):
+        written = named.read(line.names, text if pairs is None else pairs)
+        count = None if written is None else _named(line, written, parts)
+        if written is None or count is None or count + bool(groups.get("epoch")) < line.least:
             return None
+        names = tuple(written)
         rank = rank or named.rank(text)
     elif pairs is not None and not _pairs(line, pairs, parts):
         return None
@@ -82,20 +92,24 @@ def read(line: LineForm, text: str) -> LineReading | None:
     epoch = int(groups["epoch"]) if groups.get("epoch") else None
     if line.names and epoch is not None and _STEP not in {metric for metric, _ in parts}:
         parts[_STEP, ()] = float(epoch)  # a loop that reports once an epoch
-    metrics = {metric for metric, _ in parts}
-    step = parts.get((_STEP, ()), 0.0)
-    if not line.needs <= metrics or len(metrics) < line.least:
-        return None
-    if not step.is_integer() or not 0 <= step < _LARGEST_STEP:
-        return None
-    return LineReading(parts, int(rank) if rank else None, epoch if line.names else None)
+        once = True
+    else:
+        once = False
+    own = int(rank) if rank else None
+    return _checked(line, LineReading(parts, own, epoch if line.names else None, names, once))
 
 
-def _named(line: LineForm, names: re.Pattern[str], inside: str, parts: Parts) -> bool:
-    """Read the values that stand behind names; return whether they can be one line's."""
-    written = named.read(names, inside)
-    if written is None:
-        return False
+def _checked(line: LineForm, found: LineReading) -> LineReading | None:
+    """Return what a line says where it has what such lines must have."""
+    metrics = {metric for metric, _ in found.parts}
+    step = found.parts.get((_STEP, ()), 0.0)
+    if not metrics or not line.needs <= metrics or not step.is_integer():
+        return None
+    return found if 0 <= step < _LARGEST_STEP else None
+
+
+def _named(line: LineForm, written: Mapping[str, str], parts: Parts) -> int | None:
+    """Read what stands behind names; return how many metrics it is, None where it is no line."""
     metrics: set[str] = set()
     for name, value in line.values.items():
         text = written.get(named.key(name))
@@ -103,10 +117,10 @@ def _named(line: LineForm, names: re.Pattern[str], inside: str, parts: Parts) ->
             continue
         if text and not _put(value, text, parts):
             if value.metric in _ESSENTIAL:
-                return False
+                return None
             continue
         metrics.add(value.metric)
-    return bool(metrics)
+    return len(metrics)
 
 
 def _pairs(line: LineForm, text: str, parts: Parts) -> bool:
@@ -126,16 +140,18 @@ def _pairs(line: LineForm, text: str, parts: Parts) -> bool:
         start = found.end()
         if value is None or (line.open_end and start == len(text)):
             continue
-        if not _put(value, found["value"], parts):
+        if not _put(value, found["value"].strip("'\""), parts):
             return False
     return True
 
 
 def _put(value: LineValue, written: str, parts: Parts) -> bool:
+    if value.metric == _STEP and (counted := _COUNTED.fullmatch(written)):
+        written = counted[1]
     number = numbers.number(written)
     if number is None:
-        own = numbers.quantity(written, value.unit)
-        if own is None:
+        own = numbers.quantity(written, value.unit, value.factor)
+        if own is None or value.inverse:
             return False
         parts[value.metric, value.attributes] = own
         return True
@@ -165,7 +181,7 @@ def samples(
     parts = found.parts
     if line.follows:
         return _of_step(parts, rank, newest.sent_at, newest.step)
-    step = _counted_on(parts, found.epoch, newest)
+    step = _counted_on(found, newest)
     if step is not None and step == progress.step:
         return [], []
     if line.redrawn and step != progress.drawn:
@@ -181,12 +197,16 @@ def samples(
     return _of_step(parts, rank, at, step)
 
 
-def _counted_on(parts: Parts, epoch: int | None, newest: RankProgress) -> float | None:
+def _counted_on(found: LineReading, newest: RankProgress) -> float | None:
     """Return the step of a line; where each epoch counts from its start, that of the whole job."""
+    parts, epoch = found.parts, found.epoch
     step = parts.get((_STEP, ()))
     if step is None or epoch is None:
         return step
-    if newest.epoch is not None and epoch != newest.epoch:
+    if found.once and newest.epoch == epoch:
+        del parts[_STEP, ()]
+        return None
+    if newest.epoch is not None and epoch != newest.epoch and not found.once:
         begins = epoch > newest.epoch and step <= newest.last
         newest.before = newest.before + newest.last if begins else 0.0
     newest.epoch, newest.last = epoch, step
@@ -199,7 +219,7 @@ def _of_step(
 ) -> tuple[list[Sample], list[Event]]:
     """Return samples and events of the values of one step."""
     found = [
-        Sample(metric, value, at, attributes(_pairs_of(rank, more)))
+        Sample(metric, value, at, _attributes(rank, more))
         for (metric, more), value in parts.items()
     ]
     events: list[Event] = []
@@ -245,7 +265,9 @@ def _complete(
         parts[_DURATION, (("quality", "estimated"),)] = took
 
 
-def _pairs_of(
+@lru_cache(maxsize=4096)
+def _attributes(
     rank: int | None, more: tuple[tuple[str, Scalar], ...]
-) -> Mapping[str, Scalar | None]:
-    return {"rank": rank, "source": "log", **dict(more)}
+) -> tuple[tuple[str, Scalar], ...]:
+    pairs: dict[str, Scalar | None] = {"rank": rank, "source": "log", **dict(more)}
+    return attributes(pairs)
