@@ -9,7 +9,7 @@ from pathlib import Path
 from ...formats import kernel_log, training_logs
 from ...formats.kernel_log import reports
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import unranked
+from . import uncounted, unranked
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .nonfinite import NonfiniteQuotes
@@ -202,6 +202,11 @@ def _quote(
 def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
     """Give each sample and event its host and, where its line has none, a time; add them."""
     _place_unranked(gathered, found)
+    counted = uncounted.places(gathered.samples)
+    gathered.samples += uncounted.steps(counted)
+    gathered.events = [
+        (rank, name, uncounted.event(event, rank, counted)) for rank, name, event in gathered.events
+    ]
     hosts = {process.host for process in gathered.processes.values() if process.host}
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
