@@ -89,7 +89,8 @@ def _detectors(settings: CollectorSettings, found: ArtefactContents) -> Detector
     chosen = settings.detectors
     parameters = {name: dict(values) for name, values in chosen.parameters.items()}
     parameters["stalls"] = stalls | parameters.get("stalls", {})
-    parameters["nonfinite"] = {"wait": 0.0} | parameters.get("nonfinite", {})
+    if found.until is not None:
+        parameters["nonfinite"] = {"over_at": found.until} | parameters.get("nonfinite", {})
     return chosen.model_copy(update={"parameters": parameters}).selection()
 
 

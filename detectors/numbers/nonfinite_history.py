@@ -16,11 +16,10 @@ WAIT_SECONDS, WAIT_STEPS = 60.0, 3.0
 """The step after a bad gradient may be reported that late: a batch of reports and three steps."""
 
 
-def skipped(window: JobWindow, bad: values.NonfiniteMasks, *, wait: float) -> Flags:
+def skipped(window: JobWindow, bad: values.NonfiniteMasks, *, over: bool) -> Flags:
     """Return [steps], where only reduced gradients were bad, and the parameters outlived it.
 
-    wait: for how long the step after the newest may still come (s), and three steps more; 0: it
-    does not.
+    over: no step comes after the newest.
     """
     steps = window.steps
     reported, lost = values.reported(steps)
@@ -34,7 +33,7 @@ def skipped(window: JobWindow, bad: values.NonfiniteMasks, *, wait: float) -> Fl
         (values.any_rank(bad.shared) & ~broken)[reported],
         broken[reported],
         started=not values.truncated(window),
-        waiting=wait > 0 and window.now - float(ends[-1]) < wait + WAIT_STEPS * usual,
+        waiting=not over and window.now - float(ends[-1]) < WAIT_SECONDS + WAIT_STEPS * usual,
     )
     return excused
 
