@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...formats import kernel_log, training_logs
 from ...formats.kernel_log import reports
+from ...formats.training_logs import exports
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from . import uncounted, unranked
 from .endings import UNDATED, RankEndings
@@ -128,7 +129,11 @@ def _training(
     nonfinite, unknown = NonfiniteQuotes(name), UnknownLines(name)
     with path.open("rb") as opened:
         for line in training_logs.read(
-            opened, rank=rank, groups=known, zone=gathered.zone, unknown=unknown.learn
+            exports.lines(opened),
+            rank=rank,
+            groups=known,
+            zone=gathered.zone,
+            unknown=unknown.learn,
         ):
             at = line.at
             values = rank
