@@ -29,8 +29,8 @@ _TEST = re.compile(
 _RANK = re.compile(
     r"(?i)(?<!local )(?<!dp )(?<!tp )(?<!pp )(?<![\w-])(?:global[ _])?rank[ :=]{0,2}(\d{1,7})(?!\d)"
 )
-_LAST = frozenset({"loss", "train loss", "training loss", "grad norm", "norm", "gnorm"})
-"""What a line may end with."""
+_LAST = re.compile(r"loss|norm")
+"""In names of what a line may end with."""
 _HEAD = 200
 _NUMBER = r"""['"]?\s{0,4}[:=]?\s{0,4}['"(\[]{0,2}[-+]?(?:\d|nan\b|inf)"""
 _LOSS = re.compile(
@@ -91,7 +91,7 @@ def looks_like_values(text: str) -> bool:
 
 def _whole(name: str, text: str) -> bool:
     """Tell whether a number at the end of a line lacks no more than digits behind its point."""
-    return not text[-1:].isdigit() or (name in _LAST and "." in text)
+    return not text[-1:].isdigit() or ("." in text and _LAST.search(name) is not None)
 
 
 def rank(text: str) -> str | None:
