@@ -6,20 +6,25 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 
-from ...formats import kernel_log, training_logs
-from ...formats.kernel_log import reports
+from ...formats import training_logs
 from ...formats.training_logs import exports
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import uncounted, unranked
+from . import job_span, kernel_logs, uncounted, unranked
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
+from .job_span import JobSpan
+from .kernel_logs import KernelContents
 from .nonfinite import NonfiniteQuotes
-from .startup import START_SECONDS, StartUp, process_of
+from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
 from .unknown_lines import UnknownLines, of_file, shown
+from .victims import LineVictims, RankProcess
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
-_KERNEL = re.compile(r"dmesg|kern|messages|syslog|journal", re.IGNORECASE)
+_CONTROLS = bytes(one for one in range(32) if one not in b"\t\n\r\x08\x1b\f")
+_TEXT_SHARE = 0.98
+_ORDER = {"root": 0, "background": 2}
+"""Roles of quoted lines that stand first and last."""
 _WHOLE = re.compile(r"\d{1,7}")
 
 
@@ -48,7 +53,27 @@ class LogContents:
     processes: dict[int, _LoggedProcess] = field(default_factory=dict)
     start: StartUp = field(default_factory=StartUp)
     endings: RankEndings = field(default_factory=RankEndings)
+    kernels: KernelContents = field(default_factory=KernelContents)
     written: float = 0.0
+
+    def span(self) -> JobSpan | None:
+        """Return when the job ran, by its own lines and its dumps."""
+        samples = [sample for _, sample in self.samples]
+        if self.endings.stood is not None:
+            samples.append(Sample("collective.enqueued", 0.0, self.endings.stood, ()))
+        return job_span.span(samples, (event for _, _, event in self.events))
+
+    def victims(self) -> LineVictims:
+        """Return what a kernel's lines are matched with."""
+        endings = self.endings
+        return LineVictims(
+            {
+                rank: RankProcess(one.host, one.pid, one.hw_id)
+                for rank, one in self.processes.items()
+            },
+            endings.exits,
+            endings.logs - endings.faults if endings.faults else frozenset(),
+        )
 
     def process(self, rank: int) -> _LoggedProcess:
         """Return what is known of a rank's process."""
@@ -56,8 +81,12 @@ class LogContents:
 
 
 def is_text(head: bytes) -> bool:
-    """Tell whether a file that begins so may be a log."""
-    return b"\0" not in head
+    """Tell whether a file that begins so may be a log.
+
+    One whose host lost its power has holes full of NULs, and terminals leave control codes.
+    """
+    written = head.replace(b"\0", b"")
+    return len(written.translate(None, _CONTROLS)) >= _TEXT_SHARE * len(written) > 0
 
 
 def rank_of(name: str) -> int | None:
@@ -88,23 +117,40 @@ def gather(
     `zone` is that of times without one, None: the machine's.
     """
     gathered = LogContents(zone)
+    said: dict[str, int] = {}
     for name in empty:
         _has_log(rank_of(name), gathered)
     for name, path in files.items():
         try:
-            lines = sum(1 for _ in _training(name, path, groups, gathered, found))
-            lines += sum(1 for _ in _kernel(name, path, gathered, found))
+            said[name] = sum(1 for _ in _training(name, path, groups, gathered, found))
         except OSError as error:
             found.unread[name] = f"cannot be read: {error.strerror}"
-            continue
+    readable = {name: path for name, path in files.items() if name in said}
+    gathered.kernels, told = kernel_logs.gather(readable, gathered.span(), zone=zone)
+    for name, own in said.items():
+        lines = own + told.get(name, 0)
         if lines:
             found.read[name] = f"log, {lines} lines of which say something"
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
             found.unread[name] += of_file(found.unknown, name)
+    if gathered.start.gave_up and _stepped(files.values()):
+        gathered.start = StartUp()  # who gave up a store or a group did so while it trained
     # Python's errors have no time: where no line has one, the files say when the job was over.
     gathered.written = max((path.stat().st_mtime for path in files.values()), default=0.0)
     return gathered
+
+
+def _stepped(files: Iterable[Path]) -> bool:
+    """Return whether any log has lines of steps, whose form need not be known."""
+    for path in files:
+        try:
+            with path.open("rb") as opened:
+                if speaks_of_steps(opened):
+                    return True
+        except OSError:
+            continue  # said where it was read
+    return False
 
 
 def _has_log(rank: int | None, gathered: LogContents) -> None:
@@ -174,25 +220,6 @@ def _learn(event: Event, rank: int | None, at: float | None, gathered: LogConten
         gathered.process(rank).lives(at)
 
 
-def _kernel(name: str, path: Path, gathered: LogContents, found: ArtefactContents) -> Iterator[int]:
-    """Read what a kernel wrote: lines that bear the mark of its log, all in a file named so."""
-    parser = kernel_log.KernelLogParser()
-    named = bool(_KERNEL.search(path.name))
-    with path.open("rb") as opened:
-        for number, data in enumerate(opened, start=1):
-            if not kernel_log.relevant(data):
-                continue
-            record = kernel_log.line(kernel_log.records.unescaped(data), gathered.zone)
-            if not named and record.at is None and record.uptime is None:
-                continue
-            at = record.at
-            for report in parser.feed(record.text, at or record.uptime or 0.0):
-                event = reports.event(report, at or 0.0, by_pci=lambda _: None)
-                gathered.events.append((None, name, event))
-                _quote(event, None, name, number, at, found)
-                yield number
-
-
 def _quote(
     event: Event, rank: int | None, name: str, line: int, at: float | None, found: ArtefactContents
 ) -> None:
@@ -212,31 +239,29 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     gathered.events = [
         (rank, name, uncounted.event(event, rank, counted)) for rank, name, event in gathered.events
     ]
-    hosts = {process.host for process in gathered.processes.values() if process.host}
+    kernels = gathered.kernels.settled(gathered.span(), gathered.victims(), found)
+    gathered.events += [(rank, "", event) for rank, event in kernels]
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     newest = max([0.0 if found.until is None else found.until, *times]) or gathered.written
     oldest = min([newest, *times])
     endings = gathered.endings
 
-    def of(rank: int | None, file: str) -> TelemetryResource:
+    def of(rank: int | None, named: str) -> TelemetryResource:
         host = gathered.processes[rank].host if rank in gathered.processes else ""
-        if not host and file:
-            host = next((one for one in hosts if one in file), "")
-            host = host or (next(iter(hosts)) if len(hosts) == 1 else "")
-        return replace(resource, host=host)
+        return replace(resource, host=host or named)
 
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
     moved = endings.moved(gathered.samples, newest)
     silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
-    for rank, file, event in [*gathered.events, *silent]:
+    for rank, _, event in [*gathered.events, *silent]:
         # A line without a time was written at the end, as most errors are.
         at = event.at or endings.of(rank, newest)
         if event.name == "training.numeric":  # of a step
             at = moved.get((rank, event.at), at)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
-        found.events.append(Event(event.name, at, pairs, of(rank, file)))
+        found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
     found.missing += endings.missing()
     if found.unknown:
         found.missing.append(shown(found.unknown))
@@ -257,7 +282,9 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.world_size = size
     if newest:
         found.until = newest
-    found.quotes.sort(key=lambda one: (one.role != "root", one.at or newest, one.file, one.line))
+    found.quotes.sort(
+        key=lambda one: (_ORDER.get(one.role, 1), one.at or newest, one.file, one.line)
+    )
 
 
 def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from ...vocabulary.log_lines import ENDS
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
@@ -12,9 +13,6 @@ from ..tenants import own_events
 from ..window import JobWindow
 from . import exit_order, stops
 from .stops import code_of, is_root, rank_of
-
-ENDS = "log.ends_without_error"
-"""Signature that stands for the log of a rank which says nothing of an end."""
 
 
 class ExitsDetector(Detector):
