@@ -6,7 +6,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import IO, Any, cast
+from typing import IO, Any
 
 _MOST_BYTES = 256 << 20
 _HEAD = 400
@@ -38,8 +38,7 @@ def _entries(data: bytes) -> list[Mapping[str, Any]]:
     except ValueError:
         return []
     if isinstance(value, list):
-        every = cast("list[Any]", value)
-        return [one for one in every if isinstance(one, Mapping)]
+        return [one for one in value if isinstance(one, Mapping)]
     streams = value.get("data", {}).get("result", []) if isinstance(value, Mapping) else []
     return [
         {"timestamp": at, "line": line}

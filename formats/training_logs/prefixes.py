@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 from ...vocabulary import tables
@@ -46,7 +46,7 @@ _NONE = PrefixReading()
 class LinePrefixes:
     """Reads the prefixes of the lines of one log."""
 
-    _pattern: re.Pattern[str] = field(default_factory=lambda: _joined(()))
+    _own: re.Pattern[str] | None = None
     _learnt: bool = False
 
     def learn(self, data: bytes) -> None:
@@ -66,11 +66,12 @@ class LinePrefixes:
             >= _LEAST_SHARE * len(lines)
         )
         if found:
-            self._pattern = _joined(found)
+            self._own = _joined(found)
 
     def read(self, text: str) -> PrefixReading:
         """Return what stands before a line."""
-        found = self._pattern.match(text) if text[:1] not in _NEVER else None
+        pattern = self._own or _joined(())
+        found = pattern.match(text) if text[:1] not in _NEVER else None
         if found is None:
             return _NONE
         said: dict[str, str] = {}
@@ -82,7 +83,7 @@ class LinePrefixes:
                 if part in found.re.groupindex and found[part] is not None:
                     said[name] = found[part]
             start = found.end()
-            found = self._pattern.match(text, start)
+            found = pattern.match(text, start)
         rank = said.get("rank")
         if rank is None and "local" not in said:
             rank = said.get("task")

@@ -71,11 +71,11 @@ def read(line: LineForm, text: str) -> LineReading | None:
     parts: Parts = {}
     names: tuple[str, ...] = ()
     if line.names is not None:
-        written = named.read(line.names, text if pairs is None else pairs)
-        count = None if written is None else _named(line, written, parts)
-        if written is None or count is None or count + bool(groups.get("epoch")) < line.least:
+        said = named.read(line.names, text if pairs is None else pairs)
+        count = None if said is None else _named(line, said, parts)
+        if said is None or count is None or count + bool(groups.get("epoch")) < line.least:
             return None
-        names = tuple(written)
+        names = tuple(said)
         rank = rank or named.rank(text)
     elif pairs is not None and not _pairs(line, pairs, parts):
         return None
