@@ -9,15 +9,18 @@ from pathlib import Path
 from ...formats import training_logs
 from ...formats.training_logs import exports
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import job_span, kernel_logs, uncounted, unranked
+from . import job_size, job_span, kernel_logs, uncounted, unranked
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
+from .hang_story import HangStory
+from .hangs import CollectiveHang
+from .job_size import JobSurvey
 from .job_span import JobSpan
 from .kernel_logs import KernelContents
 from .nonfinite import NonfiniteQuotes
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
 from .unknown_lines import UnknownLines, of_file, shown
-from .victims import LineVictims, RankProcess
+from .victims import LineVictims, RankWhereabouts
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
@@ -53,8 +56,9 @@ class LogContents:
     processes: dict[int, _LoggedProcess] = field(default_factory=dict)
     start: StartUp = field(default_factory=StartUp)
     endings: RankEndings = field(default_factory=RankEndings)
+    hang: CollectiveHang = field(default_factory=CollectiveHang)
+    survey: JobSurvey = field(default_factory=JobSurvey)
     kernels: KernelContents = field(default_factory=KernelContents)
-    written: float = 0.0
 
     def span(self) -> JobSpan | None:
         """Return when the job ran, by its own lines and its dumps."""
@@ -66,14 +70,35 @@ class LogContents:
     def victims(self) -> LineVictims:
         """Return what a kernel's lines are matched with."""
         endings = self.endings
+        sizes = (
+            _number(event.attributes.get("communicator.size"))
+            for _, _, event in self.events
+            if event.name == "collective.communicator"
+        )
         return LineVictims(
             {
-                rank: RankProcess(one.host, one.pid, one.hw_id)
+                rank: RankWhereabouts(one.host, one.pid, one.hw_id)
                 for rank, one in self.processes.items()
             },
             endings.exits,
             endings.logs - endings.faults if endings.faults else frozenset(),
+            max((size or 0 for size in sizes), default=0),
         )
+
+    def shift(self, seconds: float) -> None:
+        """Move all times by so much: those of logs, whose zone was another one."""
+
+        def moved(at: float) -> float:
+            return at + seconds if at >= UNDATED else at
+
+        self.samples = [(rank, replace(one, at=moved(one.at))) for rank, one in self.samples]
+        self.events = [
+            (rank, file, replace(one, at=moved(one.at))) for rank, file, one in self.events
+        ]
+        for process in self.processes.values():
+            process.first = None if process.first is None else moved(process.first)
+            process.last = None if process.last is None else moved(process.last)
+        self.hang.shift(seconds)
 
     def process(self, rank: int) -> _LoggedProcess:
         """Return what is known of a rank's process."""
@@ -110,16 +135,20 @@ def gather(
     *,
     empty: Iterable[str] = (),
     zone: tzinfo | None,
+    known: float | None = None,
 ) -> LogContents:
     """Return what the lines of all logs of a job report, given by name; `empty` are files of none.
 
     `groups` holds by rank the names of its groups by their description, where dumps tell them.
-    `zone` is that of times without one, None: the machine's.
+    `zone` is that of times without one, None: the machine's. `known` is when the job ran, where
+    dumps tell it, s since the epoch.
     """
     gathered = LogContents(zone)
     said: dict[str, int] = {}
     for name in empty:
         _has_log(rank_of(name), gathered)
+    gathered.survey = job_size.survey(files, zone, known)
+    gathered.hang.files.update(gathered.survey.ranks)
     for name, path in files.items():
         try:
             said[name] = sum(1 for _ in _training(name, path, groups, gathered, found))
@@ -136,8 +165,6 @@ def gather(
             found.unread[name] += of_file(found.unknown, name)
     if gathered.start.gave_up and _stepped(files.values()):
         gathered.start = StartUp()  # who gave up a store or a group did so while it trained
-    # Python's errors have no time: where no line has one, the files say when the job was over.
-    gathered.written = max((path.stat().st_mtime for path in files.values()), default=0.0)
     return gathered
 
 
@@ -167,6 +194,7 @@ def _training(
     found: ArtefactContents,
 ) -> Iterator[int]:
     """Read what a job wrote; yield the number of each line that says something."""
+    found.reading(name)
     rank = rank_of(name)
     known = groups.get(rank, {}) if rank is not None else {}
     _has_log(rank, gathered)
@@ -179,6 +207,7 @@ def _training(
             rank=rank,
             groups=known,
             zone=gathered.zone,
+            near=gathered.survey.near,
             unknown=unknown.learn,
         ):
             at = line.at
@@ -186,10 +215,14 @@ def _training(
             for sample in line.samples:
                 own = values = _rank(dict(sample.attributes), rank)
                 gathered.samples.append((own, sample))
+                gathered.hang.went_on(own)
                 if own is not None and at is not None:
                     gathered.process(own).lives(at)
             for event in line.events:
                 own = _rank(event.attributes, rank)
+                event = gathered.hang.learn(event, own, at)
+                if own is not None:
+                    gathered.hang.files[name].add(own)
                 gathered.events.append((own, "", event))
                 _learn(event, own, at, gathered)
                 gathered.start.learn(event, own)
@@ -231,8 +264,42 @@ def _quote(
     found.quotes.append(LogQuote(name, line, at, rank, signature, role, text))
 
 
+def _put_right(gathered: LogContents, found: ArtefactContents) -> None:
+    """Move the times of logs into the zone of dumps, whose times have one."""
+    shifted = gathered.hang.zone_apart(gathered.endings.stood)
+    if shifted:
+        gathered.shift(shifted)
+        found.missing.append(
+            f"the time zone of the logs: by the dumps they are {abs(shifted) / 60:.0f} minutes "
+            f"{'behind' if shifted > 0 else 'ahead'}, which was put right"
+        )
+
+
+def _hang(
+    gathered: LogContents, found: ArtefactContents, newest: float, *, dated: bool
+) -> HangStory | None:
+    """Return what is told of a hang; `newest`: the newest line's time, `dated`: one has any."""
+    endings = gathered.endings
+    size = max(found.world_size, gathered.survey.size)
+    if endings.failed:
+        present = gathered.hang.present(gathered.processes, size)
+        endings.logs |= present - endings.exits.keys()
+    # A rank that gave up ended soon after; where no end is listed, the job wrote until it waited.
+    first = endings.first if endings.stood is None else None
+    hang = gathered.hang.story(
+        first or endings.stood or newest,
+        size,
+        gathered.processes,
+        begins=first is None and (dated or endings.stood is not None),
+    )
+    for rank in () if hang is None else hang.ranks:
+        gathered.process(rank)
+    return hang
+
+
 def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
     """Give each sample and event its host and, where its line has none, a time; add them."""
+    _put_right(gathered, found)
     _place_unranked(gathered, found)
     counted = uncounted.places(gathered.samples)
     gathered.samples += uncounted.steps(counted)
@@ -243,21 +310,32 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     gathered.events += [(rank, "", event) for rank, event in kernels]
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
-    newest = max([0.0 if found.until is None else found.until, *times]) or gathered.written
-    oldest = min([newest, *times])
+    newest = max([0.0 if found.until is None else found.until, *times]) or gathered.survey.written
     endings = gathered.endings
+    hang = _hang(gathered, found, newest, dated=bool(times))
+    size = max([found.world_size, gathered.survey.size, *(rank + 1 for rank in gathered.processes)])
+    if hang is not None:
+        newest = max(newest, hang.until)
+        times.append(hang.began)
+    oldest = min([newest, *times])
 
     def of(rank: int | None, named: str) -> TelemetryResource:
         host = gathered.processes[rank].host if rank in gathered.processes else ""
         return replace(resource, host=host or named)
 
+    if hang is not None and endings.stood is None:
+        endings.stood = hang.began
+        found.samples += [(of(one, ""), sample) for one, sample in hang.samples()]
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
     moved = endings.moved(gathered.samples, newest)
     silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
+    if hang is not None:
+        silent += [(one, "", event) for one, event in hang.events()]
+        found.missing += hang.missing()
     for rank, _, event in [*gathered.events, *silent]:
         # A line without a time was written at the end, as most errors are.
-        at = event.at or endings.of(rank, newest)
+        at = event.at or (hang and hang.ended(rank)) or endings.of(rank, newest)
         if event.name == "training.numeric":  # of a step
             at = moved.get((rank, event.at), at)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
@@ -265,7 +343,6 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.missing += endings.missing()
     if found.unknown:
         found.missing.append(shown(found.unknown))
-    size = max([found.world_size, *(rank + 1 for rank in gathered.processes)])
     if gathered.start.gave_up and not found.samples:
         size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)
         oldest -= START_SECONDS
@@ -282,6 +359,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.world_size = size
     if newest:
         found.until = newest
+    found.quotes = [_placed(quote, gathered) for quote in found.quotes]
     found.quotes.sort(
         key=lambda one: (_ORDER.get(one.role, 1), one.at or newest, one.file, one.line)
     )
@@ -301,6 +379,12 @@ def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:
     for number, (rank, name, event) in enumerate(gathered.events):
         if rank is None and event.name == "training.numeric":
             gathered.events[number] = (last, name, unranked.event(event, last))
+
+
+def _placed(quote: LogQuote, gathered: LogContents) -> LogQuote:
+    """Return a quoted line with the host that its rank ran on, where that is known."""
+    process = None if quote.rank is None else gathered.processes.get(quote.rank)
+    return quote if quote.host or process is None else replace(quote, host=process.host)
 
 
 def _rank(pairs: Mapping[str, Scalar], otherwise: int | None) -> int | None:

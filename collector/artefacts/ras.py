@@ -4,20 +4,22 @@ Counts of a job at work differ for a moment. What moves between two answers stan
 work; of one answer alone a difference of one collective says nothing.
 """
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 
 from ...formats.nccl import ras
-from ...formats.nccl.ras import RankPlace, RasAnswer, RasCommunicator
+from ...formats.nccl.ras import RankPlace, RasCommunicator, RasStatus
 from ...formats.training_logs import cleaning, times
 from ...vocabulary.groups import communicator_group, communicator_info, world
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from .found import ArtefactContents, LogQuote
 
-_BLOCK = 1 << 20
+_BLOCK = 4 << 20
 _OVERLAP = 64
 _APART_SECONDS = 120.0
 """Between answers whose times are not known: people ask again when minutes later nothing moved."""
@@ -26,11 +28,13 @@ _COPIED_SECONDS = 1.0
 _SETTLED_SECONDS = 5.0
 """So long after its last line a job that stands has launched all that it will launch."""
 _REPORT_SECONDS, _MOST_FILLED = 5.0, 24
+_LINES_BEFORE = 2000
 _MOST_RANKS = 65_536
 _MOST_LINE = 64 << 20
 _NUMBERS = re.compile(r"\d+")
 
-MISSING, BEHIND, FAILED = "nccl.ras_missing", "nccl.ras_behind", "nccl.ras_error"
+MISSING, FAILED = "nccl.ras_missing", "nccl.ras_error"
+BEHIND, UNLIKE, LEFT = "nccl.ras_behind", "nccl.ras_unlike", "nccl.ras_left"
 _REMOTE = "remote process error"
 """What a rank reports of another one."""
 
@@ -43,7 +47,7 @@ class DatedAnswer:
     """
 
     file: str
-    answer: RasAnswer
+    answer: RasStatus
     at: float
     since: float
 
@@ -106,22 +110,43 @@ def read(
     pids: Mapping[int, int],
     resource: TelemetryResource,
     found: ArtefactContents,
-) -> None:
+) -> list[DatedAnswer]:
     """Add what all answers say: those of files that begin with one, and those inside `logs`.
 
-    `hosts` and `pids` are those of ranks as far as logs tell them.
+    Returns them in order of time. `hosts` and `pids` are those of ranks as far as logs tell them.
     """
     dated = _alone(alone, zone, found)
     for name, path in logs.items():
         if name not in alone and _may_hold(path):
             dated += _answers(name, path, zone)
     dated.sort(key=lambda one: one.at)
-    if not dated:
-        return
     for name in {one.file for one in dated}:
         found.read[name] = _described([one.answer for one in dated if one.file == name])
         found.unread.pop(name, None)
-    _add(_JobAnswers(dated, hosts, pids), resource, found)
+    if dated:
+        _add(_JobAnswers(dated, hosts, pids), resource, found)
+    return dated
+
+
+def nodes_of(
+    answers: Sequence[DatedAnswer], seen: Mapping[str, Collection[int]]
+) -> dict[str, frozenset[int]]:
+    """Return by log the ranks of the one node whose lines it holds, as an answer in it tells them.
+
+    `seen` are the ranks whose lines are in each log. Launchers number ranks node by node, and a log
+    that holds lines of several ranks of one node holds those of all.
+    """
+    found: dict[str, frozenset[int]] = {}
+    for one in answers:
+        ranks = seen.get(one.file, ())
+        nodes, devices = one.answer.nodes, one.answer.devices
+        if len(ranks) < 2 or nodes < 1 or devices % nodes:
+            continue
+        of_node = devices // nodes
+        first = min(ranks) // of_node
+        if first == max(ranks) // of_node:
+            found[one.file] = frozenset(range(first * of_node, (first + 1) * of_node))
+    return found
 
 
 def _alone(
@@ -153,7 +178,7 @@ def _may_hold(path: Path) -> bool:
     rest = b""
     with path.open("rb") as opened:
         while block := opened.read(_BLOCK):
-            if ras.holds_answer(rest + block):
+            if ras.holds_answer(block) or ras.holds_answer(rest + block[:_OVERLAP]):
                 return True
             rest = block[-_OVERLAP:]
     return False
@@ -161,22 +186,11 @@ def _may_hold(path: Path) -> bool:
 
 def _answers(name: str, path: Path, zone: tzinfo | None) -> list[DatedAnswer]:
     """Return the answers in a file, with their times: their own, or between lines that have one."""
-    dated: list[tuple[int, float]] = []
-
-    def lines() -> Iterable[str]:
-        at: float | None = None
-        with path.open("rb") as opened:
-            for number, data in enumerate(opened):
-                line = cleaning.clean(data[: cleaning.LONGEST])
-                stamped = times.read(line.stamp or line.text, zone, at)
-                if stamped is not None and '"timestamp"' not in line.text:
-                    at = stamped
-                    dated.append((number, at))
-                # Of a JSON answer the place of its braces counts, and one line may be all of it.
-                whole = data[:1].isspace() or b'"communicators_count"' in data
-                yield data[: _MOST_LINE if whole else cleaning.LONGEST].decode("utf-8", "replace")
-
-    answers = ras.answers(lines())
+    with path.open("rb") as opened:
+        answers = ras.answers(_text(data) for data in opened)
+    if not answers:
+        return []
+    dated = _dated(path, [one.line for one in answers], zone)
     written = path.stat().st_mtime
     found: list[DatedAnswer] = []
     for place, one in enumerate(answers):
@@ -188,8 +202,43 @@ def _answers(name: str, path: Path, zone: tzinfo | None) -> list[DatedAnswer]:
     return found
 
 
+def _text(data: bytes) -> str:
+    """Return a line with its blanks: of a JSON answer the place of its braces counts.
+
+    One line may be all of it.
+    """
+    whole = data[:1].isspace() or b'"communicators_count"' in data
+    return data[: _MOST_LINE if whole else cleaning.LONGEST].decode("utf-8", "replace")
+
+
+def _dated(path: Path, lines: Sequence[int], zone: tzinfo | None) -> list[tuple[int, float]]:
+    """Return (number, time) of lines around answers that begin in `lines`; others are not read.
+
+    Those are the lines before an answer, and after it those up to the first with a time.
+    """
+    found: list[tuple[int, float]] = []
+    at: float | None = None
+    place, after = 0, False
+    with path.open("rb") as opened:
+        for number, data in enumerate(opened):
+            if place < len(lines) and number >= lines[place]:
+                place += 1
+                after = True
+            before = place < len(lines) and number >= lines[place] - _LINES_BEFORE
+            if not (before or after):
+                continue
+            line = cleaning.clean(data[: cleaning.LONGEST])
+            stamped = times.read(line.stamp or line.text, zone, at)
+            if stamped is None or '"timestamp"' in line.text:
+                continue
+            at = stamped
+            found.append((number, at))
+            after = after and number == lines[place - 1]
+    return found
+
+
 def _between(
-    place: int, answers: Sequence[RasAnswer], dated: Sequence[tuple[int, float]], written: float
+    place: int, answers: Sequence[RasStatus], dated: Sequence[tuple[int, float]], written: float
 ) -> tuple[float, float]:
     """Return since when an answer may hold and when it was given, where it has no time itself.
 
@@ -199,7 +248,9 @@ def _between(
     before = max((one for one in dated if one[0] <= line), default=None)
     after = min((one for one in dated if one[0] > line), default=None)
     first, last = -1 if before is None else before[0], None if after is None else after[0]
-    beside = [one.line for one in answers if first <= one.line and (last is None or one.line < last)]
+    beside = [
+        one.line for one in answers if first <= one.line and (last is None or one.line < last)
+    ]
     number, count = beside.index(line) + 1, len(beside)
     if before is not None and before[0] == line:
         return before[1], before[1]
@@ -212,15 +263,16 @@ def _between(
     return min(before[1] + _SETTLED_SECONDS, at) if number == 1 else at, at
 
 
-def _described(answers: Sequence[RasAnswer]) -> str:
+def _described(answers: Sequence[RasStatus]) -> str:
     """Return how a file of answers is shown: what the last one says."""
     last = answers[-1]
     count = f"{len(answers)} answers" if len(answers) > 1 else "answer"
     shown = len(last.sizes) or len(last.communicators)
     communicators = f"{shown} communicator{'' if shown == 1 else 's'}"
     if last.answered:
-        uneven = any("OK" != status for _, status in last.sizes) or last.communicators
-        equal = "" if uneven else ", their counts agree"
+        uneven = any(status != "OK" for _, status in last.sizes) or last.communicators
+        unequal = "; ".join(filter(None, map(_unequal, last.communicators)))
+        equal = f"; {unequal}" if unequal else "" if uneven else ", their counts agree"
         text = f"all ranks answered{equal}"
     else:
         gone = max([len(last.missing) + len(last.dead),
@@ -228,6 +280,17 @@ def _described(answers: Sequence[RasAnswer]) -> str:
         text = f"{gone or 'some'} did not answer"
     cut = "" if last.whole else ", cut off before its end"
     return f"{count} of NCCL RAS, {communicators}: {text}{cut}"
+
+
+def _unequal(made: RasCommunicator) -> str:
+    """Return who is last in a communicator, "" where none is or too many are."""
+    most = max(made.launched.values(), default=0)
+    behind = sorted(number for number, count in made.launched.items() if count < most)
+    if not 0 < len(behind) <= min(8, made.size / 2):
+        return ""
+    least = min(made.launched.values())
+    numbers = ", ".join(map(str, behind))
+    return f"rank {numbers} of {made.size} launched {least} collectives, its peers {most}"
 
 
 def _add(job: _JobAnswers, resource: TelemetryResource, found: ArtefactContents) -> None:
@@ -265,11 +328,21 @@ def _moments(answers: Sequence[DatedAnswer]) -> list[tuple[DatedAnswer, float]]:
     told = [_told(one.answer) for one in answers]
     for place, one in enumerate(answers):
         alike = told[place] in (told[place - 1 : place] + told[place + 1 : place + 2])
-        if alike or (len(answers) == 1 and _stands(one.answer)):
-            held = answers[place - 1].at if place and told[place - 1] == told[place] else one.since
-            moments += [(one, at) for at in _filled(held, one.at)]
+        last = place == len(answers) - 1
+        if alike or (last and not any(told[:place]) and _stands(one.answer)):
+            before = answers[place - 1].at if place else -math.inf
+            held = before if place and told[place - 1] == told[place] else one.since
+            moments += [(one, at) for at in _filled(max(held, before), one.at)]
         moments.append((one, one.at))
     return moments
+
+
+def _standing(answers: Sequence[DatedAnswer]) -> bool:
+    """Tell whether what the last answer says stands: it was said before, or is too much to pass."""
+    told = [_told(one.answer) for one in answers]
+    if len(told) > 1 and any(told[:-1]):
+        return told[-1] == told[-2]
+    return _stands(answers[-1].answer)
 
 
 def _filled(since: float, until: float) -> list[float]:
@@ -278,14 +351,13 @@ def _filled(since: float, until: float) -> list[float]:
     return [since + (until - since) * number / count for number in range(count)][since >= until :]
 
 
-def _told(answer: RasAnswer) -> list[tuple[str, dict[int, int], set[int]]]:
-    return sorted(
-        ((one.name, one.launched, one.missing) for one in answer.communicators),
-        key=lambda told: told[0],
-    )
+def _told(answer: RasStatus) -> list[object]:
+    """Return what an answer says of ranks, to compare it with another's."""
+    every = sorted(answer.communicators, key=lambda one: one.name)
+    return [(one.name, one.launched, one.kinds, one.missing, one.left) for one in every]
 
 
-def _stands(answer: RasAnswer) -> bool:
+def _stands(answer: RasStatus) -> bool:
     """Tell whether one answer alone is enough to take a job for one that stands."""
     return not answer.answered or any(made.lag > 1 for made in answer.communicators)
 
@@ -322,8 +394,9 @@ def _add_answer(
             alive = attributes(_of_rank(job, rank, made.places.get(number)))
             found.samples.append((own, Sample("training.rank.info", 1.0, at, alive)))
             found.samples += [(own, one) for one in _counts(made, number, rank, group, at)]
-        if made.launched.keys() - ranks.keys():
-            _add_behind(job, dated, made, ranks, at, resource, found)
+        if dated is job.answers[-1] and at == dated.at and _standing(job.answers):
+            for number, signature, text in _odd(made, ranks):
+                _add_odd(job, dated, made, number, signature, text, resource, found)
         _add_errors(job, dated, made, ranks, at, resource, found)
     unanswered = _add_missing(job, dated, at, resource, found)
     if not answer.answered and unanswered is not None:
@@ -334,16 +407,12 @@ def _add_answer(
                 found.samples.append((own, Sample("training.rank.info", 1.0, at, alive)))
 
 
-def _counts(
-    made: RasCommunicator, number: int, rank: int, group: str, at: float
-) -> list[Sample]:
+def _counts(made: RasCommunicator, number: int, rank: int, group: str, at: float) -> list[Sample]:
     """Return what a rank launched: in all, and by kind where ranks launched other kinds."""
-    if number not in made.launched:
-        return []
+    if number not in made.launched or made.missing:
+        return []  # what others launched follows from who is not there
     labels: dict[str, Scalar] = {"rank": rank, "group": group, "source": "ras"}
-    found = [
-        Sample("collective.enqueued", float(made.launched[number]), at, attributes(labels))
-    ]
+    found = [Sample("collective.enqueued", float(made.launched[number]), at, attributes(labels))]
     if made.lag == 0 and len({tuple(sorted(one.items())) for one in made.kinds.values()}) > 1:
         found += [
             Sample("collective.launches", float(count), at, attributes(labels | {"op": kind}))
@@ -411,32 +480,46 @@ def _add_missing(
     return None if unnamed else set(ranks)
 
 
-def _add_behind(
+def _odd(made: RasCommunicator, ranks: Mapping[int, int]) -> Iterator[tuple[int, str, str]]:
+    """Yield (rank, signature, what it did) of the few ranks that no counter can tell apart."""
+    most = max(made.launched.values(), default=0)
+    behind = [number for number, count in made.launched.items() if count < most]
+    if made.launched.keys() - ranks.keys() and len(behind) <= made.size / 2:
+        for number in behind:
+            count = made.launched[number]
+            yield number, BEHIND, f"launched {count} collectives, its peers {most}"
+    if made.launched and made.lag == 0 and made.size > 2:
+        usual = Counter(tuple(sorted(kinds.items())) for kinds in made.kinds.values())
+        ((common, count),) = usual.most_common(1)
+        for number, kinds in made.kinds.items() if 2 * count > made.size else ():
+            extra = [kind for kind, launched in kinds.items() if launched > dict(common)[kind]]
+            if extra:
+                yield number, UNLIKE, f"launched {extra[0]} where its peers launched another kind"
+    if len(made.left) <= made.size / 2:
+        for number in made.left:
+            yield number, LEFT, "is not in the communicator, which its peers wait in"
+
+
+def _add_odd(
     job: _JobAnswers,
     dated: DatedAnswer,
     made: RasCommunicator,
-    ranks: Mapping[int, int],
-    at: float,
+    number: int,
+    signature: str,
+    did: str,
     resource: TelemetryResource,
     found: ArtefactContents,
 ) -> None:
-    """Add an event for the few ranks behind in a communicator whose other members are not known."""
-    most = max(made.launched.values())
-    behind = [number for number, count in made.launched.items() if count < most]
-    if not 0 < len(behind) <= made.size / 2 or dated is not job.answers[-1] or at != dated.at:
-        return
-    for number in behind:
-        place, rank = made.places.get(number), ranks.get(number)
-        where = f" (process {place.pid} on {place.host})" if place else ""
-        whose = f"rank {number} of communicator {made.name}" if rank is None else f"rank {rank}"
-        text = (
-            f"{whose}{where} launched {made.launched[number]} collectives of a communicator of "
-            f"{made.size} ranks, its peers {most}"
-        )
-        if rank is None:
-            found.missing.append(f"which rank of the job it is: {text}")
-        own = _resource(job, rank, place, resource)
-        _report(BEHIND, "root", rank, text, dated, dated.since, own, found)
+    """Add an event for one of the few ranks that are unlike their peers."""
+    place = made.places.get(number)
+    rank = job.rank(number, made, dated.answer.nodes)
+    where = f" (process {place.pid} on {place.host})" if place else ""
+    whose = f"rank {number}" if rank is None else f"rank {rank}"
+    text = f"{whose}{where} {did}: communicator {made.name} of {made.size} ranks"
+    if rank is None:
+        found.missing.append(f"which rank of the job it is: {text}")
+    own = _resource(job, rank, place, resource)
+    _report(signature, "root", rank, text, dated, dated.since, own, found)
 
 
 def _add_errors(

@@ -115,7 +115,7 @@ def read(body: bytes) -> RecorderDump:
         raise DumpError("no Flight Recorder dump: it has no pg_config")
     fields = _mapping(loaded)
     status = _mapping(fields.get("pg_status"))
-    rows = [_mapping(row) for row in _sequence(fields.get("entries"))]
+    rows: Sequence[Mapping[str, Any]] = [_mapping(row) for row in _sequence(fields.get("entries"))]
     groups = _groups(_mapping(fields.get("pg_config")), status, rows)
     lost = False
     if not status:
@@ -250,9 +250,7 @@ def _of_entries(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]
     return found
 
 
-def _nameless(
-    config: Mapping[str, Any], named: Mapping[str, tuple[str, str]]
-) -> _RankGroups:
+def _nameless(config: Mapping[str, Any], named: Mapping[str, tuple[str, str]]) -> _RankGroups:
     """Return the groups of a recorder that describes one without a name: gloo's.
 
     Its members are those of the group that was made first, while it was the only one.

@@ -7,6 +7,7 @@ status and has one count over all communicators of a process. (PyTorch 2.13, tor
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 _GLOO = "gloo:"
@@ -54,9 +55,7 @@ def ordinals(groups: Sequence[str | None]) -> list[int]:
     return found
 
 
-def shift(
-    own: Sequence[tuple[int, float]], others: Sequence[tuple[int, float]]
-) -> int | None:
+def shift(own: Sequence[tuple[int, float]], others: Sequence[tuple[int, float]]) -> int | None:
     """Return what to add to a member's places so that they are those of another member.
 
     Both are (place, time at which it completed), in order, of recorders that lost older entries. A
@@ -64,7 +63,7 @@ def shift(
     """
     if not own or not others:
         return None
-    gaps = sorted(later[1] - one[1] for one, later in zip(others, others[1:], strict=False))
+    gaps = sorted(later[1] - one[1] for one, later in pairwise(others))
     near = gaps[len(gaps) // 2] / 2 if gaps else 1.0
     found: Counter[int] = Counter()
     for place, at in own[-_COMPARED:]:

@@ -4,6 +4,7 @@ Most lines of a log report nothing and cost one search over the block that they 
 that hold a known text are looked at one by one.
 """
 
+import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from . import (
     signatures,
     times,
     torchrun,
+    tracebacks,
 )
 from .attribution import LogAttribution
 from .cleaning import CleanedLine
@@ -38,6 +40,7 @@ class TrainingLogParser:
     tried first to last, by default those shipped. zone: of times without one, by default the
     machine's. groups: names of groups by their description, for counters in the watchdog's lines.
     unknown: gets number and text of each line that looks like values of no format.
+    near: a time close to that of C++ code's lines, which have no year, where none before has one.
 
     `missed` counts lines that could not be read, by reason: torn ones of the log's own format
     ("form"), of a rank that is not known ("rank"), and values of a form that is not ("unknown").
@@ -54,6 +57,7 @@ class TrainingLogParser:
         zone: tzinfo | None = None,
         groups: Mapping[str, str] | None = None,
         unknown: Callable[[int, str], None] | None = None,
+        near: float | None = None,
     ) -> None:
         self.missed: Counter[str] = Counter()
         self.attribute(rank=rank, world_size=world_size, local_ranks=local_ranks)
@@ -66,8 +70,10 @@ class TrainingLogParser:
         self._prefilter = TextPrefilter(needles(formats))
         self._zone = zone
         self._groups = groups or {}
+        self._near = near
         self._block = torchrun.TorchrunBlock(zone)
         self._stack = crashes.CrashStack()
+        self._tracebacks = tracebacks.ExceptionTraceback()
         self._stack_of: tuple[int | None, int | None] = (None, None)
         """The rank and local rank that prefixes of a stack's lines name."""
         self._rest = b""
@@ -158,7 +164,7 @@ class TrainingLogParser:
     @property
     def _inside(self) -> bool:
         """Tell whether every line is to be looked at."""
-        return self._block.open or self._stack.open
+        return self._block.open or self._stack.open or self._tracebacks.open
 
     def _at(
         self, data: bytes, start: int, end: int, counted: int, at: float | None
@@ -176,7 +182,9 @@ class TrainingLogParser:
     def _line(self, line: bytes, read_at: float | None) -> LoggedLine | None:
         cleaned = cleaning.clean(line, self._prefixes)
         text = cleaned.text
-        stamped = times.read(cleaned.stamp or text, self._zone, read_at or self._last_at)
+        stamped = times.read(
+            cleaned.stamp or text, self._zone, read_at or self._last_at or self._near
+        )
         at = stamped if stamped is not None else read_at
         self._last_at = at if at is not None else self._last_at
         sent_at = self._last_at if self._last_at is not None else 0.0
@@ -240,9 +248,10 @@ class TrainingLogParser:
             if rank is not None:
                 member["rank"] = rank
             return [], [Event("collective.communicator", at, member)]
+        kind = self._raised(cleaned)
         fault = signatures.read(text)
         if fault is None:
-            return [], []
+            return [], self._exception(kind, cleaned, at)
         name = fault.signature.name
         if name == "torchrun.child_failed" and text.rstrip(": ").endswith(torchrun.BEGINS):
             self._block.begin()
@@ -257,6 +266,27 @@ class TrainingLogParser:
         rank = self._whose.reported_by(cleaned, fault)
         event = Event("log.fault", at, fault.pairs(text, rank))
         return self._counters(fault, rank, at), [event]
+
+    def _raised(self, cleaned: CleanedLine) -> str:
+        """Take a line that a traceback may begin or end with; return the exception it names."""
+        whose = (cleaned.rank, cleaned.local)
+        if tracebacks.BEGINS in cleaned.text:
+            self._tracebacks.begin(whose)
+            return ""
+        return self._tracebacks.read(whose, cleaned.text) if self._tracebacks.open else ""
+
+    def _exception(self, kind: str, cleaned: CleanedLine, at: float) -> list[Event]:
+        """Return the exception by which a process ends, unless somebody asked it to."""
+        role = tracebacks.role(kind, cleaned.text) if kind else ""
+        if not role:
+            return []
+        pairs: dict[str, Scalar] = {
+            "signature": tracebacks.SIGNATURE,
+            "role": role,
+            "text": cleaning.shown(cleaned.text),
+        }
+        rank = self._whose.written_by(cleaned)
+        return [Event("log.fault", at, pairs | ({} if rank is None else {"rank": rank}))]
 
     def _counters(
         self, fault: signatures.TrainingLogFault, rank: int | None, at: float
@@ -285,6 +315,7 @@ def read(
     zone: tzinfo | None = None,
     groups: Mapping[str, str] | None = None,
     unknown: Callable[[int, str], None] | None = None,
+    near: float | None = None,
 ) -> Iterator[LoggedLine]:
     """Yield what the lines of a log report: a file opened for reading bytes, or a list of lines.
 
@@ -292,8 +323,13 @@ def read(
     """
     parser = TrainingLogParser(
         rank=rank, host=host, world_size=world_size, local_ranks=local_ranks, formats=formats,
-        zone=zone, groups=groups, unknown=unknown,
+        zone=zone, groups=groups, near=near, unknown=unknown,
     )  # fmt: skip
+    if isinstance(lines, io.BufferedIOBase):
+        while block := lines.read(_BLOCK):  # a gigabyte line by line takes longer than the search
+            yield from parser.feed(block, default_at)
+        yield from parser.end(default_at)
+        return
     waiting: list[bytes] = []
     size = 0
     for line in lines:
@@ -313,4 +349,5 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
         *line_formats.needles(formats),
         *(one.needle for one in signatures.catalogue()),
         communicators.NEEDLE,
+        tracebacks.BEGINS,
     ]

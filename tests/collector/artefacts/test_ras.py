@@ -37,8 +37,9 @@ def first(diagnosis):
 def test_a_healthy_answer_is_no_fault_and_says_so(answers):
     diagnosis = answers(told("OK"))
     assert None is diagnosis.incident
-    assert "answer of NCCL RAS, 1 communicator: all ranks answered, their counts agree" == (
-        diagnosis.found.read["ras_0.txt"]
+    assert (
+        "answer of NCCL RAS, 1 communicator: all ranks answered, their counts agree"
+        == (diagnosis.found.read["ras_0.txt"])
     )
 
 
@@ -71,10 +72,48 @@ def test_a_rank_that_does_not_answer_is_the_one_that_the_others_wait_for(answers
     diagnosis = answers(told("INCOMPLETE", errors))
     assert ("7", "10.0.0.2") == tuple(first(diagnosis)["entity"][key] for key in ("id", "host"))
     (quote,) = diagnosis.found.quotes
-    assert "rank 7 (process 1607 on 10.0.0.2) did not answer NCCL's RAS service, which considers" in (
-        quote.text
+    assert (
+        "rank 7 (process 1607 on 10.0.0.2) did not answer NCCL's RAS service, which considers"
+        in (quote.text)
     )
     assert "root" == quote.role
+
+
+def test_two_numbers_without_a_kind_that_moved_accuse_nobody(answers):
+    old = [behind(60 + n, 70 + n).replace("AllReduce", "collective") for n in (0, 10)]
+    assert None is answers(*old).incident
+
+
+def status(line):
+    return told("MISMATCH", warnings=f"#0-0 (78db921d1c117b4a) MISMATCH\n{line}\n\n")
+
+
+def test_a_rank_that_launched_another_kind_is_a_mismatch(answers):
+    kinds = [("AllReduce", 900, 899), ("AllGather", 10, 11)]
+    text = status("\n\n".join(
+        f"  Communicator ranks have different {kind} operation counts\n"
+        f"  7 ranks have launched up to operation {most}\n"
+        f"  Rank 5 has launched up to operation {own} -- {place(5)}" for kind, most, own in kinds
+    ))  # fmt: skip
+    cause = first(answers(text, text))
+    assert ("software.collective_mismatch", "5") == (cause["fault"], cause["entity"]["id"])
+    assert None is answers(text, text.replace("10\n", "12\n")).incident
+
+
+def test_a_rank_that_left_the_communicator_while_its_peers_stay_is_named(answers):
+    text = status(
+        "  Communicator ranks have different status\n  7 ranks have status RUNNING\n"
+        f"  Rank 3 has status NOCOMM -- {place(3)}"
+    )
+    assert "3" == first(answers(text, text))["entity"]["id"]
+
+
+def test_of_a_rank_that_lacks_and_one_that_is_late_the_one_that_lacks_is_named(answers):
+    text = behind(69).replace(WARNINGS, (
+        "#0-0 (78db921d1c117b4a) INCOMPLETE\n  Missing communicator data from 1 rank\n"
+        f"  Rank 7 -- {place(7)}\n\n"
+    ) + WARNINGS).replace("7 ranks have", "6 ranks have")  # fmt: skip
+    assert "7" == first(answers(text, text))["entity"]["id"]
 
 
 def test_ranks_of_which_nobody_is_named_are_said_to_be_missing(answers):
@@ -110,10 +149,20 @@ def test_a_smaller_communicator_s_rank_is_known_by_its_process_in_a_log(answers,
 
 def test_in_a_job_s_log_an_answer_has_the_time_between_its_lines(explain, tmp_path):
     def step(number, at):
-        return (f" [2026-05-13 12:{at // 60:02}:{at % 60:02}] iteration {number:8}/  500 | consumed "
-                "samples: 32 | elapsed time per iteration (ms): 10000.0 | learning rate: 2.0E-06 | "
-                "global batch size: 16 | lm loss: 1.08E+01 | loss scale: 1.0 | grad norm: 3.2 | number of "
-                "skipped iterations:   0 | number of nan iterations:   0 |")  # fmt: skip
+        values = {
+            "consumed samples": 32,
+            "elapsed time per iteration (ms)": 10000.0,
+            "learning rate": "2.0E-06",
+            "global batch size": 16,
+            "lm loss": "1.08E+01",
+            "loss scale": 1.0,
+            "grad norm": 3.2,
+            "number of skipped iterations": 0,
+            "number of nan iterations": 0,
+        }
+        shown = " | ".join(f"{name}: {value}" for name, value in values.items())
+        clock = f"2026-05-13 12:{at // 60:02}:{at % 60:02}"
+        return f" [{clock}] iteration {number:8}/     500 | {shown} |"
 
     steps = [step(number, 10 * number) for number in range(1, 31)]
     log = [told("OK"), *steps, behind(), behind()]
@@ -156,3 +205,16 @@ def test_an_error_of_a_communicator_is_quoted_with_its_rank(answers):
 def test_an_answer_that_was_cut_off_says_so(answers):
     found = answers(HEAD + ROW.format("OK")).found
     assert "cut off before its end" in found.read["ras_0.txt"]
+
+
+def test_an_answer_in_a_node_s_log_tells_which_of_its_ranks_says_nothing(explain, tmp_path):
+    waited = (
+        "[rank{0}]:[E513 12:15:00.71478166{0} ProcessGroupNCCL.cpp:685] [Rank {0}] Watchdog caught "
+        "collective operation timeout: WorkNCCL(SeqNum=61, OpType=ALLREDUCE, NumelIn=64, "
+        "NumelOut=64, Timeout(ms)=600000) ran for 600042 milliseconds before timing out."
+    )
+    dated = "2026-05-13 12:00:00 the job begins\n"
+    lines = [waited.format(rank) for rank in (0, 1, 2)]
+    (tmp_path / "job.log").write_text(told("OK") + dated + "\n".join(lines))
+    cause = first(explain(tmp_path))
+    assert ("software.stuck_process", "3") == (cause["fault"], cause["entity"]["id"])

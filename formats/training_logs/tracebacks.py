@@ -1,0 +1,105 @@
+"""Exceptions that Python prints as it ends a process: the last line of a traceback.
+
+A traceback of an exception that the program survived looks the same: what follows it in the log
+tells them apart, and that is for the reader of the whole log.
+"""
+
+import re
+
+BEGINS = "Traceback (most recent"
+SIGNATURE = "python.exception"
+"""Name of the signature of the last line of a traceback that no other one explains."""
+MEANING = "This process ended with an exception of its own, where nothing of it follows"
+
+_FRAME = re.compile(r'File "[^"]{1,1000}", line (?:\d{1,9}|\?\?\?)')
+_NAMED = r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}"
+_RAISED = re.compile(rf"(?P<kind>{_NAMED})(?:: .*|:)?")
+_BARE = re.compile(r"(?:Error|Exception|Interrupt|Exit|Iteration|Timeout|Warning|Empty|Full)$")
+"""How names of exceptions end: one without a message is told by that from a line of a program."""
+
+_PEERS = re.compile(
+    r"(?:^|\.)(?:Dist(?:Backend|Network|Store|Queue)\w*Error|ChildFailedError|SignalException|"
+    r"ProcessExitedException|ProcessRaisedException|Ray\w*Error|\w*ActorDiedError|ActorDiedError|"
+    r"WorkerCrashedError|WorkerGroupError|CalledProcessError|XlaRuntimeError|JaxRuntimeError)$|"
+    r"^(?:Connection(?:Reset|Aborted)Error|BrokenPipeError|EOFError)$"
+)
+"""Kinds that say that another process or a connection to it is gone, or what a launcher saw."""
+
+_PEERS_SAY = re.compile(
+    r"[NHXM]CCL|gloo/|TCPStore|process group|Socket Timeout|store->get|monitoredBarrier|[Ww]atchdog"
+)
+"""What the message of an exception holds that follows from another rank."""
+
+_ASKED = re.compile(r"(?:^|\.)(?:KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError)$")
+"""Kinds by which a program ends because somebody asked it to."""
+
+_LONGEST = 2000
+"""Lines of a traceback, and of what other ranks write between them."""
+
+
+class ExceptionTraceback:
+    """Follows the tracebacks of one log, line by line, each with the prefix of its first line."""
+
+    def __init__(self) -> None:
+        self._left: dict[object, int] = {}
+        self._source: set[object] = set()
+        """Of which tracebacks a line of a program may come next."""
+
+    @property
+    def open(self) -> bool:
+        """Return whether lines that follow may belong to a traceback."""
+        return bool(self._left)
+
+    def begin(self, whose: object) -> None:
+        """Note that a traceback begins; `whose`: the prefix of its lines."""
+        self._left[whose] = _LONGEST
+        self._source.discard(whose)
+
+    def read(self, whose: object, text: str) -> str:
+        """Take a line behind a beginning; return the exception's kind where it is the last one."""
+        left = self._left.get(whose)
+        if left is None:
+            return ""
+        if left <= 1:
+            self._close(whose)
+            return ""
+        self._left[whose] = left - 1
+        if _FRAME.match(text):
+            self._source.add(whose)
+            return ""
+        if whose in self._source:
+            self._source.discard(whose)  # the line of the program, shown below its place
+            if not _shown_without_source(text):
+                return ""
+        kind = raised(text)
+        if kind:
+            self._close(whose)
+        return kind
+
+    def _close(self, whose: object) -> None:
+        self._left.pop(whose, None)
+        self._source.discard(whose)
+
+
+def raised(text: str) -> str:
+    """Return the kind of exception that the last line of a traceback names, "" for another line."""
+    found = _RAISED.fullmatch(text)
+    if found is None:
+        return ""
+    kind = found["kind"]
+    last = kind.rpartition(".")[2]
+    named = _BARE.search(last) is not None
+    return kind if named or (":" in text and last[:1].isupper()) else ""
+
+
+def role(kind: str, text: str) -> str:
+    """Return what an exception stands for: root, cascade of a peer's end, or "" for an order."""
+    if _ASKED.search(kind):
+        return ""
+    return "cascade" if _PEERS.search(kind) or _PEERS_SAY.search(text) else "root"
+
+
+def _shown_without_source(text: str) -> bool:
+    """Tell whether an exception follows its place at once: the program's text is not there."""
+    found = _RAISED.fullmatch(text)
+    return found is not None and _BARE.search(found["kind"].rpartition(".")[2]) is not None
