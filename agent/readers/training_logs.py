@@ -14,7 +14,7 @@ from ..background import BackgroundReader
 from ..health import AgentHealth
 from ..rank_processes import RankProcesses
 from ..settings import LogsSettings
-from ..training_logs import LaunchedProcesses, LogBatch, LogFollower, LogSources, following
+from ..training_logs import LaunchedProcesses, LogBatch, LogFollower, LogSources, following, unread
 from ..training_logs.positions import FilePositions
 
 _TURN_SECONDS = 1.0
@@ -46,13 +46,13 @@ class TrainingLogs(BackgroundReader):
             named=settings.files,
         )
         zone = zoneinfo.ZoneInfo(settings.time_zone) if settings.time_zone else None
-        formats = (*(one.format() for one in settings.formats), *training_logs.shipped())
+        self._formats = (*(one.format() for one in settings.formats), *training_logs.shipped())
         self._follower = LogFollower(
             sources=self._sources,
             positions=FilePositions(state),
             health=health,
             deliver=deliver,
-            formats=formats,
+            formats=self._formats,
             zone=zone,
             share=settings.cpu_share,
             forward=forward,
@@ -62,11 +62,13 @@ class TrainingLogs(BackgroundReader):
         """Return whether anything may be followed, and what is now."""
         if not self._settings.follow and not self._settings.files:
             return False, "logs.follow is off and logs.files names none"
-        found = following.described(list(self._sources.find(self._now()).values()))
+        sources = list(self._sources.find(self._now()).values())
+        found = following.described(sources)
         refused = self._sources.refused
         denied = f"; {refused} files may not be read" if refused else ""
         if found:
-            return True, f"follows {found}{denied}"
+            unknown = unread.described(sources, self._formats)
+            return True, f"follows {found}{denied}{f'; {unknown}' if unknown else ''}"
         return True, f"no process with a rank writes to a file that may be read{denied}"
 
     def turn(self, now: float) -> float:

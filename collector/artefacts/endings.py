@@ -90,14 +90,25 @@ class RankEndings:
         every = list(samples)
         if self.stood is not None and any(sample.at >= UNDATED for _, sample in every):
             return [(rank, sample) for rank, sample in every if sample.at >= UNDATED]
-        moved: dict[tuple[int | None, float], float] = {}
-        for rank in {rank for rank, sample in every if sample.at < UNDATED}:
-            own = [sample for of, sample in every if of == rank and sample.at < UNDATED]
-            moved |= {(rank, at): to for at, to in self._steps(rank, own, otherwise)}
+        moved = self.moved(every, otherwise)
         return [
             (rank, replace(sample, at=moved.get((rank, sample.at), sample.at)))
             for rank, sample in every
         ]
+
+    def moved(
+        self, samples: Sequence[tuple[int | None, Sample]], otherwise: float
+    ) -> dict[tuple[int | None, float], float]:
+        """Return the times of lines without one, by rank and order."""
+        own: dict[int | None, list[Sample]] = {}
+        for rank, sample in samples:
+            if sample.at < UNDATED:
+                own.setdefault(rank, []).append(sample)
+        return {
+            (rank, at): to
+            for rank, of_rank in own.items()
+            for at, to in self._steps(rank, of_rank, otherwise)
+        }
 
     def _steps(
         self, rank: int | None, samples: Sequence[Sample], otherwise: float

@@ -133,6 +133,8 @@ def _detectors(
         "fault_codes": {"unplaced": True},
         "never_started": {"announced": True},
     }
+    if found.until is not None:
+        ours["nonfinite"] = {"over_at": found.until}
     if over is not None:
         ours["logged_crashes"] = {"over": over}
     if settings is None:

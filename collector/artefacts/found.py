@@ -34,6 +34,16 @@ class LogQuote:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+@dataclass(frozen=True, slots=True)
+class UnknownValues:
+    """How many lines of a file look like values and were not understood; the first of them."""
+
+    file: str
+    count: int
+    line: int
+    text: str
+
+
 def _ignored(name: str) -> None:
     del name
 
@@ -52,6 +62,8 @@ class ArtefactContents:
     read: dict[str, str] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
+    unknown: list[UnknownValues] = field(default_factory=list[UnknownValues])
+    """Files with lines that look like values of training and are of no form that is known."""
     layout: Mapping[str, list[str]] = field(default_factory=dict)
     world_size: int = 0
     until: float | None = None

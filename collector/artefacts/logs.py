@@ -7,8 +7,9 @@ from datetime import tzinfo
 from pathlib import Path
 
 from ...formats import training_logs
+from ...formats.training_logs import exports
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import job_size, job_span, kernel_logs
+from . import job_size, job_span, kernel_logs, uncounted, unranked
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .hang_story import HangStory
@@ -16,7 +17,9 @@ from .hangs import CollectiveHang
 from .job_size import JobSurvey
 from .job_span import JobSpan
 from .kernel_logs import KernelContents
+from .nonfinite import NonfiniteQuotes
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
+from .unknown_lines import UnknownLines, of_file, shown
 from .victims import LineVictims, RankWhereabouts
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
@@ -159,6 +162,7 @@ def gather(
             found.read[name] = f"log, {lines} lines of which say something"
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
+            found.unread[name] += of_file(found.unknown, name)
     if gathered.start.gave_up and _stepped(files.values()):
         gathered.start = StartUp()  # who gave up a store or a group did so while it trained
     return gathered
@@ -196,13 +200,20 @@ def _training(
     _has_log(rank, gathered)
     if rank is not None:
         _learn_process(path, rank, gathered)
+    nonfinite, unknown = NonfiniteQuotes(name), UnknownLines(name)
     with path.open("rb") as opened:
         for line in training_logs.read(
-            opened, rank=rank, groups=known, zone=gathered.zone, near=gathered.survey.near
+            exports.lines(opened),
+            rank=rank,
+            groups=known,
+            zone=gathered.zone,
+            near=gathered.survey.near,
+            unknown=unknown.learn,
         ):
             at = line.at
+            values = rank
             for sample in line.samples:
-                own = _rank(dict(sample.attributes), rank)
+                own = values = _rank(dict(sample.attributes), rank)
                 gathered.samples.append((own, sample))
                 gathered.hang.went_on(own)
                 if own is not None and at is not None:
@@ -217,7 +228,10 @@ def _training(
                 gathered.start.learn(event, own)
                 gathered.endings.learn(event, own)
                 _quote(event, own, name, line.line, at, found)
+            nonfinite.learn(line, values)
             yield line.line
+    found.quotes += nonfinite.quotes()
+    found.unknown += unknown.lines()
 
 
 def _learn_process(path: Path, rank: int, gathered: LogContents) -> None:
@@ -286,9 +300,15 @@ def _hang(
 def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
     """Give each sample and event its host and, where its line has none, a time; add them."""
     _put_right(gathered, found)
+    _place_unranked(gathered, found)
+    counted = uncounted.places(gathered.samples)
+    gathered.samples += uncounted.steps(counted)
+    gathered.events = [
+        (rank, name, uncounted.event(event, rank, counted)) for rank, name, event in gathered.events
+    ]
     kernels = gathered.kernels.settled(gathered.span(), gathered.victims(), found)
     gathered.events += [(rank, "", event) for rank, event in kernels]
-    times = [event.at for _, _, event in gathered.events if event.at > 0]
+    times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     newest = max([0.0 if found.until is None else found.until, *times]) or gathered.survey.written
     endings = gathered.endings
@@ -308,6 +328,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
         found.samples += [(of(one, ""), sample) for one, sample in hang.samples()]
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
+    moved = endings.moved(gathered.samples, newest)
     silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
     if hang is not None:
         silent += [(one, "", event) for one, event in hang.events()]
@@ -315,9 +336,13 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     for rank, _, event in [*gathered.events, *silent]:
         # A line without a time was written at the end, as most errors are.
         at = event.at or (hang and hang.ended(rank)) or endings.of(rank, newest)
+        if event.name == "training.numeric":  # of a step
+            at = moved.get((rank, event.at), at)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
         found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
     found.missing += endings.missing()
+    if found.unknown:
+        found.missing.append(shown(found.unknown))
     if gathered.start.gave_up and not found.samples:
         size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)
         oldest -= START_SECONDS
@@ -338,6 +363,22 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.quotes.sort(
         key=lambda one: (_ORDER.get(one.role, 1), one.at or newest, one.file, one.line)
     )
+
+
+def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:
+    """Give values that name no rank to the highest that is known."""
+    if all(rank is not None for rank, _ in gathered.samples):
+        return
+    last = max([0, found.world_size - 1, *gathered.processes])
+    for number, (rank, sample) in enumerate(gathered.samples):
+        if rank is None:
+            gathered.samples[number] = (last, unranked.sample(sample, last))
+            if sample.at > UNDATED:
+                gathered.process(last).lives(sample.at)
+    gathered.process(last)
+    for number, (rank, name, event) in enumerate(gathered.events):
+        if rank is None and event.name == "training.numeric":
+            gathered.events[number] = (last, name, unranked.event(event, last))
 
 
 def _placed(quote: LogQuote, gathered: LogContents) -> LogQuote:

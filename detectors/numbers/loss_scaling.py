@@ -42,11 +42,12 @@ def scale_of(steps: StepValues) -> Floats | None:
     return scale
 
 
-def overflows(scale: Floats, bad: Flags, *, streak: int) -> Flags:
+def overflows(scale: Floats, bad: Flags, *, streak: int, over: bool = False) -> Flags:
     """Return [steps], where a bad gradient is a skipped step of loss scaling.
 
     scale: [steps]. bad: [steps], the gradients are not finite though the loss is. The newest step
-    is given the benefit of the doubt: the scale may fall with the next one.
+    is given the benefit of the doubt: the scale may fall with the next one. over: there is none,
+    and a scale of one (bfloat16) had nothing to fall to.
     """
     count = len(scale)
     if not count or not bad.any():
@@ -56,7 +57,8 @@ def overflows(scale: Floats, bad: Flags, *, streak: int) -> Flags:
     filled = np.where(held >= 0, scale[np.maximum(held, 0)], 0.0)
     falls = np.diff(filled, prepend=filled[:1]) < 0
     soon = falls | np.append(falls[1:], False) | np.append(falls[2:], [False] * min(2, count))
-    soon |= np.arange(count) == count - 1
+    if not over or filled[-1] > LEAST:
+        soon |= np.arange(count) == count - 1
     normal: Flags = bad & soon & ((filled >= LEAST) | ~known)
     places = np.flatnonzero(bad)
     starts = places[np.append(True, np.diff(places) > 1)]
@@ -93,7 +95,9 @@ def skipped(bad: Flags, broken: Flags, *, started: bool, waiting: bool) -> Flags
     places = np.flatnonzero(bad)
     for start in places[np.append(True, np.diff(places) > 1)] if len(places) else ():
         stop = int(start) + int(np.argmin(np.append(bad[start:], False)))
-        if not waiting if stop == len(bad) else broken[stop]:
+        # At the end of a job an update that was skipped before makes another one likely.
+        doubtful = not (waiting or normal.any()) if stop == len(bad) else broken[stop]
+        if doubtful:
             continue
         young = started and start < SETTLED and stop - start <= MOST_AT_START
         recent = float(bad[max(stop - RECENT, 0) : stop].sum()) / RECENT

@@ -1,5 +1,6 @@
 """Where a NaN or Inf came from: the rank whose own value went bad first."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,6 +37,7 @@ class NonfiniteDetector(Detector):
     most_share : the largest share of ranks that may be first together and still be called origin.
     streak : overflow steps in a row that are no longer normal under loss scaling.
     recovery : finite steps after which a bad time range is over.
+    over_at : when the job was over, where that is known, s since the epoch: no step came after.
 
     Examples
     --------
@@ -69,10 +71,18 @@ class NonfiniteDetector(Detector):
         "job.loss_scale_collapse",
     )
 
-    def __init__(self, *, most_share: float = 0.25, streak: int = 8, recovery: int = 30) -> None:
+    def __init__(
+        self,
+        *,
+        most_share: float = 0.25,
+        streak: int = 8,
+        recovery: int = 30,
+        over_at: float = math.inf,
+    ) -> None:
         self.most_share = most_share
         self.streak = streak
         self.recovery = recovery
+        self.over_at = over_at
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom, and the ranks it came from or that it came from nowhere alone."""
@@ -83,10 +93,11 @@ class NonfiniteDetector(Detector):
         bad = values.bad_values(window, marks)
         scaled = loss_scaling.scale_of(steps)
         excused = np.zeros(len(steps.index), np.bool_)
+        over = window.now >= self.over_at
         if scaled is not None:
             gradients = values.any_rank(bad.gradient | bad.shared) & ~values.any_rank(bad.loss)
-            excused = loss_scaling.overflows(scaled, gradients, streak=self.streak)
-        excused |= history.skipped(window, bad)
+            excused = loss_scaling.overflows(scaled, gradients, streak=self.streak, over=over)
+        excused |= history.skipped(window, bad, over=over)
         bad = values.NonfiniteMasks(
             bad.loss, bad.gradient & ~excused, bad.shared & ~excused, bad.seen
         )

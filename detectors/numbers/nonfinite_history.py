@@ -16,8 +16,11 @@ WAIT_SECONDS, WAIT_STEPS = 60.0, 3.0
 """The step after a bad gradient may be reported that late: a batch of reports and three steps."""
 
 
-def skipped(window: JobWindow, bad: values.NonfiniteMasks) -> Flags:
-    """Return [steps], where only reduced gradients were bad, and the parameters outlived it."""
+def skipped(window: JobWindow, bad: values.NonfiniteMasks, *, over: bool) -> Flags:
+    """Return [steps], where only reduced gradients were bad, and the parameters outlived it.
+
+    over: no step comes after the newest.
+    """
     steps = window.steps
     reported, lost = values.reported(steps)
     excused = np.zeros(len(reported), np.bool_)
@@ -30,7 +33,7 @@ def skipped(window: JobWindow, bad: values.NonfiniteMasks) -> Flags:
         (values.any_rank(bad.shared) & ~broken)[reported],
         broken[reported],
         started=not values.truncated(window),
-        waiting=window.now - float(ends[-1]) < WAIT_SECONDS + WAIT_STEPS * usual,
+        waiting=not over and window.now - float(ends[-1]) < WAIT_SECONDS + WAIT_STEPS * usual,
     )
     return excused
 

@@ -44,7 +44,10 @@ class LogAttribution:
         """
         rank = self.prefixed(cleaned)
         if rank is None and cleaned.local is not None:
-            return None, False
+            # Rank 0 is the first of its host; of another host's only the launcher knows.
+            known = named is not None or chosen.rank != "first" or cleaned.local == 0
+            otherwise = 0 if chosen.rank == "first" else None
+            return (named if named is not None else otherwise), known
         for one in (rank, named, self.rank):
             if one is not None:
                 return one, True

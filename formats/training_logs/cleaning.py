@@ -7,6 +7,9 @@ characters that turn the direction of text, no tags; and it is short.
 import re
 from dataclasses import dataclass
 
+from . import envelopes
+from .prefixes import LinePrefixes, behind
+
 LONGEST = 8192
 """Bytes of a line that are looked at."""
 
@@ -22,15 +25,11 @@ _INVISIBLE = re.compile(
 )
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
-_PREFIXES = re.compile(
-    r"\s*(?:"
-    r"\[rank(?P<rank>\d{1,7})\]:"
-    r"|\[(?:default|trainer|worker)_?(?P<local>\d{1,4})\]:"
-    r"|\[\d{1,4},(?P<task>\d{1,7})\]<std(?:out|err)>:"
-    r"|\(\w{1,64} pid=\d{1,9}(?:, ip=[\d.a-f:]{1,45})?\)"
-    r"|(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)) std(?:out|err) [FP]"
-    r") ?"
-)
+_STRAY = re.compile(rb"\[\d{1,3}(?:;\d{1,3}){0,8}m")
+"""A colour of which a web page took the first character."""
+
+_ANY = LinePrefixes()
+"""Of a log of which nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +37,33 @@ class CleanedLine:
     """A line without its prefixes.
 
     `rank` is the global one that a prefix names, `local` the local one (torchrun's prefix has that
-    only); `stamp` the time that a container runtime wrote before the line.
+    only); `stamp` the time and `host` the machine that a launcher or a runtime wrote before it.
     """
 
     text: str
     rank: int | None = None
     local: int | None = None
     stamp: str = ""
+    host: str = ""
 
 
-def clean(line: bytes) -> CleanedLine:
-    """Return a line as text, without what launchers and runtimes wrote before it."""
+def clean(line: bytes, prefixes: LinePrefixes = _ANY) -> CleanedLine:
+    """Return a line as text, without what launchers and runtimes wrote around it."""
     if b"\x1b" in line:
         line = _ANSI.sub(b"", line)
+    if b"m" in line and _STRAY.search(line):
+        line = _STRAY.sub(b"", line)
     text = line.decode("utf-8", "replace")
+    stamp = host = ""
+    if text.startswith(('{"', "{ ")) and (inner := envelopes.opened(text.strip())):
+        text, stamp, host = inner
+        text = _ANSI.sub(b"", text.encode("utf-8", "replace")).decode("utf-8", "replace")
     text = _INVISIBLE.sub("", text) if not text.isascii() or not text.isprintable() else text
-    rank = local = None
-    stamp = ""
-    start = 0
-    while found := _PREFIXES.match(text, start):
-        if found["rank"] is not None or found["task"] is not None:
-            rank = int(found["rank"] or found["task"])
-        elif found["local"] is not None:
-            local = int(found["local"])
-        stamp = stamp or found["stamp"] or ""
-        start = found.end()
-    return CleanedLine(text[start:].strip(), rank, local, stamp)
+    said = prefixes.read(text)
+    text = text[said.start :].strip()
+    if text.endswith((")", "]", "/")) and "repeated" in text:
+        text = behind().sub("", text)
+    return CleanedLine(text, said.rank, said.local, said.stamp or stamp, said.host or host)
 
 
 def shown_lines(text: str) -> str:

@@ -3,7 +3,9 @@
 A format is a TOML file in frameworks/, or a pattern of the user's settings. The groups of a pattern
 are metrics of training without `training.`, dots as underscores (`loss`, `step_duration`), or names
 that `values` maps. Two groups have a meaning of their own: `rank`, and `pairs`, which holds names
-and values that `pair` reads one after the other, nothing between them left over.
+and values that `pair` reads one after the other, nothing between them left over. A line that is
+`named` is read by the names in `values`, wherever in it they stand; its pattern says what else it
+has.
 """
 
 import re
@@ -14,24 +16,39 @@ from typing import Annotated, Literal
 
 from ...vocabulary import metrics, tables
 from ...vocabulary.samples import Scalar
-from . import numbers
+from . import named, numbers
 
 Printer = Literal["first", "last", "each"]
 """Whose line it is where nothing else says so: rank 0's, the highest rank's, or anybody's."""
 
 FRAMEWORKS = (
     "megatron",
+    "gptneox",
     "nemo",
+    "nemo_bar",
     "deepspeed",
     "torchtitan",
+    "verl",
+    "openrlhf",
+    "maxtext",
+    "nanotron",
+    "olmo",
+    "composer",
+    "mmengine",
+    "xtuner",
+    "paddlenlp",
+    "mindformers",
+    "litgpt",
     "huggingface",
     "lightning",
     "accelerate",
     "nanogpt",
+    "bars",
+    "plain",
 )
 """The files of frameworks/, one line each; a line is read by the first format that it matches."""
 
-_SPECIAL = frozenset({"rank", "pairs", "epoch", "batch", "batches"})
+_SPECIAL = frozenset({"rank", "pairs", "epoch", "batch", "batches", "total"})
 _PREFIX = "training."
 _LONGEST_PATTERN = 2000
 
@@ -48,6 +65,8 @@ class LineValue:
     factor: float = 1.0
     inverse: bool = False
     attributes: tuple[tuple[str, Scalar], ...] = ()
+    unit: str = ""
+    """Of the metric, for values that name their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +78,21 @@ class LineForm:
     times of two lines. `hides_nan`: a loss of exactly 0 beside a gradient norm that is not finite
     stands for a NaN. `redrawn`: a step's values are those of its second line. `open_end`: nothing
     follows the last value, so that it may be cut: it is not read.
+
+    `found_by`: texts of which the line has one, where `needle` alone would make the search for
+    lines slow. `named`: the pattern is searched, not matched, and values are found by their names,
+    whose order says which comes first where two are of one metric; the needle is in small letters.
+    `least`: how many of them a line must have. `trains`: a line about an evaluation has these names
+    too; it is passed over. `follows`: the line belongs to the step of the line before.
     """
 
     needle: str
     pattern: re.Pattern[str]
+    names: re.Pattern[str] | None = None
+    found_by: tuple[str, ...] = ()
+    least: int = 1
+    trains: bool = False
+    follows: bool = False
     pair: re.Pattern[str] | None = None
     values: Mapping[str, LineValue | None] = field(default_factory=dict)
     needs: frozenset[str] = frozenset()
@@ -78,8 +108,13 @@ class LineRow:
     """A line as a file has it: its values as "METRIC [UNIT] [ATTRIBUTE=VALUE ...]", "" for none."""
 
     needle: str
-    pattern: str
+    pattern: str = ""
     pair: str = ""
+    found_by: tuple[str, ...] = ()
+    named: bool = False
+    least: int = 1
+    trains: bool = False
+    follows: bool = False
     values: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     cumulative: tuple[str, ...] = ()
@@ -112,6 +147,11 @@ class LineFormat:
         metadata={"key": "line"}
     )
     examples: tuple[LineExample, ...] = field(default=(), metadata={"key": "example"})
+    version: str = ""
+    """Of the framework, or when its source was read."""
+    source: str = ""
+    whole: bool = True
+    """A log that has one such line with a loss has no lines of other frameworks."""
 
 
 @cache
@@ -152,8 +192,9 @@ def own(
 
 
 def needles(formats: Sequence[LineFormat]) -> list[str]:
-    """Return what lines of these formats have in them, each once."""
-    return list(dict.fromkeys(line.needle for one in formats for line in one.lines))
+    """Return texts of which every line of these formats has one, each once."""
+    every = (text for one in formats for line in one.lines for text in line.found_by)
+    return list(dict.fromkeys(every))
 
 
 def _line(row: LineRow) -> LineForm:
@@ -167,6 +208,11 @@ def _line(row: LineRow) -> LineForm:
     return LineForm(
         needle=row.needle,
         pattern=pattern,
+        names=named.pattern(row.values) if row.named else None,
+        found_by=row.found_by or (row.needle,),
+        least=row.least,
+        trains=row.trains,
+        follows=row.follows,
         pair=_compiled("pair", row.pair) if row.pair else None,
         values=values,
         needs=frozenset(f"{_PREFIX}{name}" for name in row.needs),
@@ -207,13 +253,13 @@ def value_of(part: str, spec: str) -> LineValue:
     unit = units[0] if units else ""
     of_metric = metrics.catalogue()[metric].unit
     if unit == numbers.PER_SECOND and of_metric == "s":
-        return LineValue(metric, 1.0, inverse=True, attributes=_attributes(pairs))
+        return LineValue(metric, 1.0, inverse=True, attributes=_attributes(pairs), unit=of_metric)
     factor = numbers.factor(of_metric, unit)
     if factor is None:
         raise FormatError(
             f"group {part}: {unit} is not a unit of {metric}, which is in {of_metric}"
         )
-    return LineValue(metric, factor, attributes=_attributes(pairs))
+    return LineValue(metric, factor, attributes=_attributes(pairs), unit=of_metric)
 
 
 def _attributes(pairs: Sequence[tuple[str, ...]]) -> tuple[tuple[str, Scalar], ...]:

@@ -17,7 +17,13 @@ FACTORS = {
 }  # fmt: skip
 """Factors to the unit of a metric, by the unit of the log; any metric may be in % or k, M, G, T."""
 
-_PLAIN_FACTORS = {"1": 1.0, "%": 0.01, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_PLAIN_FACTORS = {
+    "1": 1.0, "%": 0.01, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12,
+}  # fmt: skip
+_THOUSAND = {"K": 1e3, "M": 1e6, "B": 1e9}
+_SUFFIXED = re.compile(r"(?P<number>.{0,30}?[\d.])(?P<unit>[A-Za-z%]{1,12}(?:/\w{1,12}){0,2})")
+_WORDS = {"sec": "s", "secs": "s", "seconds": "s", "mins": "min", "GB": "GB", "gib": "GiB",
+          "TFLOPS": "T", "TFLOPs": "T", "TFLOP/s": "T"}  # fmt: skip
 PER_SECOND = "1/s"
 """The unit of a rate whose inverse is a duration."""
 
@@ -29,6 +35,21 @@ def number(text: str) -> float | None:
     if _THOUSANDS.fullmatch(text):
         return float(text.replace(",", ""))
     return _NOT_FINITE.get(text.lower()) if len(text) <= 9 else None
+
+
+def quantity(text: str, metric_unit: str, otherwise: float = 1.0) -> float | None:
+    """Return a number with its unit behind it in the unit of a metric; None for anything else.
+
+    otherwise: the factor of the log's own unit, for a thousand, a million of it (K, M, B, T).
+    """
+    found = _SUFFIXED.fullmatch(text)
+    if found is None or (value := number(found["number"])) is None:
+        return None
+    unit = _WORDS.get(found["unit"], found["unit"])
+    by = factor(metric_unit, unit)
+    if by is None and unit in _THOUSAND:
+        by = _THOUSAND[unit] * otherwise
+    return None if by is None else value * by
 
 
 def factor(metric_unit: str, unit: str) -> float | None:

@@ -6,7 +6,8 @@ that hold a known text are looked at one by one.
 
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import tzinfo
 
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
@@ -19,18 +20,16 @@ from . import (
     times,
     torchrun,
     tracebacks,
-    values,
 )
 from .attribution import LogAttribution
 from .cleaning import CleanedLine
 from .line_formats import LineFormat
 from .logged import LoggedLine
 from .prefilter import TextPrefilter, ending
+from .prefixes import LinePrefixes
+from .value_lines import PlacedLine, Reported, ValueLines
 
 _BLOCK = 1 << 20
-_MOST_RANKS = 4096
-_ALL = -1
-_LOSS = "training.loss"
 
 
 class TrainingLogParser:
@@ -40,9 +39,11 @@ class TrainingLogParser:
     job has. local_ranks: global ranks by local rank, for prefixes that name only that. formats:
     tried first to last, by default those shipped. zone: of times without one, by default the
     machine's. groups: names of groups by their description, for counters in the watchdog's lines.
+    unknown: gets number and text of each line that looks like values of no format.
     near: a time close to that of C++ code's lines, which have no year, where none before has one.
 
-    `missed` counts lines of the log's own format that could not be read, by reason.
+    `missed` counts lines that could not be read, by reason: torn ones of the log's own format
+    ("form"), of a rank that is not known ("rank"), and values of a form that is not ("unknown").
     """
 
     def __init__(
@@ -55,14 +56,18 @@ class TrainingLogParser:
         formats: Sequence[LineFormat] | None = None,
         zone: tzinfo | None = None,
         groups: Mapping[str, str] | None = None,
+        unknown: Callable[[int, str], None] | None = None,
         near: float | None = None,
     ) -> None:
         self.missed: Counter[str] = Counter()
         self.attribute(rank=rank, world_size=world_size, local_ranks=local_ranks)
         self._resource = TelemetryResource(host=host or "")
-        self._formats = tuple(line_formats.shipped() if formats is None else formats)
-        self._chosen: LineFormat | None = None
-        self._prefilter = TextPrefilter(needles(self._formats))
+        formats = tuple(line_formats.shipped() if formats is None else formats)
+        self._prefixes = LinePrefixes()
+        self._values = ValueLines(formats, self.missed, unknown)
+        self._late: list[LoggedLine] = []
+        """Lines before the one at hand that only now count."""
+        self._prefilter = TextPrefilter(needles(formats))
         self._zone = zone
         self._groups = groups or {}
         self._near = near
@@ -71,7 +76,6 @@ class TrainingLogParser:
         self._tracebacks = tracebacks.ExceptionTraceback()
         self._stack_of: tuple[int | None, int | None] = (None, None)
         """The rank and local rank that prefixes of a stack's lines name."""
-        self._progress: dict[tuple[str, int, int | None], values.RankProgress] = {}
         self._rest = b""
         self._overlong = False
         self._lines = 0
@@ -89,7 +93,7 @@ class TrainingLogParser:
     @property
     def format(self) -> str:
         """Return the name of the format that this log was seen to have, "" while none was."""
-        return self._chosen.name if self._chosen else ""
+        return self._values.chosen.name if self._values.chosen else ""
 
     def feed(
         self, data: bytes, at: float | None = None, since: float | None = None
@@ -109,6 +113,7 @@ class TrainingLogParser:
         cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
         self._per_byte = (at - since) / len(data) if at and since is not None and data else 0.0
         self._size = len(data)
+        self._prefixes.learn(data[:cut])
         self._rest = data[cut:]
         if len(self._rest) > cleaning.LONGEST:
             # No text that long is a line we know; its beginning may still point at a fault.
@@ -119,6 +124,7 @@ class TrainingLogParser:
         """Take the end of the log: its last line may lack the end of line."""
         self._overlong = False
         logged = self.feed(b"\n", at) if self._rest else []
+        logged += [self._late_line(*one) for one in self._values.end()]
         if self._stack.open and (event := self._crashed(self._stack.end(), at or 0.0)):
             text = str(event.attributes["text"])
             logged.append(self._logged(text.rpartition("\n")[2], at, [], [event]))
@@ -168,11 +174,13 @@ class TrainingLogParser:
             if at is not None:
                 at -= max(0, self._size - end - 1) * self._per_byte
             logged = self._line(data[start : min(end, start + cleaning.LONGEST)], at)
+            yield from self._late
+            self._late.clear()
             if logged is not None:
                 yield logged
 
     def _line(self, line: bytes, read_at: float | None) -> LoggedLine | None:
-        cleaned = cleaning.clean(line)
+        cleaned = cleaning.clean(line, self._prefixes)
         text = cleaned.text
         stamped = times.read(
             cleaned.stamp or text, self._zone, read_at or self._last_at or self._near
@@ -185,10 +193,13 @@ class TrainingLogParser:
             when = sent_at if ended_at is None else ended_at
             return self._logged(text, when, [], [Event(event.name, when, event.attributes)])
         stack = self._stack_ended(cleaned, sent_at)
-        samples, events, known = self._values(cleaned, sent_at, stamped)
-        if not known:
-            samples, events = self._fault(cleaned, sent_at)
-        events = [*stack, *events]
+        placed = PlacedLine(self._lines + 1, sent_at, stamped, cleaned, at)
+        reported = self._values.read(placed, self._whose)
+        if reported is None:
+            reported = self._fault(cleaned, sent_at)
+            if not reported[1]:
+                reported = self._guessed(placed)
+        samples, events = reported[0], [*stack, *reported[1]]
         if not samples and not events:
             return None
         return self._logged(text, at, samples, events)
@@ -199,6 +210,22 @@ class TrainingLogParser:
         if self._resource.host:
             events = [Event(one.name, one.at, one.attributes, self._resource) for one in events]
         return LoggedLine(self._lines + 1, at, cleaning.shown(text), tuple(samples), tuple(events))
+
+    def _guessed(self, placed: PlacedLine) -> Reported:
+        """Return what a line says by its names; keep those before it that it bears out."""
+        every = self._values.guess(placed, self._whose)
+        self._late += [self._late_line(*one) for one in every if one[0] is not placed]
+        return next(
+            ((samples, events) for one, samples, events in every if one is placed), ([], [])
+        )
+
+    def _late_line(
+        self, placed: PlacedLine, samples: Sequence[Sample], events: Sequence[Event]
+    ) -> LoggedLine:
+        return replace(
+            self._logged(placed.cleaned.text, placed.written, samples, events),
+            line=placed.number,
+        )
 
     def _stack_ended(self, cleaned: CleanedLine, at: float) -> list[Event]:
         """Take a line behind a fatal error; return the stack where it is complete."""
@@ -213,49 +240,6 @@ class TrainingLogParser:
         if not stack or rank is None:
             return None
         return Event("process.stack", at, {"rank": rank, "text": cleaning.shown_lines(stack)})
-
-    def _values(
-        self, cleaned: CleanedLine, at: float, stamped: float | None
-    ) -> tuple[list[Sample], list[Event], bool]:
-        """Return what a line of a framework reports, and whether it is one."""
-        text = cleaned.text
-        formats = self._formats if self._chosen is None else (self._chosen,)
-        missed = False
-        for one in formats:
-            for number, line in enumerate(one.lines):
-                if line.needle not in text:
-                    continue
-                found = values.read(line, text)
-                if found is None:
-                    missed = True
-                    continue
-                parts, named = found
-                if not parts:
-                    return [], [], True
-                if self._chosen is None and any(metric == _LOSS for metric, _ in parts):
-                    self._chosen = one
-                rank, known = self._whose.printed_by(cleaned, named, one)
-                if not known:
-                    self.missed["rank"] += 1
-                    return [], [], True
-                samples, events = values.samples(
-                    line,
-                    parts,
-                    rank=rank,
-                    at=at,
-                    stamped_at=stamped,
-                    progress=self._of(one.name, number, rank),
-                    newest=self._of(one.name, _ALL, rank),
-                )
-                return samples, events, True
-        if missed and self._chosen is not None:
-            self.missed["form"] += 1
-        return [], [], False
-
-    def _of(self, name: str, number: int, rank: int | None) -> values.RankProgress:
-        if len(self._progress) > _MOST_RANKS:
-            self._progress.clear()
-        return self._progress.setdefault((name, number, rank), values.RankProgress())
 
     def _fault(self, cleaned: CleanedLine, at: float) -> tuple[list[Sample], list[Event]]:
         text = cleaned.text
@@ -330,6 +314,7 @@ def read(
     formats: Sequence[LineFormat] | None = None,
     zone: tzinfo | None = None,
     groups: Mapping[str, str] | None = None,
+    unknown: Callable[[int, str], None] | None = None,
     near: float | None = None,
 ) -> Iterator[LoggedLine]:
     """Yield what the lines of a log report: a file opened for reading bytes, or a list of lines.
@@ -338,7 +323,7 @@ def read(
     """
     parser = TrainingLogParser(
         rank=rank, host=host, world_size=world_size, local_ranks=local_ranks, formats=formats,
-        zone=zone, groups=groups, near=near,
+        zone=zone, groups=groups, near=near, unknown=unknown,
     )  # fmt: skip
     if isinstance(lines, io.BufferedIOBase):
         while block := lines.read(_BLOCK):  # a gigabyte line by line takes longer than the search

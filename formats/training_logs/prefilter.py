@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 _CAPITAL = re.compile(r"[A-Z].{2,}", re.DOTALL)
-_LONGEST = 16
+_LONGEST = 24
 """Characters of a text that are searched; more of them distinguish no better."""
 
 

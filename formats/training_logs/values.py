@@ -1,19 +1,25 @@
 """The values of one line as samples: of which step, and what a missing value means."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ...vocabulary.samples import Event, Sample, Scalar, attributes
-from . import numbers
+from . import named, numbers
 from .line_formats import LineForm, LineValue
 
 _STEP, _LOSS, _GRAD = "training.step", "training.loss", "training.grad_norm"
 _NONFINITE, _DURATION = "training.nonfinite", "training.step.duration"
+_COUNTED = re.compile(r"(0|[1-9]\d{0,11})/[1-9]\d{0,11}")
 _LARGEST_STEP = 10**12
 _APART_SECONDS = 1e-5
 _TOGETHER_SECONDS = 10.0
 """Lines that were read together, or stamped in whole seconds, are told apart by microseconds."""
+
+_ESSENTIAL = frozenset({_STEP, _LOSS, _GRAD})
+"""What a line is read for: where one of these is no number, it is another line."""
 
 WHAT = {_LOSS: "loss", _GRAD: "grad_reduced"}
 """What the event about a value that is not finite calls it, as the probe does."""
@@ -27,42 +33,94 @@ class RankProgress:
     """What one rank's lines reported last."""
 
     step: float | None = None
+    epoch: int | None = None
+    last: float = 0.0
+    before: float = 0.0
+    """The step as the last line has it; steps of the epochs before, where it counts in one."""
     drawn: float | None = None
     stamped_at: float | None = None
     sent_at: float = -math.inf
     totals: dict[str, float] = field(default_factory=dict)
 
 
-def read(line: LineForm, text: str) -> tuple[Parts, int | None] | None:
-    """Return the values of a text and the rank that it names, None where it is another line.
+@dataclass(frozen=True, slots=True)
+class LineReading:
+    """The values of one line, the rank and the epoch that it names."""
+
+    parts: Parts
+    rank: int | None = None
+    epoch: int | None = None
+    names: tuple[str, ...] = ()
+    """Those that it was read by, in their order, and what stands before them."""
+    once: bool = False
+    """The step is the epoch, since nothing else counts: another line of it has no step."""
+
+
+def read(line: LineForm, text: str) -> LineReading | None:
+    """Return what a text says, None where it is another line.
 
     A line is read whole or not at all: one part that is no number of its kind, and one that is left
     over, make it another line.
     """
-    found = line.pattern.fullmatch(text)
+    found = line.pattern.search(text) if line.names else line.pattern.fullmatch(text)
     if found is None:
         return None
     groups = found.groupdict()
     rank = groups.pop("rank", None)
     pairs = groups.pop("pairs", None)
     parts: Parts = {}
-    if pairs is not None and not _pairs(line, pairs, parts):
+    names: tuple[str, ...] = ()
+    if line.names is not None:
+        said = named.read(line.names, text if pairs is None else pairs)
+        count = None if said is None else _named(line, said, parts)
+        if said is None or count is None or count + bool(groups.get("epoch")) < line.least:
+            return None
+        names = tuple(said)
+        rank = rank or named.rank(text)
+    elif pairs is not None and not _pairs(line, pairs, parts):
         return None
     for name, written in groups.items():
         value = line.values.get(name)
         if value is not None and written is not None and not _put(value, written, parts):
             return None
     if groups.get("batch") == "0":
-        return {}, None  # a bar before its first batch shows what the last one left
+        return LineReading({})  # a bar before its first batch shows what the last one left
     if _STEP not in {metric for metric, _ in parts} and groups.get("batch"):
         parts[_STEP, ()] = float(
             int(groups.get("epoch") or 0) * int(groups.get("batches") or 0) + int(groups["batch"])
         )
-    metrics = {metric for metric, _ in parts}
-    step = parts.get((_STEP, ()), 0.0)
-    if not line.needs <= metrics or not metrics or not 0 <= step < _LARGEST_STEP:
+    epoch = int(groups["epoch"]) if groups.get("epoch") else None
+    if line.names and epoch is not None and _STEP not in {metric for metric, _ in parts}:
+        parts[_STEP, ()] = float(epoch)  # a loop that reports once an epoch
+        once = True
+    else:
+        once = False
+    own = int(rank) if rank else None
+    return _checked(line, LineReading(parts, own, epoch if line.names else None, names, once))
+
+
+def _checked(line: LineForm, found: LineReading) -> LineReading | None:
+    """Return what a line says where it has what such lines must have."""
+    metrics = {metric for metric, _ in found.parts}
+    step = found.parts.get((_STEP, ()), 0.0)
+    if not metrics or not line.needs <= metrics or not step.is_integer():
         return None
-    return parts, int(rank) if rank else None
+    return found if 0 <= step < _LARGEST_STEP else None
+
+
+def _named(line: LineForm, written: Mapping[str, str], parts: Parts) -> int | None:
+    """Read what stands behind names; return how many metrics it is, None where it is no line."""
+    metrics: set[str] = set()
+    for name, value in line.values.items():
+        text = written.get(named.key(name))
+        if value is None or text is None or value.metric in metrics:
+            continue
+        if text and not _put(value, text, parts):
+            if value.metric in _ESSENTIAL:
+                return None
+            continue
+        metrics.add(value.metric)
+    return len(metrics)
 
 
 def _pairs(line: LineForm, text: str, parts: Parts) -> bool:
@@ -82,15 +140,21 @@ def _pairs(line: LineForm, text: str, parts: Parts) -> bool:
         start = found.end()
         if value is None or (line.open_end and start == len(text)):
             continue
-        if not _put(value, found["value"], parts):
+        if not _put(value, found["value"].strip("'\""), parts):
             return False
     return True
 
 
 def _put(value: LineValue, written: str, parts: Parts) -> bool:
+    if value.metric == _STEP and (counted := _COUNTED.fullmatch(written)):
+        written = counted[1]
     number = numbers.number(written)
     if number is None:
-        return False
+        own = numbers.quantity(written, value.unit, value.factor)
+        if own is None or value.inverse:
+            return False
+        parts[value.metric, value.attributes] = own
+        return True
     if value.inverse:
         if not number > 0:
             return True  # a bar that has no rate yet
@@ -101,7 +165,7 @@ def _put(value: LineValue, written: str, parts: Parts) -> bool:
 
 def samples(
     line: LineForm,
-    parts: Parts,
+    found: LineReading,
     *,
     rank: int | None,
     at: float,
@@ -114,7 +178,10 @@ def samples(
     `progress` is that of this form of line, `newest` that of all lines of the format. Points of one
     step share one time, and no two steps of a rank have the same.
     """
-    step = parts.get((_STEP, ()))
+    parts = found.parts
+    if line.follows:
+        return _of_step(parts, rank, newest.sent_at, newest.step)
+    step = _counted_on(found, newest)
     if step is not None and step == progress.step:
         return [], []
     if line.redrawn and step != progress.drawn:
@@ -127,8 +194,32 @@ def samples(
         at = newest.sent_at + _APART_SECONDS
     progress.step, progress.stamped_at = step, stamped_at
     newest.step, newest.sent_at = step, at
+    return _of_step(parts, rank, at, step)
+
+
+def _counted_on(found: LineReading, newest: RankProgress) -> float | None:
+    """Return the step of a line; where each epoch counts from its start, that of the whole job."""
+    parts, epoch = found.parts, found.epoch
+    step = parts.get((_STEP, ()))
+    if step is None or epoch is None:
+        return step
+    if found.once and newest.epoch == epoch:
+        del parts[_STEP, ()]
+        return None
+    if newest.epoch is not None and epoch != newest.epoch and not found.once:
+        begins = epoch > newest.epoch and step <= newest.last
+        newest.before = newest.before + newest.last if begins else 0.0
+    newest.epoch, newest.last = epoch, step
+    parts[_STEP, ()] = step + newest.before
+    return parts[_STEP, ()]
+
+
+def _of_step(
+    parts: Parts, rank: int | None, at: float, step: float | None
+) -> tuple[list[Sample], list[Event]]:
+    """Return samples and events of the values of one step."""
     found = [
-        Sample(metric, value, at, attributes(_pairs_of(rank, more)))
+        Sample(metric, value, at, _attributes(rank, more))
         for (metric, more), value in parts.items()
     ]
     events: list[Event] = []
@@ -174,7 +265,9 @@ def _complete(
         parts[_DURATION, (("quality", "estimated"),)] = took
 
 
-def _pairs_of(
+@lru_cache(maxsize=4096)
+def _attributes(
     rank: int | None, more: tuple[tuple[str, Scalar], ...]
-) -> Mapping[str, Scalar | None]:
-    return {"rank": rank, "source": "log", **dict(more)}
+) -> tuple[tuple[str, Scalar], ...]:
+    pairs: dict[str, Scalar | None] = {"rank": rank, "source": "log", **dict(more)}
+    return attributes(pairs)

@@ -38,6 +38,19 @@ def test_what_is_followed_is_named_for_doctor(tmp_path):
     assert reason == "no process with a rank writes to a file that may be read"
 
 
+def test_lines_with_values_of_an_unknown_form_are_shown_to_doctor(tmp_path):
+    (tmp_path / "rank0.log").write_text("ready\nstep 7 the loss was 2.5 this time\n")
+    _, reason = reader(files=[{"path": f"{tmp_path}/*.log", "job": "j"}]).supported()
+    assert "1 line looks like training values of an unknown form: " in reason
+    assert f"{tmp_path}/rank0.log: step 7 the loss was 2.5 this time" in reason
+
+
+def test_a_log_whose_values_are_read_is_not_shown_as_unknown(tmp_path):
+    (tmp_path / "rank0.log").write_text("step 7 loss 2.5\nstep 8 loss 2.4\n")
+    _, reason = reader(files=[{"path": f"{tmp_path}/*.log", "job": "j"}]).supported()
+    assert "unknown form" not in reason
+
+
 def test_doctor_shows_it(tmp_path):
     (tmp_path / "rank3.log").touch()
     files = [{"path": f"{tmp_path}/*.log", "job": "j"}]

@@ -1,0 +1,53 @@
+"""Files in which a log is one JSON value: what Grafana and Loki's API give to keep.
+
+`[{"line": ..., "timestamp": ...}, ...]`, newest first as a rule, and
+`{"data": {"result": [{"values": [["<ns>", "<line>"], ...]}]}}`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+_MOST_BYTES = 256 << 20
+_HEAD = 400
+
+
+def lines(opened: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a file as a log has them, oldest first where the file is such an export.
+
+    A file that is not one, or too large to be held, is yielded as it is.
+    """
+    head = opened.read(_HEAD).lstrip(b"\xef\xbb\xbf \r\n\t")
+    opened.seek(0)
+    if not head.startswith(b"[") and not (head.startswith(b"{") and b'"result"' in head):
+        yield from opened
+        return
+    data = opened.read(_MOST_BYTES + 1)
+    opened.seek(0)
+    entries = _entries(data) if len(data) <= _MOST_BYTES else []
+    if not entries:
+        yield from opened
+        return
+    for entry in sorted(entries, key=_time):
+        yield json.dumps(entry).encode() + b"\n"
+
+
+def _entries(data: bytes) -> list[Mapping[str, Any]]:
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return []
+    if isinstance(value, list):
+        return [one for one in value if isinstance(one, Mapping)]
+    streams = value.get("data", {}).get("result", []) if isinstance(value, Mapping) else []
+    return [
+        {"timestamp": at, "line": line}
+        for stream in streams
+        if isinstance(stream, Mapping)
+        for at, line in stream.get("values", [])
+    ]
+
+
+def _time(entry: Mapping[str, Any]) -> str:
+    """Return what orders entries: all of one file write their times alike."""
+    return str(entry.get("timestamp") or entry.get("time") or entry.get("date") or "")

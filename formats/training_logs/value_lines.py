@@ -1,0 +1,152 @@
+"""Lines with values of training: which format one is of, whose it is, what it reports.
+
+Formats that read whole lines come first, and the first of them that has a loss is the log's own.
+Those that read by names alone are asked last, of lines that report no fault, and need a second
+line.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ...vocabulary.samples import Event, Sample
+from . import cleaning, named, values
+from .attribution import LogAttribution
+from .cleaning import CleanedLine
+from .confirmed import ConfirmedLines
+from .line_formats import LineForm, LineFormat
+
+_MOST_RANKS = 4096
+_ALL = -1
+_LOSS = "training.loss"
+
+Reported = tuple[list[Sample], list[Event]]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLine:
+    """A line: its number in the log, when it was sent and when it says that it was, s, its text."""
+
+    number: int
+    at: float
+    stamped: float | None
+    cleaned: CleanedLine
+    written: float | None
+    """When it was written as far as known, as LoggedLine.at."""
+
+
+@dataclass(frozen=True, slots=True)
+class _UnderstoodLine:
+    """A line, its form (the format's name, its place there), what it says, and of which rank."""
+
+    placed: PlacedLine
+    format: LineFormat
+    form: int
+    line: LineForm
+    found: values.LineReading
+    rank: int | None
+
+
+class ValueLines:
+    """Reads the lines of one log, in their order.
+
+    missed: counts what could not be read, by reason. unknown: gets number and text of each line
+    that looks like values of no format.
+    """
+
+    def __init__(
+        self,
+        formats: Sequence[LineFormat],
+        missed: Counter[str],
+        unknown: Callable[[int, str], None] | None,
+    ) -> None:
+        self._whole = tuple(one for one in formats if one.whole)
+        self._loose = tuple(one for one in formats if not one.whole)
+        self._missed = missed
+        self._unknown = unknown
+        self._torn = False
+        self._confirmed: ConfirmedLines[_UnderstoodLine] = ConfirmedLines()
+        self._progress: dict[tuple[str, int, int | None], values.RankProgress] = {}
+        self.chosen: LineFormat | None = None
+        self._found_by: set[str] = set()
+
+    def read(self, placed: PlacedLine, whose: LogAttribution) -> Reported | None:
+        """Return what a line of the log's own format says, None where it is no such line."""
+        self._torn = False
+        chosen = self._whole if self.chosen is None else (self.chosen,)
+        for one, form, line, found in self._understood(chosen, placed.cleaned.text):
+            if not found.parts:
+                return [], []
+            if self.chosen is None and _LOSS in {metric for metric, _ in found.parts}:
+                self.chosen = one
+                self._found_by = {text for line in one.lines for text in line.found_by}
+                self._confirmed.drop()
+            rank, known = whose.printed_by(placed.cleaned, found.rank, one)
+            if known:
+                return self._reported(_UnderstoodLine(placed, one, form, line, found, rank))
+            self._missed["rank"] += 1
+            return [], []
+        return None
+
+    def guess(
+        self, placed: PlacedLine, whose: LogAttribution
+    ) -> list[tuple[PlacedLine, list[Sample], list[Event]]]:
+        """Return the lines that are borne out by one that `read` did not know, itself the last."""
+        if self.chosen is not None:
+            if any(text in placed.cleaned.text for text in self._found_by):
+                self._missed["form"] += 1
+            return []
+        text, torn = placed.cleaned.text, self._torn
+        for one, form, line, found in self._understood(self._loose, text):
+            if not found.parts or (line.trains and named.of_a_test(text)):
+                return []
+            rank, known = whose.printed_by(placed.cleaned, found.rank, one)
+            if not known:
+                self._missed["rank"] += 1
+                return []
+            this = _UnderstoodLine(placed, one, form, line, found, rank)
+            return self._told(self._confirmed.take((one.name, *found.names), this, torn=torn))
+        if named.looks_like_values(text):
+            self._missed["unknown"] += 1
+            self._confirmed.torn()
+            if self._unknown is not None:
+                self._unknown(placed.number, cleaning.shown(text))
+        return []
+
+    def end(self) -> list[tuple[PlacedLine, list[Sample], list[Event]]]:
+        """Return the line that waited for another one like it, where it is the only one."""
+        return self._told(self._confirmed.end())
+
+    def _understood(
+        self, formats: Sequence[LineFormat], text: str
+    ) -> Iterator[tuple[LineFormat, int, LineForm, values.LineReading]]:
+        lowered = text.lower()
+        for one in formats:
+            for form, line in enumerate(one.lines):
+                if line.needle not in (lowered if line.names else text):
+                    continue
+                found = values.read(line, text)
+                if found is not None:
+                    yield one, form, line, found
+                self._torn |= line.names is None and any(one in text for one in line.found_by)
+
+    def _told(
+        self, lines: Sequence[_UnderstoodLine]
+    ) -> list[tuple[PlacedLine, list[Sample], list[Event]]]:
+        return [(one.placed, *self._reported(one)) for one in lines]
+
+    def _reported(self, one: _UnderstoodLine) -> Reported:
+        return values.samples(
+            one.line,
+            one.found,
+            rank=one.rank,
+            at=one.placed.at,
+            stamped_at=one.placed.stamped,
+            progress=self._of(one.format.name, one.form, one.rank),
+            newest=self._of(one.format.name, _ALL, one.rank),
+        )
+
+    def _of(self, name: str, form: int, rank: int | None) -> values.RankProgress:
+        if len(self._progress) > _MOST_RANKS:
+            self._progress.clear()
+        return self._progress.setdefault((name, form, rank), values.RankProgress())

@@ -1,0 +1,108 @@
+"""Logs with values of training alone: what is not finite is said with its line, else nothing."""
+
+from datetime import UTC
+
+import pytest
+
+HF = "{{'loss': {}, 'grad_norm': {}, 'memory/max_mem_active(gib)': 25.5, 'epoch': 0.1}}"
+MEGATRON = (
+    " iteration {:8d}/  250000 | consumed samples: 43408 | elapsed time per iteration (ms): 4247.9 "
+    "| global batch size:     8 | lm loss: {} | loss scale: {} | grad norm: {} | number of skipped "
+    "iterations:   {} | number of nan iterations:   0 |"
+)
+
+
+def hugging_face(step, loss, norm):
+    return HF.format(loss, norm)
+
+
+def megatron(step, loss, norm):
+    return MEGATRON.format(step, loss, 1.0, norm, 0)
+
+
+def plain(step, loss, norm):
+    return f"step {step} loss {loss} grad_norm {norm} "
+
+
+def verl(step, loss, norm):
+    return f"step:{step} - actor/pg_loss:{loss} - actor/grad_norm:{norm} - x/y:1.0"
+
+
+FORMS = [hugging_face, megatron, plain, verl]
+
+
+@pytest.fixture
+def explained(explain, tmp_path):
+    def diagnosis(*lines):
+        folder = tmp_path / "left"
+        folder.mkdir()
+        (folder / "job.log").write_text("".join(f"{line}\n" for line in lines))
+        return explain(folder, zone=UTC)
+
+    return diagnosis
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("steps", [1, 3, 40])
+def test_a_log_that_ends_with_values_that_are_not_finite_is_explained_with_its_line(
+    explained, form, steps
+):
+    bad = max(1, steps - 5)
+    lines = [form(step, *(("nan", "nan") if step >= bad else (2.5, 1.25)))
+             for step in range(1, steps + 1)]  # fmt: skip
+    document = explained(*lines).document()
+    first = document["root_cause"]["hypotheses"][0]["fault"]
+    assert first == "unknown" or first.startswith("numerics.")
+    assert document["severity"] == "critical"
+    (quote,) = document["leftovers"]["lines"]
+    assert (quote["line"], quote["text"]) == (bad, lines[bad - 1].strip())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_norm_alone_that_is_not_finite_at_the_end_is_reported(explained, form):
+    lines = [form(step, 2.5, "nan" if step > 34 else 1.25) for step in range(1, 41)]
+    assert explained(*lines).document() is not None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_healthy_log_is_quiet(explained, form):
+    lines = [form(step, 2.5 - step / 1000, 1.25) for step in range(1, 41)]
+    assert explained(*lines).document() is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_overflows_that_finite_steps_followed_are_quiet(explained, form):
+    lines = [form(step, 2.5, "inf" if step in (1, 2, 30) else 1.25) for step in range(1, 41)]
+    assert explained(*lines).document() is None
+
+
+def test_an_overflow_with_which_a_scaled_job_ends_is_quiet(explained):
+    scale = 65536.0
+    lines = []
+    for step in range(1, 41):
+        skipped = step in (1, 2, 40)
+        scale /= 2 if skipped else 1
+        lines.append(MEGATRON.format(step, 2.5, scale, "inf" if skipped else 1.25, int(skipped)))
+    assert explained(*lines).document() is None
+
+
+def test_steps_that_one_rank_prints_for_all_make_no_other_rank_silent(explained):
+    started = [f"[rank{rank}]: INFO ready" for rank in range(4)]
+    lines = [f"[rank0]: {plain(step, 2.5, 1.25)}" for step in range(1, 41)]
+    assert explained(*started, *lines).document() is None
+
+
+def test_of_several_ranks_the_one_whose_loss_went_first_is_named(explained):
+    lines = [
+        f"[rank{rank}]: " + plain(step, "nan" if step > 30 + (rank != 2) else 2.5, 1.25)
+        for step in range(1, 40)
+        for rank in range(4)
+    ]
+    first = explained(*lines).document()["root_cause"]["hypotheses"][0]
+    assert ("numerics.nan_rank", [2]) == (first["fault"], first["entity"]["ranks"])
+
+
+def test_lines_of_an_unknown_form_are_said_to_be_there(explained):
+    found = explained("step 1 loss 2.5", "step 2 loss 2.4", "step 3 the loss was 2.3").found
+    (text,) = found.missing
+    assert "1 line looks like training values of an unknown form: job.log:3: step 3" in text
