@@ -19,6 +19,11 @@ class LogQuote:
     role: str
     text: str
 
+    @property
+    def telling(self) -> bool:
+        """Return whether it points at a fault by itself, or follows from one."""
+        return self.role in ("root", "cascade")
+
     def document(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
         return {name: getattr(self, name) for name in self.__slots__}

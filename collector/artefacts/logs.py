@@ -11,7 +11,7 @@ from ...formats.kernel_log import reports
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
-from .startup import START_SECONDS, StartUp, process_of
+from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
@@ -98,8 +98,22 @@ def gather(
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
     # Python's errors have no time: where no line has one, the files say when the job was over.
+    if gathered.start.gave_up and _stepped(files.values()):
+        gathered.start = StartUp()  # who gave up a store or a group did so while it trained
     gathered.written = max((path.stat().st_mtime for path in files.values()), default=0.0)
     return gathered
+
+
+def _stepped(files: Iterable[Path]) -> bool:
+    """Return whether any log has lines of steps, whose form need not be known."""
+    for path in files:
+        try:
+            with path.open("rb") as opened:
+                if speaks_of_steps(opened):
+                    return True
+        except OSError:
+            continue  # said where it was read
+    return False
 
 
 def _has_log(rank: int | None, gathered: LogContents) -> None:

@@ -24,6 +24,13 @@ _STARTING = re.compile(
 
 _JOINED = re.compile(r"(\d{1,7})/(\d{1,7}) clients joined")
 
+_STEP = re.compile(rb"(?i)\b(?:step|iter(?:ation)?)s?\b[\s'\":=#\[(/]{1,8}[1-9]\d{0,9}\b")
+_VALUE = re.compile(rb"(?i)loss|grad|\blr\b|learning.rate|tokens|perplexity|\bppl\b|elapsed")
+"""What a loop of one's own prints of its steps, in whatever form."""
+
+_LONGEST = 1000
+"""Bytes of a line that are looked at."""
+
 _FIRST_LINES = 5000
 START_SECONDS = 60.0
 """A start is placed so long before the first line that says anything, where no line is older."""
@@ -73,11 +80,17 @@ class StartUp:
         return [text]
 
 
+def speaks_of_steps(lines: Iterable[bytes]) -> bool:
+    """Return whether a log has lines that look like those of a training loop, of any form."""
+    heads = (line[:_LONGEST] for line in lines)
+    return any(_STEP.search(head) and _VALUE.search(head) for head in heads)
+
+
 def process_of(lines: Iterable[bytes]) -> tuple[str, int] | None:
     """Return host and pid of the process that wrote a log, by NCCL's lines in it."""
     for number, line in enumerate(lines):
         if number >= _FIRST_LINES:
             return None
-        if b" NCCL " in line and (found := _NCCL.search(line[:1000])):
+        if b" NCCL " in line and (found := _NCCL.search(line[:_LONGEST])):
             return found["host"].decode("ascii"), int(found["pid"])
     return None

@@ -126,6 +126,7 @@ class DetectionPipeline:
         self.table.capacity = started.table.capacity
         timeout = started.windows.collective_timeout_seconds
         self.windows.collective_timeout_seconds = timeout
+        self.windows.event_memory_seconds = started.windows.event_memory_seconds
 
     @property
     def detector_failures(self) -> Mapping[str, int]:

@@ -30,6 +30,7 @@ def job_window(
     *,
     learn: bool,
     collective_timeout_seconds: float,
+    event_memory_seconds: float,
 ) -> JobWindow:
     """Return what detectors see of an attempt at `now`; `until` hides what came later."""
     where = layout(attempt, hosts)
@@ -57,7 +58,7 @@ def job_window(
         rank_readings=LazyReadings(planes.by_rank, until),
         host_readings=LazyReadings(planes.by_host, until),
         groups=collectives.groups(attempt),
-        events=_events(attempt, where, hosts, now, until),
+        events=_events(attempt, where, hosts, now, until, event_memory_seconds),
         clock_skew=float(offsets.max(initial=0.0)),
         placed=where.topology,
         attempt_started_at=attempt.start,
@@ -90,7 +91,12 @@ def _until(steps: StepValues, until: float) -> StepValues:
 
 
 def _events(
-    attempt: JobAttempt, where: TopologyLayout, hosts: HostNumbers, now: float, until: float | None
+    attempt: JobAttempt,
+    where: TopologyLayout,
+    hosts: HostNumbers,
+    now: float,
+    until: float | None,
+    memory: float,
 ) -> tuple[Event, ...]:
     """Return the attempt's events and those of its hosts, oldest first, ranks filled in by pid."""
     versions = (
@@ -102,8 +108,8 @@ def _events(
     if held is None or held.versions != versions:
         held = attempt.held_events = _held(attempt, where, hosts, versions)
     events = held.events
-    if len(events) and now - held.received.min() > EVENT_MEMORY_SECONDS:
-        kept = now - held.received <= EVENT_MEMORY_SECONDS
+    if len(events) and now - held.received.min() > memory:
+        kept = now - held.received <= memory
         events = tuple(event for event, keep in zip(events, kept, strict=True) if keep)
     if until is not None:
         events = tuple(event for event in events if event.at <= until)

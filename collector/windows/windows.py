@@ -41,6 +41,8 @@ class TelemetryWindows:
         self.table = table
         self.collective_timeout_seconds = 600.0
         """What collectives of the jobs may take."""
+        self.event_memory_seconds = views.EVENT_MEMORY_SECONDS
+        """How long after its receipt an event is shown."""
         self.known_hosts = HostNumbers()
         self._attempts = AttemptRegister()
         self._placing = SeriesPlacer(table, self.known_hosts, self._attempts)
@@ -239,6 +241,7 @@ class TelemetryWindows:
             until,
             learn=not incident_open,
             collective_timeout_seconds=self.collective_timeout_seconds,
+            event_memory_seconds=self.event_memory_seconds,
         )
 
     def of_node(

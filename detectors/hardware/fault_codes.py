@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from ...vocabulary.entities import Entity, gpu
 from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
@@ -53,7 +54,8 @@ class FaultCodesDetector(Detector):
 
     Parameters
     ----------
-    None: what codes mean is no matter of taste.
+    unplaced : devices count that no rank is known to use, too. Off in a live collector, where they
+        are another job's; the logs that a dead job left are of its own hosts.
 
     Examples
     --------
@@ -79,6 +81,9 @@ class FaultCodesDetector(Detector):
     name = "fault_codes"
     kinds = ("gpu.fault_event", *sorted(set(KINDS.values())))
 
+    def __init__(self, *, unplaced: bool = False) -> None:
+        self.unplaced = unplaced
+
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device and code, and the fault that the code names."""
         findings: dict[tuple[str, str, str], Finding] = {}
@@ -91,8 +96,7 @@ class FaultCodesDetector(Detector):
         return list(findings.values())
 
     def _findings(self, window: JobWindow, event: Event) -> list[Finding]:
-        row = window.row_of_event(event)
-        entity = window.gpu_entity(row) if row is not None else None
+        entity = self._device(window, event)
         if entity is None:
             return []
         code = str(event.attributes.get("code", ""))
@@ -112,6 +116,14 @@ class FaultCodesDetector(Detector):
             )
             for kind in kinds
         ]
+
+    def _device(self, window: JobWindow, event: Event) -> Entity | None:
+        row = window.row_of_event(event)
+        device = window.gpu_entity(row) if row is not None else None
+        if device is None and self.unplaced:
+            ranks = () if row is None else (int(window.ranks[row]),)
+            return gpu(str(event.attributes.get("hw.id", "")), event.resource.host or None, ranks)
+        return device
 
 
 def code_of(event: Event) -> str:

@@ -41,6 +41,8 @@ class LoggedCrashesDetector(Detector):
     ----------
     most : share of the other ranks whose logs must say that a peer is gone, to believe it at once.
     together : seconds within which errors of two ranks have no order, by the clocks of hosts.
+    over : when the job was over, in seconds since the epoch, where it is known to be dead, as none
+        is live: from then on an error that no step followed is a crash, whatever its peers logged.
 
     Examples
     --------
@@ -65,9 +67,12 @@ class LoggedCrashesDetector(Detector):
     name = "logged_crashes"
     kinds = ("job.crashed", "rank.first_exit")
 
-    def __init__(self, *, most: float = 0.5, together: float = 1.5) -> None:
+    def __init__(
+        self, *, most: float = 0.5, together: float = 1.5, over: float = float("inf")
+    ) -> None:
         self.most = most
         self.together = together
+        self.over = over
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom and the rank that ended first, or nothing."""
@@ -127,6 +132,8 @@ class LoggedCrashesDetector(Detector):
         said = roots[0].at + stops.HOLD_SECONDS
         gone = {rank_of(event) for event in (*roots, *cut)} - {rank_of(roots[0])}
         most = bool(gone) and len(gone) >= self.most * (window.world_size - 1)
+        if np.isfinite(self.over):
+            return max(said, self.over)
         if cut and most:
             return said
         if not cut and not self._gave_up(window, roots):

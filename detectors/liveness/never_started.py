@@ -34,6 +34,8 @@ class NeverStartedDetector(Detector):
     asleep : the same, where every rank is there and is seen to sleep, its device too.
     working : the same, while a device or a process of the job does.
     beyond : factor on these from which on it is certain.
+    announced : a start counts only where the phase `init` was reported. Off live; on for logs of
+        a dead job, whose steps may stand in lines of a form that nobody knows.
 
     Examples
     --------
@@ -66,15 +68,17 @@ class NeverStartedDetector(Detector):
         asleep: float = 300.0,
         working: float = 3600.0,
         beyond: float = 2.0,
+        announced: bool = False,
     ) -> None:
         self.least = least
         self.asleep = asleep
         self.working = working
         self.beyond = beyond
+        self.announced = announced
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom, or that a job ended without a step."""
-        start = window.attempt_started_at
+        start = -np.inf if self.announced else window.attempt_started_at
         if not np.isfinite(start):
             start = _init_since(window)
         if not np.isfinite(start) or stops.stepped(window):

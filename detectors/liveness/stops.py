@@ -71,6 +71,11 @@ def is_root(event: Event) -> bool:
     return event.name == "log.fault" and event.attributes.get("role") == "root"
 
 
+def is_wish(event: Event) -> bool:
+    """Tell whether a line of a log says that a scheduler stops the job."""
+    return event.name == "log.fault" and _SAID.search(logged(event)) is not None
+
+
 def is_stop(event: Event) -> bool:
     """Tell whether a process ended in order, or by a signal that somebody sent it."""
     return code_of(event) in _STOPS
@@ -142,7 +147,7 @@ def roots(window: JobWindow) -> list[Event]:
     return [
         event
         for event in own_events(window)
-        if event.name == "gpu.fault" or (is_root(event) and not _SAID.search(logged(event)))
+        if event.name == "gpu.fault" or (is_root(event) and not is_wish(event))
     ]
 
 
@@ -187,8 +192,7 @@ def wishes(window: JobWindow) -> list[float]:
     announced = [
         event.at
         for event in window.events
-        if (event.name == "scheduler.event" and _WISHES.search(_reason(event)))
-        or (event.name == "log.fault" and _SAID.search(logged(event)))
+        if (event.name == "scheduler.event" and _WISHES.search(_reason(event))) or is_wish(event)
     ]
     leaving = {
         rank_of(event): event.at

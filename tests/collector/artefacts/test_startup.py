@@ -95,3 +95,23 @@ def test_a_job_that_had_steps_did_not_fail_to_start(explain, left, tmp_path):
     diagnosis = explain(tmp_path)
     assert all("Start failed" not in one["summary"] for one in diagnosis.others)
     assert diagnosis.incident is None or first(diagnosis)[0] != "software.init_failed"
+
+
+@pytest.mark.parametrize(
+    "step",
+    ["step {} loss 2.5", "[12:00:01] iter: {}/500 | my_loss=2.5", "{{'step': {}, 'lr': 1e-4}}"],
+)
+def test_a_job_whose_steps_have_a_form_that_nobody_knows_did_not_fail_to_start(
+    explain, left, tmp_path, step
+):
+    """What lacks is a line that is understood, not a step."""
+    left(NO_ID.format)
+    (tmp_path / "job.log").write_text("".join(f"{step.format(at)}\n" for at in range(1, 30)))
+    assert first(explain(tmp_path))[0] != "software.init_failed"
+
+
+def test_ranks_without_a_line_that_is_understood_are_no_proof_that_none_stepped(explain, tmp_path):
+    lost = "EXC [external/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by peer [::1]:3\n"
+    (tmp_path / "rank_0.log").write_text("running\n" + lost)
+    (tmp_path / "rank_1.log").write_text("running\n")
+    assert ("software.crash", None) == first(explain(tmp_path))

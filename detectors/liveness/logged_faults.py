@@ -1,0 +1,118 @@
+"""Lines of a dead job's logs that point at a fault, where nothing else shows what became of it."""
+
+import math
+from collections.abc import Sequence
+
+from ...vocabulary.entities import Entity, host
+from ...vocabulary.findings import Finding
+from ...vocabulary.ranks import RankSet
+from ...vocabulary.samples import Event
+from ..contract import Detector
+from ..findings import INFORMATION, report
+from ..tenants import own_events
+from ..window import JobWindow
+from . import stops
+from .stops import rank_of
+
+_OF_DEVICES = ("gpu.fault", "host.oom_kill")
+_HARMLESS = ("info", "warning", "application")
+_MOST_TEXT = 160
+
+
+class LoggedFaultsDetector(Detector):
+    """Make a symptom of the first line that points at a fault: for the logs of a dead job only.
+
+    In no list of detectors: a live job's error may be survived, and what became of it will show.
+    Of a dead job the lines may be all that is left: a kernel log alone, one log with one fatal
+    line, no rank, no step. Roots go before cascades: whoever logs a cascade waited for another, so
+    it names no rank. Lines that steps followed were survived, and those that say that somebody
+    stopped the job are no fault: both are worth knowing only.
+
+    Parameters
+    ----------
+    over : when the job was over, in seconds since the epoch: nothing is said before, as steps may
+        follow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankscope.detectors.sketch import START, sketch
+    >>> line = Event("log.fault", START + 60.5, {"role": "root", "signature": "storage.no_space",
+    ...              "text": "OSError: [Errno 28] No space left on device"})
+    >>> window = sketch(np.full((2, 60), 0.8), events=[line], now=START + 61)
+    >>> for finding in LoggedFaultsDetector(over=START + 60.5).evaluate(window):
+    ...     print(finding.kind, finding.score, finding.text)
+    job.fault_logged 2.0 storage.no_space: OSError: [Errno 28] No space left on device
+
+    Fails where the line of the cause has no known signature: then a later one is quoted.
+
+    Reference: roles of log lines, facts 2.5.
+    """
+
+    name = "logged_faults"
+    kinds = ("job.fault_logged", "job.fault_noted")
+
+    def __init__(self, *, over: float = math.inf) -> None:
+        self.over = over
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding about the job, or the host of a line that no rank wrote."""
+        lines = _pointing(window) if window.now >= self.over else []
+        if not lines:
+            return []
+        first = min(lines, key=lambda event: (_order(window, event), event.at))
+        order = _order(window, first)
+        entity, ranks = _where(window, first)
+        signature = str(first.attributes.get("signature") or first.attributes.get("code") or "")
+        text = str(first.attributes.get("text", "")).strip().splitlines()
+        named = f"{signature}: {text[0][:_MOST_TEXT]}" if text else signature or first.name
+        return [
+            report(
+                window,
+                self.name,
+                "job.fault_logged" if order < _SURVIVED else "job.fault_noted",
+                entity,
+                onset=first.at,
+                seen=(first.at, max(event.at for event in lines)),
+                magnitude=float(len(lines)),
+                score=2.0 if order < _SURVIVED else INFORMATION,
+                signal=first.name,
+                observed=signature,
+                text=named,
+                ranks=ranks,
+            )
+        ]
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return when the job was over."""
+        return self.over if self.over > window.now else math.inf
+
+
+_ROOT, _CASCADE, _SURVIVED = range(3)
+
+
+def _pointing(window: JobWindow) -> list[Event]:
+    """Return lines that are a fault's, or follow from one."""
+    return [
+        event
+        for event in own_events(window)
+        if (event.name in _OF_DEVICES and event.attributes.get("class") not in _HARMLESS)
+        or (event.name == "log.fault" and event.attributes.get("role") in ("root", "cascade"))
+    ]
+
+
+def _order(window: JobWindow, event: Event) -> int:
+    """Return how much a line says of why the job is dead, the lowest most."""
+    last, usual = window.features.pace  # NaN, and so no comparison holds, before a few steps
+    if stops.is_wish(event) or event.at <= last - usual:
+        return _SURVIVED
+    return _CASCADE if event.attributes.get("role") == "cascade" else _ROOT
+
+
+def _where(window: JobWindow, event: Event) -> tuple[Entity, RankSet]:
+    """Return what a line is about, and the rank that stands out by it."""
+    rank, name = rank_of(event), event.resource.host
+    if rank is None and name:
+        return host(name, window.topology.ranks_of_host(name)), RankSet()
+    waited = event.attributes.get("role") == "cascade"
+    return window.entity, RankSet() if rank is None or waited else RankSet((rank,))
