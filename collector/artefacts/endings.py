@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...detectors.liveness.exits import ENDS
+from ...detectors.liveness.logged_collectives import ENDS
 from ...vocabulary.samples import Event, Sample
 
 _ASKED = {9, 15, 2}

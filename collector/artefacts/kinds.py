@@ -42,7 +42,9 @@ def gather(
         else:
             found.unread[name] = kind
     dumps = recorders.load(of_kind["dump"], found)
-    lines = logs.gather(of_kind["log"], dumps.groups, found, empty=empty, zone=zone)
+    lines = logs.gather(
+        of_kind["log"], dumps.groups, found, empty=empty, zone=zone, known=dumps.last
+    )
     recorders.add(dumps, lines.endings, resource, found)
     nccl.read_ras(of_kind["ras"], resource, found)
     nccl.read_inspector(of_kind["inspector"], resource, found)

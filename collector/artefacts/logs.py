@@ -9,9 +9,14 @@ from pathlib import Path
 from ...formats import kernel_log, training_logs
 from ...formats.kernel_log import reports
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from . import job_size
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
+
+
+from .hangs import CollectiveHang
+from .startup import START_SECONDS, StartUp, process_of
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
@@ -44,7 +49,26 @@ class LogContents:
     processes: dict[int, _LoggedProcess] = field(default_factory=dict)
     start: StartUp = field(default_factory=StartUp)
     endings: RankEndings = field(default_factory=RankEndings)
+    hang: CollectiveHang = field(default_factory=CollectiveHang)
+    size: int = 0
+    """How many ranks the job has by what lines say of it, 0 where none does."""
+    near: float | None = None
+    """A time close to that of lines without a year."""
     written: float = 0.0
+
+    def shift(self, seconds: float) -> None:
+        """Move all times by so much: those of logs, whose zone was another one."""
+        def moved(at: float) -> float:
+            return at + seconds if at >= UNDATED else at
+
+        self.samples = [(rank, replace(one, at=moved(one.at))) for rank, one in self.samples]
+        self.events = [
+            (rank, file, replace(one, at=moved(one.at))) for rank, file, one in self.events
+        ]
+        for process in self.processes.values():
+            process.first = None if process.first is None else moved(process.first)
+            process.last = None if process.last is None else moved(process.last)
+        self.hang.shift(seconds)
 
     def process(self, rank: int) -> _LoggedProcess:
         """Return what is known of a rank's process."""
@@ -77,15 +101,18 @@ def gather(
     *,
     empty: Iterable[str] = (),
     zone: tzinfo | None,
+    known: float | None = None,
 ) -> LogContents:
     """Return what the lines of all logs of a job report, given by name; `empty` are files of none.
 
     `groups` holds by rank the names of its groups by their description, where dumps tell them.
-    `zone` is that of times without one, None: the machine's.
+    `zone` is that of times without one, None: the machine's. `known` is when the job ran, where
+    dumps tell it, s since the epoch.
     """
     gathered = LogContents(zone)
     for name in empty:
         _has_log(rank_of(name), gathered)
+    _survey(files, gathered, known)
     for name, path in files.items():
         try:
             lines = sum(1 for _ in _training(name, path, groups, gathered, found))
@@ -97,10 +124,8 @@ def gather(
             found.read[name] = f"log, {lines} lines of which say something"
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
-    # Python's errors have no time: where no line has one, the files say when the job was over.
     if gathered.start.gave_up and _stepped(files.values()):
         gathered.start = StartUp()  # who gave up a store or a group did so while it trained
-    gathered.written = max((path.stat().st_mtime for path in files.values()), default=0.0)
     return gathered
 
 
@@ -114,6 +139,20 @@ def _stepped(files: Iterable[Path]) -> bool:
         except OSError:
             continue  # said where it was read
     return False
+
+
+def _survey(files: Mapping[str, Path], gathered: LogContents, known: float | None) -> None:
+    """Learn what only a look at all files tells: the year, and how many ranks there are."""
+    surveys: list[job_size.LogSurvey] = []
+    for name, path in files.items():
+        try:
+            surveys.append(job_size.survey(path, gathered.zone))
+        except OSError:
+            continue  # it is noted where its lines are read
+        gathered.hang.files[name] |= surveys[-1].ranks
+        gathered.written = max(gathered.written, path.stat().st_mtime)
+    gathered.size = max((one.size for one in surveys), default=0)
+    gathered.near = job_size.near(surveys, gathered.written, known)
 
 
 def _has_log(rank: int | None, gathered: LogContents) -> None:
@@ -136,15 +175,20 @@ def _training(
     if rank is not None:
         _learn_process(path, rank, gathered)
     with path.open("rb") as opened:
-        for line in training_logs.read(opened, rank=rank, groups=known, zone=gathered.zone):
+        for line in training_logs.read(opened, rank=rank, groups=known, zone=gathered.zone,
+                                       near=gathered.near):
             at = line.at
             for sample in line.samples:
                 own = _rank(dict(sample.attributes), rank)
                 gathered.samples.append((own, sample))
+                gathered.hang.went_on(own)
                 if own is not None and at is not None:
                     gathered.process(own).lives(at)
             for event in line.events:
                 own = _rank(event.attributes, rank)
+                event = gathered.hang.learn(event, own, at)
+                if own is not None:
+                    gathered.hang.files[name].add(own)
                 gathered.events.append((own, "", event))
                 _learn(event, own, at, gathered)
                 gathered.start.learn(event, own)
@@ -204,12 +248,26 @@ def _quote(
 
 def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
     """Give each sample and event its host and, where its line has none, a time; add them."""
+    shifted = gathered.hang.zone_apart(gathered.endings.stood)
+    if shifted:
+        gathered.shift(shifted)
+        found.missing.append(
+            f"the time zone of the logs: by the dumps they are {abs(shifted) / 60:.0f} minutes "
+            f"{'behind' if shifted > 0 else 'ahead'}, which was put right"
+        )
     hosts = {process.host for process in gathered.processes.values() if process.host}
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     newest = max([0.0 if found.until is None else found.until, *times]) or gathered.written
-    oldest = min([newest, *times])
     endings = gathered.endings
+    size = max([found.world_size, gathered.size, *(rank + 1 for rank in gathered.processes)])
+    hang = gathered.hang.story(newest, max(found.world_size, gathered.size), gathered.processes)
+    if hang is not None:
+        newest = max(newest, hang.until)
+        times.append(hang.began)
+        for rank in hang.present:
+            gathered.process(rank)
+    oldest = min([newest, *times])
 
     def of(rank: int | None, file: str) -> TelemetryResource:
         host = gathered.processes[rank].host if rank in gathered.processes else ""
@@ -218,16 +276,21 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
             host = host or (next(iter(hosts)) if len(hosts) == 1 else "")
         return replace(resource, host=host)
 
+    if hang is not None and endings.stood is None:
+        endings.stood = hang.began
+        found.samples += [(of(rank, ""), sample) for rank, sample in hang.samples()]
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
     silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
+    if hang is not None:
+        silent += [(rank, "", event) for rank, event in hang.events()]
+        found.missing += hang.missing()
     for rank, file, event in [*gathered.events, *silent]:
         # A line without a time was written at the end, as most errors are.
-        at = event.at or endings.of(rank, newest)
+        at = event.at or (hang and hang.ended(rank)) or endings.of(rank, newest)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
         found.events.append(Event(event.name, at, pairs, of(rank, file)))
     found.missing += endings.missing()
-    size = max([found.world_size, *(rank + 1 for rank in gathered.processes)])
     if gathered.start.gave_up and not found.samples:
         size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)
         oldest -= START_SECONDS

@@ -41,6 +41,12 @@ class JobDumps:
     written: float
 
     @property
+    def last(self) -> float | None:
+        """Return when an operation was last enqueued or completed, None where no dump tells."""
+        last = DumpLedger(self.of_rank).last
+        return last if math.isfinite(last) else None
+
+    @property
     def groups(self) -> Mapping[int, Mapping[str, str]]:
         """Return by rank the names of its groups by their description."""
         return {

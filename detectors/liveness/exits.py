@@ -11,10 +11,8 @@ from ..findings import report
 from ..tenants import own_events
 from ..window import JobWindow
 from . import exit_order, stops
+from .logged_collectives import ENDS
 from .stops import code_of, is_root, rank_of
-
-ENDS = "log.ends_without_error"
-"""Signature that stands for the log of a rank which says nothing of an end."""
 
 
 class ExitsDetector(Detector):

@@ -20,6 +20,9 @@ _MISMATCH = re.compile(
 _CUT = re.compile(r"gloo/transport/.*(?:closed|reset) by peer|caused pair closure", re.IGNORECASE)
 """A rank whose collective of gloo lost its peers."""
 
+ENDS = "log.ends_without_error"
+"""Signature that stands for the log of a rank which says nothing of an end."""
+
 _LOGGED = ("log.fault", "collective.communicator")
 
 
@@ -85,8 +88,11 @@ def unlogged(stall: StalledWindow) -> list[Finding]:
            if event.at > stall.last and _CUT.search(logged(event))
            and (rank := stops.rank_of(event)) is not None} if waited else set[int]()  # fmt: skip
     waited |= cut
-    lacking = sorted(read - waited)
-    if not 0 < len(lacking) <= len(waited) / 3:
+    silent = {rank for event in window.events if event.attributes.get("signature") == ENDS
+              and (rank := stops.rank_of(event)) is not None}  # fmt: skip
+    # Whose whole log is known to say nothing may be half of a job; of others more may come.
+    lacking = sorted((silent or read) - waited)
+    if not 0 < len(lacking) <= len(waited) / (1 if silent else 3):
         return []
     rows = [(rank, row) for rank in lacking if (row := window.row_of(rank)) is not None]
     return [

@@ -1,0 +1,176 @@
+"""Lines of a log to what launchers reported in them."""
+
+import re
+import signal
+from collections.abc import Iterable, Iterator
+from datetime import tzinfo
+from functools import cache
+
+from .. import cleaning, times
+from ..prefilter import TextPrefilter
+from .forms import LaunchForm, catalogue
+from .pods import NEEDLE, PodDescription
+from .reports import LaunchReport
+
+_BLOCK = 1 << 20
+_MOST_TASKS = 100_000
+_RANGE = re.compile(r"(\d{1,7})(?:-(\d{1,7}))?")
+_EPOCH = re.compile(r"\d{10}(?:\.\d{1,9})?")
+_WORDS = {
+    "killed": 9, "terminated": 15, "aborted": 6, "segmentation fault": 11, "bus error": 7,
+    "floating point exception": 8, "illegal instruction": 4, "hangup": 1, "interrupt": 2,
+    "quit": 3, "user defined signal 1": 10, "user defined signal 2": 12,
+}  # fmt: skip
+"""Signals as strsignal() of glibc names them."""
+
+
+def read(
+    lines: Iterable[bytes], *, zone: tzinfo | None = None, near: float | None = None
+) -> Iterator[LaunchReport]:
+    """Yield what launchers reported in the lines of a log, in their order.
+
+    zone: of times without one, None: the machine's. near: a time close to that of lines that name
+    no year.
+    """
+    reader = _LaunchLines(zone, near)
+    waiting: list[bytes] = []
+    size = number = 0
+    for line in lines:
+        waiting.append(line if line.endswith(b"\n") else line + b"\n")
+        size += len(line)
+        if size >= _BLOCK:
+            yield from reader.block(waiting, number)
+            number += len(waiting)
+            waiting, size = [], 0
+    yield from reader.block(waiting, number)
+    yield from reader.end()
+
+
+class _LaunchLines:
+    """Follows the lines of one log."""
+
+    def __init__(self, zone: tzinfo | None, near: float | None) -> None:
+        self._zone = zone
+        self._near = near
+        self._prefilter = _prefilter()
+        self._last_at: float | None = None
+        self._opened: dict[str, tuple[int, dict[str, str]]] = {}
+        """By form: the line that had it last, and what it named."""
+        self._look_until = 0
+        """Up to this line every one is looked at: a form that another one follows was seen."""
+        self._pod = PodDescription()
+
+    def block(self, lines: list[bytes], before: int) -> Iterator[LaunchReport]:
+        """Look at lines, of which `before` others precede the first."""
+        data = b"".join(lines)
+        places = self._prefilter.find(data)
+        start = place = 0
+        for number, line in enumerate(lines, start=before + 1):
+            end = start + len(line)
+            named = False
+            while place < len(places) and places[place] < end:
+                named, place = True, place + 1
+            if named or number <= self._look_until or self._pod.open:
+                yield from self._line(line[: cleaning.LONGEST], number)
+            start = end
+
+    def end(self) -> Iterator[LaunchReport]:
+        """Take the end of the log."""
+        yield from self._pod.end()
+
+    def _line(self, line: bytes, number: int) -> Iterator[LaunchReport]:
+        cleaned = cleaning.clean(line)
+        text = cleaned.text
+        stamped = times.read(cleaned.stamp or text, self._zone, self._last_at or self._near)
+        self._last_at = stamped if stamped is not None else self._last_at
+        yield from self._pod.read(text, number)
+        for form in catalogue():
+            if form.needle in text and (found := form.pattern.search(text)):
+                groups = {name: value for name, value in found.groupdict().items() if value}
+                before = self._before(form, number)
+                if before is None:
+                    continue
+                self._opened[form.name] = (number, before | groups)
+                if form.name in _openers():
+                    self._look_until = max(self._look_until, number + form.within)
+                yield self._report(form, number, text, before | groups, stamped)
+                return
+
+    def _before(self, form: LaunchForm, number: int) -> dict[str, str] | None:
+        """Return what the line named that a form needs before it; None where there is none."""
+        if not form.after:
+            return {}
+        known = [self._opened[name] for name in form.after if name in self._opened]
+        known = [(at, groups) for at, groups in known if number - at <= form.within]
+        return max(known, key=lambda one: one[0])[1] if known else None
+
+    def _report(
+        self,
+        form: LaunchForm,
+        number: int,
+        text: str,
+        groups: dict[str, str],
+        stamped: float | None,
+    ) -> LaunchReport:
+        own = _moment(groups.get("time", ""), self._zone)
+        at = own if own is not None else stamped
+        return LaunchReport(
+            form,
+            number,
+            cleaning.shown(text),
+            tasks=_tasks(groups.get("tasks", "")),
+            host=cleaning.shown(groups.get("host", "")),
+            pid=int(groups["pid"]) if "pid" in groups else None,
+            code=_code(form, groups),
+            size=int(groups.get("size", 0)),
+            at=self._last_at if at is None else at,
+            dated=at is not None,
+        )
+
+
+@cache
+def _prefilter() -> TextPrefilter:
+    return TextPrefilter([*(form.needle for form in catalogue() if form.needle), NEEDLE])
+
+
+@cache
+def _openers() -> frozenset[str]:
+    return frozenset(name for form in catalogue() for name in form.after)
+
+
+def _moment(text: str, zone: tzinfo | None) -> float | None:
+    if _EPOCH.fullmatch(text):
+        return float(text)
+    return times.read(text, zone) if text else None
+
+
+def _tasks(text: str) -> tuple[int, ...]:
+    """Return the numbers of a list as `0-3,5`."""
+    found: list[int] = []
+    for part in _RANGE.finditer(text):
+        first = int(part[1])
+        last = int(part[2] or first)
+        found += range(first, min(last, first + _MOST_TASKS - len(found)) + 1)
+    return tuple(found)
+
+
+def _code(form: LaunchForm, groups: dict[str, str]) -> int | None:
+    """Return an exit code, negative for a signal."""
+    if named := groups.get("signal"):
+        number = _signal(named)
+        if number is not None:
+            return -number
+    if code := groups.get("code"):
+        number = int(code)
+        return 128 - number if 128 < number < 160 else number
+    return form.code
+
+
+def _signal(named: str) -> int | None:
+    text = named.strip().lower()
+    if text.isdigit():
+        return int(text)
+    if text in _WORDS:
+        return _WORDS[text]
+    name = text.upper() if text.startswith("sig") else f"SIG{text.upper()}"
+    return int(signal.Signals[name]) if name in signal.Signals.__members__ else None
