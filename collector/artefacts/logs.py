@@ -8,14 +8,16 @@ from pathlib import Path
 
 from ...formats import kernel_log, training_logs
 from ...formats.kernel_log import reports
+from ...formats.training_logs.tracebacks import SIGNATURE
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import job_size
+from . import job_size, verdicts
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
 
 
 from .hangs import CollectiveHang
+from .launches import LaunchRecord
 from .startup import START_SECONDS, StartUp, process_of
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
@@ -50,6 +52,9 @@ class LogContents:
     start: StartUp = field(default_factory=StartUp)
     endings: RankEndings = field(default_factory=RankEndings)
     hang: CollectiveHang = field(default_factory=CollectiveHang)
+    launches: LaunchRecord = field(default_factory=LaunchRecord)
+    settled: list[tuple[int | None, str, Event]] = field(default_factory=list)
+    """What launchers' lines mean, by rank and host."""
     size: int = 0
     """How many ranks the job has by what lines say of it, 0 where none does."""
     near: float | None = None
@@ -115,7 +120,8 @@ def gather(
     _survey(files, gathered, known)
     for name, path in files.items():
         try:
-            lines = sum(1 for _ in _training(name, path, groups, gathered, found))
+            lines = gathered.launches.read(name, path, gathered.zone, gathered.near)
+            lines += sum(1 for _ in _training(name, path, groups, gathered, found))
             lines += sum(1 for _ in _kernel(name, path, gathered, found))
         except OSError as error:
             found.unread[name] = f"cannot be read: {error.strerror}"
@@ -186,6 +192,8 @@ def _training(
                     gathered.process(own).lives(at)
             for event in line.events:
                 own = _rank(event.attributes, rank)
+                if own is None:
+                    own = gathered.launches.raised_in(name, line.line)
                 event = gathered.hang.learn(event, own, at)
                 if own is not None:
                     gathered.hang.files[name].add(own)
@@ -255,6 +263,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
             f"the time zone of the logs: by the dumps they are {abs(shifted) / 60:.0f} minutes "
             f"{'behind' if shifted > 0 else 'ahead'}, which was put right"
         )
+    _settle(gathered, found)
     hosts = {process.host for process in gathered.processes.values() if process.host}
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
@@ -290,6 +299,9 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
         at = event.at or (hang and hang.ended(rank)) or endings.of(rank, newest)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
         found.events.append(Event(event.name, at, pairs, of(rank, file)))
+    for rank, host, event in gathered.settled:
+        place = replace(resource, host=host) if host else of(rank, "")
+        found.events.append(replace(event, resource=place))
     found.missing += endings.missing()
     if gathered.start.gave_up and not found.samples:
         size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)
@@ -308,6 +320,39 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     if newest:
         found.until = newest
     found.quotes.sort(key=lambda one: (one.role != "root", one.at or newest, one.file, one.line))
+
+
+def _settle(gathered: LogContents, found: ArtefactContents) -> None:
+    """Add what launchers said of the ends of ranks, hosts and the job."""
+    record = gathered.launches
+    if not record.reports:
+        return
+    gathered.size = max(gathered.size, record.size)
+    times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
+    times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
+    newest = max([found.until or 0.0, *times]) or gathered.written
+    verdict = verdicts.settle(record, verdicts.known(gathered, found.world_size), newest)
+    for rank, host in verdict.hosts.items():
+        gathered.process(rank).host = host
+    for rank, host, event in verdict.events:
+        if rank is not None:
+            gathered.process(rank)
+        gathered.settled.append((rank, host, event))
+        gathered.endings.learn(event, rank)
+    gathered.events = [
+        (verdict.raised, file, event) if _unplaced(rank, event) else (rank, file, event)
+        for rank, file, event in gathered.events
+    ]
+    record.quote(found, verdict.roots)
+
+
+def _unplaced(rank: int | None, event: Event) -> bool:
+    """Tell whether an event is an exception that ended a process, which one no line says."""
+    return (
+        rank is None
+        and event.attributes.get("signature") == SIGNATURE
+        and event.attributes.get("role") == "root"
+    )
 
 
 def _rank(pairs: Mapping[str, Scalar], otherwise: int | None) -> int | None:

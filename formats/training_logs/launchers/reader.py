@@ -14,6 +14,9 @@ from .reports import LaunchReport
 
 _BLOCK = 1 << 20
 _MOST_TASKS = 100_000
+_LOOK_BACK = 300
+"""Lines before one without a time among which one with a time is looked for."""
+_HEAD = 500
 _RANGE = re.compile(r"(\d{1,7})(?:-(\d{1,7}))?")
 _EPOCH = re.compile(r"\d{10}(?:\.\d{1,9})?")
 _WORDS = {
@@ -64,15 +67,27 @@ class _LaunchLines:
         """Look at lines, of which `before` others precede the first."""
         data = b"".join(lines)
         places = self._prefilter.find(data)
-        start = place = 0
-        for number, line in enumerate(lines, start=before + 1):
+        start = place = seen = 0
+        for index, line in enumerate(lines):
+            number = before + 1 + index
             end = start + len(line)
             named = False
             while place < len(places) and places[place] < end:
                 named, place = True, place + 1
             if named or number <= self._look_until or self._pod.open:
+                self._date(lines[max(seen, index - _LOOK_BACK) : index])
+                seen = index
                 yield from self._line(line[: cleaning.LONGEST], number)
             start = end
+
+    def _date(self, lines: list[bytes]) -> None:
+        """Learn the time of the newest of some lines that has one."""
+        for line in reversed(lines):
+            cleaned = cleaning.clean(line[:_HEAD])
+            at = times.read(cleaned.stamp or cleaned.text, self._zone, self._last_at or self._near)
+            if at is not None:
+                self._last_at = at
+                return
 
     def end(self) -> Iterator[LaunchReport]:
         """Take the end of the log."""

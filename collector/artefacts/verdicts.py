@@ -1,0 +1,350 @@
+"""Which rank, host or wish ended a job, by what launchers said and by what its logs show.
+
+A launcher says who ended in the order in which it noticed. It may name a survivor: PaddlePaddle 3.3.1
+the rank that lost its peer, DeepSpeed 0.19.8 the process that it started last. Slurm's own end of a
+step looks like somebody's wish. So who logged that a peer was gone is no culprit, who was killed goes
+before who ended with a code, and what came after the first end is nobody's wish.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...vocabulary.samples import Event, Scalar
+from .launches import FiledReport, LaunchRecord
+
+if TYPE_CHECKING:
+    from .logs import LogContents
+
+_ASKED = (-15, -2, -1)
+_ABORTED = -6
+"""What a rank does to itself that lost a peer: watchdogs, JAX and gloo's exceptions end so."""
+_STOPPED = ("Cancelled", "TimeLimit", "Terminated", "Requeued")
+"""Reasons for which a whole job ends, and not the processes of one host."""
+_APART_SECONDS = 0.002
+"""Ends of one burst of lines: they have an order, and one time."""
+_LATER_SECONDS = 0.2
+"""By how much ranks ended later that were asked to, or whose peer was gone."""
+_FOLLOWED = 3
+UNNAMED_HOST = "unnamed-host"
+"""Stands for the host of a kill for memory of which no line says where it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRanks:
+    """What the logs of ranks say: who is known, who logged a root or a cascade, who is silent."""
+
+    size: int
+    ranks: frozenset[int]
+    roots: frozenset[int]
+    cut: frozenset[int]
+    silent: tuple[int, ...]
+    hosts: Mapping[int, str]
+    listed: Mapping[int, int] = field(default_factory=dict[int, int])
+    """Signals, 0 for none, by which ranks ended by torchrun's table."""
+
+
+@dataclass(slots=True)
+class LaunchVerdict:
+    """What follows: events by rank and host, the hosts of ranks, the lines of the cause."""
+
+    events: list[tuple[int | None, str, Event]] = field(
+        default_factory=list[tuple[int | None, str, Event]]
+    )
+    hosts: dict[int, str] = field(default_factory=dict[int, str])
+    roots: dict[tuple[str, int], int | None] = field(
+        default_factory=dict[tuple[str, int], int | None]
+    )
+    raised: int | None = None
+    """The rank that an exception without a rank is taken for."""
+
+
+def known(gathered: "LogContents", size: int) -> KnownRanks:
+    """Return what the logs of ranks say; `size`: of the job, as far as anything else says it."""
+    cut = {
+        rank
+        for rank, _, event in gathered.events
+        if rank is not None and event.attributes.get("role") == "cascade"
+    }
+    roots = frozenset(gathered.hang.fatal)
+    spoke = gathered.endings.logs | {r for ranks in gathered.hang.files.values() for r in ranks}
+    spoke |= {rank for rank, _ in gathered.samples if rank is not None}
+    cut -= roots
+    silent = spoke - gathered.endings.faults if cut else set[int]()
+    return KnownRanks(
+        size=max(size, gathered.size, 1 + max(gathered.processes, default=-1)),
+        ranks=frozenset(gathered.processes) | spoke,
+        roots=roots,
+        cut=frozenset(cut),
+        silent=tuple(sorted(silent)),
+        hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
+        listed={rank: signal for rank, (_, signal) in gathered.endings.exits.items()},
+    )
+
+
+def settle(record: LaunchRecord, known: KnownRanks, newest: float) -> LaunchVerdict:
+    """Return what launchers' reports mean; `newest`: when lines without any time were written."""
+    return _Settling(record, known, newest).verdict()
+
+
+class _Settling:
+    def __init__(self, record: LaunchRecord, known: KnownRanks, newest: float) -> None:
+        self._record = record
+        self._known = known
+        self._newest = newest
+        self._per_task = record.per_task(known.size)
+        self._found = LaunchVerdict()
+
+    def verdict(self) -> LaunchVerdict:
+        """Return events, hosts and root lines."""
+        ends = self._record.of_kind("exit", "oom", "raised", "verdict", "node")
+        wish = self._wish(ends)
+        self._hosts(ends)
+        if wish is not None:
+            self._stopped(wish)
+        exits = self._exits(ends)
+        self._nodes(ends)
+        self._memory(ends, exits)
+        self._emit(exits, wished=wish is not None)
+        if wish is None and not exits:
+            self._listed()
+        return self._found
+
+    def _listed(self) -> None:
+        """Take a lone SIGKILL in torchrun's table for the cause: torchrun itself lived on."""
+        killed = [rank for rank, signal in self._known.listed.items() if signal == 9]
+        if len(killed) != 1 or self._known.roots:
+            return
+        text = f"rank {killed[0]} was ended by SIGKILL while its launcher lived on"
+        pairs: dict[str, Scalar] = {
+            "signature": "torchrun.worker_failed", "role": "root", "rank": killed[0], "text": text,
+        }  # fmt: skip
+        event = Event("log.fault", self._newest, pairs)
+        self._found.events.append((killed[0], self._host_of(killed[0]), event))
+
+    def _wish(self, ends: list[FiledReport]) -> FiledReport | None:
+        """Return what says that somebody wanted the end, where nothing had ended before."""
+        first: dict[str, int] = {}
+        for one in ends:
+            if one.report.code not in _ASKED:
+                first.setdefault(one.file, one.report.line)
+        wishes = self._record.of_kind("stop")
+        asked = [
+            one for one in self._record.of_kind("asked")
+            if one.report.form.name == "slurm.step_cancelled"
+        ]  # fmt: skip
+        told = self._told()
+        for one in [*wishes, *asked]:
+            before = first.get(one.file, one.report.line) < one.report.line
+            if not before and not self._known.roots and not (one in asked and told):
+                return one
+        return None
+
+    def _told(self) -> bool:
+        """Tell whether Slurm said why it ends a step before: a task failed."""
+        return any(one.report.form.name == "slurm.step_ended" for one in self._record.reports)
+
+    def _ranks(self, one: FiledReport) -> list[int]:
+        """Return the ranks that a report is about, where each of its numbers is one."""
+        if one.report.form.counts == "task" and self._per_task > 1:
+            return []
+        return list(one.report.tasks)
+
+    def _hosts(self, ends: Iterable[FiledReport]) -> None:
+        places = {rank: host for rank, (host, _) in self._record.places.items()}
+        for one in ends:
+            report = one.report
+            if not report.host:
+                continue
+            each = self._per_task if report.form.counts == "task" else 1
+            for task in report.tasks:
+                places.update(dict.fromkeys(range(task * each, (task + 1) * each), report.host))
+        self._found.hosts = {r: h for r, h in places.items() if not self._known.hosts.get(r)}
+
+    def _host_of(self, rank: int | None) -> str:
+        if rank is None:
+            return ""
+        return self._known.hosts.get(rank) or self._found.hosts.get(rank, "")
+
+    def _stopped(self, wish: FiledReport) -> None:
+        report = wish.report
+        pairs: dict[str, Scalar] = {"reason": report.form.reason or "Cancelled", "text": report.text}
+        host = "" if pairs["reason"] in _STOPPED else self._named_host(report.host)
+        self._found.events.append((None, host, Event("scheduler.event", self._at(wish), pairs)))
+        if wish.report.form.kind == "stop":
+            self._found.roots[wish.file, report.line] = None
+        if host:  # what a scheduler takes ends by a signal
+            for rank in self._on(host):
+                self._found.events.append(self._exit(rank, -15, self._at(wish)))
+
+    def _nodes(self, ends: Iterable[FiledReport]) -> None:
+        for one in ends:
+            report = one.report
+            if report.form.kind != "node":
+                continue
+            host = self._named_host(report.host)
+            pairs: dict[str, Scalar] = {"reason": report.form.reason, "text": report.text}
+            self._found.events.append((None, host, Event("scheduler.event", self._at(one), pairs)))
+            self._found.roots[one.file, report.line] = None
+
+    def _memory(self, ends: Iterable[FiledReport], exits: dict[int, tuple[int | None, FiledReport]]
+    ) -> None:
+        """Add kills for memory; a host that no line names is the only one, or that of the rank."""
+        for one in ends:
+            report = one.report
+            if report.form.kind != "oom":
+                continue
+            ranks = self._ranks(one) or self._killed(exits)
+            for rank in ranks[:1] or [None]:
+                host = self._named_host(report.host) or self._host_of(rank)
+                host = host or self._only_host() or UNNAMED_HOST
+                if rank is None and not self._on(host):
+                    spare = [r for r in sorted(self._known.ranks) if not self._host_of(r)]
+                    self._found.hosts.update(dict.fromkeys(spare, host))
+                if rank is not None and not self._host_of(rank):
+                    self._found.hosts[rank] = host
+                pairs: dict[str, Scalar] = {"text": report.text}
+                if rank is not None:
+                    pairs["rank"] = rank
+                event = Event("host.oom_kill", self._at(one), pairs)
+                self._found.events.append((rank, host, event))
+                self._found.roots[one.file, report.line] = rank
+                if not exits:
+                    for each in [rank] if rank is not None else self._on(host):
+                        self._found.events.append(self._exit(each, -9, self._at(one)))
+
+    def _killed(self, exits: dict[int, tuple[int | None, FiledReport]]) -> list[int]:
+        """Return the rank that SIGKILL ended, or that says nothing, where it is one."""
+        killed = [rank for rank, (code, _) in exits.items() if code == -9]
+        if len(killed) != 1:
+            killed = list(self._known.silent)
+        return killed if len(killed) == 1 else []
+
+    def _exits(self, ends: Iterable[FiledReport]) -> dict[int, tuple[int | None, FiledReport]]:
+        """Return by rank how it ended first; a launcher's guess only where nothing says better."""
+        exits: dict[int, tuple[int | None, FiledReport]] = {}
+        guesses: list[FiledReport] = []
+        unnamed: list[FiledReport] = []
+        pids = {pid: rank for rank, (_, pid) in self._record.places.items() if pid is not None}
+        for one in ends:
+            report = one.report
+            if report.form.kind == "node":
+                continue
+            ranks = self._ranks(one)
+            if not ranks and report.pid in pids:
+                ranks = [pids[report.pid]]
+            if report.form.kind == "verdict":
+                guesses.append(one)
+            elif not ranks and report.form.kind == "exit":
+                unnamed.append(one)
+            for rank in ranks if report.form.kind != "verdict" else ():
+                if rank not in exits or exits[rank][0] is None:
+                    exits[rank] = (report.code, one)
+        listed = exits.keys() | self._known.listed.keys()
+        if guesses or unnamed:
+            self._guessed(exits, guesses, unnamed)
+        elif listed and listed <= self._known.cut and self._fewer_silent():
+            some = next(iter(exits.values()), None)
+            for rank in self._known.silent if some is not None else ():
+                exits[rank] = (None, some[1])
+        return exits
+
+    def _fewer_silent(self) -> bool:
+        return 0 < len(self._known.silent) <= len(self._known.cut)
+
+    def _guessed(
+        self,
+        exits: dict[int, tuple[int | None, FiledReport]],
+        guesses: list[FiledReport],
+        unnamed: list[FiledReport],
+    ) -> None:
+        """Add who ended by reports that name nobody, or perhaps somebody else."""
+        first = (guesses or unnamed)[0]
+        known = self._known
+        own = known.roots or (frozenset(known.silent) if self._fewer_silent() else frozenset())
+        named = {rank for one in guesses for rank in self._ranks(one)}
+        if known.roots and not (named & known.roots):
+            named -= known.cut
+        chosen = (own - exits.keys()) if own and not named & own else (named & own or named)
+        if own and chosen <= known.cut:
+            chosen = own
+        for one in guesses:  # survivors that the launcher named ended too
+            for rank in self._ranks(one):
+                exits.setdefault(rank, (one.report.code, one))
+        for rank in sorted(chosen):
+            code = first.report.code
+            if code == _ABORTED and rank not in named:
+                code = None
+            exits.setdefault(rank, (code, first))
+
+    def _emit(self, exits: dict[int, tuple[int | None, FiledReport]], *, wished: bool) -> None:
+        """Add the ends of ranks: those of one burst of lines share one time, the culprit first."""
+        if not exits:
+            return
+        order = sorted(exits, key=lambda rank: (self._at(exits[rank][1]), self._class(rank, exits)))
+        burst, begun = 0, None
+        for rank in order:
+            code, one = exits[rank]
+            at = self._at(one)
+            if begun is None or at - begun > _APART_SECONDS:
+                begun, burst = at, 0
+            later = _LATER_SECONDS if self._class(rank, exits)[0] >= _FOLLOWED else 0.0
+            self._found.events.append(self._exit(rank, code, at + later + burst * _APART_SECONDS))
+            burst = min(burst + 1, 20)
+        killed = [rank for rank, (code, _) in exits.items() if code in (-9, -11, -7, -4, -8)]
+        if not wished and 0 < len(killed) < max(self._known.size, len(self._known.ranks), 2):
+            for rank in killed[:1] if len(killed) == 1 or order[0] == killed[0] else ():
+                self._root(rank, exits[rank][1])
+        failed = [rank for rank in order if (exits[rank][0] or 0) > 0]
+        own = [rank for rank in failed if rank not in self._known.cut]
+        self._found.raised = own[0] if own and not killed else None
+
+    def _root(self, rank: int, one: FiledReport) -> None:
+        """Add a launcher's line about who was killed as the line of the cause."""
+        report = one.report
+        if report.form.kind == "verdict" and rank in self._known.cut:
+            return
+        pairs: dict[str, Scalar] = {
+            "signature": report.form.name, "role": "root", "rank": rank, "text": report.text,
+        }  # fmt: skip
+        self._found.events.append((rank, self._host_of(rank), Event("log.fault", self._at(one), pairs)))
+        self._found.roots[one.file, report.line] = rank
+
+    def _class(self, rank: int, exits: dict[int, tuple[int | None, FiledReport]]) -> tuple[int, int]:
+        """Return how likely a rank is the first of a burst, the lowest most, and its line."""
+        code, one = exits[rank]
+        if rank in self._known.roots:
+            grade = 0
+        elif rank in self._known.cut:
+            grade = 5
+        elif code in _ASKED:
+            grade = 4
+        elif code == _ABORTED:
+            grade = 3
+        else:
+            grade = 1 if code is None or code < 0 else 2
+        return grade, one.report.line
+
+    def _exit(self, rank: int, code: int | None, at: float) -> tuple[int, str, Event]:
+        pairs: dict[str, Scalar] = {"rank": rank}
+        if code is not None:
+            pairs |= {"signal": -code} if code < 0 else {"exit_code": code}
+        return rank, self._host_of(rank), Event("process.exit", at, pairs)
+
+    def _at(self, one: FiledReport) -> float:
+        return one.report.at or self._newest
+
+    def _named_host(self, host: str) -> str:
+        """Return a host as ranks' logs spell it: by its short name where they have that one."""
+        every = set(self._known.hosts.values()) | set(self._found.hosts.values())
+        if host in every:
+            return host
+        short = [one for one in every if one and one.partition(".")[0] == host.partition(".")[0]]
+        return short[0] if host and len(short) == 1 else host
+
+    def _only_host(self) -> str:
+        every = {self._host_of(rank) for rank in self._known.ranks} - {""}
+        return next(iter(every)) if len(every) == 1 else ""
+
+    def _on(self, host: str) -> list[int]:
+        return [r for r in sorted(self._known.ranks | self._found.hosts.keys()) if self._host_of(r) == host]
