@@ -10,7 +10,7 @@ from ...formats import kernel_log, training_logs
 from ...formats.kernel_log import reports
 from ...formats.training_logs.tracebacks import SIGNATURE
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import job_size, verdicts
+from . import job_size, log_names, verdicts
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
@@ -20,10 +20,7 @@ from .hangs import CollectiveHang
 from .launches import LaunchRecord
 from .startup import START_SECONDS, StartUp, process_of
 
-_RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
-_OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
 _KERNEL = re.compile(r"dmesg|kern|messages|syslog|journal", re.IGNORECASE)
-_WHOLE = re.compile(r"\d{1,7}")
 
 
 @dataclass(slots=True)
@@ -52,6 +49,8 @@ class LogContents:
     start: StartUp = field(default_factory=StartUp)
     endings: RankEndings = field(default_factory=RankEndings)
     hang: CollectiveHang = field(default_factory=CollectiveHang)
+    whose: dict[str, int | None] = field(default_factory=dict)
+    """Whose log each file is, None where it is nobody's alone."""
     launches: LaunchRecord = field(default_factory=LaunchRecord)
     settled: list[tuple[int | None, str, Event]] = field(default_factory=list)
     """What launchers' lines mean, by rank and host."""
@@ -85,20 +84,6 @@ def is_text(head: bytes) -> bool:
     return b"\0" not in head
 
 
-def rank_of(name: str) -> int | None:
-    """Return the rank whose log a file is, by its name; None where it names none.
-
-    `rank_3.log` and the like, or the folder of an output: torchrun writes 3/stderr.log.
-    """
-    path = Path(name)
-    match = _RANK.search(path.name)
-    if match is not None:
-        return int(match[1])
-    if _OUTPUT.search(path.name) and _WHOLE.fullmatch(path.parent.name):
-        return int(path.parent.name)
-    return None
-
-
 def gather(
     files: Mapping[str, Path],
     groups: Mapping[int, Mapping[str, str]],
@@ -115,9 +100,13 @@ def gather(
     dumps tell it, s since the epoch.
     """
     gathered = LogContents(zone)
+    ranks = log_names.ranks_of([*empty, *files])
     for name in empty:
-        _has_log(rank_of(name), gathered)
+        _has_log(ranks.get(name), gathered)
     _survey(files, gathered, known)
+    for name in files:
+        whose = log_names.checked(name, ranks.get(name), gathered.hang.files[name])
+        gathered.whose[name] = whose
     for name, path in files.items():
         try:
             lines = gathered.launches.read(name, path, gathered.zone, gathered.near)
@@ -175,7 +164,7 @@ def _training(
     found: ArtefactContents,
 ) -> Iterator[int]:
     """Read what a job wrote; yield the number of each line that says something."""
-    rank = rank_of(name)
+    rank = gathered.whose.get(name)
     known = groups.get(rank, {}) if rank is not None else {}
     _has_log(rank, gathered)
     if rank is not None:
@@ -267,6 +256,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     hosts = {process.host for process in gathered.processes.values() if process.host}
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
+    times += [event.at for _, _, event in gathered.settled]
     newest = max([0.0 if found.until is None else found.until, *times]) or gathered.written
     endings = gathered.endings
     size = max([found.world_size, gathered.size, *(rank + 1 for rank in gathered.processes)])
@@ -309,9 +299,18 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
         for rank, event in gathered.start.events(gathered.processes, oldest, newest):
             found.events.append(replace(event, resource=of(rank, "")))
         found.missing += gathered.start.missing(gathered.processes)
+    # A device that failed by its rank's own word may be known by nothing but that rank.
+    devices = {
+        rank: f"device-of-rank-{rank}"
+        for rank, _, event in gathered.events
+        if event.attributes.get("signature") == "cuda.ecc"
+    }
+    for rank in devices:
+        gathered.process(rank).host = gathered.process(rank).host or verdicts.UNNAMED_HOST
     for rank, process in gathered.processes.items():
         labels: dict[str, Scalar | None] = {
-            "rank": rank, "world_size": size, "pid": process.pid, "hw.id": process.hw_id,
+            "rank": rank, "world_size": size, "pid": process.pid,
+            "hw.id": process.hw_id or devices.get(rank),
         }  # fmt: skip
         for at in sorted({process.first or oldest, process.last or newest}):
             info = Sample("training.rank.info", 1.0, at, attributes(labels))

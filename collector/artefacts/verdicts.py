@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _ASKED = (-15, -2, -1)
 _ABORTED = -6
 """What a rank does to itself that lost a peer: watchdogs, JAX and gloo's exceptions end so."""
+_KILLED = (-9, -11, -7, -4, -8, None)
+"""Ends that are no process's own choice; None: a launcher only saw that it was gone."""
 _STOPPED = ("Cancelled", "TimeLimit", "Terminated", "Requeued")
 """Reasons for which a whole job ends, and not the processes of one host."""
 _APART_SECONDS = 0.002
@@ -291,7 +293,8 @@ class _Settling:
             later = _LATER_SECONDS if self._class(rank, exits)[0] >= _FOLLOWED else 0.0
             self._found.events.append(self._exit(rank, code, at + later + burst * _APART_SECONDS))
             burst = min(burst + 1, 20)
-        killed = [rank for rank, (code, _) in exits.items() if code in (-9, -11, -7, -4, -8)]
+        killed = [rank for rank, (code, one) in exits.items()
+                  if code in _KILLED and (code is not None or rank in self._ranks(one))]  # fmt: skip
         if not wished and 0 < len(killed) < max(self._known.size, len(self._known.ranks), 2):
             for rank in killed[:1] if len(killed) == 1 or order[0] == killed[0] else ():
                 self._root(rank, exits[rank][1])

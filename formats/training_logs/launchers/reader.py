@@ -57,8 +57,8 @@ class _LaunchLines:
         self._near = near
         self._prefilter = _prefilter()
         self._last_at: float | None = None
-        self._opened: dict[str, tuple[int, dict[str, str]]] = {}
-        """By form: the line that had it last, and what it named."""
+        self._opened: dict[str, tuple[int, dict[str, str], str]] = {}
+        """By form: the line that had it last, what it named, and its text."""
         self._look_until = 0
         """Up to this line every one is looked at: a form that another one follows was seen."""
         self._pod = PodDescription()
@@ -105,19 +105,25 @@ class _LaunchLines:
                 before = self._before(form, number)
                 if before is None:
                     continue
-                self._opened[form.name] = (number, before | groups)
+                named, opener = before
+                groups = named | groups
+                whole = f"{opener} {text}" if opener else text
+                self._opened[form.name] = (number, groups, whole)
                 if form.name in _openers():
-                    self._look_until = max(self._look_until, number + form.within)
-                yield self._report(form, number, text, before | groups, stamped)
+                    self._look_until = max(self._look_until, number + _openers()[form.name])
+                yield self._report(form, number, whole, groups, stamped)
                 return
 
-    def _before(self, form: LaunchForm, number: int) -> dict[str, str] | None:
-        """Return what the line named that a form needs before it; None where there is none."""
+    def _before(self, form: LaunchForm, number: int) -> tuple[dict[str, str], str] | None:
+        """Return what the line named that a form needs before it, and it; None: there is none."""
         if not form.after:
-            return {}
+            return {}, ""
         known = [self._opened[name] for name in form.after if name in self._opened]
-        known = [(at, groups) for at, groups in known if number - at <= form.within]
-        return max(known, key=lambda one: one[0])[1] if known else None
+        known = [one for one in known if number - one[0] <= form.within]
+        if not known:
+            return None
+        _, groups, text = max(known, key=lambda one: one[0])
+        return groups, text
 
     def _report(
         self,
@@ -133,7 +139,7 @@ class _LaunchLines:
             form,
             number,
             cleaning.shown(text),
-            tasks=_tasks(groups.get("tasks", "")),
+            tasks=_tasks(groups.get("tasks", "") or ("" if form.task is None else str(form.task))),
             host=cleaning.shown(groups.get("host", "")),
             pid=int(groups["pid"]) if "pid" in groups else None,
             code=_code(form, groups),
@@ -149,8 +155,13 @@ def _prefilter() -> TextPrefilter:
 
 
 @cache
-def _openers() -> frozenset[str]:
-    return frozenset(name for form in catalogue() for name in form.after)
+def _openers() -> dict[str, int]:
+    """Return by form how many lines behind it one that belongs to it may stand."""
+    found: dict[str, int] = {}
+    for form in catalogue():
+        for name in form.after:
+            found[name] = max(found.get(name, 0), form.within)
+    return found
 
 
 def _moment(text: str, zone: tzinfo | None) -> float | None:
