@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .logs import LogContents
 
 _ASKED = (-15, -2, -1)
+_SIGKILL = 9
 _ABORTED = -6
 """What a rank does to itself that lost a peer: watchdogs, JAX and gloo's exceptions end so."""
 _KILLED = (-9, -11, -7, -4, -8, None)
@@ -42,8 +43,8 @@ class KnownRanks:
     cut: frozenset[int]
     silent: tuple[int, ...]
     hosts: Mapping[int, str]
-    listed: Mapping[int, int] = field(default_factory=dict[int, int])
-    """Signals, 0 for none, by which ranks ended by torchrun's table."""
+    listed: Mapping[int, tuple[float, int]] = field(default_factory=dict[int, tuple[float, int]])
+    """When ranks ended by torchrun's table, and by which signal, 0 for none."""
 
 
 @dataclass(slots=True)
@@ -80,7 +81,7 @@ def known(gathered: "LogContents", size: int) -> KnownRanks:
         cut=frozenset(cut),
         silent=tuple(sorted(silent)),
         hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
-        listed={rank: signal for rank, (_, signal) in gathered.endings.exits.items()},
+        listed=dict(gathered.endings.exits),
     )
 
 
@@ -114,9 +115,13 @@ class _Settling:
 
     def _listed(self) -> None:
         """Take a lone SIGKILL in torchrun's table for the cause: torchrun itself lived on."""
-        killed = [rank for rank, signal in self._known.listed.items() if signal == 9]
-        if len(killed) != 1 or self._known.roots:
+        listed = self._known.listed
+        killed = [rank for rank, (_, signal) in listed.items() if signal == _SIGKILL]
+        others = [one for rank, one in listed.items() if rank not in killed]
+        if len(killed) != 1 or self._known.roots or self._known.cut:
             return
+        if any(-signal not in _ASKED or at < listed[killed[0]][0] for at, signal in others):
+            return  # torchrun itself kills what does not heed SIGTERM
         text = f"rank {killed[0]} was ended by SIGKILL while its launcher lived on"
         pairs: dict[str, Scalar] = {
             "signature": "torchrun.worker_failed", "role": "root", "rank": killed[0], "text": text,
