@@ -78,8 +78,9 @@ class LaunchRecord:
             report = one.report
             if report.form.kind != "place" or report.form.counts != "rank":
                 continue
-            if report.host and report.host != "localhost":
-                found |= {task: (report.host, report.pid) for task in report.tasks}
+            host = "" if report.host == "localhost" else report.host
+            if host or report.pid is not None:
+                found |= {task: (host, report.pid) for task in report.tasks}
         return found
 
     def per_task(self, size: int) -> int:
@@ -94,8 +95,14 @@ class LaunchRecord:
             return 1
         return max(1, size // (max(tasks) + 1))
 
-    def quote(self, found: ArtefactContents, roots: Mapping[tuple[str, int], int | None]) -> None:
-        """Add the lines as quotes, where they are none yet; `roots`: those of the cause, by rank."""
+    def quote(
+        self, found: ArtefactContents, roots: Mapping[tuple[str, int], int | None], size: int
+    ) -> None:
+        """Add the lines as quotes, where they are none yet, of a job of `size` ranks.
+
+        `roots`: those of the cause, and the rank of each where it is one.
+        """
+        each = self.per_task(size)
         known = {(quote.file, quote.line) for quote in found.quotes}
         for one in self._telling():
             place = (one.file, one.report.line)
@@ -103,7 +110,9 @@ class LaunchRecord:
                 continue
             report = one.report
             rank = roots.get(place)
-            whose = rank if rank is not None or len(report.tasks) != 1 else report.tasks[0]
+            whose = rank
+            if whose is None and len(report.tasks) == 1 and (each == 1 or report.form.counts == "rank"):
+                whose = report.tasks[0]
             role = "root" if place in roots else "confirmation"
             found.quotes.append(
                 LogQuote(*place, report.at, whose, report.form.name, role, report.text)

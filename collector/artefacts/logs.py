@@ -342,7 +342,8 @@ def _settle(gathered: LogContents, found: ArtefactContents) -> None:
         (verdict.raised, file, event) if _unplaced(rank, event) else (rank, file, event)
         for rank, file, event in gathered.events
     ]
-    record.quote(found, verdict.roots)
+    found.missing += verdict.missing
+    record.quote(found, verdict.roots, gathered.size)
 
 
 def _unplaced(rank: int | None, event: Event) -> bool:

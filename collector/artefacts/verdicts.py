@@ -26,11 +26,18 @@ _STOPPED = ("Cancelled", "TimeLimit", "Terminated", "Requeued")
 """Reasons for which a whole job ends, and not the processes of one host."""
 _APART_SECONDS = 0.002
 """Ends of one burst of lines: they have an order, and one time."""
+_MOST_LOCAL = 16
+"""Ranks that one node may have: a job that is no larger may be all on one."""
+_MOST_RANKS = 1 << 16
 _LATER_SECONDS = 0.2
 """By how much ranks ended later that were asked to, or whose peer was gone."""
 _FOLLOWED = 3
 UNNAMED_HOST = "unnamed-host"
 """Stands for the host of a kill for memory of which no line says where it was."""
+
+
+Exits = dict[int, tuple[int | None, FiledReport]]
+"""By rank the code by which it ended, negative for a signal, and who said so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,8 @@ class KnownRanks:
     roots: frozenset[int]
     cut: frozenset[int]
     silent: tuple[int, ...]
+    hung: bool
+    """Whether a collective timed out: whoever is killed then was waited for, or waited."""
     hosts: Mapping[int, str]
     listed: Mapping[int, tuple[float, int]] = field(default_factory=dict[int, tuple[float, int]])
     """When ranks ended by torchrun's table, and by which signal, 0 for none."""
@@ -58,6 +67,7 @@ class LaunchVerdict:
     roots: dict[tuple[str, int], int | None] = field(
         default_factory=dict[tuple[str, int], int | None]
     )
+    missing: list[str] = field(default_factory=list[str])
     raised: int | None = None
     """The rank that an exception without a rank is taken for."""
 
@@ -73,13 +83,18 @@ def known(gathered: "LogContents", size: int) -> KnownRanks:
     spoke = gathered.endings.logs | {r for ranks in gathered.hang.files.values() for r in ranks}
     spoke |= {rank for rank, _ in gathered.samples if rank is not None}
     cut -= roots
+    size = max(size, gathered.size, 1 + max(gathered.processes, default=-1))
     silent = spoke - gathered.endings.faults if cut else set[int]()
+    absent = set(range(min(size, _MOST_RANKS))) - spoke
+    if cut and not silent and len(absent) == 1:
+        silent = absent
     return KnownRanks(
-        size=max(size, gathered.size, 1 + max(gathered.processes, default=-1)),
-        ranks=frozenset(gathered.processes) | spoke,
+        size=size,
+        ranks=frozenset(gathered.processes) | spoke or frozenset({0}),
         roots=roots,
         cut=frozenset(cut),
         silent=tuple(sorted(silent)),
+        hung=bool(gathered.hang.waited) or gathered.endings.waited > 0,
         hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
         listed=dict(gathered.endings.exits),
     )
@@ -96,7 +111,12 @@ class _Settling:
         self._known = known
         self._newest = newest
         self._per_task = record.per_task(known.size)
+        self._pids = {
+            pid: rank for rank, (_, pid) in record.places.items() if pid is not None
+        }  # fmt: skip
         self._found = LaunchVerdict()
+        self._guesses: set[int] = set()
+        """Ranks that a launcher names where it may mean any of its own."""
 
     def verdict(self) -> LaunchVerdict:
         """Return events, hosts and root lines."""
@@ -153,12 +173,27 @@ class _Settling:
 
     def _ranks(self, one: FiledReport) -> list[int]:
         """Return the ranks that a report is about, where each of its numbers is one."""
-        if one.report.form.counts == "task" and self._per_task > 1:
+        report = one.report
+        if report.pid in self._pids:
+            return [self._pids[report.pid]]
+        if report.form.counts == "task" and self._per_task > 1:
             return []
-        return list(one.report.tasks)
+        if report.form.counts == "local" and not self._one_node(one):
+            return []
+        return list(report.tasks)
+
+    def _one_node(self, one: FiledReport) -> bool:
+        """Tell whether local ranks are ranks: the job is no larger than what one launcher started."""
+        asked = {
+            each.report.pid for each in self._record.reports
+            if each.file == one.file and each.report.form.kind == "asked" and each.report.pid
+        }  # fmt: skip
+        return self._known.size <= max(len(asked) + 1, *(task + 1 for task in one.report.tasks), 2) or (
+            self._known.size <= _MOST_LOCAL and not asked
+        )
 
     def _hosts(self, ends: Iterable[FiledReport]) -> None:
-        places = {rank: host for rank, (host, _) in self._record.places.items()}
+        places = {r: host for r, (host, _) in self._record.places.items() if host}
         for one in ends:
             report = one.report
             if not report.host:
@@ -178,8 +213,11 @@ class _Settling:
         pairs: dict[str, Scalar] = {"reason": report.form.reason or "Cancelled", "text": report.text}
         host = "" if pairs["reason"] in _STOPPED else self._named_host(report.host)
         self._found.events.append((None, host, Event("scheduler.event", self._at(wish), pairs)))
-        if wish.report.form.kind == "stop":
-            self._found.roots[wish.file, report.line] = None
+        said: dict[str, Scalar] = {
+            "signature": report.form.name, "role": "root", "text": report.text,
+        }  # fmt: skip
+        self._found.events.append((None, host, Event("log.fault", self._at(wish), said)))
+        self._found.roots[wish.file, report.line] = None
         if host:  # what a scheduler takes ends by a signal
             for rank in self._on(host):
                 self._found.events.append(self._exit(rank, -15, self._at(wish)))
@@ -194,7 +232,7 @@ class _Settling:
             self._found.events.append((None, host, Event("scheduler.event", self._at(one), pairs)))
             self._found.roots[one.file, report.line] = None
 
-    def _memory(self, ends: Iterable[FiledReport], exits: dict[int, tuple[int | None, FiledReport]]
+    def _memory(self, ends: Iterable[FiledReport], exits: Exits
     ) -> None:
         """Add kills for memory; a host that no line names is the only one, or that of the rank."""
         for one in ends:
@@ -220,26 +258,25 @@ class _Settling:
                     for each in [rank] if rank is not None else self._on(host):
                         self._found.events.append(self._exit(each, -9, self._at(one)))
 
-    def _killed(self, exits: dict[int, tuple[int | None, FiledReport]]) -> list[int]:
+    def _killed(self, exits: Exits) -> list[int]:
         """Return the rank that SIGKILL ended, or that says nothing, where it is one."""
         killed = [rank for rank, (code, _) in exits.items() if code == -9]
         if len(killed) != 1:
             killed = list(self._known.silent)
         return killed if len(killed) == 1 else []
 
-    def _exits(self, ends: Iterable[FiledReport]) -> dict[int, tuple[int | None, FiledReport]]:
+    def _exits(self, ends: Iterable[FiledReport]) -> Exits:
         """Return by rank how it ended first; a launcher's guess only where nothing says better."""
-        exits: dict[int, tuple[int | None, FiledReport]] = {}
+        exits: Exits = {}
         guesses: list[FiledReport] = []
         unnamed: list[FiledReport] = []
-        pids = {pid: rank for rank, (_, pid) in self._record.places.items() if pid is not None}
         for one in ends:
             report = one.report
             if report.form.kind == "node":
                 continue
-            ranks = self._ranks(one)
-            if not ranks and report.pid in pids:
-                ranks = [pids[report.pid]]
+            ranks = [rank for rank in self._ranks(one) if rank not in self._known.listed]
+            if ranks != self._ranks(one):
+                continue
             if report.form.kind == "verdict":
                 guesses.append(one)
             elif not ranks and report.form.kind == "exit":
@@ -261,7 +298,7 @@ class _Settling:
 
     def _guessed(
         self,
-        exits: dict[int, tuple[int | None, FiledReport]],
+        exits: Exits,
         guesses: list[FiledReport],
         unnamed: list[FiledReport],
     ) -> None:
@@ -275,6 +312,13 @@ class _Settling:
         chosen = (own - exits.keys()) if own and not named & own else (named & own or named)
         if own and chosen <= known.cut:
             chosen = own
+        asked = self._record.of_kind("asked")
+        if not own and len(asked) > 1 and first.report.form.name.startswith("deepspeed."):
+            self._guesses |= chosen
+            self._found.missing.append(
+                "which rank failed: the launcher names the process that it started last, rank "
+                + ", ".join(map(str, sorted(chosen)))
+            )
         for one in guesses:  # survivors that the launcher named ended too
             for rank in self._ranks(one):
                 exits.setdefault(rank, (one.report.code, one))
@@ -284,7 +328,7 @@ class _Settling:
                 code = None
             exits.setdefault(rank, (code, first))
 
-    def _emit(self, exits: dict[int, tuple[int | None, FiledReport]], *, wished: bool) -> None:
+    def _emit(self, exits: Exits, *, wished: bool) -> None:
         """Add the ends of ranks: those of one burst of lines share one time, the culprit first."""
         if not exits:
             return
@@ -298,40 +342,69 @@ class _Settling:
             later = _LATER_SECONDS if self._class(rank, exits)[0] >= _FOLLOWED else 0.0
             self._found.events.append(self._exit(rank, code, at + later + burst * _APART_SECONDS))
             burst = min(burst + 1, 20)
-        killed = [rank for rank, (code, one) in exits.items()
-                  if code in _KILLED and (code is not None or rank in self._ranks(one))]  # fmt: skip
-        if not wished and 0 < len(killed) < max(self._known.size, len(self._known.ranks), 2):
-            for rank in killed[:1] if len(killed) == 1 or order[0] == killed[0] else ():
-                self._root(rank, exits[rank][1])
+        killed = [
+            rank for rank, (code, _) in exits.items()
+            if code in _KILLED and self._class(rank, exits)[0] < _FOLLOWED
+        ]  # fmt: skip
+        few = 0 < len(killed) < max(self._known.size, len(self._known.ranks), 2)
+        first = order[0]
+        if not wished and not self._known.hung:
+            if few and first in killed and first not in self._guesses:
+                self._root(first, exits[first][1])
+            elif not self._known.roots and not self._found.roots:
+                self._found.roots[self._place(exits[first][1])] = first
+                codes = {code for code, _ in exits.values()}
+                if codes <= {*_ASKED, -_SIGKILL}:  # no crash: the line stands for itself
+                    self._root(first, exits[first][1], alone=not few or codes <= set(_ASKED))
         failed = [rank for rank in order if (exits[rank][0] or 0) > 0]
-        own = [rank for rank in failed if rank not in self._known.cut]
-        self._found.raised = own[0] if own and not killed else None
+        own = [r for r in failed if r not in self._known.cut and r not in self._guesses]
+        if len(self._ranks(exits[first][1])) > 1:
+            own = []  # they failed alike
+        quoted = any(one.report.form.kind == "raised" for one in self._record.reports)
+        self._found.raised = own[0] if own and not killed and not quoted else None
 
-    def _root(self, rank: int, one: FiledReport) -> None:
-        """Add a launcher's line about who was killed as the line of the cause."""
+    def _place(self, one: FiledReport) -> tuple[str, int]:
+        return one.file, one.report.line
+
+    def _root(self, rank: int, one: FiledReport, *, alone: bool = False) -> None:
+        """Add a launcher's line about who was killed as the line of the cause.
+
+        alone: it may be no cause, but is all that is known of the end.
+        """
         report = one.report
         if report.form.kind == "verdict" and rank in self._known.cut:
             return
         pairs: dict[str, Scalar] = {
-            "signature": report.form.name, "role": "root", "rank": rank, "text": report.text,
+            "signature": report.form.name, "role": "cascade" if alone else "root", "rank": rank,
+            "text": report.text,
         }  # fmt: skip
         self._found.events.append((rank, self._host_of(rank), Event("log.fault", self._at(one), pairs)))
         self._found.roots[one.file, report.line] = rank
 
-    def _class(self, rank: int, exits: dict[int, tuple[int | None, FiledReport]]) -> tuple[int, int]:
+    def _class(self, rank: int, exits: Exits) -> tuple[int, int]:
         """Return how likely a rank is the first of a burst, the lowest most, and its line."""
         code, one = exits[rank]
         if rank in self._known.roots:
             grade = 0
         elif rank in self._known.cut:
             grade = 5
-        elif code in _ASKED:
+        elif code in _ASKED or self._followed(one, exits):
             grade = 4
         elif code == _ABORTED:
             grade = 3
         else:
             grade = 1 if code is None or code < 0 else 2
         return grade, one.report.line
+
+    def _followed(self, one: FiledReport, exits: Exits) -> bool:
+        """Tell whether a launcher had asked what was left to end, since another had ended."""
+        lines = [end.report.line for _, end in exits.values() if end.file == one.file]
+        asked = [
+            each.report.line
+            for each in self._record.of_kind("asked", "follows")
+            if each.file == one.file and each.report.line > min(lines)
+        ]
+        return bool(asked) and one.report.line > min(asked)
 
     def _exit(self, rank: int, code: int | None, at: float) -> tuple[int, str, Event]:
         pairs: dict[str, Scalar] = {"rank": rank}

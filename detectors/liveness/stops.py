@@ -32,7 +32,11 @@ _WISHES = re.compile(
 )
 """Reasons of a scheduler that end a job without a fault."""
 
-_SAID = re.compile(r"slurm\.(?:time_limit|preempted)\b")
+_SAID = re.compile(
+    r"^(?:slurm|lsf|pbs|torchrun|kubernetes|kueue)\."
+    r"(?:time_limit|preempted|requeued|(?:job_|step_)?cancelled|interrupted|stopped|(?:pod_)?evicted|"
+    r"pod_ended)\b"
+)
 """Signatures of log lines that say the same."""
 
 _TAKES = re.compile(r"evict|node.?(?:not.?ready|lost|fail|pressure)|taint", re.IGNORECASE)

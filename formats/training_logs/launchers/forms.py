@@ -25,9 +25,9 @@ ended since another had. oom: it was killed for memory. node: a node failed. sto
 scheduler ends the job. asked: the launcher tells what is left to end. place: where a process runs.
 raised: the traceback that follows is that of a process."""
 
-Counting = Literal["rank", "local", "task", ""]
+Counting = Literal["rank", "local", "task", "pod", ""]
 """What the numbers of processes are: ranks of the job, ranks of one node, a scheduler's tasks, of
-which each may be a rank or start all of a node; "": the lines name none."""
+which each may be a rank or start all of a node, pods by their names; "": the lines name none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ _FIRST = frozenset({"master", "chief", "leader"})
 
 
 def _form(name: str, kind: ReportKind, meaning: str, reason: str = "") -> LaunchForm:
-    return LaunchForm(name, kind, "", re.compile(""), meaning, "task", reason=reason)
+    return LaunchForm(name, kind, "", re.compile(""), meaning, "rank", reason=reason)
 
 
 ENDED = _form("kubernetes.container_ended", "exit", "How a container ended")
@@ -86,7 +86,8 @@ class PodDescription:
             form = _form("kubernetes.pod_ended", "node" if node else "stop",
                          "A pod was taken from its node", reason)  # fmt: skip
             text = f"pod {self.name} on {self.node}: {reason}: {message}".rstrip(": ")
-            found.append(LaunchReport(form, line, text, host=self.node))
+            at = max((one.finished for one in self.states if one.finished), default=None)
+            found.append(LaunchReport(form, line, text, host=self.node, at=at, dated=bool(at)))
         self.left, self.name, self.node, self.gpus = 0, "", "", 0
         self.taken, self.states, self.inside = None, [], False
         return found
@@ -119,13 +120,13 @@ class PodDescription:
         oom = state.reason == "OOMKilled"
         code = state.code
         one = -9 if oom else 128 - code if code is not None and 128 < code < 160 else code
-        task = index_of(self.name) if self.gpus <= 1 else None
+        index, each = index_of(self.name), max(self.gpus, 1)
         where = f" on {self.node}" if self.node else ""
         return LaunchReport(
             OOM if oom else ENDED,
             state.line,
             f"pod {self.name}{where}: {state.reason}, exit code {code}",
-            tasks=() if task is None else (task,),
+            tasks=() if index is None else tuple(range(index * each, (index + 1) * each)),
             host=self.node or self.name,
             code=one,
             at=state.finished,

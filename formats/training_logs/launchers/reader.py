@@ -9,7 +9,7 @@ from functools import cache
 from .. import cleaning, times
 from ..prefilter import TextPrefilter
 from .forms import LaunchForm, catalogue
-from .pods import NEEDLE, PodDescription
+from .pods import NEEDLE, PodDescription, index_of
 from .reports import LaunchReport
 
 _BLOCK = 1 << 20
@@ -139,7 +139,7 @@ class _LaunchLines:
             form,
             number,
             cleaning.shown(text),
-            tasks=_tasks(groups.get("tasks", "") or ("" if form.task is None else str(form.task))),
+            tasks=_numbers(form, groups),
             host=cleaning.shown(groups.get("host", "")),
             pid=int(groups["pid"]) if "pid" in groups else None,
             code=_code(form, groups),
@@ -168,6 +168,15 @@ def _moment(text: str, zone: tzinfo | None) -> float | None:
     if _EPOCH.fullmatch(text):
         return float(text)
     return times.read(text, zone) if text else None
+
+
+def _numbers(form: LaunchForm, groups: dict[str, str]) -> tuple[int, ...]:
+    """Return the processes that a line is about; a pod's is that of its name."""
+    if form.counts == "pod":
+        index = index_of(groups.get("host", ""))
+        return () if index is None else (index,)
+    named = _tasks(groups.get("tasks", ""))
+    return named or (() if form.task is None else (form.task,))
 
 
 def _tasks(text: str) -> tuple[int, ...]:
