@@ -355,7 +355,7 @@ class _Settling:
                 self._found.roots[self._place(exits[first][1])] = first
                 codes = {code for code, _ in exits.values()}
                 if codes <= {*_ASKED, -_SIGKILL}:  # no crash: the line stands for itself
-                    self._root(first, exits[first][1], alone=not few or codes <= set(_ASKED))
+                    self._root(first, exits[first][1], alone=True)
         failed = [rank for rank in order if (exits[rank][0] or 0) > 0]
         own = [r for r in failed if r not in self._known.cut and r not in self._guesses]
         if len(self._ranks(exits[first][1])) > 1:
