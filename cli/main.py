@@ -10,7 +10,6 @@ import difflib
 import os
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 
 from . import terminal, verbs
 
@@ -27,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(_overview())
         return 0 if words else 2
     if words[0] == "--version":
+        from importlib import metadata  # noqa: PLC0415  takes longer than a verb's own start
+
         print(f"rankscope {metadata.version('rankscope')}")
         return 0
     name, *rest = words

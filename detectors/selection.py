@@ -8,14 +8,16 @@ somebody else's package comes through the entry point `rankscope.detectors`, if 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..vocabulary import findings
 from . import catalogue
 from .contract import Detector
 from .members import add_kinds, missing
 from .rule_mistakes import mistakes
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 ENTRY_POINTS = "rankscope.detectors"
 
@@ -115,8 +117,10 @@ def plugins(names: Iterable[str]) -> tuple[Detector, ...]:
     return tuple(made)
 
 
-def entry_point(name: str) -> metadata.EntryPoint:
+def entry_point(name: str) -> "metadata.EntryPoint":
     """Return the entry point of an installed package by its name. Raises SelectionError."""
+    from importlib import metadata  # noqa: PLC0415  hardly anybody has any
+
     installed = {point.name: point for point in metadata.entry_points(group=ENTRY_POINTS)}
     if name not in installed:
         known = ", ".join(sorted(installed)) or "none"

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..vocabulary.groups import ProcessGroup
 from ..vocabulary.samples import Sample, Scalar, attributes
+from .gloo_numbers import GlooNumbers
 from .groups import GroupInfos
 
 _SOON_SECONDS, _LATEST_SECONDS = 4.0, 60.0
@@ -25,7 +26,8 @@ COUNTERS = (
     ("collective.completed", "last_completed_collective"),
 )
 UNKNOWN_KIND = "?"
-_DUMPS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
+_GLOO = "_dump_fr_trace_json"
+_DUMPS = ("_dump_nccl_trace_json", _GLOO)
 
 
 class RecorderReader:
@@ -38,6 +40,7 @@ class RecorderReader:
         self._infos = GroupInfos()
         self._inside: dict[str, tuple[int, str]] = {}
         """Of each group: the collective this rank is inside, and its kind, "" before it is read."""
+        self._numbers = GlooNumbers(key for _, key in COUNTERS)
 
     def samples(self, at: float, rank: int) -> list[Sample]:
         """Return the counters of every known group, and the groups themselves when due."""
@@ -52,9 +55,12 @@ class RecorderReader:
             status = json.loads(dump(includeCollectives=False)).get("pg_status") or {}
             if not status:
                 continue
-            self._learn(dist, dump, status, at)
+            whole = _WholeList(dump)
+            self._learn(dist, whole, status, at)
+            if name == _GLOO and self._groups:
+                status = self._numbers.comparable(status, whole.entries, at)
             found += self._counters(status, at, rank)
-            found += self._launches(dump, status, at, rank)
+            found += self._launches(whole, status, at, rank)
         return found + self._infos.due(self._groups.values(), at, rank)
 
     def _counters(self, status: dict[str, Any], at: float, rank: int) -> list[Sample]:
@@ -75,7 +81,9 @@ class RecorderReader:
                     found.append(Sample(metric, float(value), at, labels))
         return found
 
-    def _launches(self, dump: Any, status: dict[str, Any], at: float, rank: int) -> list[Sample]:
+    def _launches(
+        self, whole: "_WholeList", status: dict[str, Any], at: float, rank: int
+    ) -> list[Sample]:
         """Return the kind of each collective that this rank was inside at the last reading too."""
         found: list[Sample] = []
         for number, counts in status.items():
@@ -86,7 +94,7 @@ class RecorderReader:
                 self._inside[number] = (last if waits else -1, "")
                 continue
             if not kind:
-                kind = _kind(dump, number, last)
+                kind = _kind(whole, number, last)
                 self._inside[number] = (last, kind)
             if kind != UNKNOWN_KIND:
                 pairs: dict[str, Scalar] = {
@@ -98,14 +106,16 @@ class RecorderReader:
                 found.append(Sample("collective.launches", float(last), at, attributes(pairs)))
         return found
 
-    def _learn(self, dist: Any, dump: Any, status: dict[str, Any], at: float) -> None:
+    def _learn(
+        self, dist: Any, whole: "_WholeList", status: dict[str, Any], at: float
+    ) -> None:
         if all(number in self._groups for number in status):
             return
         if 0 <= self._map_due - at <= _LATEST_SECONDS:
             return
         known = len(self._groups)
         members = _members(dist)
-        for entry in json.loads(dump(includeCollectives=True)).get("entries") or ():
+        for entry in whole.entries():
             number = str(entry.get("pg_id"))
             name = str((*entry.get("process_group", ()), "")[0])
             if number not in self._groups and name in members:
@@ -116,9 +126,23 @@ class RecorderReader:
         self._map_pause = min(2 * self._map_pause, _LATEST_SECONDS)
 
 
-def _kind(dump: Any, number: str, sequence: int) -> str:
+class _WholeList:
+    """The operations that a recorder holds, read when first asked for."""
+
+    def __init__(self, dump: Any) -> None:
+        self._dump = dump
+        self._entries: list[dict[str, Any]] | None = None
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return all of them, oldest first."""
+        if self._entries is None:
+            self._entries = json.loads(self._dump(includeCollectives=True)).get("entries") or []
+        return self._entries
+
+
+def _kind(whole: "_WholeList", number: str, sequence: int) -> str:
     """Return the kind of one collective of a group, such as `all_reduce`."""
-    for entry in reversed(json.loads(dump(includeCollectives=True)).get("entries") or ()):
+    for entry in reversed(whole.entries()):
         if str(entry.get("pg_id")) == number and entry.get("collective_seq_id") == sequence:
             return str(entry.get("profiling_name", "")).rpartition(":")[2] or UNKNOWN_KIND
     return UNKNOWN_KIND

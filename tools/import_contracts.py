@@ -62,22 +62,19 @@ class AsFoldersSay(Contract):
 
     Siblings are files and folders beside it, or beside a folder above it. "what stands below it"
     leaves them to the contract of the package's layers. `sources`: where the packages lie.
-    `except_below`: folders whose docstrings do not say it.
     """
 
     type_name = "as_folders_say"
 
     ours: Any = fields.StringField()
     sources: Any = fields.StringField()
-    except_below: Any = fields.ListField(subfield=fields.StringField(), required=False)
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002, FBT001  import-linter's signature
         """Collect every import that the folder of the importer does not name."""
         wrong = []
         for package in sorted(graph.modules):
             file = Path(self.sources, *package.split("."), "__init__.py")
-            excepted = any(f"{package}.".startswith(f"{one}.") for one in self.except_below or ())
-            if package.startswith(f"{self.ours}.") and file.is_file() and not excepted:
+            if package.startswith(f"{self.ours}.") and file.is_file():
                 wrong += list(self._wrong(graph, package, file))
         return ContractCheck(kept=not wrong, metadata={"wrong": wrong})
 

@@ -94,7 +94,8 @@ class FlightRecorderReader(BackgroundReader):
             fresh.setdefault(of, set()).add(rank)
         for of, ranks in fresh.items():
             self._health.show("collective_source_up", 1, self.name)
-            self._deliver(_batch(of, self._jobs[of], ranks))
+            size = next((one.world_size for one in processes if one.of == of), None)
+            self._deliver(_batch(of, self._jobs[of], ranks, size))
         if self._settings.ask:
             self._ask(processes, now)
         living = {one.of for one in processes} | {
@@ -200,9 +201,11 @@ def _prefixes(one: RankProcess) -> list[str]:
     return named or [f"{cache}/torch/comm_lib_trace_rank_", "/tmp/nccl_trace_rank_"]  # noqa: S108
 
 
-def _batch(of: Attempt, job: _AttemptDumps, fresh: set[int]) -> LogBatch:
+def _batch(
+    of: Attempt, job: _AttemptDumps, fresh: set[int], world_size: int | None
+) -> LogBatch:
     """Return what new dumps say, seen beside those of this node that are there already."""
-    ledger = DumpLedger(job.dumps)
+    ledger = DumpLedger(flight_recorder.settled(job.dumps, world_size))
     samples: list[Sample] = []
     events: list[Event] = []
     for rank in sorted(fresh):
@@ -213,7 +216,7 @@ def _batch(of: Attempt, job: _AttemptDumps, fresh: set[int]) -> LogBatch:
         samples += ledger.counters(rank, soon) if 0 < soon < at else []
         samples += ledger.counters(rank, at)
         samples += [
-            group.info(at) for group in job.dumps[rank].groups if _lowest(job, group.ranks, rank)
+            group.info(at) for group in ledger.dumps[rank].groups if _lowest(job, group.ranks, rank)
         ]
     newest = max(job.written[rank] for rank in fresh)
     unlike = ledger.launches(newest)

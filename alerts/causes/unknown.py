@@ -44,7 +44,7 @@ def unknown(
     `causes`: how many causes of the catalogue explain the symptoms.
     """
     ranks = standing_out(index, symptoms)
-    entity = _entity(ranks, topology)
+    entity = _entity(ranks, symptoms, topology)
     window = (
         min(symptom.onset[0] for symptom in symptoms),
         max(symptom.window[1] for symptom in symptoms),
@@ -124,10 +124,13 @@ def _signs(index: FindingIndex, ranks: RankSet) -> list[Evidence]:
     ]  # fmt: skip
 
 
-def _entity(ranks: RankSet, topology: JobTopology) -> Entity:
-    """Return the rank that stands out, the job where several do or none."""
+def _entity(ranks: RankSet, symptoms: Sequence[Finding], topology: JobTopology) -> Entity:
+    """Return the rank that stands out, or the host that all symptoms are about; else the job."""
     if len(ranks) == 1:
         return topology.rank_entity(ranks[0])
+    about = {symptom.entity for symptom in symptoms}
+    if not ranks and len(about) == 1 and (only := next(iter(about))).type == "host":
+        return only
     return topology.job_entity if not ranks else entities.job(topology.job, ranks)
 
 

@@ -79,9 +79,7 @@ def explained(left: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def found(folder: Path) -> Mapping[str, Any]:
     """Return the first cause of what lies in a folder, and whom it accuses."""
     try:
-        document = diagnose(
-            folder, CollectorSettings(), job="job", warn=_ignore, failed=_raise
-        ).document()
+        document = diagnose([folder], CollectorSettings(), job="job", failed=_raise).document()
     except RecordingError as error:
         return {"first": None, "fault": None, "text": str(error)}
     if document is None:
@@ -93,10 +91,6 @@ def found(folder: Path) -> Mapping[str, Any]:
         "suspects": [symptom["ranks"] for symptom in document["symptoms"]],
         "text": document["summary"],
     }
-
-
-def _ignore(text: str) -> None:
-    del text
 
 
 def _raise(what: str, error: Exception) -> None:

@@ -1,7 +1,9 @@
 """`rankscope diagnose PATH`: what a dead job left behind, explained as one incident."""
 
 import argparse
+import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +13,13 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from ...collector.artefacts import FolderDiagnosis
+    from ...collector.settings.collector import CollectorSettings
 
-HELP = "post-mortem of a folder of artefacts: dumps, NCCL, framework and kernel logs"
+HELP = "post-mortem of what a job left: dumps, NCCL, framework and kernel logs"
 EXTRA: str | None = "collector"
+
+_SETTINGS = "RANKSCOPE_"
+"""What the names of variables begin with that hold settings."""
 
 _LINES = 12
 """Lines of logs that a report quotes; --json has all."""
@@ -22,7 +28,11 @@ _LINES = 12
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "path", type=Path, help="folder of Flight Recorder dumps, logs of ranks, kernel logs, ..."
+        "path",
+        type=Path,
+        nargs="+",
+        help="folder of Flight Recorder dumps, logs of ranks, kernel logs, ...; single files; tar "
+        "or zip archives of them; - for standard input",
     )
     parser.add_argument("--json", action="store_true", help="print the incident document")
     parser.add_argument("--job", help="what the job is called (default: the folder's name)")
@@ -39,17 +49,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Explain the folder. Exit 1: nothing in it can be read, or none of it shows a fault."""
     from ...collector.artefacts import diagnose  # noqa: PLC0415
     from ...collector.recordings.otlp_lines import RecordingError  # noqa: PLC0415
-    from . import collector  # noqa: PLC0415
 
-    settings = collector.settings(arguments.config)
     defects: list[str] = []
     try:
         diagnosis = diagnose(
             arguments.path,
-            settings,
-            job=arguments.job or arguments.path.resolve().name,
+            _settings(arguments.config),
+            job=arguments.job or _job(arguments.path),
             zone=arguments.time_zone,
-            warn=_complain,
             failed=lambda stage, error: defects.append(f"{stage}: {error!r}"),
         )
     except RecordingError as error:
@@ -65,6 +72,20 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(_report(document))
     return 1 if defects or document is None else 0
+
+
+def _job(paths: Sequence[Path]) -> str:
+    """Return what a job is called of which nobody says it: as the first path is."""
+    return paths[0].resolve().name if paths[0] != Path("-") else "standard input"
+
+
+def _settings(path: Path | None) -> "CollectorSettings | None":
+    """Return the collector's settings, None where nobody has set any: loading them takes time."""
+    if path is None and not any(name.startswith(_SETTINGS) for name in os.environ):
+        return None
+    from . import collector  # noqa: PLC0415
+
+    return collector.settings(path)
 
 
 def _zone(name: str) -> "ZoneInfo":

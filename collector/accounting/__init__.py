@@ -1,6 +1,8 @@
 """What jobs use and what incidents cost: summaries, GPU time, goodput, /metrics.
 
-In flow summaries of jobs from the pipeline and rows of costs from the store, out totals by job,
-user, fault and week, and the families that are exported; the API, other collectors and long-term
-stores get the same. It may import `pipeline`, `windows`, `store` and `settings`.
+The API, other collectors and long-term stores are given the same figures.
+
+In: summaries of jobs from the pipeline, rows of costs from the store. Out: totals by job, user,
+fault and week, and the families that are exported. Imports: vocabulary; pipeline, settings, store,
+windows.
 """

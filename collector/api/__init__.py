@@ -1,6 +1,8 @@
 """The collector over HTTP: the API, /metrics, health and the console's pages.
 
-In flow requests, out answers from the store, the pipeline and what is summed up of them; telemetry
-is passed to `intake`. `app.create_app` puts it together from one file a resource (`routes/`). It
-may import what lies below it in the layers, and nothing that writes elsewhere.
+`app.create_app` puts it together from one file a resource (`routes/`). Telemetry is passed on to
+`intake`; nothing here writes elsewhere.
+
+In: requests. Out: answers from the store, the pipeline and what is summed up of them. Imports:
+alerts, dashboards, detectors, vocabulary; what stands below it.
 """

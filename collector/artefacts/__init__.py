@@ -1,8 +1,9 @@
 """What a dead job left behind, as the telemetry that nobody received.
 
-In flow a folder of logs, Flight Recorder dumps and NCCL's files, out one incident document: the
-pipeline of the live collector is asked. Each kind of file has one reader here. It may import
-`replay`, `recordings`, `pipeline` and `settings`.
+The pipeline of the live collector is asked. Each kind of file has one reader here.
+
+In: a folder of logs, Flight Recorder dumps and NCCL's files. Out: one incident document. Imports:
+detectors, formats, vocabulary; pipeline, recordings, replay, settings.
 """
 
 from .diagnosis import FolderDiagnosis, diagnose

@@ -6,21 +6,40 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 
+<<<<<<< HEAD
 from ...formats import kernel_log, training_logs
 from ...formats.kernel_log import reports
 from ...formats.training_logs.tracebacks import SIGNATURE
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from . import job_size, log_names, verdicts
+=======
+from ...formats import training_logs
+from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from . import job_span, kernel_logs
+>>>>>>> main
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
+from .job_span import JobSpan
+from .kernel_logs import KernelContents
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
+from .victims import LineVictims, RankProcess
 
+<<<<<<< HEAD
 
 from .hangs import CollectiveHang
 from .launches import LaunchRecord
 from .startup import START_SECONDS, StartUp, process_of
 
 _KERNEL = re.compile(r"dmesg|kern|messages|syslog|journal", re.IGNORECASE)
+=======
+_RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
+_OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
+_CONTROLS = bytes(one for one in range(32) if one not in b"\t\n\r\x08\x1b\f")
+_TEXT_SHARE = 0.98
+_ORDER = {"root": 0, "background": 2}
+"""Roles of quoted lines that stand first and last."""
+_WHOLE = re.compile(r"\d{1,7}")
+>>>>>>> main
 
 
 @dataclass(slots=True)
@@ -48,6 +67,7 @@ class LogContents:
     processes: dict[int, _LoggedProcess] = field(default_factory=dict)
     start: StartUp = field(default_factory=StartUp)
     endings: RankEndings = field(default_factory=RankEndings)
+<<<<<<< HEAD
     hang: CollectiveHang = field(default_factory=CollectiveHang)
     whose: dict[str, int | None] = field(default_factory=dict)
     """Whose log each file is, None where it is nobody's alone."""
@@ -73,6 +93,29 @@ class LogContents:
             process.first = None if process.first is None else moved(process.first)
             process.last = None if process.last is None else moved(process.last)
         self.hang.shift(seconds)
+=======
+    kernels: KernelContents = field(default_factory=KernelContents)
+    written: float = 0.0
+
+    def span(self) -> JobSpan | None:
+        """Return when the job ran, by its own lines and its dumps."""
+        samples = [sample for _, sample in self.samples]
+        if self.endings.stood is not None:
+            samples.append(Sample("collective.enqueued", 0.0, self.endings.stood, ()))
+        return job_span.span(samples, (event for _, _, event in self.events))
+
+    def victims(self) -> LineVictims:
+        """Return what a kernel's lines are matched with."""
+        endings = self.endings
+        return LineVictims(
+            {
+                rank: RankProcess(one.host, one.pid, one.hw_id)
+                for rank, one in self.processes.items()
+            },
+            endings.exits,
+            endings.logs - endings.faults if endings.faults else frozenset(),
+        )
+>>>>>>> main
 
     def process(self, rank: int) -> _LoggedProcess:
         """Return what is known of a rank's process."""
@@ -80,8 +123,12 @@ class LogContents:
 
 
 def is_text(head: bytes) -> bool:
-    """Tell whether a file that begins so may be a log."""
-    return b"\0" not in head
+    """Tell whether a file that begins so may be a log.
+
+    One whose host lost its power has holes full of NULs, and terminals leave control codes.
+    """
+    written = head.replace(b"\0", b"")
+    return len(written.translate(None, _CONTROLS)) >= _TEXT_SHARE * len(written) > 0
 
 
 def gather(
@@ -100,7 +147,11 @@ def gather(
     dumps tell it, s since the epoch.
     """
     gathered = LogContents(zone)
+<<<<<<< HEAD
     ranks = log_names.ranks_of([*empty, *files])
+=======
+    said: dict[str, int] = {}
+>>>>>>> main
     for name in empty:
         _has_log(ranks.get(name), gathered)
     _survey(files, gathered, known)
@@ -109,18 +160,30 @@ def gather(
         gathered.whose[name] = whose
     for name, path in files.items():
         try:
+<<<<<<< HEAD
             lines = gathered.launches.read(name, path, gathered.zone, gathered.near)
             lines += sum(1 for _ in _training(name, path, groups, gathered, found))
             lines += sum(1 for _ in _kernel(name, path, gathered, found))
+=======
+            said[name] = sum(1 for _ in _training(name, path, groups, gathered, found))
+>>>>>>> main
         except OSError as error:
             found.unread[name] = f"cannot be read: {error.strerror}"
-            continue
+    readable = {name: path for name, path in files.items() if name in said}
+    gathered.kernels, told = kernel_logs.gather(readable, gathered.span(), zone=zone)
+    for name, own in said.items():
+        lines = own + told.get(name, 0)
         if lines:
             found.read[name] = f"log, {lines} lines of which say something"
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
     if gathered.start.gave_up and _stepped(files.values()):
         gathered.start = StartUp()  # who gave up a store or a group did so while it trained
+<<<<<<< HEAD
+=======
+    # Python's errors have no time: where no line has one, the files say when the job was over.
+    gathered.written = max((path.stat().st_mtime for path in files.values()), default=0.0)
+>>>>>>> main
     return gathered
 
 
@@ -213,25 +276,6 @@ def _learn(event: Event, rank: int | None, at: float | None, gathered: LogConten
         gathered.process(rank).lives(at)
 
 
-def _kernel(name: str, path: Path, gathered: LogContents, found: ArtefactContents) -> Iterator[int]:
-    """Read what a kernel wrote: lines that bear the mark of its log, all in a file named so."""
-    parser = kernel_log.KernelLogParser()
-    named = bool(_KERNEL.search(path.name))
-    with path.open("rb") as opened:
-        for number, data in enumerate(opened, start=1):
-            if not kernel_log.relevant(data):
-                continue
-            record = kernel_log.line(kernel_log.records.unescaped(data), gathered.zone)
-            if not named and record.at is None and record.uptime is None:
-                continue
-            at = record.at
-            for report in parser.feed(record.text, at or record.uptime or 0.0):
-                event = reports.event(report, at or 0.0, by_pci=lambda _: None)
-                gathered.events.append((None, name, event))
-                _quote(event, None, name, number, at, found)
-                yield number
-
-
 def _quote(
     event: Event, rank: int | None, name: str, line: int, at: float | None, found: ArtefactContents
 ) -> None:
@@ -245,6 +289,7 @@ def _quote(
 
 def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
     """Give each sample and event its host and, where its line has none, a time; add them."""
+<<<<<<< HEAD
     shifted = gathered.hang.zone_apart(gathered.endings.stood)
     if shifted:
         gathered.shift(shifted)
@@ -254,6 +299,10 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
         )
     _settle(gathered, found)
     hosts = {process.host for process in gathered.processes.values() if process.host}
+=======
+    kernels = gathered.kernels.settled(gathered.span(), gathered.victims(), found)
+    gathered.events += [(rank, "", event) for rank, event in kernels]
+>>>>>>> main
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     times += [event.at for _, _, event in gathered.settled]
@@ -268,12 +317,9 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
             gathered.process(rank)
     oldest = min([newest, *times])
 
-    def of(rank: int | None, file: str) -> TelemetryResource:
+    def of(rank: int | None, named: str) -> TelemetryResource:
         host = gathered.processes[rank].host if rank in gathered.processes else ""
-        if not host and file:
-            host = next((one for one in hosts if one in file), "")
-            host = host or (next(iter(hosts)) if len(hosts) == 1 else "")
-        return replace(resource, host=host)
+        return replace(resource, host=host or named)
 
     if hang is not None and endings.stood is None:
         endings.stood = hang.began
@@ -281,17 +327,25 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
     silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
+<<<<<<< HEAD
     if hang is not None:
         silent += [(rank, "", event) for rank, event in hang.events()]
         found.missing += hang.missing()
     for rank, file, event in [*gathered.events, *silent]:
+=======
+    for rank, _, event in [*gathered.events, *silent]:
+>>>>>>> main
         # A line without a time was written at the end, as most errors are.
         at = event.at or (hang and hang.ended(rank)) or endings.of(rank, newest)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
+<<<<<<< HEAD
         found.events.append(Event(event.name, at, pairs, of(rank, file)))
     for rank, host, event in gathered.settled:
         place = replace(resource, host=host) if host else of(rank, "")
         found.events.append(replace(event, resource=place))
+=======
+        found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
+>>>>>>> main
     found.missing += endings.missing()
     if gathered.start.gave_up and not found.samples:
         size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)
@@ -318,7 +372,9 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.world_size = size
     if newest:
         found.until = newest
-    found.quotes.sort(key=lambda one: (one.role != "root", one.at or newest, one.file, one.line))
+    found.quotes.sort(
+        key=lambda one: (_ORDER.get(one.role, 1), one.at or newest, one.file, one.line)
+    )
 
 
 def _settle(gathered: LogContents, found: ArtefactContents) -> None:

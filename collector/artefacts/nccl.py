@@ -1,53 +1,19 @@
-"""What NCCL wrote of itself as telemetry: answers of RAS, operations of Inspector."""
+"""What NCCL's Inspector wrote as telemetry: the operations that ended."""
 
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...formats.nccl import inspector, ras
+from ...formats.nccl import inspector
 from ...formats.nccl.figures import figures, grouped
 from ...formats.nccl.inspector import InspectorOperation
 from ...vocabulary.groups import ProcessGroup, world
-from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from ...vocabulary.samples import Sample, Scalar, TelemetryResource, attributes
 from .found import ArtefactContents
 
 _INTERVAL_SECONDS = 5.0
 _MOST_OPERATIONS = 200_000
 """Operations of one folder that are kept one by one; the figures of each interval count all."""
-
-
-def read_ras(
-    files: Mapping[str, Path], resource: TelemetryResource, found: ArtefactContents
-) -> None:
-    """Add the launches that RAS counted, and the ranks that did not answer it.
-
-    Ranks are those of the largest communicator, which is the job's: others cannot be placed.
-    """
-    for name, path in files.items():
-        try:
-            communicators = ras.read(path.read_text(encoding="utf-8", errors="replace"))
-        except (ras.RasError, OSError) as error:
-            found.unread[name] = f"answer of NCCL RAS: {error}"
-            continue
-        whole = max(communicators, key=lambda one: one.size)
-        at = path.stat().st_mtime
-        group = world(whole.size)
-        found.samples.append((resource, group.info(at)))
-        found.world_size = max(found.world_size, whole.size)
-        for rank, count in whole.launched.items():
-            labels: dict[str, Scalar] = {"rank": rank, "group": group.name, "source": "ras"}
-            sample = Sample("collective.enqueued", float(count), at, attributes(labels))
-            found.samples.append((resource, sample))
-        for rank in sorted(whole.missing):
-            place = whole.places.get(rank)
-            where = f" (process {place.pid} on {place.host})" if place else ""
-            text = f"rank {rank}{where} did not answer NCCL's RAS service"
-            pairs: dict[str, Scalar] = {
-                "signature": "nccl.ras_missing", "role": "root", "rank": rank, "text": text,
-            }  # fmt: skip
-            found.events.append(Event("log.fault", at, pairs, resource))
-        found.read[name] = f"answer of NCCL RAS, {len(communicators)} communicators"
-        found.until = max(found.until or at, at)
 
 
 def read_inspector(

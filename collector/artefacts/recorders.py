@@ -77,7 +77,7 @@ def load(files: Mapping[str, Path], found: ArtefactContents) -> JobDumps:
         of_rank[rank] = name
         written = max(written, path.stat().st_mtime)
         found.read[name] = f"Flight Recorder dump of rank {rank}"
-    return JobDumps(dumps, of_rank, written)
+    return JobDumps(flight_recorder.settled(dumps), of_rank, written)
 
 
 def add(

@@ -1,5 +1,7 @@
 """Telemetry summed up for pictures: a thousand ranks over steps and time.
 
-In flow matrices of `windows`, out quantiles, heat maps and waits as JSON has them, without I/O and
-without a clock. It may import `windows`.
+Without I/O and without a clock.
+
+In: matrices of `windows`. Out: quantiles, heat maps and waits as JSON has them. Imports: detectors,
+vocabulary; windows.
 """

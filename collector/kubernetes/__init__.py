@@ -1,5 +1,5 @@
 """Node conditions and events for what a first cause names; off by default.
 
-In flow changes of incidents, out two kinds of writes to a Kubernetes API server. It may import
-`store` and `settings`.
+In: changes of incidents. Out: two kinds of writes to a Kubernetes API server. Imports: alerts,
+vocabulary; settings, store.
 """

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...alerts.actions import PersonAction
 from ...alerts.causes.catalogue import CauseCatalogue
@@ -32,13 +32,15 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.ids import IncidentId, Job
 from ...vocabulary.incidents import Incident
 from ...vocabulary.samples import Event
-from ..settings.evaluation import EvaluationSettings
 from ..windows import TelemetryWindows
 from ..windows.attempt import JobAttempt
 from ..windows.devices import last_seen
 from .detection import DetectorAnswer, DetectorRunner
 from .explained import AttemptExplanations
 from .observations import job_health, observed, stacks_since
+
+if TYPE_CHECKING:
+    from ..settings.evaluation import EvaluationSettings
 
 IDLE_SECONDS = 900.0
 """A job that nobody has reported for so long is evaluated only now and then, and only while it has
@@ -77,13 +79,13 @@ class DetectionPipeline:
         self,
         *,
         detectors: Sequence[Detector] | DetectorSelection | None = None,
-        settings: EvaluationSettings | None = None,
+        settings: "EvaluationSettings | None" = None,
     ) -> None:
-        settings = settings or EvaluationSettings()
         self.table = SeriesTable(unkept=UNKEPT)
-        self.table.capacity = settings.max_series
         self.windows = TelemetryWindows(self.table)
-        self.windows.collective_timeout_seconds = settings.collective_timeout_seconds
+        if settings is not None:
+            self.table.capacity = settings.max_series
+            self.windows.collective_timeout_seconds = settings.collective_timeout_seconds
         self.tracker = IncidentTracker()
         self.outside = OutsideAlerts()
         self.watch: Watch | None = None

@@ -1,7 +1,8 @@
 """Samples of a Prometheus-compatible store, live and of the past.
 
-In flow answers of `/api/v1/query`, which Prometheus, VictoriaMetrics, Thanos and Mimir all have;
-range selectors keep the times of scraping. Out goes remote write, which takes the way of everything
-else: journal, decoder, windows. It may import `intake`, `recordings`, `journal`, `health` and
-`settings`.
+Prometheus, VictoriaMetrics, Thanos and Mimir all have `/api/v1/query`; range selectors keep the
+times of scraping.
+
+In: answers to queries. Out: remote write, which takes the way of everything else: journal, decoder,
+windows. Imports: formats, vocabulary; health, intake, journal, recordings, settings.
 """

@@ -1,5 +1,7 @@
 """A recording or a journal through the pipeline once more, and two replays compared.
 
-In flow entries or lines, `now` coming from the recording, out the final document of each incident.
-It may import `evaluation`, `recordings`, `intake` and `journal`; the pipeline is given.
+`now` comes from the recording; the pipeline is given.
+
+In: entries or lines. Out: the final document of each incident. Imports: detectors, formats,
+vocabulary; evaluation, intake, journal, recordings.
 """

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,9 +19,8 @@ from ...formats.otlp.errors import UndecodableError
 from ...formats.segments import writing
 from ..evaluation.overload import RecordedSkips
 from ..evaluation.schedule import EvaluationSchedule, PipelineEvaluator, ScheduleHooks
-from ..intake.decoding import PayloadDecoder
 from ..intake.payloads import DecodedPayload, Payload
-from ..journal import interface, journal
+from ..journal import interface
 from ..journal.actions import RecordedAction
 from ..journal.entries import JournalEntry
 from ..journal.kinds import PayloadKind
@@ -29,6 +28,9 @@ from ..recordings import otlp_lines
 from ..recordings.event_clock import AHEAD_SECONDS, EventClock
 from ..recordings.otlp_lines import RecordingError
 from .replayed import ReplayResult
+
+if TYPE_CHECKING:
+    from ..intake.decoding import PayloadDecoder
 
 _MOST_LEADING = 10_000
 """Lines of events that are held until the first samples; a recording may have none at all."""
@@ -80,7 +82,7 @@ class ReplayRun:
 
         `until` is when the last of it may have been scraped. Raises RecordingError.
         """
-        decoder = PayloadDecoder(self.pipeline.table.alike())
+        decoder = self._decoder()
         schedule = self._schedule(RecordedSkips())
         last = None
         for count, (now, body) in enumerate(ticks, start=1):
@@ -91,6 +93,13 @@ class ReplayRun:
             last = now
         if last is not None:
             schedule.until(max(last, min(until, last + otlp_lines.RUN_ON_SECONDS)))
+        return self._documents()
+
+    def run_decoded(
+        self, payloads: Iterator[DecodedPayload], table: SeriesTable
+    ) -> list[dict[str, Any]]:
+        """Return the same of payloads with the time of `event_clock`; `table` numbers series."""
+        self._timed(payloads, table)
         return self._documents()
 
     def run_entries(
@@ -105,6 +114,11 @@ class ReplayRun:
         except (segments.SegmentError, OSError) as error:
             raise RecordingError(str(error)) from error
         return self._documents()
+
+    def _decoder(self) -> "PayloadDecoder":
+        from ..intake.decoding import PayloadDecoder  # noqa: PLC0415  what is decoded needs none
+
+        return PayloadDecoder(self.pipeline.table.alike())
 
     def _documents(self) -> list[dict[str, Any]]:
         ordered = sorted(self._last.values(), key=lambda row: (row.opened_at, row.id))
@@ -123,6 +137,8 @@ class ReplayRun:
         return EvaluationSchedule(self.pipeline, hooks, skips=skips)
 
     def _journal(self, folder: Path) -> None:
+        from ..journal import journal  # noqa: PLC0415  most recordings are none
+
         try:
             self._entries(journal.read(folder), RecordedSkips.of(_skips(folder)))
         except (segments.SegmentError, UndecodableError, OSError) as error:
@@ -131,7 +147,7 @@ class ReplayRun:
     def _entries(
         self, entries: Iterable[JournalEntry], skips: RecordedSkips, *, lenient: bool = False
     ) -> None:
-        decoder = PayloadDecoder(self.pipeline.table.alike())
+        decoder = self._decoder()
         schedule = self._schedule(skips)
         for count, entry in enumerate(entries, start=1):
             if entry.kind in (PayloadKind.STOP, PayloadKind.TIME):
@@ -155,11 +171,14 @@ class ReplayRun:
             raise RecordingError(
                 f"{path}: neither journal segments nor *.jsonl or *.jsonl.gz files are in it"
             )
+        decoder = self._decoder()
+        self._timed(self._decoded(files, decoder), decoder.table)
+
+    def _timed(self, payloads: Iterator[DecodedPayload], table: SeriesTable) -> None:
         schedule = self._schedule(RecordedSkips())
-        decoder = PayloadDecoder(self.pipeline.table.alike())
         clock = EventClock()
-        hosts = _SeriesHosts(decoder.table)
-        entries = _started(self._decoded(files, decoder), hosts)
+        hosts = _SeriesHosts(table)
+        entries = _started(payloads, hosts)
         for count, (entry, timed) in enumerate(entries, start=1):
             if timed:
                 clock.advance(hosts.newest(entry))
@@ -171,7 +190,9 @@ class ReplayRun:
         if clock.now is not None:
             schedule.until(clock.now + otlp_lines.RUN_ON_SECONDS)
 
-    def _decoded(self, files: Sequence[Path], decoder: PayloadDecoder) -> Iterator[DecodedPayload]:
+    def _decoded(
+        self, files: Sequence[Path], decoder: "PayloadDecoder"
+    ) -> Iterator[DecodedPayload]:
         for line in otlp_lines.lines(files, warn=self.warn, cut_off=self._cut_off):
             try:
                 yield decoder.decode(Payload(line.kind, line.body))
@@ -188,6 +209,8 @@ class ReplayRun:
 
 def _skips(folder: Path) -> Iterator[JournalEntry]:
     """Return the entries of the partition that says which seconds were skipped, where it is."""
+    from ..journal import journal  # noqa: PLC0415
+
     decisions = folder / interface.EVALUATION
     return journal.read(decisions) if decisions.is_dir() else iter(())
 

@@ -1,7 +1,9 @@
 """What was received of every job and node, as matrices: columns in, windows out.
 
-In flow decoded batches and events with their receive times, out what detectors and pages look at;
-missing is NaN. It imports no other folder.
+Missing is NaN.
+
+In: decoded batches and events with their receive times. Out: what detectors and pages look at.
+Imports: detectors, formats, vocabulary.
 """
 
 from .windows import TelemetryWindows

@@ -154,6 +154,8 @@ class JobAttempt:
     """Whether `training.rank.info` was received."""
     user: str | None = None
     """The user label that its telemetry carries."""
+    heard: set[int] = field(default_factory=set[int])
+    """Numbers of the hosts that events of the job name without a rank."""
 
     def rows(self, ranks: Ints) -> Ints:
         """Return the rows of ranks in every matrix, adding those that are new."""
@@ -169,9 +171,14 @@ class JobAttempt:
         return int(self.rows(np.array([rank], np.int64))[0])
 
     def host_numbers(self) -> Ints:
-        """Return the numbers of the hosts its ranks run on."""
+        """Return the numbers of the hosts its ranks run on.
+
+        Where no rank's is known, those that its events name: the logs of a dead job may be of
+        kernels alone.
+        """
         numbers = np.unique(self.placements.hosts[: len(self.placements)])
-        return numbers[numbers >= 0]
+        numbers = numbers[numbers >= 0]
+        return numbers if len(numbers) else np.array(sorted(self.heard), np.int64)
 
     @property
     def start(self) -> float:

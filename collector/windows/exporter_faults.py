@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ...detectors.window import Floats, Ints
 from ...formats.exporters import fault_reports
 from ...formats.otlp.columns import SeriesTable
-from ...formats.remote_write.exported import FAULT
 from ...vocabulary import device_faults
 from ...vocabulary.samples import Event, TelemetryResource
 from .attributes import AttributeColumns
@@ -61,7 +60,7 @@ class ExporterFaults:
     def learn(self, placed: Ints) -> None:
         """Take series that were placed, for the first time or anew."""
         self._fit(len(self._table))
-        number = self._table.metric(FAULT)
+        number = self._table.metric(fault_reports.FAULT)
         for one in placed[self._table.metric_of[placed] == number].tolist():
             if one in self._registers:
                 continue  # placed anew, as when its device changed hands

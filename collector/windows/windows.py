@@ -139,6 +139,9 @@ class TelemetryWindows:
                 row = np.array([attempt.row(rank)])
                 if host:
                     attempt.placements.move(row, np.array([number]), only_new=True)
+            elif host and number not in attempt.heard:
+                attempt.heard.add(number)
+                attempt.version += 1
             if event.name == COMMUNICATOR:
                 self._communicator(attempt, event)
             attempt.events.append((event, now))

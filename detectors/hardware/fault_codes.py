@@ -17,13 +17,26 @@ HARMLESS = ("info", "warning", "application")
 A code without a class counts: the sender could not tell.
 """
 
-APPLICATION = frozenset({"8", "11", "13", "25", "31", "32", "43", "45", "68", "69"})
-"""XIDs that programs bring about: they accuse no device where the sender named no class either."""
+APPLICATION = frozenset({
+    "8", "11", "13", "25", "31", "32", "43", "45", "68", "69", "amdgpu.page_fault",
+    "gaudi.cs_timeout",
+})  # fmt: skip
+"""Codes that programs bring about: they accuse no device where the sender named no class either."""
 
-LOST = frozenset({"79", "167", "nvml.lost", "pci.gone"})
-FIRMWARE = frozenset({"62", "119", "120"})
-MEMORY = frozenset({"48", "94", "95", "140", "171", "172", "ecc.uncorrectable"})
-NVLINK = frozenset({"74", "136", *map(str, range(144, 151)), "155"})
+LOST = frozenset({
+    "79", "167", "nvml.lost", "pci.gone", "amdgpu.lost", "amdgpu.init_failed", "gaudi.lost",
+    "npu.lost",
+})  # fmt: skip
+FIRMWARE = frozenset({
+    "62", "119", "120", "143", "rm.gsp_timeout", "rm.init_failed", "amdgpu.ring_timeout",
+    "amdgpu.hang", "amdgpu.reset", "amdgpu.reset_failed", "gaudi.heartbeat", "gaudi.reset",
+    "npu.heartbeat",
+})  # fmt: skip
+MEMORY = frozenset({
+    "48", "94", "95", "140", "171", "172", "ecc.uncorrectable", "amdgpu.uncorrectable",
+    "amdgpu.poison", "gaudi.uncorrectable", "npu.uncorrectable",
+})  # fmt: skip
+NVLINK = frozenset({"74", "136", *map(str, range(144, 151)), "155", "amdgpu.xgmi"})
 KINDS = {
     **dict.fromkeys(LOST, "gpu.lost"),
     **dict.fromkeys(FIRMWARE, "gpu.firmware_hung"),
@@ -33,13 +46,18 @@ KINDS = {
     "row_remap.pending": "gpu.row_remap_pending",
     "64": "gpu.row_remap_failed",
     "row_remap.failed": "gpu.row_remap_failed",
+    "amdgpu.bad_pages": "gpu.row_remap_failed",
     "nvml.hung": "gpu.call_hung",
 }
 """What codes say beyond that something is wrong (NVIDIA's catalogue of XIDs; vocabulary/
-device_faults/xid.toml and driver.toml). Other vendors' codes are fault events and no more."""
+device_faults/xid.toml and driver.toml), and of what drivers of other vendors log (vendor_codes.toml
+there). Other vendors' codes are fault events and no more."""
 
 _PREFIX = re.compile(r"^\s*xid[\s:#=]*(?=\d)", re.IGNORECASE)
 """What some senders write before a number: "XID 119"."""
+
+_RECOVERY = "154"
+"""The XID by which the driver says what has to be done about a device."""
 
 _SCORES = {"gpu.row_remap_pending": 1.0, "gpu.row_remap_failed": 2.0}
 
@@ -100,7 +118,8 @@ class FaultCodesDetector(Detector):
         if entity is None:
             return []
         code = str(event.attributes.get("code", ""))
-        kinds = ["gpu.fault_event", *([KINDS[code_of(event)]] if code_of(event) in KINDS else [])]
+        kind = _kind(event)
+        kinds = ["gpu.fault_event", *([kind] if kind else [])]
         return [
             report(
                 window,
@@ -131,8 +150,18 @@ def code_of(event: Event) -> str:
     return _PREFIX.sub("", str(event.attributes.get("code", "")))
 
 
+def _kind(event: Event) -> str:
+    """Return the kind of finding that a code gives besides, "" none."""
+    code = code_of(event)
+    if code.startswith("sxid.") and event.attributes.get("class") == "fatal":
+        return "gpu.nvlink_down"
+    return KINDS.get(code, "")
+
+
 def _accuses(event: Event) -> bool:
     code, grade = code_of(event), event.attributes.get("class")
     if code in ("63", "row_remap.pending"):
         return True  # nothing has failed yet: the finding says so by its score
+    if code == _RECOVERY and event.attributes.get("action"):
+        return event.attributes["action"] != "none"
     return grade not in HARMLESS and (grade is not None or code not in APPLICATION)

@@ -18,9 +18,9 @@ from . import counters, past
 from .full_disks import SYSTEM, UTILIZATION
 from .stuck_drivers import CALLS, silent_hosts
 
-ERROR = re.compile(r"nvme|filesystem|read_only|nfs|lustre|storage|\bio_?error", re.IGNORECASE)
+ERROR = re.compile(r"nvme|filesystem|read_only|nfs|lustre|ceph|gpfs|storage|\bio_?error", re.IGNORECASE)
 
-OF_THE_NETWORK = re.compile(r"(?:nfs|lustre)\.")
+OF_THE_NETWORK = re.compile(r"(?:nfs|lustre|ceph|gpfs)\.")
 """Signatures of the kernel's clients of network file systems."""
 
 SHARED = "shared"
@@ -206,7 +206,8 @@ class SlowStorageDetector(Detector):
         if elsewhere:
             hosts = {window.hosts.index(event.resource.host) for event in elsewhere}
             ranks = RankSet(r for host in sorted(hosts) for r in window.host_entity(host).ranks)
-            entity = Entity("storage", _shared_mount(window) or SHARED, None, ranks)
+            alone = window.hosts[min(hosts)] if len(hosts) == 1 and not ranks else None
+            entity = Entity("storage", _shared_mount(window) or SHARED, alone, ranks)
             return [*found.values(), self._error(window, entity, elsewhere[0])]
         return list(found.values())
 

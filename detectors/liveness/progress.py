@@ -5,6 +5,7 @@ import numpy as np
 from .. import activity
 from ..window import Floats, JobWindow
 from .collective_signs import waits
+from .stall_signs import OF_RAS
 
 AGE = "training.progress.age"
 SETTLED_SECONDS, SETTLED_STEPS = 5.0, 1.5
@@ -57,14 +58,18 @@ def moved(window: JobWindow) -> Floats:
     """Return when collectives last moved and the report before, where no source would show steps.
 
     Nothing where one would, for its first step may take long, nor where nobody waits in a
-    collective: such a job may be at work, or over.
+    collective: such a job may be at work, or over. NCCL says
+    of some ranks itself that they are waited for.
     """
     if AGE in window.rank_readings or any(e.name == "training.phase" for e in window.events):
         return np.zeros(0)
-    if not any(waits(group) for group in window.groups):
+    told = [e.at for e in window.events if e.attributes.get("signature") in OF_RAS]
+    if not told and not any(waits(group) for group in window.groups):
         return np.zeros(0)
     last = max((float(np.max(group.changed_at, initial=-np.inf)) for group in window.groups),
                default=-np.inf)  # fmt: skip
+    if told:
+        last = max(last, min(told))
     return np.array([last - _REPORTED_SECONDS, last]) if np.isfinite(last) else np.zeros(0)
 
 

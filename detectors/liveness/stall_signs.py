@@ -40,8 +40,13 @@ _WAITING = re.compile(r"recv|synchronize|backward|wait|select|poll", re.IGNORECA
 _PAUSING = re.compile(r"checkpoint|torch\.save|serializ|safetensors|evaluat|validat", re.IGNORECASE)
 """Words in a stack that explain why a rank is elsewhere: it saves or evaluates."""
 
-UNANSWERING = "nccl.ras_missing"
-"""Signature of a rank whose process does not answer NCCL's RAS service."""
+OF_RAS = {
+    "nccl.ras_missing": ("rank.probe_silent", "no answer", "an answer", 2.0),
+    "nccl.ras_behind": ("rank.behind_enqueued", "fewer collectives", "as many as its peers", 3.0),
+}
+"""Signatures of NCCL's RAS service: a rank whose process does not answer it, and one that launched
+fewer collectives than its peers in a communicator of which RAS names no other member. With the kind
+of the finding, what is seen, what is usual, and how much it weighs."""
 
 _LINES = re.compile(r":\d+")
 
@@ -293,8 +298,8 @@ def idle(stall: StalledWindow) -> list[Finding]:
     return list(found.values())
 
 
-def unanswering(stall: StalledWindow) -> list[Finding]:
-    """Return the few ranks of which NCCL reports that their process does not answer it.
+def by_ras(stall: StalledWindow) -> list[Finding]:
+    """Return the few ranks of which NCCL reports that they do not answer it, or are behind.
 
     Its own thread answers while the job's waits: that the whole process is stopped or gone, or its
     host cannot be reached.
@@ -303,17 +308,13 @@ def unanswering(stall: StalledWindow) -> list[Finding]:
     found: dict[int, Finding] = {}
     for event in window.events:
         row = window.row_of_event(event)
-        if (
-            row is None
-            or event.attributes.get("signature") != UNANSWERING
-            or event.at < stall.last - stall.usual
-        ):
+        sign = OF_RAS.get(str(event.attributes.get("signature", "")))
+        if row is None or sign is None or event.at < stall.last - stall.usual:
             continue
+        kind, seen, usual, score = sign
         text = str(event.attributes.get("text", ""))
-        found[row] = stall.sign(
-            row, "rank.probe_silent", event.name, "no answer", "an answer", 2.0, text
-        )
-    return list(found.values()) if len(found) <= len(window.ranks) / 2 else []
+        found[row] = stall.sign(row, kind, event.name, seen, usual, score, text)
+    return list(found.values()) if len(found) <= max(1.0, len(window.ranks) / 2) else []
 
 
 def _ended(window: JobWindow) -> Flags:

@@ -189,7 +189,7 @@ class StallsDetector(Detector):
             *([] if still.held else stall_signs.behind_in_steps(stall)),
             *stall_signs.outside(stall, tops),
             *stall_signs.silent(stall),
-            *stall_signs.unanswering(stall),
+            *stall_signs.by_ras(stall),
             *stall_signs.idle(stall),
             *stall_signs.left(stall),
         ]

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 
 from ...vocabulary.samples import Event, TelemetryResource, attributes
 
+FAULT = "rankscope.exporter.fault"
+"""A series of fault codes: no metric of the vocabulary, but what events are made of."""
+
 SAME_SECONDS = 120.0
 """One fault that is reported in two ways (last code and count, exporter and agent) is one."""
 

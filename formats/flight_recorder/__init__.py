@@ -9,5 +9,6 @@ Imports: vocabulary; names.
 
 from .dumps import DumpError, RecorderDump, RecorderEntry, read
 from .ledger import DumpLedger
+from .members import settled
 
-__all__ = ["DumpError", "DumpLedger", "RecorderDump", "RecorderEntry", "read"]
+__all__ = ["DumpError", "DumpLedger", "RecorderDump", "RecorderEntry", "read", "settled"]

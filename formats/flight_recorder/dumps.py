@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...vocabulary.groups import ProcessGroup
 from .. import names
+from . import numbering
 from .loading import LoadError, load
 
 _NANOSECONDS = 1e-9
@@ -53,13 +54,42 @@ class RecorderEntry:
 
 @dataclass(frozen=True, slots=True)
 class RecorderDump:
-    """What one rank's recorder held. `groups` are those that the rank is a member of."""
+    """What one rank's recorder held. `groups` are those that the rank is a member of.
+
+    nameless: groups of which the dump does not say who is in them, with torch's name and the
+    description. lost: entries have places of their own, of which the first were lost: see members.
+    """
 
     version: str
     library: str
     groups: tuple[ProcessGroup, ...]
     counters: Mapping[ProcessGroup, GroupCounters]
     entries: Sequence[RecorderEntry]
+    nameless: Mapping[ProcessGroup, tuple[str, str]] = field(
+        default_factory=dict[ProcessGroup, tuple[str, str]]
+    )
+    lost: bool = False
+
+    def shifted(self, by: Mapping[ProcessGroup, int | None]) -> "RecorderDump":
+        """Return it with the places of each group moved; a group that is moved by None is left out.
+
+        Sends and receives keep theirs.
+        """
+        kept = {group: moved for group, moved in by.items() if moved is not None}
+        return replace(
+            self,
+            counters={
+                group: GroupCounters(counts.enqueued + kept[group], counts.completed + kept[group])
+                for group, counts in self.counters.items()
+                if group in kept
+            },
+            entries=[
+                one if one.p2p else replace(one, sequence=one.sequence + kept[one.group])
+                for one in self.entries
+                if one.p2p or one.group in kept
+            ],
+            lost=False,
+        )
 
     def interrupted(self) -> "RecorderDump":
         """Return it without the completion of the last operation, where nobody saw it complete."""
@@ -87,15 +117,79 @@ def read(body: bytes) -> RecorderDump:
     status = _mapping(fields.get("pg_status"))
     rows = [_mapping(row) for row in _sequence(fields.get("entries"))]
     groups = _groups(_mapping(fields.get("pg_config")), status, rows)
+    lost = False
+    if not status:
+        rows, lost = _renumbered(rows)
     entries = [entry for row in rows if (entry := _entry(row, groups)) is not None]
+    counters = _status(groups, status, rows) if status else _progress(entries)
     return RecorderDump(
         version=str(fields.get("version", "")),
         library=str(fields.get("nccl_version") or fields.get("comm_lib_version") or ""),
         groups=tuple(groups.all),
-        counters={group: _counters(_mapping(status.get(number)))
-                  for number, group in groups.by_number.items()},
+        counters=counters,
         entries=entries,
-    )  # fmt: skip
+        nameless=groups.nameless,
+        lost=lost,
+    )
+
+
+def _status(
+    groups: "_RankGroups", status: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> dict[ProcessGroup, GroupCounters]:
+    """Return how far the rank is in each group, as its recorder counts it."""
+    by_operation = numbering.counts_operations(rows)
+    found: dict[ProcessGroup, GroupCounters] = {}
+    for number, group in groups.by_number.items():
+        counts = _counters(_mapping(status.get(number)))
+        if by_operation:
+            numbers = [
+                (_whole(row.get("op_id"), 0), _whole(row.get("collective_seq_id"), 0))
+                for row in rows
+                if str(row.get("pg_id")) == number and row.get("is_p2p") is not True
+            ]
+            if any(operation <= 0 for operation, _ in numbers):
+                found[group] = counts  # of a torch that numbers no operations
+                continue
+            enqueued = numbering.of_operation(numbers, counts.enqueued)
+            completed = numbering.of_operation(numbers, counts.completed)
+            if enqueued is None or completed is None:
+                continue
+            counts = GroupCounters(enqueued, completed)
+        found[group] = counts
+    return found
+
+
+def _progress(entries: Sequence[RecorderEntry]) -> dict[ProcessGroup, GroupCounters]:
+    """Return how far the rank is in each group by its entries alone."""
+    found: dict[ProcessGroup, GroupCounters] = {}
+    for one in entries:
+        if one.p2p:
+            continue
+        held = found.get(one.group, GroupCounters(one.sequence - 1, one.sequence - 1))
+        in_order = one.done and held.completed == held.enqueued
+        found[one.group] = GroupCounters(
+            max(held.enqueued, one.sequence), one.sequence if in_order else held.completed
+        )
+    return found
+
+
+def _renumbered(
+    rows: Sequence[Mapping[str, Any]],
+) -> tuple[list[dict[str, Any]], bool]:
+    """Return the entries of a recorder without status in order, numbered within their groups.
+
+    And whether older ones were lost. Numbers that are those of the groups already stay.
+    """
+    plain = sorted(map(dict, rows), key=lambda row: _whole(row.get("record_id"), 0))
+    for row in plain:
+        row["is_p2p"] = row.get("is_p2p") is True or _kind(row) in numbering.P2P
+    numbers = [(_named(row)[0], _whole(row.get("collective_seq_id"), -1)) for row in plain]
+    if not numbering.one_counter(numbers):
+        return plain, False
+    called = [None if row["is_p2p"] else _named(row)[0] for row in plain]
+    for row, ordinal in zip(plain, numbering.ordinals(called), strict=True):
+        row["collective_seq_id"] = ordinal
+    return plain, min(number for _, number in numbers) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +204,21 @@ class _RankGroups:
     all: list[ProcessGroup]
     by_name: Mapping[str, ProcessGroup]
     by_number: Mapping[str, ProcessGroup]
+    nameless: Mapping[ProcessGroup, tuple[str, str]]
 
     def of(self, row: Mapping[str, Any]) -> ProcessGroup | None:
         """Return the group of an entry, None where nothing says who is in it."""
         name = _named(row)[0]
+        if self.nameless:
+            return self.by_number.get(str(row.get("pg_id")))
         return self.by_name.get(name) or self.by_number.get(str(row.get("pg_id")))
 
 
 def _groups(
     config: Mapping[str, Any], status: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> _RankGroups:
+    if set(config) == {""} and (named := _of_entries(rows)):
+        return _nameless(config, named)
     called, numbers = sorted(config, key=_made), sorted(status, key=_made)
     number_of = dict(zip(called, numbers, strict=True)) if len(called) == len(numbers) else {}
     described: dict[str, str] = {}
@@ -138,7 +237,36 @@ def _groups(
         alike = sum(g.ranks == ranks and g.desc.split("#")[0] == desc for g in found.values())
         found[name] = ProcessGroup(f"{desc}#{alike + 1}" if alike else desc, ranks)
     by_number = {number: found[name] for name, number in number_of.items() if number in status}
-    return _RankGroups(list(found.values()), found, by_number)
+    return _RankGroups(list(found.values()), found, by_number, {})
+
+
+def _of_entries(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Return by number torch's name and the description of each group that entries name."""
+    found: dict[str, tuple[str, str]] = {}
+    for row in rows:
+        name, desc = _named(row)
+        if name != "?":
+            found.setdefault(str(row.get("pg_id")), (names.shown(name), names.shown(desc)))
+    return found
+
+
+def _nameless(
+    config: Mapping[str, Any], named: Mapping[str, tuple[str, str]]
+) -> _RankGroups:
+    """Return the groups of a recorder that describes one without a name: gloo's.
+
+    Its members are those of the group that was made first, while it was the only one.
+    """
+    ranks = _ranks(_mapping(config[""]).get("ranks"))
+    if len(named) == 1 and ranks:
+        ((number, (_, desc)),) = named.items()
+        group = ProcessGroup(desc, ranks)
+        return _RankGroups([group], {"": group}, {number: group}, {})
+    by_number = {
+        number: ProcessGroup(f"{desc} {name}", ()) for number, (name, desc) in named.items()
+    }
+    nameless = {group: named[number] for number, group in by_number.items()}
+    return _RankGroups(list(by_number.values()), {}, by_number, nameless)
 
 
 def _named(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -177,9 +305,7 @@ def _entry(row: Mapping[str, Any], groups: _RankGroups) -> RecorderEntry | None:
     return RecorderEntry(
         group=group,
         sequence=sequence,
-        op=names.kind(
-            str(row.get("profiling_name", "")).partition(":")[2].strip("_").split(" ")[0]
-        ),
+        op=_kind(row),
         shape=names.printable(
             f"{row.get('input_sizes')} {row.get('input_dtypes')} -> "
             f"{row.get('output_sizes')} {row.get('output_dtypes')}",
@@ -192,6 +318,12 @@ def _entry(row: Mapping[str, Any], groups: _RankGroups) -> RecorderEntry | None:
         p2p=p2p,
         frames=tuple(_frame(_mapping(frame)) for frame in _sequence(row.get("frames"))),
     )
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    """Return the kind of an operation without the library's name, such as `all_reduce`."""
+    name = str(row.get("profiling_name", "")).partition(":")[2]
+    return names.kind(name.strip("_").split(" ")[0])
 
 
 def _frame(frame: Mapping[str, Any]) -> str:

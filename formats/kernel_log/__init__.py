@@ -5,13 +5,16 @@ Imports: vocabulary.
 """
 
 from .parser import KernelLogParser
+from .reading import KernelLogLine, KernelLogReading
 from .records import KernelRecord, line, record
 from .reports import DeviceFault, LogFault, OomKill, Report
 from .signatures import KernelSignature, relevant
 
 __all__ = [
     "DeviceFault",
+    "KernelLogLine",
     "KernelLogParser",
+    "KernelLogReading",
     "KernelRecord",
     "KernelSignature",
     "LogFault",

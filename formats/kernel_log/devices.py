@@ -18,7 +18,7 @@ _SXID = re.compile(
 _PID = re.compile(r"\bpid=['\"]?(\d{1,9})\b")
 _NAME = re.compile(r"\bname=([^,]{1,64})")
 _UNIT = re.compile(
-    r"\b([A-Z][A-Z0-9_/]{1,40}) (Fatal|Non-?[Ff]atal) (?:XC\d+ )?(?:i\d+ )?Link (-?\d{1,4})"
+    r"\b([A-Z][A-Z0-9_/]{1,40}) +(Fatal|Non-?[Ff]atal) +(?:XC\d+ +)?(?:i\d+ +)?Link (-?\d{1,4})"
 )
 _LINK = re.compile(r"\bLink (-?\d{1,4})\b")
 _RECOVERY = re.compile(r"recovery action changed from .{0,60}? to (0x[0-9a-fA-F]{1,4}|\d{1,3})")

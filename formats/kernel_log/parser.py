@@ -3,20 +3,24 @@
 import re
 from dataclasses import replace
 
-from . import devices, signatures
+from . import device_lines, devices, signatures
 from .reports import TEXT, DeviceFault, OomKill, Report
 
 _TOGETHER_SECONDS = 5.0
 """Lines about one thing come within a few seconds."""
 _LONGEST = 2048
 """The kernel cuts at about 1000 characters; what is longer is no line of its."""
+_FOLLOWS_SECONDS = 60.0
+"""So long after a fault its driver says what it does about it, on all devices of a host."""
 _LINES = 12
 """A GPU that fell off the bus fills about four lines."""
 
 _OOM = re.compile(r"oom-kill:constraint=")
 _KILLED = re.compile(r"Killed process (\d{1,9})[, ]+\(?([^)]{0,64})\)?")
 _GROUP = re.compile(r"\bTask in (\S+) killed as a result of limit")
-_FALLEN = "fallen off the bus"
+_LOST = re.compile(r"fallen off the bus|NVRM:.*\b(?:off|lost from) the bus")
+_APPLICATION = frozenset({"13", "31", "43", "45"})
+"""XIDs that programs bring about: no reset follows them."""
 
 
 class KernelLogParser:
@@ -26,6 +30,8 @@ class KernelLogParser:
         self._uuids: dict[str, str] = {}
         self._fallen: dict[str, tuple[float, bool]] = {}
         self._named: tuple[str, float, int] = ("", 0.0, 0)
+        self._newest: dict[str, float] = {}
+        """By vendor, when a fault of a device was last logged."""
         self._lines = 0
         self._killed: tuple[int, float] = (0, 0.0)
         self._group: tuple[str, float] = ("", 0.0)
@@ -36,7 +42,7 @@ class KernelLogParser:
         text = text[:_LONGEST]
         if "\n" in text:  # one record of several lines
             return [report for line in text.split("\n") for report in self.feed(line, at)]
-        if "Xid" in text or "NVRM" in text or _FALLEN in text:
+        if "Xid" in text or "NVRM" in text or "the bus" in text:
             fault = self._device(text, at)
             if fault is not None:
                 return [fault]
@@ -44,8 +50,31 @@ class KernelLogParser:
             killed = self._oom(text, at)
             if killed is not None:
                 return [killed]
+        if (said := device_lines.read(text)) is not None:
+            fault = self._driver(*said, at)
+            return [] if fault is None else [fault]
         found = signatures.read(text)
         return [found] if found is not None else []
+
+    def _driver(
+        self, kind: device_lines.DriverLine, fault: DeviceFault, at: float
+    ) -> DeviceFault | None:
+        """Return a fault in the words of its driver, None where it only follows another."""
+        newest = self._newest.get(fault.vendor)
+        follows = newest is not None and abs(at - newest) <= _FOLLOWS_SECONDS
+        self._newest[fault.vendor] = at
+        if kind.follows and follows:
+            if fault.pci:
+                self._named = (fault.pci, at, self._lines)
+            return None
+        uuid = self._uuids.get(fault.pci, "")
+        return replace(fault, uuid=uuid) if uuid else fault
+
+    @property
+    def named(self) -> str:
+        """Return the address that a driver's line named within the last few lines, "" none."""
+        address, _, line = self._named
+        return address if self._lines - line <= _LINES else ""
 
     def _device(self, text: str, at: float) -> DeviceFault | None:
         fault = devices.xid(text) or devices.sxid(text)
@@ -53,13 +82,15 @@ class KernelLogParser:
             if len(self._uuids) < 256:
                 self._uuids[known[0]] = known[1]
             return None
-        implied = fault is None and _FALLEN in text
+        implied = fault is None and _LOST.search(text) is not None
         if implied:
             fault = self._implied(text, at)
         elif fault is None and (address := devices.address(text)):
             self._named = (address, at, self._lines)
         if fault is None or (fault.code == "79" and self._reported_before(fault.pci, at, implied)):
             return None
+        if fault.code not in _APPLICATION:
+            self._newest[fault.vendor] = at
         uuid = self._uuids.get(fault.pci, "")
         return replace(fault, uuid=uuid) if uuid else fault
 

@@ -7,18 +7,12 @@ Source: Linux, Documentation/ABI/testing/dev-kmsg.
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import tzinfo
+
+from . import exports, forms
+from .forms import YearlessTime
 
 _ESCAPE = re.compile(rb"\\x([0-9a-fA-F]{2})")
-_DMESG = re.compile(r"^(?:<(\d{1,3})>)?\[\s*(\d{1,12}\.\d{1,9})\] ?(.*)$", re.DOTALL)
-_DMESG_TIME = re.compile(r"^\[(\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\] ?(.*)$", re.DOTALL)
-_ISO = re.compile(
-    r"^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?) (?:\S+ )?"
-    r"kernel: (.*)$",
-    re.DOTALL,
-)
-_SYSLOG = re.compile(r"^\w{3} [ \d]\d \d\d:\d\d:\d\d \S+ kernel: (.*)$", re.DOTALL)
-_UPTIME = re.compile(r"^\[\s*(\d{1,12}\.\d{1,9})\] ?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +20,9 @@ class KernelRecord:
     """One line of the log, without what stands before it.
 
     `uptime` is seconds on the kernel's log clock (0 = boot), `at` seconds since the epoch where
-    the line says so itself; None: it does not. `sequence` counts records of one boot.
+    the line says so itself; None: it does not. `sequence` counts records of one boot. `host` is the
+    one that the line names, "" where it names none; `since` seconds since the line above; `yearless`
+    its time where the year is missing; `kernels`: only lines of a kernel's log begin so.
     """
 
     text: str
@@ -34,6 +30,16 @@ class KernelRecord:
     at: float | None = None
     sequence: int | None = None
     priority: int | None = None
+    host: str = ""
+    since: float | None = None
+    yearless: YearlessTime | None = None
+    kernels: bool = False
+
+    @property
+    def headed(self) -> bool:
+        """Return whether anything stood before the text."""
+        told = (self.at, self.uptime, self.since, self.yearless)
+        return self.kernels or any(one is not None for one in told)
 
 
 def record(data: bytes) -> KernelRecord | None:
@@ -63,42 +69,25 @@ def unescaped(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def line(text: str, zone: tzinfo | None = None) -> KernelRecord:
-    """Read a line of dmesg, `dmesg -T` or the journal; any other line is its own text.
+def line(text: str, zone: tzinfo | None = None, near: float | None = None) -> KernelRecord:
+    """Read a line of dmesg, the journal or a syslog in any form; any other line is its own text.
 
-    `zone` is that of times without one, None: the machine's.
+    `zone` is that of times without one, None: the machine's. `near` gives times without a year
+    theirs: the latest that is not after it. Without it such a time is in `yearless` alone.
     """
     text = text.rstrip("\r\n")
-    if found := _DMESG.match(text):
-        priority = int(found[1]) & 7 if found[1] else None
-        return KernelRecord(found[3], uptime=float(found[2]), priority=priority)
-    if found := _DMESG_TIME.match(text):
-        return KernelRecord(found[2], at=_local(found[1], zone))
-    if found := _ISO.match(text):
-        return _after_kernel(found[2], _iso(found[1]))
-    if found := _SYSLOG.match(text):  # without a year: when it was, others must know
-        return _after_kernel(found[1], None)
-    return KernelRecord(text)
-
-
-def _after_kernel(text: str, at: float | None) -> KernelRecord:
-    """Read what follows "kernel:", where some journals repeat the time since boot."""
-    found = _UPTIME.match(text)
-    if found is None:
-        return KernelRecord(text, at=at)
-    return KernelRecord(text[found.end() :], uptime=float(found[1]), at=at)
-
-
-def _local(text: str, zone: tzinfo | None) -> float | None:
-    try:
-        read = datetime.strptime(text, "%a %b %d %H:%M:%S %Y")  # noqa: DTZ007  the zone follows
-        return read.replace(tzinfo=zone).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def _iso(text: str) -> float | None:
-    try:
-        return datetime.fromisoformat(text.replace(",", ".")).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None
+    exported = exports.read(text, zone) if "{" in text else None
+    head, rest = exported or forms.read(text, zone)
+    at = head.at
+    if at is None and head.yearless is not None and near is not None:
+        at = head.yearless.epoch(near, zone)
+    return KernelRecord(
+        rest,
+        uptime=head.uptime,
+        at=at,
+        priority=head.priority,
+        host=head.host,
+        since=head.since,
+        yearless=head.yearless if at is None else None,
+        kernels=head.kernels,
+    )

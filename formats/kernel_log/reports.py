@@ -15,7 +15,8 @@ class DeviceFault:
 
     `pci` is the address as sysfs spells it, "" where the line names none; `uuid` the device's id
     where the driver logged it beside the fault. `fault_class` is set where the line itself says how
-    grave it is, `action` where it says what has to be done (XID 154).
+    grave it is, `action` where it says what has to be done (XID 154). `device` is the driver's own
+    name of it where the line has one, such as hl2.
     """
 
     code: str
@@ -28,6 +29,15 @@ class DeviceFault:
     action: str = ""
     link: int | None = None
     unit: str = ""
+    vendor: str = "nvidia"
+    device: str = ""
+
+    @property
+    def named(self) -> str:
+        """Return what the line calls the device, "unknown" where it does not."""
+        if self.pci or not self.device:
+            return f"pci:{self.pci or 'unknown'}"
+        return f"{self.vendor}:{self.device}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,7 @@ Report = DeviceFault | OomKill | LogFault
 def key(record: Report) -> Hashable | None:
     """Return what equal faults have in common; None for what is never folded."""
     if isinstance(record, DeviceFault):
-        return (record.uuid or record.pci, record.code, record.fault_class, record.action)
+        return (record.uuid or record.named, record.code, record.fault_class, record.action)
     if isinstance(record, LogFault):
         return (record.signature, record.device, record.pid)
     return None  # each process is killed once
@@ -71,9 +81,9 @@ def event(
     if isinstance(record, DeviceFault):
         name = "gpu.fault"
         pairs = {
-            "hw.id": record.uuid or by_pci(record.pci) or f"pci:{record.pci or 'unknown'}",
+            "hw.id": record.uuid or by_pci(record.pci) or record.named,
             "code": record.code,
-            "vendor": "nvidia",
+            "vendor": record.vendor,
             "text": record.text,
             "source": "kmsg",
         }

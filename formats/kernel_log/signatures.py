@@ -6,6 +6,7 @@ from functools import cache
 from typing import Literal
 
 from ...vocabulary import tables
+from . import device_lines
 from .reports import TEXT, LogFault
 
 _NEEDLES = ("NVRM", "SXid", "oom-kill:", "Kill", " killed as ", "fallen off the bus")
@@ -62,7 +63,8 @@ def catalogue() -> tuple[KernelSignature, ...]:
 @cache
 def _needles() -> re.Pattern[bytes]:
     """Return a pattern of every text of which a telling line has at least one."""
-    every = dict.fromkeys([*_NEEDLES, *(one.needle for one in catalogue())])
+    lines = (one.needle for one in device_lines.catalogue())
+    every = dict.fromkeys([*_NEEDLES, *lines, *(one.needle for one in catalogue())])
     return re.compile(b"|".join(re.escape(one.encode()) for one in every))
 
 

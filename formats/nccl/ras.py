@@ -6,54 +6,35 @@ moment; only those that stay unequal say anything. JSON from NCCL 2.28.7 on, tex
 """
 
 import json
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable
 
-from .. import names
+from . import ras_json, ras_text
+from .communicators import RankPlace, RasAnswer, RasCommunicator, RasError
 
-_COMMUNICATOR = re.compile(r"^#\d+-\d+ \((?P<hash>[0-9a-f]{1,32})\)")
-_LAUNCHED = re.compile(
-    r"^\s+(?P<count>\d{1,7}) ranks? (?:have|has) launched up to operation (?P<n>\d{1,18})\b"
+__all__ = [
+    "RankPlace",
+    "RasAnswer",
+    "RasCommunicator",
+    "RasError",
+    "answers",
+    "holds_answer",
+    "is_answer",
+    "read",
+    "torn",
+]
+
+_IN_JSON = '"communicators_count"'
+_MARKS = (
+    b"Communicators... (",
+    b") MISMATCH",
+    b") INCOMPLETE",
+    b"unreachable via the RAS network",
+    _IN_JSON.encode(),
 )
-_RANK = re.compile(
-    r"^\s+Rank (?P<rank>\d{1,7}) -- GPU (?P<gpu>\S+) managed by process (?P<pid>\d{1,9}) on node "
-    r"(?P<host>\S{1,255})"
-)
-_INDEX = re.compile(r"[0-9]{1,4}")
-_MISSING = re.compile(r"missing ranks?: (?P<ranks>[\d,\s-]+)")
-_MOST_RANKS = 1_000_000
+"""Of which an answer has one, and hardly anything else."""
 
-
-class RasError(ValueError):
-    """What is no answer of RAS; its text says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class RankPlace:
-    """Where a rank runs, as NCCL knows it: an address or a name, a process, a device's index."""
-
-    host: str
-    pid: int
-    device: int | None
-
-
-@dataclass(slots=True)
-class RasCommunicator:
-    """One communicator. Ranks are those in the communicator, not in the job.
-
-    launched: how many collectives each rank launched; kinds: the same by kind where it is reported.
-    missing: ranks that did not answer; dead: those among them that NCCL gave up.
-    """
-
-    name: str
-    size: int
-    launched: dict[int, int] = field(default_factory=dict)
-    kinds: dict[int, dict[str, int]] = field(default_factory=dict)
-    places: dict[int, RankPlace] = field(default_factory=dict)
-    missing: set[int] = field(default_factory=set)
-    dead: set[int] = field(default_factory=set)
+_MOST_LINES = 2_000_000
+"""Of one JSON answer inside a log: some 20 for each rank of each communicator."""
 
 
 def is_answer(head: bytes) -> bool:
@@ -63,106 +44,74 @@ def is_answer(head: bytes) -> bool:
     return b"NCCL version" in head and b"Job summary" in head
 
 
+def holds_answer(block: bytes) -> bool:
+    """Tell whether a part of a file may hold an answer of RAS."""
+    return any(mark in block for mark in _MARKS)
+
+
 def torn(text: str) -> bool:
     """Tell whether a text answer ends within a line or before its communicators."""
     return not text.endswith("\n") or "Communicators" not in text
 
 
 def read(text: str) -> list[RasCommunicator]:
-    """Return the communicators of an answer in either form. Raises RasError."""
-    found = _of_json(text) if text.lstrip().startswith("{") else _of_text(text)
+    """Return the communicators of the last answer in a text, in either form. Raises RasError."""
+    if text.lstrip().startswith("{"):
+        found = ras_json.answer(text).communicators
+    else:
+        told = ras_text.answers(text.splitlines())
+        found = told[-1].communicators if told else []
     if not found:
         raise RasError("no communicator is in it")
     return found
 
 
-def _of_json(text: str) -> list[RasCommunicator]:
+def answers(lines: Iterable[str]) -> list[RasAnswer]:
+    """Return every answer in the lines of a file or a log, in their order and in either form."""
+    reader = ras_text.RasTextReader()
+    found: list[RasAnswer] = []
+    opened: list[str] = []
+    began = prefix = 0
+    for number, line in enumerate(lines):
+        reader.feed(number, line)
+        text = line.rstrip()
+        if _IN_JSON in line and not opened and (one := _in_line(line, number)):
+            found.append(one)
+        if text.endswith("{") and (not opened or len(text) - 1 == prefix):
+            opened, began, prefix = [], number, len(text) - 1
+        elif not opened:
+            continue
+        opened.append(line[prefix:])
+        if len(opened) > _MOST_LINES or (len(opened) == 8 and not _is_json(opened)):
+            opened = []
+        elif text.endswith("}") and len(text) - 1 == prefix and (one := _json(opened, began)):
+            found.append(one)
+            opened = []
+    return sorted([*reader.end(), *found], key=lambda one: one.line)
+
+
+def _in_line(line: str, number: int) -> RasAnswer | None:
+    """Return an answer that stands in one line, behind whatever prefix."""
     try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise RasError(f"no JSON: {error}") from error
-    fields: dict[str, Any] = answer if isinstance(answer, dict) else {}
-    return [_communicator(row) for row in _rows(fields.get("communicators"))]
+        loaded, _ = json.JSONDecoder().raw_decode(line, line.find("{"))
+    except (ValueError, RecursionError, IndexError):
+        return None
+    found = ras_json.of_fields(loaded)
+    found.line = number
+    return found
 
 
-def _communicator(row: Mapping[str, Any]) -> RasCommunicator:
-    size = _whole(row.get("size"), 0)
-    made = RasCommunicator(name=names.shown(row.get("hash", "")), size=min(size, _MOST_RANKS))
-    for one in _rows(row.get("ranks")):
-        rank = _whole(one.get("rank"), -1)
-        if not 0 <= rank < _MOST_RANKS:
-            continue
-        counts = one.get("collective_counts")
-        kinds: dict[str, int] = {}
-        for kind, count in counts.items() if isinstance(counts, dict) else ():
-            named = names.kind(kind)
-            kinds[named] = kinds.get(named, 0) + _whole(count, 0)
-        made.kinds[rank], made.launched[rank] = kinds, sum(kinds.values())
-        made.places[rank] = _place(one)
-    for one in _rows(row.get("missing_ranks")):
-        rank = _whole(one.get("rank"), -1)
-        if 0 <= rank < _MOST_RANKS:
-            made.missing.add(rank)
-            made.places[rank] = _place(one)
-            status = one.get("status")
-            if isinstance(status, dict) and status.get("considered_dead"):
-                made.dead.add(rank)
-    made.size = max(made.size, len(made.launched) + len(made.missing))
-    return made
+def _is_json(lines: list[str]) -> bool:
+    return any(_IN_JSON in line for line in lines)
 
 
-def _place(row: Mapping[str, Any]) -> RankPlace:
-    device = _whole(row.get("nvml_dev"), -1)
-    return RankPlace(
-        names.shown(row.get("host", "")), _whole(row.get("pid"), 0), device if device >= 0 else None
-    )
-
-
-def _of_text(text: str) -> list[RasCommunicator]:
-    """Read the warnings of a text answer: only communicators with unequal or missing ranks."""
-    found: dict[str, RasCommunicator] = {}
-    current: RasCommunicator | None = None
-    count: int | None = None
-    groups: dict[str, list[tuple[int, int, set[int]]]] = {}
-    for line in text.splitlines():
-        if match := _COMMUNICATOR.match(line):
-            name = match["hash"]
-            current, count = found.setdefault(name, RasCommunicator(name, 0)), None
-            groups.setdefault(name, [])
-        elif current is None:
-            continue
-        elif match := _LAUNCHED.match(line):
-            count = int(match["n"])
-            groups[current.name].append((int(match["count"]), count, set()))
-        elif match := _RANK.match(line):
-            rank = int(match["rank"])
-            device = int(match["gpu"]) if _INDEX.fullmatch(match["gpu"]) else None
-            current.places[rank] = RankPlace(match["host"], int(match["pid"]), device)
-            if count is not None:
-                groups[current.name][-1][2].add(rank)
-        elif match := _MISSING.search(line):
-            current.missing |= {int(rank) for rank in re.findall(r"\d{1,7}", match["ranks"])}
-    for name, parts in groups.items():
-        _spread(found[name], parts)
-    return list(found.values())
-
-
-def _spread(made: RasCommunicator, parts: list[tuple[int, int, set[int]]]) -> None:
-    """Give every rank its count: only the ranks of the smaller parts are listed by name."""
-    made.size = min(sum(size for size, _, _ in parts) + len(made.missing), _MOST_RANKS)
-    listed = {rank for _, _, ranks in parts for rank in ranks} | made.missing
-    others = [rank for rank in range(made.size) if rank not in listed]
-    for size, count, ranks in parts:
-        if not ranks and size == len(others):
-            made.launched |= dict.fromkeys(others, count)
-        made.launched |= dict.fromkeys(ranks, count)
-
-
-def _rows(value: Any) -> list[Mapping[str, Any]]:
-    rows: list[Any] = value if isinstance(value, list) else []
-    return [row for row in rows if isinstance(row, dict)]
-
-
-def _whole(value: Any, default: int) -> int:
-    plain = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 53
-    return value if plain else default
+def _json(lines: list[str], began: int) -> RasAnswer | None:
+    """Return the answer that lines hold, None where they hold something else."""
+    if not _is_json(lines[:8]):
+        return None
+    try:
+        found = ras_json.of_fields(json.loads("".join(lines)))
+    except (ValueError, RecursionError):
+        return None
+    found.line = began
+    return found

@@ -3,5 +3,5 @@
 `encode` needs the standard library only, for the agent; `decode` fills numpy columns.
 
 In: OTLP requests, or samples and events. Out: columns and log records, or OTLP requests. Imports:
-vocabulary; wire.
+vocabulary; names, wire.
 """

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...vocabulary.samples import Attributes, TelemetryResource, attributes
-from . import resources, values
+from . import nccl_metrics, resources, values
 from .columns import FULL, SKIP, LogsBatch, MetricsBatch, SeriesTable
 from .errors import UndecodableError, within
 from .general import CUMULATIVE, NO_ROOM, NO_TIME, NO_VALUE, NOT_CUMULATIVE, UNKEPT, NumberedPoints
@@ -135,7 +135,7 @@ class _RequestMetrics:
             elif kind == "sum" and data.get("aggregationTemporality") not in _CUMULATIVE:
                 self.points.rejections.add(NOT_CUMULATIVE, len(listed))
             else:
-                known: dict[str, int] = {}
+                known: dict[str, tuple[int, float]] = {}
                 for index, point in enumerate(listed):
                     try:  # `within` would cost more than the point itself
                         self._point(point, resource, name, known)
@@ -143,20 +143,24 @@ class _RequestMetrics:
                         raise error.inside(f"dataPoints[{index}]") from None
 
     def _point(
-        self, point: dict[str, Any], resource: TelemetryResource, name: str, known: dict[str, int]
+        self,
+        point: dict[str, Any],
+        resource: TelemetryResource,
+        name: str,
+        known: dict[str, tuple[int, float]],
     ) -> None:
         flags = point.get("flags")
         if flags and values.whole(flags, "flags") & NO_RECORDED_VALUE:
             return
         written = repr(point.get("attributes"))
-        series = known.get(written)
+        series, factor = known.get(written, (None, 1.0))
         if series is None:
             pairs = self._pairs.get(written)
             if pairs is None:
                 with within("attributes"):
                     pairs = attributes(values.json_pairs(point.get("attributes")))
                 self._pairs[written] = pairs
-            series = known[written] = self._table.intern(resource, name, pairs)
+            series, factor = known[written] = self._series(name, resource, pairs)
         if series == SKIP:
             return
         if point.get("asDouble") is not None:
@@ -174,7 +178,16 @@ class _RequestMetrics:
         else:
             self.points.series.append(series)
             self.points.at.append(at)
-            self.points.value.append(value)
+            self.points.value.append(value * factor)
+
+    def _series(
+        self, name: str, resource: TelemetryResource, pairs: Attributes
+    ) -> tuple[int, float]:
+        """Return a series, and what its values are multiplied with to be in the metric's unit."""
+        factor = 1.0
+        if name in nccl_metrics.METRICS and (found := nccl_metrics.mapped(name, resource, pairs)):
+            name, resource, pairs, factor = found
+        return self._table.intern(resource, name, pairs), factor
 
 
 def _ns(holder: dict[str, Any], key: str) -> int:

@@ -12,6 +12,7 @@ from functools import cache
 from ...vocabulary.samples import Attributes, TelemetryResource
 from .. import exporters
 from ..exporters.binding import BoundSeries, FaultBinding, SeriesBinder, SeriesSlot, converted
+from ..exporters.fault_reports import FAULT
 from ..exporters.tables import ContractTarget, ExporterMetric, ExporterTable
 from ..exposition import ExpositionSeries
 from . import labels as naming
@@ -19,9 +20,6 @@ from . import labels as naming
 _PREFIXED = ("hygon", "metax")
 _TELLING = ("DCGM_", "npu_", "node_", "mlu_")
 """Names that nobody else has: a series of these without host or device is worth a word."""
-
-FAULT = "rankscope.exporter.fault"
-"""A series of fault codes: no metric of the vocabulary, but what events are made of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
 """One file a resource; each has `router(...)`, and `app.create_app` lists them.
 
-In flow checked parameters, out the shapes of the API. A route may import what the API may.
+Each has `router(...)`.
+
+In: checked parameters. Out: the shapes of the API. Imports: alerts, dashboards, detectors,
+vocabulary; what stands below it.
 """

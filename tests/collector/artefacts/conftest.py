@@ -18,10 +18,9 @@ def explain() -> Callable[..., FolderDiagnosis]:
     def run(folder: Path, **changed: Any) -> FolderDiagnosis:
         defects: list[object] = []
         found = diagnose(
-            folder,
+            [folder],
             CollectorSettings(),
             job="job",
-            warn=lambda _: None,
             failed=lambda *defect: defects.append(defect),
             **changed,
         )

@@ -1,0 +1,153 @@
+"""What was found to incidents, by the pipeline of the live collector as if it had been received."""
+
+import math
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...detectors import catalogue
+from ...detectors.liveness.logged_faults import LoggedFaultsDetector
+from ...detectors.selection import DetectorSelection, SelectionRule
+from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
+from ...formats.otlp.times import nanoseconds
+from ...vocabulary.faults import UNKNOWN
+from ...vocabulary.samples import Event, Sample, TelemetryResource
+from ..intake.payloads import DecodedPayload
+from ..pipeline.pipeline import DetectionPipeline
+from ..replay.replay import ReplayRun
+from .found import ArtefactContents
+
+if TYPE_CHECKING:
+    from ..settings.collector import CollectorSettings
+
+_PAUSE_SECONDS = 20.0
+"""A standstill so long is no pause of normal life, once somebody asks why the job died."""
+
+_LEAST_SECONDS = 2.0
+"""A standstill that outlasted the job's own time-out is one, however short that was set."""
+_TIMED_OUT = frozenset({"collective.timeout", "gloo.timeout"})
+
+_SEVERITIES = ("critical", "warning", "info")
+
+
+def incidents(
+    found: ArtefactContents,
+    settings: "CollectorSettings | None",
+    failed: Callable[[str, Exception], None],
+) -> list[dict[str, Any]]:
+    """Return the documents of all incidents, the gravest first.
+
+    Without settings the detectors and limits are those that ship. Where no cause is named, though
+    lines speak of a fault, they are evaluated again as what is left of a job that is dead.
+    """
+    best: list[dict[str, Any]] = []
+    for over in (None, _newest(found)):
+        pipeline = DetectionPipeline(
+            detectors=_detectors(settings, found, over),
+            settings=None if settings is None else settings.evaluation,
+        )
+        if over is not None:
+            pipeline.windows.event_memory_seconds = math.inf
+        run = ReplayRun(pipeline=pipeline, warn=lambda _: None, failed=failed)
+        table = pipeline.table.alike()
+        answers = sorted(run.run_decoded(_received(found, table), table), key=_gravity)
+        if not best or (answers and _gravity(answers[0]) < _gravity(best[0])):
+            best = answers
+        if _answered(best) or not any(quote.telling for quote in found.quotes):
+            break
+    return best
+
+
+def _newest(found: ArtefactContents) -> float:
+    """Return when the last thing happened that anything tells of."""
+    times = [sample.at for _, sample in found.samples]
+    return max([*times, *(event.at for event in found.events)], default=0.0)
+
+
+def _gravity(incident: dict[str, Any]) -> tuple[int, bool]:
+    """Return where an incident stands among others: the gravest first, of equals a named one."""
+    return _SEVERITIES.index(incident["severity"]), _fault(incident) == UNKNOWN
+
+
+def _answered(found: list[dict[str, Any]]) -> bool:
+    """Return whether a cause is named of more than news."""
+    return any(one["severity"] != "info" and _fault(one) != UNKNOWN for one in found)
+
+
+def _fault(incident: dict[str, Any]) -> str:
+    return str(incident["root_cause"]["hypotheses"][0]["fault"])
+
+
+def _detectors(
+    settings: "CollectorSettings | None", found: ArtefactContents, over: float | None
+) -> DetectorSelection:
+    """Return the detectors of a live collector, which need not wait for a job that is dead.
+
+    `over`: when it was over; its errors are taken for its end then, which they are where nothing
+    else shows one.
+    """
+    stalls = {"pause": _PAUSE_SECONDS}
+    if any(event.attributes.get("signature") in _TIMED_OUT for event in found.events):
+        stalls["least"] = _LEAST_SECONDS
+    ours: dict[str, dict[str, Any]] = {
+        "stalls": stalls,
+        "fault_codes": {"unplaced": True},
+        "never_started": {"announced": True},
+    }
+    if over is not None:
+        ours["logged_crashes"] = {"over": over}
+    if settings is None:
+        selected = DetectorSelection(catalogue.detectors(), [SelectionRule(parameters=ours)])
+    else:
+        chosen = settings.detectors
+        parameters = {name: dict(values) for name, values in chosen.parameters.items()}
+        for name, values in ours.items():
+            parameters[name] = values | parameters.get(name, {})
+        selected = chosen.model_copy(update={"parameters": parameters}).selection()
+    if over is None:
+        return selected
+    last = LoggedFaultsDetector(over=over)
+    return DetectorSelection((*selected.detectors, last), selected.rules)
+
+
+def _received(found: ArtefactContents, table: SeriesTable) -> Iterator[DecodedPayload]:
+    """Yield everything in order of event time, a payload a second and kind.
+
+    Within one a sender's order: by resource, then by metric.
+    """
+    samples: dict[int, dict[tuple[TelemetryResource, str], list[Sample]]] = {}
+    events: dict[int, dict[TelemetryResource, list[Event]]] = {}
+    for resource, sample in found.samples:
+        if nanoseconds(sample.at):
+            named = samples.setdefault(int(sample.at), {})
+            named.setdefault((resource, sample.metric), []).append(sample)
+    for event in found.events:
+        if nanoseconds(event.at):
+            of = events.setdefault(int(event.at), {})
+            of.setdefault(event.resource, []).append(event)
+    for second in sorted(samples.keys() | events.keys()):
+        if second in samples:
+            yield DecodedPayload(metrics=_batch(samples[second], table), table=table)
+        if second in events:
+            yield DecodedPayload(events=[one for of in events[second].values() for one in of])
+
+
+def _batch(
+    named: Mapping[tuple[TelemetryResource, str], list[Sample]], table: SeriesTable
+) -> MetricsBatch:
+    ordered: dict[TelemetryResource, list[Sample]] = {}
+    for (resource, _), listed in named.items():
+        ordered.setdefault(resource, []).extend(listed)
+    series = array("i")
+    kept: list[Sample] = []
+    for resource, listed in ordered.items():
+        for sample in listed:
+            number = table.intern(resource, sample.metric, sample.attributes)
+            if number >= 0:
+                series.append(number)
+                kept.append(sample)
+    at = np.array([sample.at for sample in kept], np.float64)
+    value = np.array([sample.value for sample in kept], np.float64)
+    return MetricsBatch(PointColumns(np.array(series, np.int32), at, value))

@@ -1,0 +1,492 @@
+"""Answers of NCCL's RAS as telemetry: in files of their own, or somewhere inside a job's log.
+
+Counts of a job at work differ for a moment. What moves between two answers stands for a job at
+work; of one answer alone a difference of one collective says nothing.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+from pathlib import Path
+
+from ...formats.nccl import ras
+from ...formats.nccl.ras import RankPlace, RasAnswer, RasCommunicator
+from ...formats.training_logs import cleaning, times
+from ...vocabulary.groups import communicator_group, communicator_info, world
+from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from .found import ArtefactContents, LogQuote
+
+_BLOCK = 1 << 20
+_OVERLAP = 64
+_APART_SECONDS = 120.0
+"""Between answers whose times are not known: people ask again when minutes later nothing moved."""
+_COPIED_SECONDS = 1.0
+"""Files written so close together were copied: their times are not those of the answers."""
+_SETTLED_SECONDS = 5.0
+"""So long after its last line a job that stands has launched all that it will launch."""
+_REPORT_SECONDS, _MOST_FILLED = 5.0, 24
+_MOST_RANKS = 65_536
+_MOST_LINE = 64 << 20
+_NUMBERS = re.compile(r"\d+")
+
+MISSING, BEHIND, FAILED = "nccl.ras_missing", "nccl.ras_behind", "nccl.ras_error"
+_REMOTE = "remote process error"
+"""What a rank reports of another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatedAnswer:
+    """An answer, the file that it stands in, and when it was given, s since the epoch.
+
+    `since`: from when on what it says may have held: a job's last line before it.
+    """
+
+    file: str
+    answer: RasAnswer
+    at: float
+    since: float
+
+
+@dataclass(slots=True)
+class _JobAnswers:
+    """All answers about one job, in order of time, and what they say of its ranks."""
+
+    answers: Sequence[DatedAnswer]
+    hosts: Mapping[int, str]
+    pids: Mapping[int, int]
+    size: int = 0
+    """Ranks of the job, 0 where no communicator has all of its devices."""
+    ranks: dict[tuple[str, int, int | None], int] = field(default_factory=dict)
+    known: set[int] = field(default_factory=set)
+    """Ranks that did not answer and were described."""
+
+    def __post_init__(self) -> None:
+        sizes = [size for one in self.answers for size, _ in one.answer.sizes]
+        sizes += [made.size for one in self.answers for made in one.answer.communicators]
+        devices = max((one.answer.devices for one in self.answers), default=0)
+        largest = max(sizes, default=0)
+        self.size = largest if largest >= devices else 0
+        for one in self.answers:
+            for made in one.answer.communicators:
+                if made.size == self.size:
+                    self.ranks |= made.by_process()
+
+    def rank(self, number: int, made: RasCommunicator, nodes: int) -> int | None:
+        """Return the job's rank of a communicator's; None where nothing tells it."""
+        if self.size and made.size == self.size:
+            return number
+        place = made.places.get(number)
+        return None if place is None else self.of_process(place, nodes)
+
+    def of_process(self, place: RankPlace, nodes: int) -> int | None:
+        """Return the rank of a process and its device.
+
+        On one node alone ranks follow the devices, as launchers number them.
+        """
+        known = self.ranks.get((place.host, place.pid, place.device))
+        if known is not None:
+            return known
+        of_pid = [rank for rank, pid in self.pids.items() if pid == place.pid]
+        if len(of_pid) == 1:
+            return of_pid[0]
+        of_pid = [rank for (host, pid, _), rank in self.ranks.items()
+                  if (host, pid) == (place.host, place.pid)]  # fmt: skip
+        if len(of_pid) == 1:
+            return of_pid[0]
+        return place.device if nodes == 1 else None
+
+
+def read(
+    alone: Mapping[str, Path],
+    logs: Mapping[str, Path],
+    *,
+    zone: tzinfo | None,
+    hosts: Mapping[int, str],
+    pids: Mapping[int, int],
+    resource: TelemetryResource,
+    found: ArtefactContents,
+) -> None:
+    """Add what all answers say: those of files that begin with one, and those inside `logs`.
+
+    `hosts` and `pids` are those of ranks as far as logs tell them.
+    """
+    dated = _alone(alone, zone, found)
+    for name, path in logs.items():
+        if name not in alone and _may_hold(path):
+            dated += _answers(name, path, zone)
+    dated.sort(key=lambda one: one.at)
+    if not dated:
+        return
+    for name in {one.file for one in dated}:
+        found.read[name] = _described([one.answer for one in dated if one.file == name])
+        found.unread.pop(name, None)
+    _add(_JobAnswers(dated, hosts, pids), resource, found)
+
+
+def _alone(
+    files: Mapping[str, Path], zone: tzinfo | None, found: ArtefactContents
+) -> list[DatedAnswer]:
+    """Return the answers of files that begin with one, by when these were written."""
+    answers: dict[str, list[DatedAnswer]] = {}
+    for name, path in files.items():
+        answers[name] = _answers(name, path, zone)
+        if not answers[name]:
+            found.unread[name] = "answer of NCCL RAS: it ends before its communicators"
+    written = {name: path.stat().st_mtime for name, path in files.items() if answers[name]}
+    copied = len(written) > 1 and max(written.values()) - min(written.values()) < _COPIED_SECONDS
+    names = sorted(written, key=lambda name: (0.0 if copied else written[name], _natural(name)))
+    for place, name in enumerate(names if copied else ()):
+        later = (len(names) - 1 - place) * _APART_SECONDS
+        answers[name] = [
+            one if one.answer.stamp else replace(one, at=one.at - later, since=one.since - later)
+            for one in answers[name]
+        ]
+    return [one for each in answers.values() for one in each]
+
+
+def _natural(name: str) -> tuple[str | int, ...]:
+    return (_NUMBERS.sub("0", name), *map(int, (part[:18] for part in _NUMBERS.findall(name))))
+
+
+def _may_hold(path: Path) -> bool:
+    rest = b""
+    with path.open("rb") as opened:
+        while block := opened.read(_BLOCK):
+            if ras.holds_answer(rest + block):
+                return True
+            rest = block[-_OVERLAP:]
+    return False
+
+
+def _answers(name: str, path: Path, zone: tzinfo | None) -> list[DatedAnswer]:
+    """Return the answers in a file, with their times: their own, or between lines that have one."""
+    dated: list[tuple[int, float]] = []
+
+    def lines() -> Iterable[str]:
+        at: float | None = None
+        with path.open("rb") as opened:
+            for number, data in enumerate(opened):
+                line = cleaning.clean(data[: cleaning.LONGEST])
+                stamped = times.read(line.stamp or line.text, zone, at)
+                if stamped is not None and '"timestamp"' not in line.text:
+                    at = stamped
+                    dated.append((number, at))
+                # Of a JSON answer the place of its braces counts, and one line may be all of it.
+                whole = data[:1].isspace() or b'"communicators_count"' in data
+                yield data[: _MOST_LINE if whole else cleaning.LONGEST].decode("utf-8", "replace")
+
+    answers = ras.answers(lines())
+    written = path.stat().st_mtime
+    found: list[DatedAnswer] = []
+    for place, one in enumerate(answers):
+        at = times.read(one.stamp, zone) if one.stamp else None
+        since, otherwise = _between(place, answers, dated, written)
+        if at is None:
+            at = otherwise
+        found.append(DatedAnswer(name, one, at, min(max(since, at - _APART_SECONDS), at)))
+    return found
+
+
+def _between(
+    place: int, answers: Sequence[RasAnswer], dated: Sequence[tuple[int, float]], written: float
+) -> tuple[float, float]:
+    """Return since when an answer may hold and when it was given, where it has no time itself.
+
+    Several between two lines with times are a time apart each.
+    """
+    line = answers[place].line
+    before = max((one for one in dated if one[0] <= line), default=None)
+    after = min((one for one in dated if one[0] > line), default=None)
+    first, last = -1 if before is None else before[0], None if after is None else after[0]
+    beside = [one.line for one in answers if first <= one.line and (last is None or one.line < last)]
+    number, count = beside.index(line) + 1, len(beside)
+    if before is not None and before[0] == line:
+        return before[1], before[1]
+    if before is None:
+        ended = written + _APART_SECONDS if after is None else after[1]
+        at = ended - (count + 1 - number) * _APART_SECONDS
+        return at - _APART_SECONDS, at
+    apart = _APART_SECONDS if after is None else (after[1] - before[1]) / (count + 1)
+    at = before[1] + number * apart
+    return min(before[1] + _SETTLED_SECONDS, at) if number == 1 else at, at
+
+
+def _described(answers: Sequence[RasAnswer]) -> str:
+    """Return how a file of answers is shown: what the last one says."""
+    last = answers[-1]
+    count = f"{len(answers)} answers" if len(answers) > 1 else "answer"
+    shown = len(last.sizes) or len(last.communicators)
+    communicators = f"{shown} communicator{'' if shown == 1 else 's'}"
+    if last.answered:
+        uneven = any("OK" != status for _, status in last.sizes) or last.communicators
+        equal = "" if uneven else ", their counts agree"
+        text = f"all ranks answered{equal}"
+    else:
+        gone = max([len(last.missing) + len(last.dead),
+                    *(len(one.missing) for one in last.communicators)])  # fmt: skip
+        text = f"{gone or 'some'} did not answer"
+    cut = "" if last.whole else ", cut off before its end"
+    return f"{count} of NCCL RAS, {communicators}: {text}{cut}"
+
+
+def _add(job: _JobAnswers, resource: TelemetryResource, found: ArtefactContents) -> None:
+    last = job.answers[-1]
+    detailed = [one for one in job.answers if one.answer.communicators or not one.answer.answered]
+    if not detailed:
+        found.until = max(found.until or last.at, last.at)
+        return
+    moments = _moments(job.answers)
+    if len(job.answers) == 1:
+        found.missing.append(
+            "a second answer of NCCL RAS, a minute later: one alone does not tell a rank that "
+            "stands from one that is late"
+        )
+    found.world_size = max(found.world_size, job.size)
+    for one, at in moments:
+        _add_answer(job, one, at, resource, found)
+    found.missing += list(
+        dict.fromkeys(
+            f"{text} (ncclras -v names more of them)"
+            for made in last.answer.communicators
+            for text in made.unnamed
+        )
+    )
+    found.until = max(found.until or last.at, last.at)
+
+
+def _moments(answers: Sequence[DatedAnswer]) -> list[tuple[DatedAnswer, float]]:
+    """Return each answer with the times at which it held.
+
+    Counts only grow: what is the same in two answers was the same between them. Nobody asks a job
+    at work: one answer alone that says something is taken to have stood for a while.
+    """
+    moments: list[tuple[DatedAnswer, float]] = []
+    told = [_told(one.answer) for one in answers]
+    for place, one in enumerate(answers):
+        alike = told[place] in (told[place - 1 : place] + told[place + 1 : place + 2])
+        if alike or (len(answers) == 1 and _stands(one.answer)):
+            held = answers[place - 1].at if place and told[place - 1] == told[place] else one.since
+            moments += [(one, at) for at in _filled(held, one.at)]
+        moments.append((one, one.at))
+    return moments
+
+
+def _filled(since: float, until: float) -> list[float]:
+    """Return times from one to before the other, as often as a live source reports."""
+    count = min(max(int((until - since) / _REPORT_SECONDS), 1), _MOST_FILLED)
+    return [since + (until - since) * number / count for number in range(count)][since >= until :]
+
+
+def _told(answer: RasAnswer) -> list[tuple[str, dict[int, int], set[int]]]:
+    return sorted(
+        ((one.name, one.launched, one.missing) for one in answer.communicators),
+        key=lambda told: told[0],
+    )
+
+
+def _stands(answer: RasAnswer) -> bool:
+    """Tell whether one answer alone is enough to take a job for one that stands."""
+    return not answer.answered or any(made.lag > 1 for made in answer.communicators)
+
+
+def _add_answer(
+    job: _JobAnswers,
+    dated: DatedAnswer,
+    at: float,
+    resource: TelemetryResource,
+    found: ArtefactContents,
+) -> None:
+    """Add the counts, the ranks that lack and the errors of one answer."""
+    answer = dated.answer
+    whole_taken = False
+    for made in sorted(answer.communicators, key=lambda one: (-one.size, -one.lag)):
+        ranks = {
+            number: rank
+            for number in (*made.launched, *made.places, *made.missing, *made.errors)
+            if (rank := job.rank(number, made, answer.nodes)) is not None and rank < _MOST_RANKS
+        }
+        whole = bool(job.size) and made.size == job.size
+        if whole and not whole_taken and made.launched:
+            group, whole_taken = world(made.size).name, True
+            found.samples.append((resource, world(made.size).info(at)))
+        else:
+            group = communicator_group(made.name, whole=whole)
+            if set(made.launched) <= ranks.keys() and len(made.launched) == made.size:
+                info = communicator_info(group, made.name, ranks.values(), at)
+                found.samples.append((resource, info))
+        for number, rank in ranks.items():
+            own = _resource(job, rank, made.places.get(number), resource)
+            if number in made.missing:
+                continue
+            alive = attributes(_of_rank(job, rank, made.places.get(number)))
+            found.samples.append((own, Sample("training.rank.info", 1.0, at, alive)))
+            found.samples += [(own, one) for one in _counts(made, number, rank, group, at)]
+        if made.launched.keys() - ranks.keys():
+            _add_behind(job, dated, made, ranks, at, resource, found)
+        _add_errors(job, dated, made, ranks, at, resource, found)
+    unanswered = _add_missing(job, dated, at, resource, found)
+    if not answer.answered and unanswered is not None:
+        for rank in range(min(job.size, _MOST_RANKS)):
+            if rank not in unanswered:
+                alive = attributes(_of_rank(job, rank, None))
+                own = _resource(job, rank, None, resource)
+                found.samples.append((own, Sample("training.rank.info", 1.0, at, alive)))
+
+
+def _counts(
+    made: RasCommunicator, number: int, rank: int, group: str, at: float
+) -> list[Sample]:
+    """Return what a rank launched: in all, and by kind where ranks launched other kinds."""
+    if number not in made.launched:
+        return []
+    labels: dict[str, Scalar] = {"rank": rank, "group": group, "source": "ras"}
+    found = [
+        Sample("collective.enqueued", float(made.launched[number]), at, attributes(labels))
+    ]
+    if made.lag == 0 and len({tuple(sorted(one.items())) for one in made.kinds.values()}) > 1:
+        found += [
+            Sample("collective.launches", float(count), at, attributes(labels | {"op": kind}))
+            for kind, count in made.kinds.get(number, {}).items()
+        ]
+    return found
+
+
+def _add_missing(
+    job: _JobAnswers,
+    dated: DatedAnswer,
+    at: float,
+    resource: TelemetryResource,
+    found: ArtefactContents,
+) -> set[int] | None:
+    """Add an event for each rank whose process did not answer, and say which processes are of none.
+
+    Returns these ranks, None where there are others that nothing names.
+    """
+    answer = dated.answer
+    gave_up = {(one.host, one.pid) for one in answer.dead}
+    ranks: dict[int, RankPlace | None] = {}
+    unplaced: list[RankPlace] = [*answer.missing, *answer.dead]
+    unnamed = not unplaced and not any(made.missing for made in answer.communicators)
+    for made in answer.communicators:
+        for number in made.missing:
+            place = made.places.get(number)
+            rank = job.rank(number, made, answer.nodes)
+            if place is not None and number in made.dead:
+                gave_up.add((place.host, place.pid))
+            if rank is not None:
+                ranks[rank] = ranks.get(rank) or place
+            elif place is not None:
+                unplaced.append(place)
+    told = {(place.host, place.pid) for place in ranks.values() if place is not None}
+    lone = [rank for rank, place in ranks.items() if place is None]
+    for place in unplaced:
+        if (place.host, place.pid) in told:
+            continue
+        told.add((place.host, place.pid))
+        rank = job.of_process(place, answer.nodes)
+        if rank is None and len(lone) == 1:
+            rank = lone.pop()  # the text of NCCL 2.24 names the process here and the rank there
+        if rank is None:
+            unnamed = True
+            found.missing.append(f"which rank process {place.pid} on {place.host} is: it did not "
+                                 "answer NCCL's RAS service")  # fmt: skip
+        else:
+            ranks[rank] = place
+    for rank, place in sorted(ranks.items()):
+        where = f" (process {place.pid} on {place.host})" if place else ""
+        dead = place is not None and (place.host, place.pid) in gave_up
+        text = f"rank {rank}{where} did not answer NCCL's RAS service" + (
+            ", which considers it dead" if dead else ""
+        )
+        known = attributes(_of_rank(job, rank, place))
+        own = _resource(job, rank, place, resource)
+        new = rank not in job.known
+        if new:
+            # That it is one of the job's is all that is known of it.
+            job.known.add(rank)
+            found.samples.append((own, Sample("training.rank.info", 1.0, at - 1.0, known)))
+        if new or (at == dated.at and len(job.answers) > 1):
+            _report(MISSING, "root", rank, text, dated, at, own, found)
+    return None if unnamed else set(ranks)
+
+
+def _add_behind(
+    job: _JobAnswers,
+    dated: DatedAnswer,
+    made: RasCommunicator,
+    ranks: Mapping[int, int],
+    at: float,
+    resource: TelemetryResource,
+    found: ArtefactContents,
+) -> None:
+    """Add an event for the few ranks behind in a communicator whose other members are not known."""
+    most = max(made.launched.values())
+    behind = [number for number, count in made.launched.items() if count < most]
+    if not 0 < len(behind) <= made.size / 2 or dated is not job.answers[-1] or at != dated.at:
+        return
+    for number in behind:
+        place, rank = made.places.get(number), ranks.get(number)
+        where = f" (process {place.pid} on {place.host})" if place else ""
+        whose = f"rank {number} of communicator {made.name}" if rank is None else f"rank {rank}"
+        text = (
+            f"{whose}{where} launched {made.launched[number]} collectives of a communicator of "
+            f"{made.size} ranks, its peers {most}"
+        )
+        if rank is None:
+            found.missing.append(f"which rank of the job it is: {text}")
+        own = _resource(job, rank, place, resource)
+        _report(BEHIND, "root", rank, text, dated, dated.since, own, found)
+
+
+def _add_errors(
+    job: _JobAnswers,
+    dated: DatedAnswer,
+    made: RasCommunicator,
+    ranks: Mapping[int, int],
+    at: float,
+    resource: TelemetryResource,
+    found: ArtefactContents,
+) -> None:
+    for number, said in sorted(made.errors.items()):
+        place = made.places.get(number)
+        where = f" (process {place.pid} on {place.host})" if place else ""
+        rank = ranks.get(number)
+        whose = f"rank {number if rank is None else rank}{where}"
+        text = f"{whose} reports an error of its communicator: {said}"
+        role = "cascade" if said == _REMOTE else "root"
+        own = _resource(job, rank, place, resource)
+        _report(FAILED, role, rank, text, dated, at, own, found)
+
+
+def _report(
+    signature: str,
+    role: str,
+    rank: int | None,
+    text: str,
+    dated: DatedAnswer,
+    at: float,
+    resource: TelemetryResource,
+    found: ArtefactContents,
+) -> None:
+    pairs: dict[str, Scalar] = {"signature": signature, "role": role, "text": text}
+    if rank is not None:
+        pairs["rank"] = rank
+    found.events.append(Event("log.fault", at, pairs, resource))
+    line = dated.answer.line + 1
+    found.quotes.append(LogQuote(dated.file, line, dated.at, rank, signature, role, text))
+
+
+def _resource(
+    job: _JobAnswers, rank: int | None, place: RankPlace | None, resource: TelemetryResource
+) -> TelemetryResource:
+    host = job.hosts.get(-1 if rank is None else rank, "") or (place.host if place else "")
+    return replace(resource, host=host)
+
+
+def _of_rank(job: _JobAnswers, rank: int, place: RankPlace | None) -> dict[str, Scalar | None]:
+    return {
+        "rank": rank,
+        "world_size": job.size or None,
+        "pid": place.pid if place else job.pids.get(rank),
+    }

@@ -1,0 +1,4 @@
+"""Signatures that no line of a log has: what stands for something that logs do not say."""
+
+ENDS = "log.ends_without_error"
+"""Stands for the log of a rank which says nothing of an end."""
