@@ -9,11 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-<<<<<<< HEAD
-from ...detectors.liveness.logged_collectives import ENDS
-=======
 from ...vocabulary.log_lines import ENDS
->>>>>>> main
 from ...vocabulary.samples import Event, Sample
 
 _ASKED = {9, 15, 2}

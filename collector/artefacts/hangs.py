@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from ...detectors.liveness.logged_collectives import ENDS
+from ...vocabulary.log_lines import ENDS
 from ...formats.training_logs import watchdog
 from ...formats.training_logs.watchdog import WatchdogReport
 from ...vocabulary.groups import ProcessGroup

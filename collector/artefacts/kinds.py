@@ -53,15 +53,11 @@ def _read(
         else:
             found.unread[name] = kind
     dumps = recorders.load(of_kind["dump"], found)
-<<<<<<< HEAD
-    lines = logs.gather(
-        of_kind["log"], dumps.groups, found, empty=empty, zone=zone, known=dumps.last
-    )
-=======
     # What begins with an answer of RAS may go on as a log.
     written = {**of_kind["log"], **of_kind["ras"]}
-    lines = logs.gather(written, dumps.groups, found, empty=empty, zone=zone)
->>>>>>> main
+    lines = logs.gather(
+        written, dumps.groups, found, empty=empty, zone=zone, known=dumps.last
+    )
     recorders.add(dumps, lines.endings, resource, found)
     ras.read(
         of_kind["ras"],

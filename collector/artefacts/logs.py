@@ -1,45 +1,27 @@
 """Logs of ranks and of kernels: what their lines report, of which rank and on which host."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 
-<<<<<<< HEAD
-from ...formats import kernel_log, training_logs
-from ...formats.kernel_log import reports
+from ...formats import training_logs
 from ...formats.training_logs.tracebacks import SIGNATURE
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import job_size, log_names, verdicts
-=======
-from ...formats import training_logs
-from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import job_span, kernel_logs
->>>>>>> main
+from . import job_size, job_span, kernel_logs, log_names, verdicts
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
+from .hangs import CollectiveHang
 from .job_span import JobSpan
 from .kernel_logs import KernelContents
+from .launches import LaunchRecord
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
 from .victims import LineVictims, RankProcess
 
-<<<<<<< HEAD
-
-from .hangs import CollectiveHang
-from .launches import LaunchRecord
-from .startup import START_SECONDS, StartUp, process_of
-
-_KERNEL = re.compile(r"dmesg|kern|messages|syslog|journal", re.IGNORECASE)
-=======
-_RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
-_OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
 _CONTROLS = bytes(one for one in range(32) if one not in b"\t\n\r\x08\x1b\f")
 _TEXT_SHARE = 0.98
 _ORDER = {"root": 0, "background": 2}
 """Roles of quoted lines that stand first and last."""
-_WHOLE = re.compile(r"\d{1,7}")
->>>>>>> main
 
 
 @dataclass(slots=True)
@@ -67,7 +49,6 @@ class LogContents:
     processes: dict[int, _LoggedProcess] = field(default_factory=dict)
     start: StartUp = field(default_factory=StartUp)
     endings: RankEndings = field(default_factory=RankEndings)
-<<<<<<< HEAD
     hang: CollectiveHang = field(default_factory=CollectiveHang)
     whose: dict[str, int | None] = field(default_factory=dict)
     """Whose log each file is, None where it is nobody's alone."""
@@ -78,6 +59,7 @@ class LogContents:
     """How many ranks the job has by what lines say of it, 0 where none does."""
     near: float | None = None
     """A time close to that of lines without a year."""
+    kernels: KernelContents = field(default_factory=KernelContents)
     written: float = 0.0
 
     def shift(self, seconds: float) -> None:
@@ -93,9 +75,6 @@ class LogContents:
             process.first = None if process.first is None else moved(process.first)
             process.last = None if process.last is None else moved(process.last)
         self.hang.shift(seconds)
-=======
-    kernels: KernelContents = field(default_factory=KernelContents)
-    written: float = 0.0
 
     def span(self) -> JobSpan | None:
         """Return when the job ran, by its own lines and its dumps."""
@@ -115,7 +94,6 @@ class LogContents:
             endings.exits,
             endings.logs - endings.faults if endings.faults else frozenset(),
         )
->>>>>>> main
 
     def process(self, rank: int) -> _LoggedProcess:
         """Return what is known of a rank's process."""
@@ -147,11 +125,8 @@ def gather(
     dumps tell it, s since the epoch.
     """
     gathered = LogContents(zone)
-<<<<<<< HEAD
     ranks = log_names.ranks_of([*empty, *files])
-=======
     said: dict[str, int] = {}
->>>>>>> main
     for name in empty:
         _has_log(ranks.get(name), gathered)
     _survey(files, gathered, known)
@@ -160,13 +135,8 @@ def gather(
         gathered.whose[name] = whose
     for name, path in files.items():
         try:
-<<<<<<< HEAD
-            lines = gathered.launches.read(name, path, gathered.zone, gathered.near)
-            lines += sum(1 for _ in _training(name, path, groups, gathered, found))
-            lines += sum(1 for _ in _kernel(name, path, gathered, found))
-=======
-            said[name] = sum(1 for _ in _training(name, path, groups, gathered, found))
->>>>>>> main
+            said[name] = gathered.launches.read(name, path, gathered.zone, gathered.near)
+            said[name] += sum(1 for _ in _training(name, path, groups, gathered, found))
         except OSError as error:
             found.unread[name] = f"cannot be read: {error.strerror}"
     readable = {name: path for name, path in files.items() if name in said}
@@ -179,11 +149,6 @@ def gather(
             found.unread[name] = "no line in it is of a form or a fault that is known"
     if gathered.start.gave_up and _stepped(files.values()):
         gathered.start = StartUp()  # who gave up a store or a group did so while it trained
-<<<<<<< HEAD
-=======
-    # Python's errors have no time: where no line has one, the files say when the job was over.
-    gathered.written = max((path.stat().st_mtime for path in files.values()), default=0.0)
->>>>>>> main
     return gathered
 
 
@@ -289,7 +254,6 @@ def _quote(
 
 def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
     """Give each sample and event its host and, where its line has none, a time; add them."""
-<<<<<<< HEAD
     shifted = gathered.hang.zone_apart(gathered.endings.stood)
     if shifted:
         gathered.shift(shifted)
@@ -298,11 +262,8 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
             f"{'behind' if shifted > 0 else 'ahead'}, which was put right"
         )
     _settle(gathered, found)
-    hosts = {process.host for process in gathered.processes.values() if process.host}
-=======
     kernels = gathered.kernels.settled(gathered.span(), gathered.victims(), found)
     gathered.events += [(rank, "", event) for rank, event in kernels]
->>>>>>> main
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     times += [event.at for _, _, event in gathered.settled]
@@ -327,25 +288,17 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
     silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
-<<<<<<< HEAD
     if hang is not None:
         silent += [(rank, "", event) for rank, event in hang.events()]
         found.missing += hang.missing()
-    for rank, file, event in [*gathered.events, *silent]:
-=======
     for rank, _, event in [*gathered.events, *silent]:
->>>>>>> main
         # A line without a time was written at the end, as most errors are.
         at = event.at or (hang and hang.ended(rank)) or endings.of(rank, newest)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
-<<<<<<< HEAD
-        found.events.append(Event(event.name, at, pairs, of(rank, file)))
+        found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
     for rank, host, event in gathered.settled:
         place = replace(resource, host=host) if host else of(rank, "")
         found.events.append(replace(event, resource=place))
-=======
-        found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
->>>>>>> main
     found.missing += endings.missing()
     if gathered.start.gave_up and not found.samples:
         size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)

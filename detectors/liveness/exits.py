@@ -12,7 +12,6 @@ from ..findings import report
 from ..tenants import own_events
 from ..window import JobWindow
 from . import exit_order, stops
-from .logged_collectives import ENDS
 from .stops import code_of, is_root, is_stop, rank_of
 
 
