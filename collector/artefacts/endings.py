@@ -116,14 +116,15 @@ class RankEndings:
     def without_words(self, at: float) -> list[tuple[int, Event]]:
         """Return what stands for the silence of ranks.
 
-        Where no end is listed and no collective timed out, a rank went away: one that logged an
-        error of its own, else one that says nothing.
+        Where no end is listed but of ranks that lost a peer, and no collective timed out, a rank
+        went away: one that logged an error of its own, else one that says nothing.
         """
         found: list[tuple[int, Event]] = []
         silent = self.silent if len(self.silent) <= len(self.failed) else []
-        if self.failed and not self.waited and not self.exits:
+        if self.failed and not self.waited and self.exits.keys() <= self.failed:
+            ended = at if self.first is None else self.first - 1.0
             found += [
-                (rank, Event("process.exit", at, {"rank": rank}))
+                (rank, Event("process.exit", ended, {"rank": rank}))
                 for rank in sorted(self.roots) or silent
             ]
         pairs = {"signature": ENDS, "role": "confirmation",

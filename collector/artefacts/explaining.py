@@ -27,7 +27,10 @@ _PAUSE_SECONDS = 20.0
 
 _LEAST_SECONDS = 2.0
 """A standstill that outlasted the job's own time-out is one, however short that was set."""
-_TIMED_OUT = frozenset({"collective.timeout", "gloo.timeout"})
+_TIMED_OUT = frozenset({
+    "collective.timeout", "gloo.timeout", "gloo.barrier_timeout", "nccl.watchdog_timeout",
+    "hccl.notify_timeout",
+})  # fmt: skip
 
 _SEVERITIES = ("critical", "warning", "info")
 

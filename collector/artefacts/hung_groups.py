@@ -89,16 +89,20 @@ def standings(reports: Mapping[int, Sequence[WatchdogReport]]) -> Standings:
     return found
 
 
-def groups(found: Standings, size: int) -> dict[GroupKey, list[tuple[ProcessGroup, set[int]]]]:
-    """Return by key the groups that it stands for, each with the ranks that reported from it.
+def groups(found: Standings, size: int) -> list[tuple[ProcessGroup, Mapping[int, RankStanding]]]:
+    """Return the groups that lines name, each with how far the ranks were that reported from it.
 
-    A number of the process's own stands for several. `size` of the job, 0 where it is not known.
+    A number of the process's own stands for several of them. `size`: of the job.
     """
     largest: dict[str, int] = defaultdict(int)
     for key, ranks in found.items():
         places = [one.place for one in ranks.values() if one.place is not None]
         largest[key.desc] = max(largest[key.desc], *places, 0)
-    return {key: _members(key, ranks, found, size, largest[key.desc]) for key, ranks in found.items()}
+    return [
+        (group, {rank: ranks[rank] for rank in reporting})
+        for key, ranks in found.items()
+        for group, reporting in _members(key, ranks, found, size, largest[key.desc])
+    ]
 
 
 def _key(report: WatchdogReport) -> GroupKey | None:
@@ -155,7 +159,7 @@ def _stride(at: Mapping[int, int], desc: str) -> int | None:
 
 
 def _split(at: Mapping[int, int], stride: int, count: int) -> list[dict[int, int]]:
-    """Return the groups that ranks are in if neighbours are `stride` apart; none if they do not fit."""
+    """Return the groups of ranks whose neighbours are `stride` apart; none if they do not fit."""
     of_base: dict[int, dict[int, int]] = defaultdict(dict)
     for rank, place in at.items():
         of_base[rank - stride * place][rank] = place
@@ -168,7 +172,7 @@ def _split(at: Mapping[int, int], stride: int, count: int) -> list[dict[int, int
 def _group(
     key: GroupKey, at: Mapping[int, int], stride: int, size: int, largest: int
 ) -> tuple[ProcessGroup, set[int]]:
-    """Return the group on a line of ranks: as long as its largest place, and a divisor of the job."""
+    """Return the group on a line of ranks: its size holds the largest place and divides the job."""
     rank, place = next(iter(at.items()))
     base = rank - stride * place
     count = max(largest + 1, 2)

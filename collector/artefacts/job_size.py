@@ -1,8 +1,10 @@
 """How many ranks a job has, whose lines a log holds and of which time: its first and last parts."""
 
+import contextlib
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
 
@@ -10,7 +12,8 @@ from ...formats.training_logs import cleaning, times
 
 _HEAD_BYTES, _TAIL_BYTES = 512 * 1024, 128 * 1024
 _SIZE = re.compile(
-    rb"(?<![A-Za-z0-9_])(?<!parallel )(?:dist_|global_)?world[ _]?size[\"']?\s{0,3}[:=]\s{0,3}(\d{1,7})"
+    rb"(?<![A-Za-z0-9_])(?<!parallel )(?:dist_|global_)?world[ _]?size[\"']?"
+    rb"\s{0,3}[:=]\s{0,3}(\d{1,7})"
     rb"|(?<![A-Za-z0-9_])(?:nranks|num[ _]processes|SLURM_NTASKS|OMPI_COMM_WORLD_SIZE)[\"']?"
     rb"\s{0,3}[:= ]\s{0,3}(\d{1,7})(?![\d.])"
     rb"|global_world_sizes?=\[(\d{1,7})"
@@ -40,7 +43,7 @@ class LogSurvey:
     """What a log's first and last lines say beside faults.
 
     `size`: how many ranks the job has at least, 0 where nothing says it. `ranks`: those that
-    prefixes name. `dated`: the first full date, seconds since the epoch, None where no line has one.
+    prefixes name. `dated`: the first full date, s since the epoch, None where no line has one.
     """
 
     size: int = 0
@@ -48,7 +51,42 @@ class LogSurvey:
     dated: float | None = None
 
 
-def survey(path: Path, zone: tzinfo | None) -> LogSurvey:
+@dataclass(frozen=True, slots=True)
+class JobSurvey:
+    """The same of all logs of a job.
+
+    `size`: how many ranks it has at least, 0 where no line says it. `ranks`: by log those that
+    prefixes name. `near`: a time close to that of lines without a year, None where nothing tells.
+    `written`: when the newest log was. Both in s since the epoch.
+    """
+
+    size: int = 0
+    ranks: Mapping[str, set[int]] = field(default_factory=dict[str, set[int]])
+    near: float | None = None
+    written: float = 0.0
+
+
+def survey(files: Mapping[str, Path], zone: tzinfo | None, known: float | None) -> JobSurvey:
+    """Look at all logs, given by name; `known` is when the job ran, where dumps tell it.
+
+    One that cannot be opened says nothing.
+    """
+    found: dict[str, LogSurvey] = {}
+    written = 0.0
+    for name, path in files.items():
+        with contextlib.suppress(OSError):
+            found[name] = read(path, zone)
+            written = max(written, path.stat().st_mtime)
+    every = list(found.values())
+    return JobSurvey(
+        size=max((one.size for one in every), default=0),
+        ranks={name: set(one.ranks) for name, one in found.items()},
+        near=near(every, written, known),
+        written=written,
+    )
+
+
+def read(path: Path, zone: tzinfo | None) -> LogSurvey:
     """Read the first and the last part of a log. Raises OSError."""
     with path.open("rb") as opened:
         data = opened.read(_HEAD_BYTES)

@@ -52,9 +52,7 @@ def role(event: Event) -> str:
     return str(event.attributes.get("role") or "root")
 
 
-def of_ports(
-    event: Event, used: set[tuple[str, str]], booted: float | None
-) -> Iterator[Event]:
+def of_ports(event: Event, used: set[tuple[str, str]], booted: float | None) -> Iterator[Event]:
     """Yield what a line says of a port: down or up.
 
     used: ports by host that were up; booted: how long the host had run, s. A port that nobody ever

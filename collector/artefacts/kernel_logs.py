@@ -155,7 +155,12 @@ def _read(
         latest = at if span is None or at is None else min(at, span.ended)
         contents.faults.append(
             KernelFault(
-                event, name, line.number, host, at if sure else None, latest,
+                event,
+                name,
+                line.number,
+                host,
+                at if sure else None,
+                latest,
                 booted[line.number],
             )  # fmt: skip
         )

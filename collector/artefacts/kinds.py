@@ -55,9 +55,7 @@ def _read(
     dumps = recorders.load(of_kind["dump"], found)
     # What begins with an answer of RAS may go on as a log.
     written = {**of_kind["log"], **of_kind["ras"]}
-    lines = logs.gather(
-        written, dumps.groups, found, empty=empty, zone=zone, known=dumps.last
-    )
+    lines = logs.gather(written, dumps.groups, found, empty=empty, zone=zone, known=dumps.last)
     recorders.add(dumps, lines.endings, resource, found)
     ras.read(
         of_kind["ras"],

@@ -12,6 +12,7 @@ from . import job_size, job_span, kernel_logs, log_names, verdicts
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .hangs import CollectiveHang
+from .job_size import JobSurvey
 from .job_span import JobSpan
 from .kernel_logs import KernelContents
 from .launches import LaunchRecord
@@ -50,31 +51,13 @@ class LogContents:
     start: StartUp = field(default_factory=StartUp)
     endings: RankEndings = field(default_factory=RankEndings)
     hang: CollectiveHang = field(default_factory=CollectiveHang)
+    survey: JobSurvey = field(default_factory=JobSurvey)
     whose: dict[str, int | None] = field(default_factory=dict)
     """Whose log each file is, None where it is nobody's alone."""
     launches: LaunchRecord = field(default_factory=LaunchRecord)
     settled: list[tuple[int | None, str, Event]] = field(default_factory=list)
     """What launchers' lines mean, by rank and host."""
-    size: int = 0
-    """How many ranks the job has by what lines say of it, 0 where none does."""
-    near: float | None = None
-    """A time close to that of lines without a year."""
     kernels: KernelContents = field(default_factory=KernelContents)
-    written: float = 0.0
-
-    def shift(self, seconds: float) -> None:
-        """Move all times by so much: those of logs, whose zone was another one."""
-        def moved(at: float) -> float:
-            return at + seconds if at >= UNDATED else at
-
-        self.samples = [(rank, replace(one, at=moved(one.at))) for rank, one in self.samples]
-        self.events = [
-            (rank, file, replace(one, at=moved(one.at))) for rank, file, one in self.events
-        ]
-        for process in self.processes.values():
-            process.first = None if process.first is None else moved(process.first)
-            process.last = None if process.last is None else moved(process.last)
-        self.hang.shift(seconds)
 
     def span(self) -> JobSpan | None:
         """Return when the job ran, by its own lines and its dumps."""
@@ -94,6 +77,21 @@ class LogContents:
             endings.exits,
             endings.logs - endings.faults if endings.faults else frozenset(),
         )
+
+    def shift(self, seconds: float) -> None:
+        """Move all times by so much: those of logs, whose zone was another one."""
+
+        def moved(at: float) -> float:
+            return at + seconds if at >= UNDATED else at
+
+        self.samples = [(rank, replace(one, at=moved(one.at))) for rank, one in self.samples]
+        self.events = [
+            (rank, file, replace(one, at=moved(one.at))) for rank, file, one in self.events
+        ]
+        for process in self.processes.values():
+            process.first = None if process.first is None else moved(process.first)
+            process.last = None if process.last is None else moved(process.last)
+        self.hang.shift(seconds)
 
     def process(self, rank: int) -> _LoggedProcess:
         """Return what is known of a rank's process."""
@@ -129,13 +127,15 @@ def gather(
     said: dict[str, int] = {}
     for name in empty:
         _has_log(ranks.get(name), gathered)
-    _survey(files, gathered, known)
-    for name in files:
-        whose = log_names.checked(name, ranks.get(name), gathered.hang.files[name])
-        gathered.whose[name] = whose
+    gathered.survey = job_size.survey(files, zone, known)
+    gathered.hang.files.update(gathered.survey.ranks)
+    gathered.whose = {
+        name: log_names.checked(name, ranks.get(name), gathered.survey.ranks.get(name, set()))
+        for name in files
+    }
     for name, path in files.items():
         try:
-            said[name] = gathered.launches.read(name, path, gathered.zone, gathered.near)
+            said[name] = gathered.launches.read(name, path, zone, gathered.survey.near)
             said[name] += sum(1 for _ in _training(name, path, groups, gathered, found))
         except OSError as error:
             found.unread[name] = f"cannot be read: {error.strerror}"
@@ -164,20 +164,6 @@ def _stepped(files: Iterable[Path]) -> bool:
     return False
 
 
-def _survey(files: Mapping[str, Path], gathered: LogContents, known: float | None) -> None:
-    """Learn what only a look at all files tells: the year, and how many ranks there are."""
-    surveys: list[job_size.LogSurvey] = []
-    for name, path in files.items():
-        try:
-            surveys.append(job_size.survey(path, gathered.zone))
-        except OSError:
-            continue  # it is noted where its lines are read
-        gathered.hang.files[name] |= surveys[-1].ranks
-        gathered.written = max(gathered.written, path.stat().st_mtime)
-    gathered.size = max((one.size for one in surveys), default=0)
-    gathered.near = job_size.near(surveys, gathered.written, known)
-
-
 def _has_log(rank: int | None, gathered: LogContents) -> None:
     if rank is not None:
         gathered.endings.logs.add(rank)
@@ -198,8 +184,9 @@ def _training(
     if rank is not None:
         _learn_process(path, rank, gathered)
     with path.open("rb") as opened:
-        for line in training_logs.read(opened, rank=rank, groups=known, zone=gathered.zone,
-                                       near=gathered.near):
+        for line in training_logs.read(
+            opened, rank=rank, groups=known, zone=gathered.zone, near=gathered.survey.near
+        ):
             at = line.at
             for sample in line.samples:
                 own = _rank(dict(sample.attributes), rank)
@@ -267,14 +254,25 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     times += [event.at for _, _, event in gathered.settled]
-    newest = max([0.0 if found.until is None else found.until, *times]) or gathered.written
+    newest = max([0.0 if found.until is None else found.until, *times]) or gathered.survey.written
     endings = gathered.endings
-    size = max([found.world_size, gathered.size, *(rank + 1 for rank in gathered.processes)])
-    hang = gathered.hang.story(newest, max(found.world_size, gathered.size), gathered.processes)
+    size = max([found.world_size, gathered.survey.size, *(rank + 1 for rank in gathered.processes)])
+    sized = max(found.world_size, gathered.survey.size)
+    if endings.failed:
+        listed = endings.exits.keys()
+        endings.logs |= gathered.hang.present(gathered.processes, sized) - listed
+    # A rank that gave up ended soon after; where no end is listed, the job wrote until it waited.
+    first = endings.first if endings.stood is None else None
+    hang = gathered.hang.story(
+        first or endings.stood or newest,
+        sized,
+        gathered.processes,
+        begins=first is None and (bool(times) or endings.stood is not None),
+    )
     if hang is not None:
         newest = max(newest, hang.until)
         times.append(hang.began)
-        for rank in hang.present:
+        for rank in hang.ranks:
             gathered.process(rank)
     oldest = min([newest, *times])
 
@@ -310,13 +308,13 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     devices = {
         rank: f"device-of-rank-{rank}"
         for rank, _, event in gathered.events
-        if event.attributes.get("signature") == "cuda.ecc"
+        if rank is not None and event.attributes.get("signature") == "cuda.ecc"
     }
     for rank in devices:
         gathered.process(rank).host = gathered.process(rank).host or verdicts.UNNAMED_HOST
     for rank, process in gathered.processes.items():
         labels: dict[str, Scalar | None] = {
-            "rank": rank, "world_size": size, "pid": process.pid,
+            "rank": rank, "world_size": size, "pid": process.pid, 
             "hw.id": process.hw_id or devices.get(rank),
         }  # fmt: skip
         for at in sorted({process.first or oldest, process.last or newest}):
@@ -335,11 +333,12 @@ def _settle(gathered: LogContents, found: ArtefactContents) -> None:
     record = gathered.launches
     if not record.reports:
         return
-    gathered.size = max(gathered.size, record.size)
+    size = max(found.world_size, gathered.survey.size, record.size)
+    gathered.survey = replace(gathered.survey, size=max(gathered.survey.size, record.size))
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
-    newest = max([found.until or 0.0, *times]) or gathered.written
-    verdict = verdicts.settle(record, verdicts.known(gathered, found.world_size), newest)
+    newest = max([found.until or 0.0, *times]) or gathered.survey.written
+    verdict = verdicts.settle(record, verdicts.known(gathered, size), newest)
     for rank, host in verdict.hosts.items():
         gathered.process(rank).host = host
     for rank, host, event in verdict.events:
@@ -352,7 +351,7 @@ def _settle(gathered: LogContents, found: ArtefactContents) -> None:
         for rank, file, event in gathered.events
     ]
     found.missing += verdict.missing
-    record.quote(found, verdict.roots, gathered.size)
+    record.quote(found, verdict.roots, size)
 
 
 def _unplaced(rank: int | None, event: Event) -> bool:

@@ -199,7 +199,9 @@ def _between(
     before = max((one for one in dated if one[0] <= line), default=None)
     after = min((one for one in dated if one[0] > line), default=None)
     first, last = -1 if before is None else before[0], None if after is None else after[0]
-    beside = [one.line for one in answers if first <= one.line and (last is None or one.line < last)]
+    beside = [
+        one.line for one in answers if first <= one.line and (last is None or one.line < last)
+    ]
     number, count = beside.index(line) + 1, len(beside)
     if before is not None and before[0] == line:
         return before[1], before[1]
@@ -334,16 +336,12 @@ def _add_answer(
                 found.samples.append((own, Sample("training.rank.info", 1.0, at, alive)))
 
 
-def _counts(
-    made: RasCommunicator, number: int, rank: int, group: str, at: float
-) -> list[Sample]:
+def _counts(made: RasCommunicator, number: int, rank: int, group: str, at: float) -> list[Sample]:
     """Return what a rank launched: in all, and by kind where ranks launched other kinds."""
     if number not in made.launched:
         return []
     labels: dict[str, Scalar] = {"rank": rank, "group": group, "source": "ras"}
-    found = [
-        Sample("collective.enqueued", float(made.launched[number]), at, attributes(labels))
-    ]
+    found = [Sample("collective.enqueued", float(made.launched[number]), at, attributes(labels))]
     if made.lag == 0 and len({tuple(sorted(one.items())) for one in made.kinds.values()}) > 1:
         found += [
             Sample("collective.launches", float(count), at, attributes(labels | {"op": kind}))

@@ -83,7 +83,7 @@ def known(gathered: "LogContents", size: int) -> KnownRanks:
     spoke = gathered.endings.logs | {r for ranks in gathered.hang.files.values() for r in ranks}
     spoke |= {rank for rank, _ in gathered.samples if rank is not None}
     cut -= roots
-    size = max(size, gathered.size, 1 + max(gathered.processes, default=-1))
+    size = max(size, 1 + max(gathered.processes, default=-1))
     silent = spoke - gathered.endings.faults if cut else set[int]()
     absent = set(range(min(size, _MOST_RANKS))) - spoke
     if cut and not silent and len(absent) == 1:

@@ -18,7 +18,9 @@ from . import counters, past
 from .full_disks import SYSTEM, UTILIZATION
 from .stuck_drivers import CALLS, silent_hosts
 
-ERROR = re.compile(r"nvme|filesystem|read_only|nfs|lustre|ceph|gpfs|storage|\bio_?error", re.IGNORECASE)
+ERROR = re.compile(
+    r"nvme|filesystem|read_only|nfs|lustre|ceph|gpfs|storage|\bio_?error", re.IGNORECASE
+)
 
 OF_THE_NETWORK = re.compile(r"(?:nfs|lustre|ceph|gpfs)\.")
 """Signatures of the kernel's clients of network file systems."""

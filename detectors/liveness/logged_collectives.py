@@ -4,13 +4,21 @@ import re
 from collections import Counter, defaultdict
 
 from ...vocabulary.findings import Finding
+from ...vocabulary.log_lines import ENDS
 from ..tenants import logged, own_logs
 from . import stops
-from .collective_signs import OTHER_COLLECTIVE
+from .collective_signs import OTHER_COLLECTIVE, fresh
 from .stall_signs import StalledWindow
 
-_TIMED_OUT = re.compile(r"WorkNCCL\(SeqNum=(\d+), OpType=(\w+)", re.IGNORECASE)
-"""The watchdog of PyTorch: what its own rank waited in."""
+_TIMED_OUT = re.compile(
+    r"(?:\[Rank (\d+)\]\s+)?Watchdog caught .{0,40}Work\w*\(SeqNum=(\d+), OpType=(\w+)",
+    re.IGNORECASE,
+)
+"""The watchdog of PyTorch: what its own rank waited in. It names the rank inside the group."""
+
+_GROUP = re.compile(r"\[PG ID \d+ PG GUID ([^\]]{1,200}?) Rank \d+\]", re.IGNORECASE)
+_NUMBER = re.compile(r"detected by watchdog at work(?: sequence id)?: (\d+)", re.IGNORECASE)
+"""What the line behind it names: the group, and the same number."""
 
 _MISMATCH = re.compile(
     r"Rank (\d+) is running collective: \w+\(SequenceNumber=(\d+), OpType=(\w+)", re.IGNORECASE
@@ -20,9 +28,6 @@ _MISMATCH = re.compile(
 _CUT = re.compile(r"gloo/transport/.*(?:closed|reset) by peer|caused pair closure", re.IGNORECASE)
 """A rank whose collective of gloo lost its peers."""
 
-ENDS = "log.ends_without_error"
-"""Signature that stands for the log of a rank which says nothing of an end."""
-
 _LOGGED = ("log.fault", "collective.communicator")
 
 
@@ -30,22 +35,27 @@ def unlike(stall: StalledWindow) -> list[Finding]:
     """Return ranks that called another collective than their peers under one sequence number.
 
     Of three ranks or more the minority is blamed; of two the one that did not log the line, weakly.
+    Numbers are compared inside one group; who names none is in that of all ranks, or left out.
     """
-    called: dict[int, dict[int, str]] = defaultdict(dict)
+    called: dict[tuple[str, int], dict[int, str]] = defaultdict(dict)
     logging: set[int] = set()
+    group_of = _groups(stall)
     for event in own_logs(stall.window):
         rank, text = stops.rank_of(event), str(event.attributes.get("text", ""))
         if rank is None or event.at < stall.last - stall.usual:
             continue
         for match in _MISMATCH.finditer(text):
-            called[int(match[2])][int(match[1])] = match[3].upper()
+            called["", int(match[2])][int(match[1])] = match[3].upper()
             logging.add(rank)
         own = _TIMED_OUT.search(text)
-        if own is not None:
-            called[int(own[1])].setdefault(rank, own[2].upper())
+        if own is None:
+            continue
+        group = group_of.get((rank, int(own[2])), "")
+        if group or own[1] in (None, str(rank)):
+            called[group, int(own[2])].setdefault(rank, own[3].upper())
             logging.add(rank)
     findings: dict[int, Finding] = {}
-    for number, of_rank in sorted(called.items()):
+    for (_, number), of_rank in sorted(called.items()):
         counts = Counter(of_rank.values())
         if len(counts) < 2:
             continue
@@ -71,6 +81,19 @@ def unlike(stall: StalledWindow) -> list[Finding]:
     return [findings[row] for row in sorted(findings)]
 
 
+def _groups(stall: StalledWindow) -> dict[tuple[int, int], str]:
+    """Return by rank and number of a collective which group its watchdog says that it was in."""
+    found: dict[tuple[int, int], str] = {}
+    for event in own_logs(stall.window):
+        rank, text = stops.rank_of(event), str(event.attributes.get("text", ""))
+        group, number = _GROUP.search(text), _NUMBER.search(text)
+        if rank is None or group is None or number is None:
+            continue
+        if "default_pg" not in group[1]:
+            found[rank, int(number[1])] = group[1]
+    return found
+
+
 def unlogged(stall: StalledWindow) -> list[Finding]:
     """Return the few ranks that logged no time-out of a collective though most of the others did.
 
@@ -88,6 +111,16 @@ def unlogged(stall: StalledWindow) -> list[Finding]:
            if event.at > stall.last and _CUT.search(logged(event))
            and (rank := stops.rank_of(event)) is not None} if waited else set[int]()  # fmt: skip
     waited |= cut
+    # Who learns of a time-out before its own has logged none, and waits as well.
+    waited |= (
+        {
+            int(window.ranks[row])
+            for group in window.groups
+            for row in group.rows[fresh(stall, group) & (group.enqueued > group.completed)].tolist()
+        }
+        if waited
+        else set()
+    )
     silent = {rank for event in window.events if event.attributes.get("signature") == ENDS
               and (rank := stops.rank_of(event)) is not None}  # fmt: skip
     # Whose whole log is known to say nothing may be half of a job; of others more may come.

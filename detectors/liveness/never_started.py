@@ -27,7 +27,6 @@ class NeverStartedDetector(Detector):
 
     Steps before the first data are not seen: after a restart of the collector, or where an agent
     came late, time counts from that data on, and a job that ended is not said to have had no step.
-    Nor is one whose collectives completed where nothing would have shown its steps.
 
     Parameters
     ----------
@@ -87,8 +86,6 @@ class NeverStartedDetector(Detector):
         ended = [event.at for event in stops.exits_of(window) if stops.code_of(event) != 0]
         ended = ended or [crash.onset[0] for crash in LoggedCrashesDetector().evaluate(window)]
         watched = max(start, window.attempt_reported_at)
-        if ended and not steps_would_be_seen(window) and _worked(window):
-            return []
         if ended:
             return [self._ended(window, start, ended[0])] if watched - start < self.least else []
         if not steps_would_be_seen(window):
@@ -163,11 +160,6 @@ def _init_since(window: JobWindow) -> float:
     if any(phase != "init" for _, phase in phases):
         return np.inf
     return min((at for at, _ in phases), default=np.inf)
-
-
-def _worked(window: JobWindow) -> bool:
-    """Tell whether collectives completed: a job whose steps nobody reports may have had many."""
-    return any(bool((group.completed > 0).any()) for group in window.groups)
 
 
 def _asleep(window: JobWindow, since: float) -> bool:

@@ -44,7 +44,8 @@ _TAKES = re.compile(r"evict|node.?(?:not.?ready|lost|fail|pressure)|taint", re.I
 
 _TIMED_OUT = re.compile(
     r"collective operation time.?out|watchdog.?time.?out|collective.{0,40}timed out|"
-    r"timed out waiting \d{1,12}ms for (?:recv|send) operation",
+    r"timed out waiting \d{1,12}ms for (?:recv|send) operation|monitoredBarrier|"
+    r"hccl\.notify_timeout",
     re.IGNORECASE,
 )
 """What a rank logs that waited in a collective for the whole time-out, and then ends itself."""

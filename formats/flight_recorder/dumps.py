@@ -250,9 +250,7 @@ def _of_entries(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]
     return found
 
 
-def _nameless(
-    config: Mapping[str, Any], named: Mapping[str, tuple[str, str]]
-) -> _RankGroups:
+def _nameless(config: Mapping[str, Any], named: Mapping[str, tuple[str, str]]) -> _RankGroups:
     """Return the groups of a recorder that describes one without a name: gloo's.
 
     Its members are those of the group that was made first, while it was the only one.

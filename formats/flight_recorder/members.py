@@ -46,9 +46,7 @@ def _members(
     }
 
 
-def _placed(
-    dump: RecorderDump, members: Mapping[tuple[str, str], tuple[int, ...]]
-) -> RecorderDump:
+def _placed(dump: RecorderDump, members: Mapping[tuple[str, str], tuple[int, ...]]) -> RecorderDump:
     if not dump.nameless:
         return dump
     taken = [group for group in dump.groups if group not in dump.nameless]

@@ -54,9 +54,7 @@ def ordinals(groups: Sequence[str | None]) -> list[int]:
     return found
 
 
-def shift(
-    own: Sequence[tuple[int, float]], others: Sequence[tuple[int, float]]
-) -> int | None:
+def shift(own: Sequence[tuple[int, float]], others: Sequence[tuple[int, float]]) -> int | None:
     """Return what to add to a member's places so that they are those of another member.
 
     Both are (place, time at which it completed), in order, of recorders that lost older entries. A

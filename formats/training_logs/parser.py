@@ -39,7 +39,7 @@ class TrainingLogParser:
     job has. local_ranks: global ranks by local rank, for prefixes that name only that. formats:
     tried first to last, by default those shipped. zone: of times without one, by default the
     machine's. groups: names of groups by their description, for counters in the watchdog's lines.
-    near: a time close to that of lines of C++ code, which write no year, where no line before has one.
+    near: a time close to that of C++ code's lines, which have no year, where none before has one.
 
     `missed` counts lines of the log's own format that could not be read, by reason.
     """
@@ -173,7 +173,9 @@ class TrainingLogParser:
     def _line(self, line: bytes, read_at: float | None) -> LoggedLine | None:
         cleaned = cleaning.clean(line)
         text = cleaned.text
-        stamped = times.read(cleaned.stamp or text, self._zone, read_at or self._last_at or self._near)
+        stamped = times.read(
+            cleaned.stamp or text, self._zone, read_at or self._last_at or self._near
+        )
         at = stamped if stamped is not None else read_at
         self._last_at = at if at is not None else self._last_at
         sent_at = self._last_at if self._last_at is not None else 0.0
@@ -281,7 +283,7 @@ class TrainingLogParser:
         return self._counters(fault, rank, at), [event]
 
     def _raised(self, cleaned: CleanedLine) -> str:
-        """Take a line that a traceback may begin or end with; return the exception that it names."""
+        """Take a line that a traceback may begin or end with; return the exception it names."""
         whose = (cleaned.rank, cleaned.local)
         if tracebacks.BEGINS in cleaned.text:
             self._tracebacks.begin(whose)

@@ -1,10 +1,10 @@
-"""What the watchdogs of torch's process groups write: how far a rank is, and in which group.
+"""What ranks write that waited in a collective: for how long, in which, and how far they are.
 
-The same of NCCL, RCCL, XCCL, HCCL and other heirs of ProcessGroupNCCL, torch 1.13 to 2.13. A group is
-named in three forms: `[PG 1 Rank 3]` by a number that is the process's own (2.2, 2.3),
-`[PG 1 (default_pg) Rank 3]` (2.4), `[PG ID 1 PG GUID 17(TENSOR_MODEL_PARALLEL_GROUP) Rank 3]` by a
-number of the job (2.5 and later). The rank in it, and that of `[Rank 3] Watchdog caught`, counts
-inside the group.
+Of the watchdogs of torch's process groups, the same for NCCL, RCCL, XCCL, HCCL and other heirs of
+ProcessGroupNCCL, torch 1.13 to 2.13; of gloo, and of HCCL itself. A group is named in three forms:
+`[PG 1 Rank 3]` by a number that is the process's own (2.2, 2.3), `[PG 1 (default_pg) Rank 3]`
+(2.4), `[PG ID 1 PG GUID 17(TENSOR_MODEL_PARALLEL_GROUP) Rank 3]` by a number of the job (2.5 and
+later). The rank in it, and that of `[Rank 3] Watchdog caught`, counts inside the group.
 """
 
 import re
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 _TIMED_OUT = re.compile(
     r"(?:\[Rank (?P<place>\d{1,7})\]\s+)?Watchdog caught collective operation timeout: "
     r"Work\w{0,8}\((?:SeqNum=(?P<seq>\d{1,18}), )?OpType=(?P<op>\w{1,40})"
-    r"(?:, NumelIn=(?P<taken>\d{1,18}), NumelOut=(?P<given>\d{1,18}))?(?:, TensorShape=\[[\d, ]*\])?"
+    r"(?:, NumelIn=(?P<taken>\d{1,18}), NumelOut=(?P<given>\d{1,18}))?"
+    r"(?:, TensorShape=\[[\d, ]*\])?"
     r"(?:, Timeout\(ms\)=(?P<timeout>\d{1,15}))?\)? ran for (?P<ran>\d{1,15}) (?:milliseconds|ms)"
 )
 _GROUP = re.compile(
@@ -21,7 +22,8 @@ _GROUP = re.compile(
     r" ?(?:\((?P<desc>[^)\]]{1,120})\) )?(?:Rank|rank) (?P<place>\d{1,7})\]"
 )
 _STATUS = re.compile(
-    r"(?:detected by watchdog at work(?: sequence id)?|Timeout at \w{2,8} work): (?P<seq>-?\d{1,18})"
+    r"(?:detected by watchdog at work(?: sequence id)?|Timeout at \w{2,8} work): "
+    r"(?P<seq>-?\d{1,18})"
 )
 _COUNTS = re.compile(
     r"[Ll]ast (?:enqueued|enstreamd)(?: \w{2,8})? work: (?P<enqueued>-?\d{1,18}), "
@@ -32,19 +34,34 @@ _TOLD = re.compile(
     r"Received a (?:dump|timeout) signal (?:due to|because of)? ?(?:a collective \w+ )?from "
     r"{1,2}(?:rank (?P<by>\d{1,7})|this local rank)|Received a global timeout from another rank"
 )
+_WAITED = re.compile(
+    r"Timed out waiting (?P<ms>\d{1,12})ms for (?:recv|send) operation|(?P<hccl>Notify register "
+    r"times? ?out|HCCL_EXEC_TIMEOUT)|(?P<reached>successfully reached monitoredBarrier, but)"
+)
+_LATE = re.compile(
+    r"Ranks? (?P<barrier>\d{1,7}(?:, ?\d{1,7})*) failed to pass monitoredBarrier in "
+    r"(?P<ms>\d{1,12})"
+    r"|\[(?P<joined>\d{1,7}(?:, ?\d{1,7})*)\] finished collective #\d{1,18}, but didn't join"
+    r"|ranks \[(?P<never>\d{1,7}(?:, ?\d{1,7})*)\] are the lagging ranks"
+)
+"""Words of gloo's monitored barrier and of torch's desync report about the ranks waited for."""
+
+_HCCL_SECONDS = 1836.0
+"""HCCL_EXEC_TIMEOUT where nobody sets it (CANN 8)."""
+
 WORLD = "default_pg"
 """How torch describes the group of all ranks."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchdogReport:
-    """What one line says of one group of the rank that wrote it.
+    """What one line says of the rank that wrote it, and of one of its groups.
 
     `place`: the rank inside the group. `guid` names the group in the whole job, `local` in the
     process only; both "" where the line names none. `seq`, `op`, `size`: the collective that the
     rank waited in, with its numbers of elements. `ran`: how long, in seconds. `enqueued`,
     `completed`: numbers of the newest collectives, -1 for none. `told_by`: the rank that timed out,
-    where it was another one.
+    where it was another one. `late`: ranks that the line says the others waited for.
     """
 
     place: int | None = None
@@ -58,6 +75,7 @@ class WatchdogReport:
     enqueued: int | None = None
     completed: int | None = None
     told_by: int | None = None
+    late: frozenset[int] = frozenset()
 
     @property
     def timed_out(self) -> bool:
@@ -70,9 +88,19 @@ def read(text: str) -> WatchdogReport | None:
     if found := _TIMED_OUT.search(text):
         size = f"{found['taken']}/{found['given']}" if found["taken"] else ""
         return WatchdogReport(
-            place=_number(found["place"]), seq=_number(found["seq"]), op=found["op"].upper(), size=size,
-            ran=max(int(found["ran"]), 1) / 1000,
-        )  # fmt: skip
+            place=_number(found["place"]),
+            seq=_number(found["seq"]),
+            op=found["op"].upper(),
+            size=size,
+            ran=_seconds(found["ran"]),
+        )
+    if found := _LATE.search(text):
+        late = found["barrier"] or found["joined"] or found["never"]
+        ran = _seconds(found["ms"]) if found["ms"] else 0.0
+        return WatchdogReport(late=frozenset(map(int, late.split(","))), ran=ran)
+    if found := _WAITED.search(text):
+        ran = _HCCL_SECONDS if found["hccl"] else _seconds(found["ms"] or "0")
+        return WatchdogReport(ran=ran)
     counts, at, told = _COUNTS.search(text), _STATUS.search(text), _TOLD.search(text)
     group = _GROUP.search(text)
     if counts is None or (at is None and told is None):
@@ -87,6 +115,10 @@ def read(text: str) -> WatchdogReport | None:
         completed=int(counts["completed"]),
         told_by=_number(told["by"]) if told else None,
     )
+
+
+def _seconds(milliseconds: str) -> float:
+    return max(int(milliseconds), 1) / 1000
 
 
 def _number(written: str | None) -> int | None:

@@ -37,8 +37,9 @@ def first(diagnosis):
 def test_a_healthy_answer_is_no_fault_and_says_so(answers):
     diagnosis = answers(told("OK"))
     assert None is diagnosis.incident
-    assert "answer of NCCL RAS, 1 communicator: all ranks answered, their counts agree" == (
-        diagnosis.found.read["ras_0.txt"]
+    assert (
+        "answer of NCCL RAS, 1 communicator: all ranks answered, their counts agree"
+        == (diagnosis.found.read["ras_0.txt"])
     )
 
 
@@ -71,8 +72,9 @@ def test_a_rank_that_does_not_answer_is_the_one_that_the_others_wait_for(answers
     diagnosis = answers(told("INCOMPLETE", errors))
     assert ("7", "10.0.0.2") == tuple(first(diagnosis)["entity"][key] for key in ("id", "host"))
     (quote,) = diagnosis.found.quotes
-    assert "rank 7 (process 1607 on 10.0.0.2) did not answer NCCL's RAS service, which considers" in (
-        quote.text
+    assert (
+        "rank 7 (process 1607 on 10.0.0.2) did not answer NCCL's RAS service, which considers"
+        in (quote.text)
     )
     assert "root" == quote.role
 

@@ -5,6 +5,7 @@ import pytest
 from rankscope.detectors.liveness import logged_collectives
 from rankscope.detectors.liveness.stall_signs import StalledWindow
 from rankscope.detectors.sketch import START, sketch
+from rankscope.vocabulary.log_lines import ENDS
 
 
 @pytest.fixture
@@ -63,3 +64,56 @@ def test_of_two_ranks_in_a_line_the_one_that_did_not_log_it_is_named_weakly(name
 def test_lines_of_several_ranks_find_the_minority(named):
     lines = [(rank, unlike((rank, "ALLREDUCE"), (3, "ALLGATHER"))) for rank in (0, 1, 2)]
     assert [("3", 3.0)] == named(*lines)
+
+
+def behind(rank, number, name, group):
+    """Return the two lines of a rank that is the second of a group of two."""
+    status = f"[PG ID 5 PG GUID {group}(TENSOR) Rank 1]  failure detected by watchdog at work sequence id: {number} PG"  # noqa: E501
+    return (rank, f"[Rank 1] {timed_out(number, name)}"), (rank, status)
+
+
+def test_numbers_of_other_groups_say_nothing_of_each_other(named):
+    kinds = ["ALLREDUCE", "ALLREDUCE", "BARRIER"]
+    lines = [line for rank, kind in enumerate(kinds) for line in behind(rank, 7, kind, rank)]
+    assert [] == named(*lines)
+
+
+def test_in_one_group_the_minority_is_named_wherever_its_ranks_stand(named):
+    kinds = {1: "ALLREDUCE", 2: "BARRIER", 3: "ALLREDUCE"}
+    lines = [line for rank, kind in kinds.items() for line in behind(rank, 7, kind, 4)]
+    assert [("2", 3.0)] == named(*lines)
+
+
+@pytest.fixture
+def unlogged(steady, event):
+    """Return a function that returns who logged no time-out; `silent` logs are known to say none.
+
+    Rank 2 says something else where `silent` has nobody.
+    """
+
+    def evaluate(waited, silent=(), **fields):
+        events = [event("log.fault", 70, rank=rank, role="cascade", text=timed_out(7, "ALLREDUCE"))
+                  for rank in waited]  # fmt: skip
+        ends = {"role": "confirmation", "signature": ENDS, "text": "x"}
+        events += [event("log.fault", 70, rank=rank, **ends) for rank in silent]
+        events += [event("log.fault", 70, rank=2, role="cascade", text="y")]
+        window = sketch(steady(), now=START + 90, events=events, **fields)
+        stall = StalledWindow(window, START + 60, 1.0)
+        return [sign.entity.id for sign in logged_collectives.unlogged(stall)]
+
+    return evaluate
+
+
+def test_a_log_that_is_known_to_say_nothing_may_be_half_of_a_job(unlogged):
+    assert ["1"] == unlogged([0], silent=[1])
+    assert [] == unlogged([0], silent=[1, 3])
+
+
+def test_of_logs_that_may_say_more_a_third_may_lack(unlogged):
+    assert ["2"] == unlogged([0, 1, 3])
+    assert [] == unlogged([0, 1])
+
+
+def test_who_waits_by_its_counters_is_not_accused_for_saying_nothing(unlogged, group):
+    assert [] == unlogged([0, 1, 3], groups=(group([8, 8, 8, 8], [7, 7, 7, 7]),))
+    assert ["2"] == unlogged([0, 1, 3], groups=(group([8, 8, 8, 8], [7, 7, 8, 7]),))

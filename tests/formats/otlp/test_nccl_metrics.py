@@ -15,6 +15,7 @@ SINGLE = BUCKET | {"version": "v5.2", "comm_id": "0x7f8c", "coll_sn": "1407"}
 
 def decoded(name, labels, value, *, job="4711", **resource):
     """Return (metric, attributes, host, job, value) of the one point of a request."""
+
     def listed(pairs):
         return [{"key": key, "value": {"stringValue": text}} for key, text in pairs.items()]
 
