@@ -111,7 +111,11 @@ class LaunchRecord:
             report = one.report
             rank = roots.get(place)
             whose = rank
-            if whose is None and len(report.tasks) == 1 and (each == 1 or report.form.counts == "rank"):
+            if (
+                whose is None
+                and len(report.tasks) == 1
+                and (each == 1 or report.form.counts == "rank")
+            ):
                 whose = report.tasks[0]
             role = "root" if place in roots else "confirmation"
             found.quotes.append(

@@ -15,12 +15,11 @@ _OF_PROCESS = re.compile(
 """PaddlePaddle's workerlog.3, MindSpore's and torch's log_3, a task's of srun --output=task-%t.out."""
 
 _NUMBERED = re.compile(
-    r"(?P<before>|slurm-\d{1,12}_|.{0,80}[a-z][._-])(?P<number>\d{1,6})\.(?P<end>out|err|log|txt)",
+    r"(?P<before>|slurm-\d{1,12}_|(?:.{0,80}[._-])?(?:train\w{0,4}|worker|out(?:put)?|std(?:out|err)|"
+    r"gpu|local|log)[._-]?)(?P<number>\d{1,6})\.(?P<end>out|err|log|txt)",
     re.IGNORECASE,
 )
-"""A number alone, or behind a word or a job's number: a rank only beside others of its kind."""
-_JOB = re.compile(r"(?:^|[._-])(?:slurm|job|jobid|run|attempt|part|step)[._-]$", re.IGNORECASE)
-"""Words before a number that counts something else."""
+"""A number alone, behind a word for a process or a job's number: a rank only beside its like."""
 
 
 def rank_of(name: str) -> int | None:
@@ -52,7 +51,7 @@ def ranks_of(names: Iterable[str]) -> Mapping[str, int]:
             continue
         path = Path(name)
         numbered = _NUMBERED.fullmatch(path.name)
-        if numbered is not None and not _JOB.search(numbered["before"]):
+        if numbered is not None:
             key = (str(path.parent), numbered["before"].casefold(), numbered["end"].casefold())
             alike[key][int(numbered["number"])] = name
     for names_of in alike.values():

@@ -17,10 +17,12 @@ from .job_span import JobSpan
 from .kernel_logs import KernelContents
 from .launches import LaunchRecord
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
+from .verdicts import KnownRanks
 from .victims import LineVictims, RankProcess
 
 _CONTROLS = bytes(one for one in range(32) if one not in b"\t\n\r\x08\x1b\f")
 _TEXT_SHARE = 0.98
+_MOST_RANKS = 1 << 16
 _ORDER = {"root": 0, "background": 2}
 """Roles of quoted lines that stand first and last."""
 
@@ -314,7 +316,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
         gathered.process(rank).host = gathered.process(rank).host or verdicts.UNNAMED_HOST
     for rank, process in gathered.processes.items():
         labels: dict[str, Scalar | None] = {
-            "rank": rank, "world_size": size, "pid": process.pid, 
+            "rank": rank, "world_size": size, "pid": process.pid,
             "hw.id": process.hw_id or devices.get(rank),
         }  # fmt: skip
         for at in sorted({process.first or oldest, process.last or newest}):
@@ -338,7 +340,7 @@ def _settle(gathered: LogContents, found: ArtefactContents) -> None:
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     newest = max([found.until or 0.0, *times]) or gathered.survey.written
-    verdict = verdicts.settle(record, verdicts.known(gathered, size), newest)
+    verdict = verdicts.settle(record, _known(gathered, size), newest)
     for rank, host in verdict.hosts.items():
         gathered.process(rank).host = host
     for rank, host, event in verdict.events:
@@ -352,6 +354,34 @@ def _settle(gathered: LogContents, found: ArtefactContents) -> None:
     ]
     found.missing += verdict.missing
     record.quote(found, verdict.roots, size)
+
+
+def _known(gathered: LogContents, size: int) -> KnownRanks:
+    """Return what the logs of ranks say; `size`: of the job, as far as anything else says it."""
+    cut = {
+        rank
+        for rank, _, event in gathered.events
+        if rank is not None and event.attributes.get("role") == "cascade"
+    }
+    roots = frozenset(gathered.hang.fatal)
+    spoke = gathered.endings.logs | {r for ranks in gathered.hang.files.values() for r in ranks}
+    spoke |= {rank for rank, _ in gathered.samples if rank is not None}
+    cut -= roots
+    size = max(size, 1 + max(gathered.processes, default=-1))
+    silent = spoke - gathered.endings.faults if cut else set[int]()
+    absent = set(range(min(size, _MOST_RANKS))) - spoke
+    if cut and not silent and len(absent) == 1:
+        silent = absent
+    return KnownRanks(
+        size=size,
+        ranks=frozenset(gathered.processes) | spoke or frozenset({0}),
+        roots=roots,
+        cut=frozenset(cut),
+        silent=tuple(sorted(silent)),
+        hung=bool(gathered.hang.waited) or gathered.endings.waited > 0,
+        hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
+        listed=dict(gathered.endings.exits),
+    )
 
 
 def _unplaced(rank: int | None, event: Event) -> bool:

@@ -1,20 +1,16 @@
 """Which rank, host or wish ended a job, by what launchers said and by what its logs show.
 
-A launcher says who ended in the order in which it noticed. It may name a survivor: PaddlePaddle 3.3.1
-the rank that lost its peer, DeepSpeed 0.19.8 the process that it started last. Slurm's own end of a
-step looks like somebody's wish. So who logged that a peer was gone is no culprit, who was killed goes
-before who ended with a code, and what came after the first end is nobody's wish.
+A launcher says who ended in the order in which it noticed. It may name a survivor: PaddlePaddle
+3.3.1 the rank that lost its peer, DeepSpeed 0.19.8 the process that it started last. Slurm's own
+end of a step looks like somebody's wish. So who logged that a peer was gone is no culprit, who was
+killed goes before who ended with a code, and what came after the first end is nobody's wish.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ...vocabulary.samples import Event, Scalar
 from .launches import FiledReport, LaunchRecord
-
-if TYPE_CHECKING:
-    from .logs import LogContents
 
 _ASKED = (-15, -2, -1)
 _SIGKILL = 9
@@ -28,7 +24,6 @@ _APART_SECONDS = 0.002
 """Ends of one burst of lines: they have an order, and one time."""
 _MOST_LOCAL = 16
 """Ranks that one node may have: a job that is no larger may be all on one."""
-_MOST_RANKS = 1 << 16
 _LATER_SECONDS = 0.2
 """By how much ranks ended later that were asked to, or whose peer was gone."""
 _FOLLOWED = 3
@@ -70,34 +65,6 @@ class LaunchVerdict:
     missing: list[str] = field(default_factory=list[str])
     raised: int | None = None
     """The rank that an exception without a rank is taken for."""
-
-
-def known(gathered: "LogContents", size: int) -> KnownRanks:
-    """Return what the logs of ranks say; `size`: of the job, as far as anything else says it."""
-    cut = {
-        rank
-        for rank, _, event in gathered.events
-        if rank is not None and event.attributes.get("role") == "cascade"
-    }
-    roots = frozenset(gathered.hang.fatal)
-    spoke = gathered.endings.logs | {r for ranks in gathered.hang.files.values() for r in ranks}
-    spoke |= {rank for rank, _ in gathered.samples if rank is not None}
-    cut -= roots
-    size = max(size, 1 + max(gathered.processes, default=-1))
-    silent = spoke - gathered.endings.faults if cut else set[int]()
-    absent = set(range(min(size, _MOST_RANKS))) - spoke
-    if cut and not silent and len(absent) == 1:
-        silent = absent
-    return KnownRanks(
-        size=size,
-        ranks=frozenset(gathered.processes) | spoke or frozenset({0}),
-        roots=roots,
-        cut=frozenset(cut),
-        silent=tuple(sorted(silent)),
-        hung=bool(gathered.hang.waited) or gathered.endings.waited > 0,
-        hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
-        listed=dict(gathered.endings.exits),
-    )
 
 
 def settle(record: LaunchRecord, known: KnownRanks, newest: float) -> LaunchVerdict:
@@ -188,9 +155,9 @@ class _Settling:
             each.report.pid for each in self._record.reports
             if each.file == one.file and each.report.form.kind == "asked" and each.report.pid
         }  # fmt: skip
-        return self._known.size <= max(len(asked) + 1, *(task + 1 for task in one.report.tasks), 2) or (
-            self._known.size <= _MOST_LOCAL and not asked
-        )
+        return self._known.size <= max(
+            len(asked) + 1, *(task + 1 for task in one.report.tasks), 2
+        ) or (self._known.size <= _MOST_LOCAL and not asked)
 
     def _hosts(self, ends: Iterable[FiledReport]) -> None:
         places = {r: host for r, (host, _) in self._record.places.items() if host}
@@ -210,7 +177,10 @@ class _Settling:
 
     def _stopped(self, wish: FiledReport) -> None:
         report = wish.report
-        pairs: dict[str, Scalar] = {"reason": report.form.reason or "Cancelled", "text": report.text}
+        pairs: dict[str, Scalar] = {
+            "reason": report.form.reason or "Cancelled",
+            "text": report.text,
+        }
         host = "" if pairs["reason"] in _STOPPED else self._named_host(report.host)
         self._found.events.append((None, host, Event("scheduler.event", self._at(wish), pairs)))
         said: dict[str, Scalar] = {
@@ -232,8 +202,7 @@ class _Settling:
             self._found.events.append((None, host, Event("scheduler.event", self._at(one), pairs)))
             self._found.roots[one.file, report.line] = None
 
-    def _memory(self, ends: Iterable[FiledReport], exits: Exits
-    ) -> None:
+    def _memory(self, ends: Iterable[FiledReport], exits: Exits) -> None:
         """Add kills for memory; a host that no line names is the only one, or that of the rank."""
         for one in ends:
             report = one.report
@@ -378,7 +347,9 @@ class _Settling:
             "signature": report.form.name, "role": "cascade" if alone else "root", "rank": rank,
             "text": report.text,
         }  # fmt: skip
-        self._found.events.append((rank, self._host_of(rank), Event("log.fault", self._at(one), pairs)))
+        self._found.events.append(
+            (rank, self._host_of(rank), Event("log.fault", self._at(one), pairs))
+        )
         self._found.roots[one.file, report.line] = rank
 
     def _class(self, rank: int, exits: Exits) -> tuple[int, int]:
@@ -428,4 +399,8 @@ class _Settling:
         return next(iter(every)) if len(every) == 1 else ""
 
     def _on(self, host: str) -> list[int]:
-        return [r for r in sorted(self._known.ranks | self._found.hosts.keys()) if self._host_of(r) == host]
+        return [
+            r
+            for r in sorted(self._known.ranks | self._found.hosts.keys())
+            if self._host_of(r) == host
+        ]

@@ -31,9 +31,9 @@ class ExitsDetector(Detector):
     early its exit was seen, unless all others say so too or were asked to end after it. So did one
     that ended by an exit code without any word in its log yet, where another that ended within the
     time of polling logged an error of its own: the lines of the first are still to come, or say
-    nothing, and clocks order no two hosts better than that. Signals but SIGTERM need no line. Where no log tells, exits are ordered by
-    one clock: freed of the offsets that hosts report of their own. An exit that steps of the same
-    rank follow is over: the job was restarted.
+    nothing, and clocks order no two hosts better than that. Signals but SIGTERM need no line. Where
+    no log tells, exits are ordered by one clock: freed of the offsets that hosts report of their
+    own. An exit that steps of the same rank follow is over: the job was restarted.
     Where a collective timed out before the first exit, the stall before it is the trouble: those
     that waited end themselves, and nobody is named.
 

@@ -19,7 +19,9 @@ FILES = (
 )
 """The files beside this one; of the forms that a line may have the first counts."""
 
-ReportKind = Literal["exit", "verdict", "follows", "oom", "node", "stop", "asked", "place", "raised"]
+ReportKind = Literal[
+    "exit", "verdict", "follows", "oom", "node", "stop", "asked", "place", "raised"
+]
 """exit: a process ended. verdict: the same, of which the launcher may name a survivor. follows: it
 ended since another had. oom: it was killed for memory. node: a node failed. stop: somebody or a
 scheduler ends the job. asked: the launcher tells what is left to end. place: where a process runs.

@@ -13,7 +13,9 @@ NEEDLE = "Name:  "
 _FIELD = re.compile(r"([A-Z][\w ]{1,24}):(?:\s+(.*))?")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 _GPUS = re.compile(r"(?:nvidia\.com/gpu|amd\.com/gpu|huawei\.com/\w+): +(\d{1,3})$")
-_INDEX = re.compile(r"(?P<part>master|launcher|head|chief|leader|server)?-(?P<index>\d{1,6})(?:-[a-z0-9]{5})?$")
+_INDEX = re.compile(
+    r"(?P<part>master|launcher|head|chief|leader|server)?-(?P<index>\d{1,6})(?:-[a-z0-9]{5})?$"
+)
 _LONGEST = 2000
 """Lines of a description; then it is something else."""
 _TAKEN = {"Evicted": "Evicted", "Preempting": "Preempted", "NodeLost": "NodeLost",

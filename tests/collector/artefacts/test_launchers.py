@@ -236,8 +236,7 @@ FAILED_NODES = {
         "n1",
     ),
     "Open MPI": (
-        steps(2)
-        + "ORTE has lost communication with a remote daemon.\n\n"
+        steps(2) + "ORTE has lost communication with a remote daemon.\n\n"
         "  HNP daemon   : [[64112,0],0] on node first\n"
         "  Remote daemon: [[64112,0],1] on node gpu-12\n",
         "gpu-12",
