@@ -80,7 +80,7 @@ class LaunchRecord:
                 continue
             host = "" if report.host == "localhost" else report.host
             if host or report.pid is not None:
-                found |= {task: (host, report.pid) for task in report.tasks}
+                found |= dict.fromkeys(report.tasks, (host, report.pid))
         return found
 
     def per_task(self, size: int) -> int:

@@ -12,7 +12,7 @@ _OF_PROCESS = re.compile(
     r"(?:^|[._-])(?:workerlog\.|(?:log|proc(?:ess|id)?|task)[._-])(\d{1,6})(?:\.(?:log|out|err|txt))?$",
     re.IGNORECASE,
 )
-"""PaddlePaddle's workerlog.3, MindSpore's and torch's log_3, a task's of srun --output=task-%t.out."""
+"""PaddlePaddle's workerlog.3, torch's log_3, a task's of srun --output=task-%t.out."""
 
 _NUMBERED = re.compile(
     r"(?P<before>|slurm-\d{1,12}_|(?:.{0,80}[._-])?(?:train\w{0,4}|worker|out(?:put)?|std(?:out|err)|"

@@ -150,7 +150,7 @@ class _Settling:
         return list(report.tasks)
 
     def _one_node(self, one: FiledReport) -> bool:
-        """Tell whether local ranks are ranks: the job is no larger than what one launcher started."""
+        """Tell whether local ranks are ranks: one launcher started the whole job."""
         asked = {
             each.report.pid for each in self._record.reports
             if each.file == one.file and each.report.form.kind == "asked" and each.report.pid

@@ -31,8 +31,8 @@ slurmstepd-n1: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-05-13T12:00:20 ***
 """
 OTHERS = CANCELLED + "srun: error: n1: task 0: Terminated\nsrun: error: n2: tasks 2-3: Terminated\n"
 SPAWNED = "".join(
-    f"[2026-05-13 12:00:00,177] [INFO] [launch.py:245:main] process 2458{rank} spawned with command:"
-    f" ['python', '-u', 'train.py', '--local_rank={rank}']\n"
+    f"[2026-05-13 12:00:00,177] [INFO] [launch.py:245:main] process 2458{rank} spawned with "
+    f"command: ['python', '-u', 'train.py', '--local_rank={rank}']\n"
     for rank in range(3)
 )
 KILLING = "".join(
@@ -65,8 +65,8 @@ WATCHDOG = (
 def steps(ranks):
     """Return steps of ranks, two seconds each, as torchtitan's lines with torch's prefix."""
     return "".join(
-        f"[rank{rank}]:2026-05-13 12:00:{2 * step:02},000 - root - INFO - step: {step}  loss:  2.1  "
-        "grad_norm:  0.1000  memory:  0.50GiB(1.00%)  tps: 1,000  tflops: 1.00  mfu: 0.50%\n"
+        f"[rank{rank}]:2026-05-13 12:00:{2 * step:02},000 - root - INFO - step: {step}  loss:  2.1"
+        "  grad_norm:  0.1000  memory:  0.50GiB(1.00%)  tps: 1,000  tflops: 1.00  mfu: 0.50%\n"
         for step in range(1, 8)
         for rank in range(ranks)
     )
@@ -118,7 +118,8 @@ RANK_ENDED = {
     + TRACEBACK.format("[rank1]: ")
     + DEEPSPEED.format(1),
     "spawn, killed": steps(3)
-    + "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGKILL\n",
+    + "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal "
+    "SIGKILL\n",
     "spawn, raised": steps(3)
     + "torch.multiprocessing.spawn.ProcessRaisedException: \n\n"
     + "-- Process 1 terminated with the following error:\n"
@@ -133,8 +134,8 @@ RANK_ENDED = {
     + "Process 1 exit with status code 1.\nProcess 0 exit with status code 143.\n"
     + "Process 2 exit with status code 143.\n",
     "JAX": "step 0 8.0\nstep 1 8.0\n"
-    + "E0513 12:00:48.801268 18848 coordination_service.cc:1549] UNAVAILABLE: The following tasks "
-    + "are unhealthy (stopped sending heartbeats):\n1\nThe tasks have crashed.\n",
+    "E0513 12:00:48.801268 18848 coordination_service.cc:1549] UNAVAILABLE: The following tasks "
+    "are unhealthy (stopped sending heartbeats):\n1\nThe tasks have crashed.\n",
     "torchrun without its table": steps(3)
     + "E0513 12:00:41.124000 146 torch/distributed/elastic/multiprocessing/api.py:869] failed "
     + "(exitcode: -11) local_rank: 1 (pid: 14753) of binary: python3\n",
@@ -203,8 +204,8 @@ MEMORY = {
     "Ray's monitor": (
         steps(2)
         + "(raylet) Memory on the node (IP: 10.0.0.5, ID: ab) where the task (actor ID: 12) was "
-        "running was 30.64GB / 32.00GB\nray.exceptions.OutOfMemoryError: Task was killed due to the "
-        "node running low on memory.\n",
+        "running was 30.64GB / 32.00GB\nray.exceptions.OutOfMemoryError: Task was killed due to "
+        "the node running low on memory.\n",
         "10.0.0.5",
     ),
     "LSF, which names no host": (
@@ -212,7 +213,7 @@ MEMORY = {
         "unnamed-host",
     ),
     "a pod": (
-        "Name:             llama-worker-3\nNode:             gpu-17/10.0.0.17\nContainers:\n"
+        "" + "Name:             llama-worker-3\nNode:             gpu-17/10.0.0.17\nContainers:\n"
         "  pytorch:\n    State:          Terminated\n      Reason:       OOMKilled\n"
         "      Exit Code:    137\n      Finished:     Wed, 13 May 2026 12:06:00 +0000\n"
         "    Ready:          False\nEvents:           <none>\n",
@@ -260,12 +261,12 @@ WISHES = {
     "slurmstepd-n1: error: *** JOB 13 ON n1 CANCELLED AT 2026-05-13T12:00:20 ***\n"
     "srun: forcing job termination\nsrun: error: n1: tasks 0-1: Terminated\n"
     "srun: error: n2: tasks 2-3: Terminated\n",
-    "time limit": "slurmstepd: error: *** JOB 13 ON n1 CANCELLED AT 2026-05-13T12:00:20 DUE TO TIME "
-    "LIMIT ***\nsrun: error: n1: tasks 0-1: Terminated\nsrun: error: n2: tasks 2-3: Killed\n",
+    "time limit": "slurmstepd: error: *** JOB 13 ON n1 CANCELLED AT 2026-05-13T12:00:20 DUE TO "
+    "TIME LIMIT ***\nsrun: error: n1: tasks 0-1: Terminated\nsrun: error: n2: tasks 2-3: Killed\n",
     "preemption": "slurmstepd: error: *** JOB 13 ON n1 CANCELLED AT 2026-05-13T12:00:20 DUE TO "
     "PREEMPTION ***\nsrun: error: n1: tasks 0-3: Terminated\n",
-    "torchrun was asked": "W0513 12:00:44.649000 248 torch/distributed/elastic/multiprocessing/api.py"
-    ":1028] Sending process 24847 closing signal SIGTERM\n"
+    "torchrun was asked": "W0513 12:00:44.649000 248 torch/distributed/elastic/multiprocessing/"
+    "api.py:1028] Sending process 24847 closing signal SIGTERM\n"
     "torch.distributed.elastic.multiprocessing.api.SignalException: Process 248 got signal: 15\n",
     "PBS": "=>> PBS: job killed: walltime 3610 exceeded limit 3600\n",
 }
