@@ -341,8 +341,8 @@ def _settle(gathered: LogContents, found: ArtefactContents) -> None:
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     newest = max([found.until or 0.0, *times]) or gathered.survey.written
     verdict = verdicts.settle(record, _known(gathered, size), newest)
-    for rank, host in verdict.hosts.items():
-        gathered.process(rank).host = host
+    for placed, host in verdict.hosts.items():
+        gathered.process(placed).host = host
     for rank, host, event in verdict.events:
         if rank is not None:
             gathered.process(rank)

@@ -69,10 +69,10 @@ class LaunchVerdict:
 
 def settle(record: LaunchRecord, known: KnownRanks, newest: float) -> LaunchVerdict:
     """Return what launchers' reports mean; `newest`: when lines without any time were written."""
-    return _Settling(record, known, newest).verdict()
+    return _VerdictSettlement(record, known, newest).verdict()
 
 
-class _Settling:
+class _VerdictSettlement:
     def __init__(self, record: LaunchRecord, known: KnownRanks, newest: float) -> None:
         self._record = record
         self._known = known
@@ -208,8 +208,8 @@ class _Settling:
             report = one.report
             if report.form.kind != "oom":
                 continue
-            ranks = self._ranks(one) or self._killed(exits)
-            for rank in ranks[:1] or [None]:
+            ranks: list[int | None] = [*self._ranks(one), *self._killed(exits), None]
+            for rank in ranks[:1]:
                 host = self._named_host(report.host) or self._host_of(rank)
                 host = host or self._only_host() or UNNAMED_HOST
                 if rank is None and not self._on(host):
@@ -257,9 +257,8 @@ class _Settling:
         if guesses or unnamed:
             self._guessed(exits, guesses, unnamed)
         elif listed and listed <= self._known.cut and self._fewer_silent():
-            some = next(iter(exits.values()), None)
-            for rank in self._known.silent if some is not None else ():
-                exits[rank] = (None, some[1])
+            said = [one for _, one in exits.values()][:1]
+            exits |= {rank: (None, one) for one in said for rank in self._known.silent}
         return exits
 
     def _fewer_silent(self) -> bool:
