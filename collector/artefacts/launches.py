@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 
@@ -42,6 +42,12 @@ class LaunchRecord:
         """Read a file; return how many of its lines say something. Raises OSError."""
         with path.open("rb") as opened:
             new = [FiledReport(name, one) for one in launchers.read(opened, zone=zone, near=near)]
+        later: float | None = None
+        for number in range(len(new) - 1, -1, -1):
+            report = new[number].report
+            if report.at is None:  # before the first line with a time
+                new[number] = FiledReport(name, replace(report, at=later))
+            later = new[number].report.at
         self.reports += new
         return sum(one.report.form.kind != "place" for one in new)
 

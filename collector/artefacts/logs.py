@@ -198,7 +198,7 @@ def _training(
                     gathered.process(own).lives(at)
             for event in line.events:
                 own = _rank(event.attributes, rank)
-                if own is None:
+                if own is None and event.attributes.get("role") == "root":
                     own = gathered.launches.raised_in(name, line.line)
                 event = gathered.hang.learn(event, own, at)
                 if own is not None:
@@ -274,8 +274,8 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     if hang is not None:
         newest = max(newest, hang.until)
         times.append(hang.began)
-        for rank in hang.ranks:
-            gathered.process(rank)
+        for present in hang.ranks:
+            gathered.process(present)
     oldest = min([newest, *times])
 
     def of(rank: int | None, named: str) -> TelemetryResource:

@@ -251,7 +251,8 @@ class _VerdictSettlement:
             elif not ranks and report.form.kind == "exit":
                 unnamed.append(one)
             for rank in ranks if report.form.kind != "verdict" else ():
-                if rank not in exits or exits[rank][0] is None:
+                vague = rank in exits and exits[rank][0] is None
+                if rank not in exits or (vague and report.form.kind != "raised"):
                     exits[rank] = (report.code, one)
         listed = exits.keys() | self._known.listed.keys()
         if guesses or unnamed:

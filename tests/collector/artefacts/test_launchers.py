@@ -127,6 +127,13 @@ RANK_ENDED = {
     "Ray, an actor died": PLACES
     + steps(2)
     + ACTOR.format("The actor is dead because its worker process has died."),
+    "Ray, killed, as Ray Train quotes it": PLACES
+    + steps(2)
+    + "ray.train.WorkerGroupError: Training failed due to worker errors:\n[Rank 1 Error Snippet]:\n"
+    + ACTOR.format("The actor is dead because its worker process has died.")
+    + 'Traceback (most recent call last):\n  File "/job/train.py", line 22, in <module>\n'
+    + "    raise result.error\nray.train.WorkerGroupError: Training failed due to worker errors:\n",
+    "srun, before any line with a time": "srun: error: n1: task 1: Killed\n" + OTHERS,
     "Ray, raised": steps(2)
     + "ray.train.WorkerGroupError: Training failed due to worker errors:\n[Rank 1 Error Snippet]:\n"
     + TRACEBACK.format(""),
