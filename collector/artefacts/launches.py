@@ -12,6 +12,7 @@ from ...formats.training_logs import launchers
 from ...formats.training_logs.launchers import LaunchReport
 from .found import ArtefactContents, LogQuote
 
+_PIECE = 1 << 20
 _TRACEBACK_LINES = 300
 """A traceback that a launcher quotes is no longer."""
 
@@ -41,7 +42,8 @@ class LaunchRecord:
     def read(self, name: str, path: Path, zone: tzinfo | None, near: float | None) -> int:
         """Read a file; return how many of its lines say something. Raises OSError."""
         with path.open("rb") as opened:
-            new = [FiledReport(name, one) for one in launchers.read(opened, zone=zone, near=near)]
+            pieces = iter(lambda: opened.read(_PIECE), b"")
+            new = [FiledReport(name, one) for one in launchers.read(pieces, zone=zone, near=near)]
         later: float | None = None
         for number in range(len(new) - 1, -1, -1):
             report = new[number].report

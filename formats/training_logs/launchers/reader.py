@@ -12,7 +12,8 @@ from .forms import LaunchForm, catalogue
 from .pods import NEEDLE, PodDescription, index_of
 from .reports import LaunchReport
 
-_BLOCK = 1 << 20
+_LONGEST_LINE = 1 << 20
+_TAIL = 1 << 15
 _MOST_TASKS = 100_000
 _LOOK_BACK = 300
 """Lines before one without a time among which one with a time is looked for."""
@@ -28,24 +29,25 @@ _WORDS = {
 
 
 def read(
-    lines: Iterable[bytes], *, zone: tzinfo | None = None, near: float | None = None
+    pieces: Iterable[bytes], *, zone: tzinfo | None = None, near: float | None = None
 ) -> Iterator[LaunchReport]:
-    """Yield what launchers reported in the lines of a log, in their order.
+    """Yield what launchers reported in a log, given in pieces of any size, in its order.
 
     zone: of times without one, None: the machine's. near: a time close to that of lines that name
     no year.
     """
     reader = _LaunchLines(zone, near)
-    waiting: list[bytes] = []
-    size = number = 0
-    for line in lines:
-        waiting.append(line if line.endswith(b"\n") else line + b"\n")
-        size += len(line)
-        if size >= _BLOCK:
-            yield from reader.block(waiting, number)
-            number += len(waiting)
-            waiting, size = [], 0
-    yield from reader.block(waiting, number)
+    rest = b""
+    for piece in pieces:
+        data = rest + piece if rest else piece
+        cut = data.rfind(b"\n") + 1
+        rest = data[cut:]
+        if len(rest) > _LONGEST_LINE:
+            data, rest, cut = data + b"\n", b"", len(data) + 1
+        if cut:
+            yield from reader.block(data[:cut])
+    if rest:
+        yield from reader.block(rest + b"\n")
     yield from reader.end()
 
 
@@ -62,23 +64,38 @@ class _LaunchLines:
         self._look_until = 0
         """Up to this line every one is looked at: a form that another one follows was seen."""
         self._pod = PodDescription()
+        self._before = 0
+        self._tail = b""
+        """Lines before the block, and the end of the last one of them."""
 
-    def block(self, lines: list[bytes], before: int) -> Iterator[LaunchReport]:
-        """Look at lines, of which `before` others precede the first."""
-        data = b"".join(lines)
+    def block(self, data: bytes) -> Iterator[LaunchReport]:
+        """Look at whole lines; most blocks have none that matters, and cost one search."""
         places = self._prefilter.find(data)
+        if places or self._look_until > self._before or self._pod.open:
+            yield from self._lines(data, places)
+        self._before += data.count(b"\n")
+        self._tail = (self._tail + data)[-_TAIL:]
+
+    def _lines(self, data: bytes, places: list[int]) -> Iterator[LaunchReport]:
+        lines = data.split(b"\n")[:-1]
         start = place = seen = 0
         for index, line in enumerate(lines):
-            number = before + 1 + index
-            end = start + len(line)
+            number = self._before + 1 + index
+            end = start + len(line) + 1
             named = False
             while place < len(places) and places[place] < end:
                 named, place = True, place + 1
             if named or number <= self._look_until or self._pod.open:
+                if not seen:
+                    self._date(self._tail.split(b"\n"))
                 self._date(lines[max(seen, index - _LOOK_BACK) : index])
                 seen = index
                 yield from self._line(line[: cleaning.LONGEST], number)
             start = end
+
+    def end(self) -> Iterator[LaunchReport]:
+        """Take the end of the log."""
+        yield from self._pod.end()
 
     def _date(self, lines: list[bytes]) -> None:
         """Learn the time of the newest of some lines that has one."""
@@ -102,7 +119,7 @@ class _LaunchLines:
         for form in catalogue():
             if form.needle in text and (found := form.pattern.search(text)):
                 groups = {name: value for name, value in found.groupdict().items() if value}
-                before = self._before(form, number)
+                before = self._opener(form, number)
                 if before is None:
                     continue
                 named, opener = before
@@ -114,7 +131,7 @@ class _LaunchLines:
                 yield self._report(form, number, whole, groups, stamped)
                 return
 
-    def _before(self, form: LaunchForm, number: int) -> tuple[dict[str, str], str] | None:
+    def _opener(self, form: LaunchForm, number: int) -> tuple[dict[str, str], str] | None:
         """Return what the line named that a form needs before it, and it; None: there is none."""
         if not form.after:
             return {}, ""
@@ -151,7 +168,7 @@ class _LaunchLines:
 
 @cache
 def _prefilter() -> TextPrefilter:
-    return TextPrefilter([*(form.needle for form in catalogue() if form.needle), NEEDLE])
+    return TextPrefilter([*(form.needle for form in catalogue() if not form.after), NEEDLE])
 
 
 @cache

@@ -12,7 +12,7 @@ EXAMPLES = tomllib.loads((Path(__file__).parent / "lines.toml").read_text())["ex
 
 
 def read(text):
-    return list(launchers.read([line.encode() for line in text.strip("\n").split("\n")], zone=UTC))
+    return list(launchers.read([text.strip("\n").encode()], zone=UTC))
 
 
 def written(report):
@@ -58,6 +58,20 @@ def test_lines_that_belong_together_may_not_stand_far_apart():
     lines = ["=   PID 404 RUNNING AT vm", *["words"] * 20,
              "TERMINATED WITH THE EXIT STRING: Killed (signal 9)"]  # fmt: skip
     assert ["mpi.bad_termination"] == [report.form.name for report in read("\n".join(lines))]
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_a_log_may_come_in_pieces_of_any_size(size):
+    text = (
+        "[2026-05-13 12:00:20] step 2\nORTE has lost communication with a remote daemon.\n\n"
+        "  Remote daemon: [[64112,0],1] on node gpu-12\nsrun: error: n1: task 1: Killed\n"
+    ).encode()
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    found = list(launchers.read(pieces, zone=UTC))
+    assert ["mpi.daemon_lost", "mpi.node_lost", "slurm.task_ended"] == [o.form.name for o in found]
+    assert [2, 4, 5] == [one.line for one in found]
+    at = datetime(2026, 5, 13, 12, 0, 20, tzinfo=UTC).timestamp()
+    assert {at} == {one.at for one in found}
 
 
 def test_bytes_that_are_no_text_are_passed_over():
