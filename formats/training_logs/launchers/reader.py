@@ -106,10 +106,6 @@ class _LaunchLines:
                 self._last_at = at
                 return
 
-    def end(self) -> Iterator[LaunchReport]:
-        """Take the end of the log."""
-        yield from self._pod.end()
-
     def _line(self, line: bytes, number: int) -> Iterator[LaunchReport]:
         cleaned = cleaning.clean(line)
         text = cleaned.text

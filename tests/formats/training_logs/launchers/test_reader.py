@@ -63,9 +63,9 @@ def test_lines_that_belong_together_may_not_stand_far_apart():
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_a_log_may_come_in_pieces_of_any_size(size):
     text = (
-        "[2026-05-13 12:00:20] step 2\nORTE has lost communication with a remote daemon.\n\n"
-        "  Remote daemon: [[64112,0],1] on node gpu-12\nsrun: error: n1: task 1: Killed\n"
-    ).encode()
+        b"[2026-05-13 12:00:20] step 2\nORTE has lost communication with a remote daemon.\n\n"
+        b"  Remote daemon: [[64112,0],1] on node gpu-12\nsrun: error: n1: task 1: Killed\n"
+    )
     pieces = [text[start : start + size] for start in range(0, len(text), size)]
     found = list(launchers.read(pieces, zone=UTC))
     assert ["mpi.daemon_lost", "mpi.node_lost", "slurm.task_ended"] == [o.form.name for o in found]
