@@ -21,4 +21,4 @@ if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
 fi
 # The source tree serves where the package is not installed; it comes first where it is.
 export PYTHONPATH="src:.${PYTHONPATH:+:$PYTHONPATH}"
-exec timeout --kill-after=5 300 "$python" -m bench.device "$@"
+exec timeout --kill-after=10 290 "$python" -m bench.device "$@"

@@ -7,7 +7,7 @@ import numpy as np
 from ..vocabulary.samples import Event
 from .window import JobWindow
 
-_OF_NODES = ("gpu.fault", "host.oom_kill", "log.fault")
+_OF_NODES = ("gpu.fault", "gpu.operational_event", "host.oom_kill", "log.fault")
 
 _START_SECONDS = 60.0
 """Where processes do not report when they started, their first data may come so much later."""

@@ -106,9 +106,7 @@ class RecorderReader:
                 found.append(Sample("collective.launches", float(last), at, attributes(pairs)))
         return found
 
-    def _learn(
-        self, dist: Any, whole: "_WholeList", status: dict[str, Any], at: float
-    ) -> None:
+    def _learn(self, dist: Any, whole: "_WholeList", status: dict[str, Any], at: float) -> None:
         if all(number in self._groups for number in status):
             return
         if 0 <= self._map_due - at <= _LATEST_SECONDS:

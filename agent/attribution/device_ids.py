@@ -2,8 +2,9 @@
 
 Forms, by plugin: NVIDIA `GPU-<uuid>`, `MIG-<uuid>`, `MIG-GPU-<uuid>/<gi>/<ci>` (drivers before
 470), `<uuid>::<n>` (time-slicing); GKE `nvidia0`, `nvidia0/gi3`, `nvidia0/gi3/vgpu1` and
-`nvidia0/vgpu1`; NVIDIA's DRA driver `gpu-0` and `gpu-0-mig-9-4-4`; Ascend `Ascend910-3`; AMD and
-Hygon the PCI address.
+`nvidia0/vgpu1`; NVIDIA's DRA driver `gpu-0`, `gpu-0-mig-9-4-4` and `gpu-0-mig-1g12gb-19-0`; Ascend
+`Ascend910-3`; AMD and Hygon the PCI address. The number in `nvidia0` and `gpu-0` is that of the
+file /dev/nvidia0, the minor number, which NVML's index need not be (the DRA driver: from 25.3 on).
 """
 
 import re
@@ -33,10 +34,11 @@ _VENDORS = {
 
 @dataclass(frozen=True, slots=True)
 class DeviceReference:
-    """Which device a name means: by id, by index or by PCI address; then the part of it."""
+    """Which device a name means: by id, index, minor number or PCI address; then its part."""
 
     hw_id: str = ""
     index: int | None = None
+    minor: int | None = None
     pci: str = ""
     instance: str = ""
     """MIG's GPU instance, or what a driver calls the part."""
@@ -53,6 +55,7 @@ class DeviceIdentity:
     pci: str = ""
     parent: str = ""
     partition: str = ""
+    minor: int | None = None
 
     @property
     def part(self) -> str:
@@ -74,13 +77,13 @@ def meant(device: str, cdi: Sequence[str] = ()) -> DeviceReference:
         return DeviceReference(hw_id=found[1], instance=found[2], replica=replica)
     if found := _GKE.fullmatch(text):
         return DeviceReference(
-            index=int(found[1]), instance=found[2] or "", replica=found[3] or replica
+            minor=int(found[1]), instance=found[2] or "", replica=found[3] or replica
         )
     for name in cdi:
         if named := _UUID.search(name):
             return DeviceReference(hw_id=named[0])
     if found := _DRA.fullmatch(text):
-        return DeviceReference(index=int(found[1]), instance=found[2] or "", replica=replica)
+        return DeviceReference(minor=int(found[1]), instance=found[2] or "", replica=replica)
     if found := _NUMBERED.fullmatch(text):
         return DeviceReference(index=int(found[1]), replica=replica)
     if _PCI.fullmatch(text):
@@ -136,4 +139,6 @@ def _fits(this: DeviceReference, one: DeviceIdentity) -> bool:
         return one.hw_id == this.hw_id
     if this.pci:
         return one.pci == this.pci
+    if this.minor is not None:
+        return this.minor == (one.index if one.minor is None else one.minor)
     return one.index == this.index

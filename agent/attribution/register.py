@@ -163,6 +163,7 @@ class DeviceAttribution:
         with self._lock:
             known = self._devices.get(hw_id)
             if sample.metric == "hw.gpu.info" or known is None:
+                minor = pairs.get("hw.minor")
                 described = DeviceIdentity(
                     hw_id=hw_id,
                     index=index,
@@ -170,6 +171,7 @@ class DeviceAttribution:
                     pci=normal(str(pairs["pci.bus_id"])) if "pci.bus_id" in pairs else "",
                     parent=str(pairs.get("hw.parent", "")),
                     partition=str(pairs.get("partition", "")),
+                    minor=minor if isinstance(minor, int) else None,
                 )
             else:
                 described = known[0]

@@ -15,6 +15,8 @@ _WHOLE = frozenset({"MHz", "MiB", "mJ", "ns", "%", "KB/s", "MB/s of 1000 KiB", "
 _OF_LINKS = "L{link}"
 _NOT_MADE = frozenset(
     {
+        "DCGM_FI_DEV_FABRIC_HEALTH_MASK",  # the bits that say that all is well are not kept
+        "DCGM_FI_DEV_FABRIC_HEALTH_SUMMARY",  # nor is a 1 for healthy
         "DCGM_EXP_GPU_HEALTH_STATUS",  # the results of DCGM's own watches; ours is hw.status
         "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL",  # the vocabulary's crc is of flits, and
         "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L{link}",  # a zero here would be a lie

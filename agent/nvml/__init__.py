@@ -24,6 +24,7 @@ SUBJECTS: Mapping[str, float | None] = {
     "gpu_pcie": None,
     "gpu_nvlink": None,
     "gpu_nvlink_errors": 15.0,
+    "gpu_fabric": 5.0,
     "gpu_processes": None,
     "gpu_recovery": 2.0,
 }

@@ -11,6 +11,7 @@ from ...vocabulary.samples import Attributes, Event, Sample, Scalar, attributes
 from ..devices import DeviceRegister, KnownDevice, normal
 from ..health import AgentHealth
 from .conditions import DeviceConditions, Series
+from .driver_words import operational_event
 
 SOURCE = "nvml"
 HUNG_SECONDS = 5.0
@@ -177,6 +178,12 @@ class DeviceReadings:
         if state is not None and message["event"] == "xid":
             code = int(message["code"])
             self._fault(state.device, str(code), f"XID {code} by NVML's events", message["at"])
+
+    def take_operational(self, uuid: str, found: Mapping[str, Any]) -> None:
+        """Take a GPU Operational Event: evidence of cause and effect, beside the XID itself."""
+        state = self._states.get(uuid)
+        if state is not None:
+            self._emit(operational_event(state.device, found))
 
     def opening_hangs(self, seconds: float) -> None:
         """Report every known device as hung: opening the library has not returned for so long."""

@@ -210,6 +210,8 @@ class WorkerSupervisor:
                 self._refused(int(message["fatal"]), str(message["text"]))
             elif "event" in message:
                 self._devices.take_event(message)
+            elif "operational" in message:
+                self._devices.take_operational(message["device"], message["operational"])
             elif "no_events" in message:
                 _log.warning(
                     "no events of %s from NVML: %s", message["device"], message["no_events"]

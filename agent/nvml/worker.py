@@ -8,7 +8,8 @@ Messages, one object a line; the first key is the kind: `hello` (versions, devic
 once, at the start; `readings` (a device's values by subject: a layout's number, values, and the
 layout itself when new); `notes` (functions without an answer, and why); `gone` and `hung` (a device
 that fails, a call that does not return); `back` (it answers again); `unusable` (an answer that made
-no sense); `event` (NVML's own events), `no_events` (there are none); `heartbeat` every second.
+no sense); `event` (NVML's own events), `no_events` (there are none); `operational` (GPU
+Operational Events); `heartbeat` every second.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ from typing import Any
 
 import pynvml
 
-from . import SUBJECTS
+from . import SUBJECTS, operational
 from .asking import PolledDevice, code_of
 from .call_watchdog import CallWatchdog
 from .device_poller import DevicePoller
@@ -33,6 +34,13 @@ from .subjects.identity import text
 HEARTBEAT_SECONDS = 1.0
 _WAIT_MILLISECONDS = 10_000
 _NICE = 5
+_NO_OPERATIONAL = (
+    pynvml.NVML_ERROR_NOT_SUPPORTED,
+    pynvml.NVML_ERROR_FUNCTION_NOT_FOUND,
+    pynvml.NVML_ERROR_NO_PERMISSION,
+    pynvml.NVML_ERROR_INVALID_ARGUMENT,
+)
+"""Answers of drivers and devices that have no such events, or give them to nobody like us."""
 
 _EVENTS = {
     pynvml.nvmlEventTypeXidCriticalError: "xid",
@@ -75,6 +83,8 @@ def _begin(
         poller = DevicePoller(device, pipe=pipe, subjects=subjects, period=period)
         threading.Thread(target=poller.run, name=device.uuid, daemon=True).start()
         threading.Thread(target=_watch_events, args=(pipe, device), daemon=True).start()
+        if operational.supported():
+            threading.Thread(target=_watch_operational, args=(pipe, device), daemon=True).start()
 
 
 def opened(pipe: LinePipe) -> list[PolledDevice]:
@@ -142,6 +152,18 @@ def _watch_events(pipe: LinePipe, device: PolledDevice) -> None:
                 failure = str(error)
                 pipe.write(no_events=failure, device=device.uuid)
             if code_of(error) == pynvml.NVML_ERROR_NOT_SUPPORTED:
+                return
+        time.sleep(HEARTBEAT_SECONDS)
+
+
+def _watch_operational(pipe: LinePipe, device: PolledDevice) -> None:
+    """Write a device's GPU Operational Events; return where the driver has none."""
+    while True:
+        try:
+            for event in operational.events(device, _WAIT_MILLISECONDS):
+                pipe.write(operational=event, device=device.uuid)
+        except pynvml.NVMLError as error:
+            if code_of(error) in _NO_OPERATIONAL:
                 return
         time.sleep(HEARTBEAT_SECONDS)
 

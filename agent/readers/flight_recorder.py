@@ -18,7 +18,7 @@ from ...formats.flight_recorder import DumpLedger, RecorderDump
 from ...vocabulary import operations
 from ...vocabulary.samples import Event, Sample, Scalar
 from ..background import BackgroundReader
-from ..collectives import dump_pipe
+from ..collectives import debug_page, dump_pipe
 from ..health import AgentHealth
 from ..rank_processes import Attempt, RankProcess, RankProcesses, expanded
 from ..settings import FlightRecorderSettings
@@ -27,6 +27,8 @@ from ..training_logs import LogBatch
 _LAST_NUMBER = re.compile(r"(\d{1,7})$")
 _SETTLED_SECONDS = 1.0
 """A dump that was written to so lately may not be whole."""
+_SERVER_SECONDS = 70.0
+"""torch's debug server waits a minute for ranks that do not answer it."""
 _MOST_DUMPS = 1024
 _MOST_NAMES = 4096
 _MOST_SINGLE = 32
@@ -184,9 +186,44 @@ class FlightRecorderReader(BackgroundReader):
                     self._failed(str(error))
                 else:
                     self._health.count("flight_recorder_requests")
+            if any(one.of == of and one.rank == 0 for one in processes):
+                self._ask_server(of, job, processes, now)
+
+    def _ask_server(
+        self, of: Attempt, job: _AttemptDumps, processes: Sequence[RankProcess], now: float
+    ) -> None:
+        """Take what torch's debug server shows of all ranks, where the job has started one."""
+        if not self._settings.debug_server:
+            return
+        try:
+            lists = debug_page.ask(
+                self._settings.debug_server,
+                timeout=_SERVER_SECONDS,
+                max_bytes=self._settings.max_bytes,
+            )
+        except debug_page.DebugPageError as error:
+            if str(error) != "no_server":
+                self._failed(str(error))
+            return
+        self._health.count("flight_recorder_requests")
+        size = next((one.world_size for one in processes if one.of == of), None)
+        fresh: set[int] = set()
+        for rank, body in list(lists.items())[:_MOST_DUMPS]:
+            if size is not None and rank >= size:
+                continue
+            try:
+                job.dumps[rank] = flight_recorder.read(body)
+            except flight_recorder.DumpError:
+                self._failed("malformed")
+                continue
+            job.written[rank], job.names[rank] = now, "debug server"
+            fresh.add(rank)
+        if fresh:
+            self._deliver(_batch(of, job, fresh, size))
 
 
 _DUMP_FILES = (
+    "TORCHCOMM_FR_DUMP_TEMP_FILE",
     "TORCH_FR_DUMP_TEMP_FILE",
     "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
     "TORCH_HCCL_DEBUG_INFO_TEMP_FILE",
@@ -201,9 +238,7 @@ def _prefixes(one: RankProcess) -> list[str]:
     return named or [f"{cache}/torch/comm_lib_trace_rank_", "/tmp/nccl_trace_rank_"]  # noqa: S108
 
 
-def _batch(
-    of: Attempt, job: _AttemptDumps, fresh: set[int], world_size: int | None
-) -> LogBatch:
+def _batch(of: Attempt, job: _AttemptDumps, fresh: set[int], world_size: int | None) -> LogBatch:
     """Return what new dumps say, seen beside those of this node that are there already."""
     ledger = DumpLedger(flight_recorder.settled(job.dumps, world_size))
     samples: list[Sample] = []

@@ -177,7 +177,8 @@ class KernelLogReader:
         return True
 
     def _look(self, data: bytes, text: bytes, now: float, *, first: bool) -> None:
-        found = kernel_log.record(data) or kernel_log.line(data.decode("utf-8", "replace"))
+        whole = data.decode("utf-8", "replace")
+        found = kernel_log.record(data) or kernel_log.line(whole, near=now)
         at = now if found.at is None else found.at
         if found.uptime is not None and found.at is None:
             if first:  # nothing waited before it: it was logged just now

@@ -81,6 +81,11 @@ class FlightRecorderSettings(SettingsSection):
         description="ask the processes of a job that stands still for dumps, through the pipe of "
         "TORCH_NCCL_DEBUG_INFO_PIPE_FILE: once a standstill",
     )
+    debug_server: str = Field(
+        default="localhost:25999",
+        description="where ask also looks for torch's debug server, on the node of rank 0 "
+        "(torch.distributed.debug.start_debug_server); empty: nowhere",
+    )
     ask_after_seconds: float = Field(
         default=60.0,
         ge=10,

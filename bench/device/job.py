@@ -7,6 +7,7 @@ they run on the CPU, for a rehearsal: steps sleep as long as a device would comp
 """
 
 import argparse
+import importlib
 import json
 import os
 import statistics
@@ -15,17 +16,20 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import distributed, nn
 
 from rankscope.lab.node.nvml import gpu_uuid
 from rankscope.probe import attach, attaching
+from rankscope.probe.placement import ProcessPlacement
+from rankscope.probe.silent import SilentWatch
 
 from . import FOREIGN_BYTES, LEAK_SHARE
 
 _STEP_SECONDS, _LEAK_STEP_SECONDS, _MEASURED_STEP_SECONDS = 0.15, 0.25, 0.03
-_PROFILED_STEPS, _BLOCK_SECONDS, _PAIRS = 20, 1.5, 6
+_PROFILED_STEPS, _BLOCK_SECONDS, _PAIRS = 20, 1.5, 4
 _SYNCHRONISING = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize")
 _CUDA = torch.cuda.is_available()
 _DEVICE = torch.device("cuda", 0) if _CUDA else torch.device("cpu")
@@ -56,7 +60,7 @@ class DeviceWork:
         time.sleep(self._sleep * (1 + shared))
         self.optimizer.step()
         self.optimizer.zero_grad()
-        return loss
+        return loss.detach()
 
 
 def steady(arguments: argparse.Namespace) -> None:
@@ -72,15 +76,16 @@ def steady(arguments: argparse.Namespace) -> None:
 
 def leak(_arguments: argparse.Namespace) -> None:
     """Train until ended, and keep what nobody needs."""
-    work = DeviceWork(0.002, width=512)
+    work = DeviceWork(0.002, width=512 if _CUDA else 64)
     watch = _attached(work)
     total = torch.cuda.get_device_properties(0).total_memory if _CUDA else 0
+    size = int(LEAK_SHARE * total / 60 * _LEAK_STEP_SECONDS)
     kept: list[Any] = []
     for index in range(sys.maxsize):
         with watch.step(index):
             loss = work.step()
-            size = int(LEAK_SHARE * total / 60 * _LEAK_STEP_SECONDS)
-            kept.append(torch.empty(size, dtype=torch.uint8, device=_DEVICE))
+            if size:
+                kept.append(torch.empty(size, dtype=torch.uint8, device=_DEVICE))
             watch.record(loss=loss, tokens=512)
             float(loss)
             time.sleep(_LEAK_STEP_SECONDS)
@@ -111,72 +116,67 @@ def measured(arguments: argparse.Namespace) -> None:
     distributed.init_process_group(backend)
     reduced = torch.ones(1 << 16, device=_DEVICE)
 
-    def plain() -> None:
-        work.step()
-        distributed.all_reduce(reduced)
+    def step(watch: Any) -> None:
+        with watch.step():
+            watch.record(loss=work.step(), tokens=1)
+            distributed.all_reduce(reduced)
 
-    for _ in range(10):
-        plain()
-    without = _profiled(plain)
-    off, on = [], []
+    def watched(what: Callable[[Callable[[], None]], Any], *, probed: bool) -> Any:
+        model, optimizer = work.model, work.optimizer
+        watch = attach(model, optimizer) if probed else SilentWatch()
+        for _ in range(3):
+            step(watch)
+        found = what(lambda: step(watch))
+        if probed:
+            watch.detach()
+        return found
+
+    synchronised = [watched(_profiled, probed=probed) for probed in (False, True)]
+    seconds: dict[bool, list[float]] = {False: [], True: []}
     for pair in range(_PAIRS):
         for probed in (False, True) if pair % 2 else (True, False):
-            (on if probed else off).append(_block(plain, probed=probed, work=work))
-    watch = attach(model=work.model, optimizer=work.optimizer)
-
-    def watched() -> None:
-        with watch.step():
-            plain()
-
-    watched()
-    added = _profiled(watched)
-    watch.detach()
-    before = 10 + _PROFILED_STEPS
-    recorder = torch._C._distributed_c10d  # noqa: SLF001  where torch keeps it
-    dump = getattr(recorder, "_dump_nccl_trace", None) if _CUDA else None
-    body = (dump or recorder._dump_fr_trace)()  # noqa: SLF001
-    arguments.folder.joinpath("recorder.pickle").write_bytes(body)
+            seconds[probed].append(watched(_block, probed=probed))
+    recorder = importlib.import_module("torch._C._distributed_c10d")  # where torch keeps it
+    name = "_dump_nccl_trace" if _CUDA else "_dump_fr_trace"
+    arguments.folder.joinpath("recorder.pickle").write_bytes(getattr(recorder, name)())
+    pairs = zip(seconds[False], seconds[True], strict=True)
     found = {
         "backend": backend,
-        "synchronisations a step, without": without,
-        "synchronisations a step, with": added,
-        "seconds a step, without": statistics.median(off),
-        "step time ratio": statistics.median(b / a for a, b in zip(off, on, strict=True)),
-        "all-reduces, at least": before,
+        "synchronisations a step, without": synchronised[0],
+        "synchronisations a step, with": synchronised[1],
+        "seconds a step, without": statistics.median(seconds[False]),
+        "step time ratio": statistics.median(probed / plain for plain, probed in pairs),
+        "all-reduces, at least": 2 * _PROFILED_STEPS,
     }
     arguments.folder.joinpath("measured.json").write_text(json.dumps(found), encoding="utf-8")
     distributed.destroy_process_group()
 
 
+class DoublesPlacement(ProcessPlacement):
+    """On a CPU a rank is told the double's device: the probe finds its own with CUDA only."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.hardware = gpu_uuid(0)
+
+
 def _attached(work: DeviceWork) -> Any:
-    """Attach the probe; on a CPU it is told the double's device, as it finds that with CUDA only."""
-    watch = attach(model=work.model, optimizer=work.optimizer)
-    held = attaching._attached  # noqa: SLF001  a rehearsal, not a use
-    if not _CUDA and held is not None:
-        held[2]._placement.hardware = gpu_uuid(0)  # noqa: SLF001
-    return watch
+    placement = ProcessPlacement if _CUDA else DoublesPlacement
+    with mock.patch.object(attaching, "ProcessPlacement", placement):
+        return attach(work.model, work.optimizer)
 
 
-def _block(plain: Callable[[], None], *, probed: bool, work: DeviceWork) -> float:
+def _block(step: Callable[[], None]) -> float:
     """Return seconds a step over a while, the device being idle at both ends."""
-    watch = attach(model=work.model, optimizer=work.optimizer) if probed else None
-    plain()
     _wait()
     began, steps = time.perf_counter(), 0
     while time.perf_counter() - began < _BLOCK_SECONDS:
-        if watch is None:
-            plain()
-        else:
-            with watch.step():
-                plain()
+        step()
         steps += 1
         if steps % 10 == 0:
             _wait()  # as a job that logs its loss: no endless queue of steps
     _wait()
-    took = (time.perf_counter() - began) / steps
-    if watch is not None:
-        watch.detach()
-    return took
+    return (time.perf_counter() - began) / steps
 
 
 def _profiled(step: Callable[[], None]) -> dict[str, float]:

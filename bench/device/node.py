@@ -1,6 +1,7 @@
 """This machine as a node: a collector, an agent that reports every second, jobs of one rank."""
 
 import sys
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ _PROGRAM = [sys.executable, "-m", "rankscope.cli.main"]
 
 
 class TriedNode:
-    """What runs here for the trial. `page_address`: the agent's page; `host`: its name."""
+    """What runs here for the trial. `page_address`: the agent's page; `host`: its name.
+
+    `began`: when each job was started, by its kind (monotonic seconds).
+    """
 
     host = "node-0"
 
@@ -24,6 +28,7 @@ class TriedNode:
         self.folder = folder
         self._processes = processes
         self._held: dict[int, int] = {}
+        self.began: dict[str, float] = {}
         self.client = DemoClient(f"http://127.0.0.1:{free_port()}")
         listen = f"127.0.0.1:{free_port()}"
         self.page_address = f"http://{listen}/metrics"
@@ -64,6 +69,7 @@ class TriedNode:
             [sys.executable, "-m", "bench.device.job", kind, *words],
             environ=environment(more if rank else {}),
         )
+        self.began[kind] = time.monotonic()
         self._held[process.handle.pid] = 1 << 30 if rank else FOREIGN_BYTES
         self._tell()
         return process

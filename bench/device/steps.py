@@ -1,12 +1,11 @@
 """The five steps. Each returns what it found, and raises NotMeasuredError where it could not."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 _RATIO = 1.02
 """Of step times with and without the probe, up to which nothing is said to be added."""
 _BASE, _LEAK = 20 << 30, 40 << 20
-"""On the double: bytes in use at first, and what becomes of them a second."""
-
-
+"""On the double: bytes in use at first, and how many more they become a second."""
 _PACE_SECONDS = 25.0
 """Of steps before something is done to them: what is usual is known by then."""
 
@@ -61,23 +58,20 @@ def agent_on_driver(tried: "TriedNode", captures: CaptureFolder, at: float) -> S
     captures.write("nvidia-smi.xml", after)
     if not page:
         raise NotMeasuredError("the agent's page does not answer")
-    if not after:
-        raise NotMeasuredError("nvidia-smi is not here: there is nothing to compare with")
+    if not before or not after:
+        raise NotMeasuredError("nvidia-smi is not here, or names no GPU: nothing to compare with")
     found = readings.compared(page, readings.devices(before)[0], readings.devices(after)[0])
-    wrong = [row for row in found if row.wrong]
-    table = [
-        {"name": row.name, "ours": row.ours, "nvidia-smi": list(row.smi), "within": row.within,
-         "verdict": row.verdict, "dcgm names without it": list(row.dcgm)}
+    equal = sum(row["verdict"] == "equal" for row in found)
+    unread = [row["name"] for row in found if row["verdict"] == "not read"]
+    text = f"{equal} of {len(found)} values equal nvidia-smi's, and stand under dcgm-exporter's"
+    text += f" names, old and new; not read: {', '.join(unread)}"
+    odd = [
+        f"{row['name']}: {row['ours']} against {row['nvidia-smi']} {' '.join(row['dcgm'])}".strip()
         for row in found
-    ]  # fmt: skip
-    equal = sum(row.verdict == "equal" for row in found)
-    unread = [row.name for row in found if row.verdict == "not read"]
-    text = f"{equal} of {len(found)} values equal to nvidia-smi's, dcgm-exporter's names old and new"
-    text += f"; not read: {', '.join(unread)}"
-    odd = [f"{row.name}: {row.ours} against {list(row.smi)} {row.dcgm or ''}" for row in wrong]
+        if readings.wrong(row)
+    ]
     odd += [f"reader {name}: {states[name]['reason']}" for name in failed]
-    text = "; ".join(odd) or text
-    return StepAnswer(equal > 0 and not odd, text, {"values": table, "failed readers": failed})
+    return StepAnswer(equal > 0 and not odd, "; ".join(odd) or text, {"values": found})
 
 
 def probed_job(folder: Path, captures: CaptureFolder, seconds: float) -> StepAnswer:
@@ -85,6 +79,7 @@ def probed_job(folder: Path, captures: CaptureFolder, seconds: float) -> StepAns
     more = {
         **surroundings.alone(), "NCCL_DEBUG": "INFO", "TORCH_NCCL_TRACE_BUFFER_SIZE": "2000",
         "TORCH_FR_BUFFER_SIZE": "2000", "RANKSCOPE_JOB_ID": "measured",
+        "RANKSCOPE_AGENT": f"unix://{folder / 'probe.sock'}",
     }  # fmt: skip
     ran = _job("measured", folder, more, seconds)
     captures.write("nccl.log", ran.stdout)
@@ -110,17 +105,31 @@ def probed_job(folder: Path, captures: CaptureFolder, seconds: float) -> StepAns
         captures.write("flight-recorder.txt", repr(dump))
         if len(dump.entries) < found["all-reduces, at least"]:
             odd.append(f"only {len(dump.entries)} entries are read of the dump")
-    whole = sum("Init COMPLETE" in line for line in ran.stdout.splitlines())
-    lines = list(training_logs.read(ran.stdout.splitlines(), rank=0, world_size=1))
-    events = [event.name for line in lines for event in line.events]
-    found["NCCL lines"] = {"Init COMPLETE": whole, "read": events.count("collective.communicator")}
-    if whole != events.count("collective.communicator"):
-        odd.append(f"{events.count('collective.communicator')} of {whole} communicators are read")
-    if not whole and found["backend"] == "nccl":
+    found["communicators"], missed = nccl_lines(ran.stdout)
+    odd += missed
+    if not found["communicators"] and found["backend"] == "nccl":
         odd.append("NCCL wrote no line of a communicator")
-    text = f"no synchronisation added, step time ratio {found['step time ratio']:.3f}, {whole}"
-    text += " communicators of NCCL's and the dump are read"
+    text = f"no synchronisation added, step time ratio {found['step time ratio']:.3f}, the dump"
+    text += f" and {found['communicators']} communicators of NCCL's are read"
     return StepAnswer(not odd, "; ".join(odd) or text, found)
+
+
+def nccl_lines(log: str) -> tuple[int, list[str]]:
+    """Return how many communicators a healthy job's log has, and what is read of it wrongly.
+
+    That NCCL found no InfiniBand only confirms another line, where there is one.
+    """
+    whole = sum("Init COMPLETE" in line for line in log.splitlines())
+    lines = list(training_logs.read(log.splitlines(), rank=0, world_size=1))
+    events = [(line.text, event) for line in lines for event in line.events]
+    read = sum(event.name == "collective.communicator" for _, event in events)
+    odd = [] if read == whole else [f"{read} of {whole} communicators are read"]
+    odd += [
+        f"a healthy job's line is read as a fault: {text}"
+        for text, event in events
+        if event.name == "log.fault" and event.attributes.get("role") != "confirmation"
+    ]
+    return whole, odd
 
 
 def out_of_memory(folder: Path, captures: CaptureFolder, seconds: float) -> StepAnswer:
@@ -151,16 +160,14 @@ def explained(left: Path, seconds: float) -> StepAnswer:
     return StepAnswer(right, f"diagnose says {answer}", {"summary": document["summary"]})
 
 
-def begin_leak(tried: "TriedNode") -> None:
-    """Start the job that leaks: growth is told from warm-up after some four minutes."""
-    tried.job("leak")
-    if surroundings.on_double():
-        surroundings.told(f"gpu0.memory_used = {_BASE} +{_LEAK}/s @{time.time():.3f}")
+def leak_on_double() -> None:
+    """Let the memory of the double's device fill, from before the agent sees it."""
+    surroundings.told(f"gpu0.memory_used = {_BASE} +{_LEAK}/s @{time.time():.3f}")
 
 
 def leak(tried: "TriedNode", seconds: float) -> StepAnswer:
     """Wait until the leak of the job that runs since the start is named."""
-    return _named(tried, "leak", "memory.gpu_leak", "rank", seconds)
+    return _named(tried, "leak", "leak", "memory.gpu_leak", "rank", seconds)
 
 
 def foreign_process(tried: "TriedNode", shared: Path, seconds: float) -> StepAnswer:
@@ -174,7 +181,7 @@ def foreign_process(tried: "TriedNode", shared: Path, seconds: float) -> StepAns
     pid = other.handle.pid
     shared.touch()
     try:
-        answer = _named(tried, "steady", "gpu.foreign_process", "gpu", seconds / 2)
+        answer = _named(tried, "steady", "foreign", "gpu.foreign_process", "gpu", seconds / 2)
         named = [
             one.text
             for device in readings.devices(_smi() or "<none/>")
@@ -188,19 +195,20 @@ def foreign_process(tried: "TriedNode", shared: Path, seconds: float) -> StepAns
     return answer
 
 
-def _named(tried: "TriedNode", job: str, fault: str, at: str, seconds: float) -> StepAnswer:
-    """Wait until an incident's first cause is this fault at such an entity."""
-    began = time.monotonic()
+def _named(
+    tried: "TriedNode", job: str, cause: str, fault: str, at: str, seconds: float
+) -> StepAnswer:
+    """Wait until an incident's first cause is this fault, which the start of `cause` began."""
 
     def found() -> list[dict[str, Any]]:
         return [
-            cause
-            for cause in tried.causes(job)
-            if cause["fault"] == fault and cause["entity"]["type"] == at
+            one
+            for one in tried.causes(job)
+            if one["fault"] == fault and one["entity"]["type"] == at
         ]
 
     right = surroundings.until(seconds, found)
-    took = time.monotonic() - began
+    took = time.monotonic() - tried.began[cause]
     causes = tried.causes(job)
     said = [f"{one['fault']} at {one['entity']['type']} {one['entity']['id']}" for one in causes]
     details = {"causes": said, "incidents": tried.client.incidents(job), "seconds": round(took, 1)}
@@ -212,7 +220,8 @@ def _named(tried: "TriedNode", job: str, fault: str, at: str, seconds: float) ->
 
 def _smi() -> str:
     program = shutil.which("nvidia-smi")
-    return _ran([program, "-q", "-x"], 20.0).stdout if program else ""
+    said = _ran([program, "-q", "-x"], 20.0).stdout if program else ""
+    return said if "<gpu " in said else ""
 
 
 def _job(
@@ -243,7 +252,9 @@ def _ran(
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise NotMeasuredError(f"{' '.join(command[1:4])} took more than {seconds:.0f} s") from error
+        raise NotMeasuredError(
+            f"{' '.join(command[1:4])} took more than {seconds:.0f} s"
+        ) from error
 
 
 def _last(text: str) -> str:

@@ -2,27 +2,24 @@
 
 import argparse
 import os
-from collections import Counter
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import terminal
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-    from ...collector.artefacts import FolderDiagnosis
     from ...collector.settings.collector import CollectorSettings
 
 HELP = "post-mortem of what a job left: dumps, NCCL, framework and kernel logs"
 EXTRA: str | None = "collector"
 
+_WIDTH = 60
 _SETTINGS = "RANKSCOPE_"
 """What the names of variables begin with that hold settings."""
-
-_LINES = 12
-"""Lines of logs that a report quotes; --json has all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,20 +55,34 @@ def run(arguments: argparse.Namespace) -> int:
             job=arguments.job or _job(arguments.path),
             zone=arguments.time_zone,
             failed=lambda stage, error: defects.append(f"{stage}: {error!r}"),
+            reading=_progress if sys.stderr.isatty() else None,
         )
     except RecordingError as error:
         _complain(str(error))
         return 1
+    finally:
+        if sys.stderr.isatty():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     for defect in defects:
         _complain(f"unexpected error in {defect}")
     document = diagnosis.document()
     if document is None:
-        _complain(_nothing(diagnosis))
+        from .. import leftovers  # noqa: PLC0415
+
+        _complain(leftovers.no_fault(diagnosis.found))
     elif arguments.json:
         print(terminal.json_line(document))
     else:
-        print(_report(document))
+        from .. import leftovers  # noqa: PLC0415  not wanted with --json
+
+        print(leftovers.report_of(document))
     return 1 if defects or document is None else 0
+
+
+def _progress(name: str) -> None:
+    """Say on a terminal what is read; the next word goes over it."""
+    text = terminal.plain(name)[-_WIDTH:]
+    print(f"\r\x1b[Kreading {text} ...", end="", file=sys.stderr, flush=True)
 
 
 def _job(paths: Sequence[Path]) -> str:
@@ -99,50 +110,3 @@ def _zone(name: str) -> "ZoneInfo":
 
 def _complain(text: str) -> None:
     terminal.complain(f"rankscope diagnose: {text}")
-
-
-def _nothing(diagnosis: "FolderDiagnosis") -> str:
-    found = diagnosis.found
-    lines = [f"no fault shows in the {len(found.read)} files that could be read"]
-    lines += [f"  {name}: {how}" for name, how in found.read.items()]
-    lines += [f"  not read: {name}: {why}" for name, why in found.unread.items()]
-    lines += [f"  missing: {text}" for text in found.missing]
-    return "\n".join(lines)
-
-
-def _report(document: dict[str, Any]) -> str:
-    """Return the incident as people read it, and what it rests on."""
-    from .. import report  # noqa: PLC0415  not wanted with --json
-
-    left = document["leftovers"]
-    parts = [report.incident_report(document), ""]
-    quoted = _folded(left["lines"])
-    if quoted:
-        parts.append("Lines of logs, first errors first:")
-        parts += [f"  {line}" for line in quoted[:_LINES]]
-        if len(quoted) > _LINES:
-            parts.append(f"  ... and {len(quoted) - _LINES} more (--json)")
-    if left["layout"]:
-        parts.append("Parallel layout, by the groups that ranks were in:")
-        parts += [
-            f"  {kind}: {len(groups)} groups: {' '.join(groups[:4])}{' ...' * (len(groups) > 4)}"
-            for kind, groups in left["layout"].items()
-        ]
-    unread = f", {len(left['unread'])} not:" if left["unread"] else "."
-    parts.append(f"Read {len(left['read'])} files{unread}")
-    parts += [f"  {name}: {why}" for name, why in list(left["unread"].items())[:_LINES]]
-    parts += [f"Missing: {text}" for text in left["missing"]]
-    parts += [f"Beside this: {summary}" for summary in left["others"]]
-    return "\n".join(parts)
-
-
-def _folded(lines: list[dict[str, Any]]) -> list[str]:
-    """Return the first line of each signature, and how many more bear it."""
-    counts = Counter((line["role"], line["signature"]) for line in lines)
-    shown: list[str] = []
-    for line in lines:
-        more = counts.pop((line["role"], line["signature"]), 0) - 1
-        if more >= 0:
-            text = f"{line['file']}:{line['line']}: [{line['role']}] {line['text']}"
-            shown.append(text + (f" (and {more} more of this kind)" if more else ""))
-    return shown

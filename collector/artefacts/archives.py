@@ -9,6 +9,7 @@ import calendar
 import codecs
 import gzip
 import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal
 
-from .unpacking import ReadableStream, UnpackBudget, dated
+from .unpacking import UnpackBudget, dated
 
 HEAD = 512
 PackedKind = Literal["gzip", "bzip2", "xz", "zstd", "zip", "tar", "utf-16"]
@@ -34,6 +35,12 @@ _MAGIC: tuple[tuple[bytes, PackedKind], ...] = (
 )
 _SUFFIXES = {".gz": "", ".bz2": "", ".xz": "", ".zst": "", ".tgz": ".tar", ".tbz2": ".tar",
              ".txz": ".tar"}  # fmt: skip
+_DAMAGED = (
+    tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error, struct.error, ValueError,
+    LookupError, OverflowError, RuntimeError,
+)  # fmt: skip
+"""What the standard library raises for archives that are no more what they were."""
+
 _MOST_ZSTD = 512 << 20
 """Bytes of one zstd file: it is unpacked in memory."""
 _MOST_NAME = 300
@@ -72,10 +79,8 @@ def unpack(
         members = _single(packed, path, name, fresh, budget)
     try:
         yield from members
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
+    except _DAMAGED as error:
         yield UnpackedFile(name, None, f"{packed}: cut off or damaged ({error})")
-    except (ValueError, OverflowError, MemoryError, RecursionError) as error:
-        yield UnpackedFile(name, None, f"{packed}: not readable ({type(error).__name__})")
 
 
 def _single(
@@ -90,7 +95,7 @@ def _single(
         lacks = _zstd(path, to, budget)
     else:
         with path.open("rb") as opened:
-            lacks = budget.copy(_stream(packed, opened), to, status.st_size)
+            lacks = budget.copy(_reading(packed, opened), to, status.st_size)
     if lacks and not to.stat().st_size:
         yield UnpackedFile(name, None, f"{packed}: {lacks}")
         return
@@ -98,14 +103,14 @@ def _single(
     yield UnpackedFile(str(inner), to, lacks)
 
 
-def _stream(packed: PackedKind, opened: BinaryIO) -> ReadableStream:
+def _reading(packed: PackedKind, opened: BinaryIO) -> Callable[[int], bytes]:
     if packed == "gzip":
-        return gzip.GzipFile(fileobj=opened)
+        return gzip.GzipFile(fileobj=opened).read1
     if packed == "bzip2":
-        return bz2.BZ2File(opened)
+        return bz2.BZ2File(opened).read1
     if packed == "xz":
-        return lzma.LZMAFile(opened)
-    return _WideText(opened)
+        return lzma.LZMAFile(opened).read1
+    return _WideText(opened).read
 
 
 class _WideText:
@@ -124,14 +129,14 @@ class _WideText:
 def _zstd(path: Path, to: Path, budget: UnpackBudget) -> str:
     import cramjam  # noqa: PLC0415  most archives are others
 
-    held = bytearray(min(_MOST_ZSTD, budget.bytes))
+    held = bytearray(min(_MOST_ZSTD, budget.left))
     try:
         size = cramjam.zstd.decompress_into(path.read_bytes(), held)
     except cramjam.DecompressionError as error:
         to.touch()
         return f"damaged, or more than {len(held)} bytes ({error}): unpack it with zstd -d"
     to.write_bytes(memoryview(held)[:size])
-    budget.bytes -= size
+    budget.left -= size
     return ""
 
 
@@ -149,7 +154,7 @@ def _tar(path: Path, name: str, fresh: Fresh, budget: UnpackBudget) -> Iterator[
                 continue
             stream = archive.extractfile(member)
             to = fresh(PurePosixPath(member.name).name)
-            lacks = "" if stream is None else budget.copy(stream, to)
+            lacks = "" if stream is None else budget.copy(stream.read, to)
             if not lacks and to.stat().st_size < member.size:
                 lacks = "the archive is cut off"
             dated(to, float(member.mtime))
@@ -174,8 +179,8 @@ def _zip(path: Path, name: str, fresh: Fresh, budget: UnpackBudget) -> Iterator[
             to = fresh(PurePosixPath(member.filename).name)
             try:
                 with archive.open(member) as stream:
-                    lacks = budget.copy(stream, to, member.compress_size)
-            except (NotImplementedError, zipfile.BadZipFile) as error:
+                    lacks = budget.copy(stream.read, to, member.compress_size)
+            except _DAMAGED as error:
                 yield UnpackedFile(shown, None, f"cannot be unpacked: {error}")
                 continue
             dated(to, _zip_time(member.date_time))

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ..settings.collector import CollectorSettings
 
 
+_MOST_LINES = 10_000
+"""Lines that a document quotes, those that may be the cause first."""
+
+
 @dataclass(frozen=True, slots=True)
 class FolderDiagnosis:
     """What came of a folder: the gravest incident, the others, and what they rest on."""
@@ -33,7 +37,7 @@ class FolderDiagnosis:
                 "unread": found.unread,
                 "missing": found.missing,
                 "layout": found.layout,
-                "lines": [quote.document() for quote in found.quotes],
+                "lines": [quote.document() for quote in found.quotes[:_MOST_LINES]],
                 "others": [other["summary"] for other in self.others],
             }
         }
@@ -46,13 +50,15 @@ def diagnose(
     job: str,
     failed: Callable[[str, Exception], None],
     zone: tzinfo | None = None,
+    reading: Callable[[str], None] | None = None,
 ) -> FolderDiagnosis:
     """Read what lies in folders, files, archives of them or standard input (`-`); explain it.
 
     `settings` None: as shipped. `zone` is that of times in logs without one, None: the machine's.
-    `failed` gets defects that were passed over. Raises RecordingError where nothing can be read.
+    `reading` gets the name of each log before it is read, `failed` defects that were passed over.
+    Raises RecordingError where nothing can be read.
     """
-    found = gather(paths, TelemetryResource("", job=job, attempt=0), zone=zone)
+    found = gather(paths, TelemetryResource("", job=job, attempt=0), zone=zone, reading=reading)
     from . import explaining  # noqa: PLC0415  what was read is known before the engine is loaded
 
     incidents = explaining.incidents(found, settings, failed)

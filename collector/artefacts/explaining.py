@@ -2,7 +2,9 @@
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +34,14 @@ _TIMED_OUT = frozenset({
     "hccl.notify_timeout",
 })  # fmt: skip
 
+_WHOLE_SECONDS = 1800.0
+"""The end of a job is evaluated second by second."""
+_MOST_EVALUATED = 2000
+"""Seconds before that: of more every few are left out, as where a live collector is overloaded."""
+
+_MOST_ALIKE = 64
+"""Lines of one signature and rank that are evaluated, the first ones: a million say no more."""
+
 _SEVERITIES = ("critical", "warning", "info")
 
 
@@ -55,12 +65,36 @@ def incidents(
             pipeline.windows.event_memory_seconds = math.inf
         run = ReplayRun(pipeline=pipeline, warn=lambda _: None, failed=failed)
         table = pipeline.table.alike()
-        answers = sorted(run.run_decoded(_received(found, table), table), key=_gravity)
+        received = run.run_decoded(_received(found, table), table, _EvaluationPace.of(found))
+        answers = sorted(received, key=_gravity)
         if not best or (answers and _gravity(answers[0]) < _gravity(best[0])):
             best = answers
         if _answered(best) or not any(quote.telling for quote in found.quotes):
             break
     return best
+
+
+@dataclass(frozen=True, slots=True)
+class _EvaluationPace:
+    """Which seconds are evaluated: all from `whole_from` on, before it those that `every` divides.
+
+    A job of weeks has a million; what its steps went through stays in the windows all the same.
+    """
+
+    whole_from: int
+    every: int
+
+    @classmethod
+    def of(cls, found: ArtefactContents) -> "_EvaluationPace":
+        whole_from = int(_newest(found) - _WHOLE_SECONDS)
+        early = {int(sample.at) for _, sample in found.samples if sample.at < whole_from}
+        return cls(whole_from, 1 + len(early) // _MOST_EVALUATED)
+
+    def until(self, second: int) -> int | None:
+        """Return the last second that is left out from this one on, None where it is evaluated."""
+        if second >= self.whole_from or second % self.every == 0:
+            return None
+        return min(second - second % self.every + self.every, self.whole_from) - 1
 
 
 def _newest(found: ArtefactContents) -> float:
@@ -126,8 +160,16 @@ def _received(found: ArtefactContents, table: SeriesTable) -> Iterator[DecodedPa
         if nanoseconds(sample.at):
             named = samples.setdefault(int(sample.at), {})
             named.setdefault((resource, sample.metric), []).append(sample)
-    for event in found.events:
-        if nanoseconds(event.at):
+    alike: Counter[tuple[object, ...]] = Counter()
+    for event in sorted(found.events, key=lambda one: one.at):
+        pairs = event.attributes
+        kind = (
+            event.name,
+            event.resource.host,
+            *map(pairs.get, ("rank", "signature", "code", "hw.id")),
+        )
+        alike[kind] += 1
+        if nanoseconds(event.at) and alike[kind] <= _MOST_ALIKE:
             of = events.setdefault(int(event.at), {})
             of.setdefault(event.resource, []).append(event)
     for second in sorted(samples.keys() | events.keys()):

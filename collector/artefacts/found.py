@@ -1,6 +1,6 @@
 """What was found in a folder: telemetry, the lines that it came from, and what is missing."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,11 @@ from ...vocabulary.samples import Event, Sample, TelemetryResource
 
 @dataclass(frozen=True, slots=True)
 class LogQuote:
-    """A line of a log that says something about the fault; `rank` None where it names none."""
+    """A line of a log that says something about the fault; `rank` None where it names none.
+
+    role: root, cascade, confirmation, or background for what is not the job's. at: seconds since
+    the epoch, None where the line has no time. host: "" where it is not known.
+    """
 
     file: str
     line: int
@@ -18,6 +22,7 @@ class LogQuote:
     signature: str
     role: str
     text: str
+    host: str = ""
 
     @property
     def telling(self) -> bool:
@@ -27,6 +32,10 @@ class LogQuote:
     def document(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+def _ignored(name: str) -> None:
+    del name
 
 
 @dataclass(slots=True)
@@ -47,3 +56,5 @@ class ArtefactContents:
     world_size: int = 0
     until: float | None = None
     """When the newest file was written, where that is known."""
+    reading: Callable[[str], None] = _ignored
+    """Gets the name of each log before it is read: large ones take a while."""

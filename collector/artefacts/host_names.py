@@ -33,9 +33,10 @@ def among(named: str, file: str, hosts: Sequence[str], kernels: int) -> str:
     held = [host for host in hosts if _inside(host, file)]
     if not named and held:
         return max(held, key=len)
-    if len(hosts) == 1 and kernels <= 1:
+    written = named or of_file(file)
+    if len(hosts) == 1 and kernels <= 1 and not _alike(written, hosts[0]):
         return hosts[0]
-    return named or of_file(file)
+    return written
 
 
 def of_file(file: str) -> str:
@@ -46,6 +47,15 @@ def of_file(file: str) -> str:
         if _NAME.fullmatch(left) and _LIKELY.search(left) and not _OTHERS.match(left):
             return left
     return ""
+
+
+def _alike(one: str, other: str) -> bool:
+    """Return whether names differ in a number or a last letter alone: those of two hosts do."""
+    return bool(one) and _stem(one) == _stem(other)
+
+
+def _stem(host: str) -> str:
+    return re.sub(r"\d+|(?<=[-_.])[a-z]$", "", _short(host))
 
 
 def _short(host: str) -> str:

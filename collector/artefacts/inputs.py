@@ -7,11 +7,10 @@ of members are shown and never become paths.
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 from ..recordings.otlp_lines import RecordingError
 from . import archives
@@ -44,7 +43,7 @@ def opened(
         for path in paths:
             above = "" if len(paths) == 1 or path == STANDARD_INPUT else f"{path.name}/"
             if path == STANDARD_INPUT:
-                files.take("standard input", files.received(sys.stdin.buffer))
+                files.take("standard input", files.received(sys.stdin.buffer.read))
             else:
                 for name, file in _below(path, above, found).items():
                     files.take(name, file)
@@ -83,10 +82,10 @@ class _NamedFiles:
                 elif member.lacks:
                     self.found.missing.append(f"the rest of {member.name}: {member.lacks}")
 
-    def received(self, stream: BinaryIO) -> Path:
-        """Return what comes in by a stream as a file."""
+    def received(self, read: Callable[[int], bytes]) -> Path:
+        """Return what comes in as a file."""
         path = self.fresh("stdin.log")
-        lacks = self.budget.copy(stream, path)
+        lacks = self.budget.copy(read, path)
         if lacks:
             self.found.missing.append(f"the rest of standard input: {lacks}")
         return path

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ...formats import kernel_log
 from ...formats.kernel_log import DeviceFault, KernelLogLine, KernelLogReading, Report, reports
-from ...vocabulary.samples import Event
-from . import host_names, kernel_events
+from ...vocabulary.samples import Event, Scalar
+from . import host_names, kernel_events, telling_lines
 from .found import ArtefactContents, LogQuote
 from .job_span import JobSpan, lasting
 from .victims import LineVictims
@@ -60,12 +60,8 @@ class KernelFault:
             text = f"{text} ({day}{why})"
         return LogQuote(
             self.file, self.line, self.at, rank, signature,
-            role or kernel_events.role(self.event), text,
+            role or kernel_events.role(self.event), text, self.host,
         )  # fmt: skip
-
-
-def _day(at: float | None) -> str:
-    return "" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC, "
 
 
 @dataclass(slots=True)
@@ -91,9 +87,7 @@ class KernelContents:
             host = host_names.among(fault.host, fault.file, hosts, len(self.hosts))
             own = replace(fault.event.resource, host=host)
             event = replace(fault.event, at=fault.at or fault.latest or 0.0, resource=own)
-            why = _apart(fault, span, newest)
-            if not why and victims.strange(event):
-                why = "no rank of the job is known to have used this device"
+            why = _apart(fault, span, newest) or victims.strange(event)
             rank = None if why else victims.of(event)
             found.quotes.append(fault.quote(rank, "background" if why else "", why))
             if why:
@@ -135,7 +129,9 @@ def _read(
     told: list[tuple[KernelLogLine, Report]] = []
     booted: dict[int, float | None] = {}
     with path.open("rb") as opened:
-        for line in reading.read(opened):
+        finder = telling_lines.finder(kernel_log.texts())
+        lines = telling_lines.numbered(opened, finder, above=kernel_log.MOST_ABOVE)
+        for line in reading.read(lines):
             if not (named or line.kernels or _DRIVERS.match(line.text)):
                 continue
             reported = parser.feed(line.text, line.at or line.uptime or 0.0)
@@ -144,6 +140,7 @@ def _read(
             told += [(line, report) for report in reported]
             booted[line.number] = reading.booted(line)
     dated = any(boot.began is not None for boot in reading.boots)
+    rebooted = _reboots(name, reading, span)
     reading.settle(_captured(span, written))
     for line, report in told:
         at = reading.when(line)
@@ -162,9 +159,26 @@ def _read(
                 at if sure else None,
                 latest,
                 booted[line.number],
-            )  # fmt: skip
+            )
         )
+    contents.faults += rebooted
     return len({line.number for line, _ in told})
+
+
+def _reboots(name: str, reading: KernelLogReading, span: JobSpan | None) -> list[KernelFault]:
+    """Return that a host was booted while the job ran: what ran there ended by it, or before."""
+    found: list[KernelFault] = []
+    for boot in reading.boots:
+        if span is None or boot.began is None or not span.began < boot.began < span.ended:
+            continue
+        pairs: dict[str, Scalar] = {
+            "signature": "host.rebooted",
+            "role": "root",
+            "text": "the host was booted while the job ran",
+        }
+        event = Event("log.fault", 0.0, pairs)
+        found.append(KernelFault(event, name, boot.line, reading.host, boot.began, boot.began, 0.0))
+    return found
 
 
 def _addressed(

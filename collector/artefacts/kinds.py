@@ -1,28 +1,39 @@
 """Which kind each file of a folder is, by what it holds, and the reader that takes it."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
 
+from ...formats.flight_recorder import debug_server as server_format
 from ...formats.nccl import inspector
 from ...formats.nccl import ras as ras_format
 from ...vocabulary.samples import TelemetryResource
 from ..recordings.otlp_lines import RecordingError
-from . import inputs, logs, nccl, ras, recorders
+from . import debug_server, inputs, logs, nccl, ras, recorders
 from .found import ArtefactContents
 
 _HEAD = 4096
+_KINDS = ("dump", "page", "stacks", "ras", "inspector", "exporter", "log")
+_SERIES = re.compile(rb"^[a-zA-Z_:][a-zA-Z0-9_:]*\{[^\n]*=\"[^\n]*\} [-+0-9.eE]+\s*$", re.MULTILINE)
+"""A series of an exporter's page with labels, as hardly a line of a log looks."""
 
 
 def gather(
-    paths: Sequence[Path], resource: TelemetryResource, *, zone: tzinfo | None = None
+    paths: Sequence[Path],
+    resource: TelemetryResource,
+    *,
+    zone: tzinfo | None = None,
+    reading: Callable[[str], None] | None = None,
 ) -> ArtefactContents:
     """Return the telemetry of every file: in folders and archives, single ones, standard input.
 
-    `zone` is that of times in logs without one, None: the machine's. Raises RecordingError where
-    there is nothing that can be read.
+    `zone` is that of times in logs without one, None: the machine's; `reading` gets the name of
+    each log before it is read. Raises RecordingError where there is nothing that can be read.
     """
     found = ArtefactContents()
+    if reading is not None:
+        found.reading = reading
     with inputs.opened(paths, found) as files:
         _read(files, resource, found, zone)
     if not found.read:
@@ -37,7 +48,7 @@ def _read(
     zone: tzinfo | None,
 ) -> None:
     empty: list[str] = []
-    of_kind: dict[str, dict[str, Path]] = {"dump": {}, "ras": {}, "inspector": {}, "log": {}}
+    of_kind: dict[str, dict[str, Path]] = {name: {} for name in _KINDS}
     for name, file in files.items():
         try:
             with file.open("rb") as opened:
@@ -52,12 +63,12 @@ def _read(
             of_kind[kind][name] = file
         else:
             found.unread[name] = kind
-    dumps = recorders.load(of_kind["dump"], found)
+    dumps = recorders.load(of_kind["dump"], of_kind["page"], found)
     # What begins with an answer of RAS may go on as a log.
     written = {**of_kind["log"], **of_kind["ras"]}
     lines = logs.gather(written, dumps.groups, found, empty=empty, zone=zone, known=dumps.last)
     recorders.add(dumps, lines.endings, resource, found)
-    ras.read(
+    answers = ras.read(
         of_kind["ras"],
         of_kind["log"],
         zone=zone,
@@ -66,8 +77,16 @@ def _read(
         resource=resource,
         found=found,
     )
+    for name, ranks in ras.nodes_of(answers, lines.hang.files).items():
+        lines.hang.files[name] |= ranks
+    debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone)
     nccl.read_inspector(of_kind["inspector"], resource, found)
     logs.add(lines, resource, found)
+    if of_kind["exporter"]:
+        from . import pages  # noqa: PLC0415  it loads the tables of all vendors
+
+        alone = len(of_kind["exporter"]) == sum(map(len, of_kind.values()))
+        pages.read(of_kind["exporter"], resource, found, alone=alone)
 
 
 def _nothing_read(paths: Sequence[Path], found: ArtefactContents) -> str:
@@ -86,4 +105,18 @@ def _kind(head: bytes) -> str:
         return "inspector"
     if recorders.is_dump(head):
         return "dump"
+    if server_format.is_page(head):
+        return "page"
+    if server_format.is_stacks(head):
+        return "stacks"
+    if _is_page(head):
+        return "exporter"
     return "log" if logs.is_text(head) else "no log, dump or answer that is known"
+
+
+def _is_page(head: bytes) -> bool:
+    if _SERIES.search(head) is None:
+        return False
+    from . import pages  # noqa: PLC0415  as above
+
+    return pages.is_page(head)

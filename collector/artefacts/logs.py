@@ -18,7 +18,7 @@ from .kernel_logs import KernelContents
 from .launches import LaunchRecord
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
 from .verdicts import KnownRanks
-from .victims import LineVictims, RankProcess
+from .victims import LineVictims, RankWhereabouts
 
 _CONTROLS = bytes(one for one in range(32) if one not in b"\t\n\r\x08\x1b\f")
 _TEXT_SHARE = 0.98
@@ -71,13 +71,19 @@ class LogContents:
     def victims(self) -> LineVictims:
         """Return what a kernel's lines are matched with."""
         endings = self.endings
+        sizes = (
+            _number(event.attributes.get("communicator.size"))
+            for _, _, event in self.events
+            if event.name == "collective.communicator"
+        )
         return LineVictims(
             {
-                rank: RankProcess(one.host, one.pid, one.hw_id)
+                rank: RankWhereabouts(one.host, one.pid, one.hw_id)
                 for rank, one in self.processes.items()
             },
             endings.exits,
             endings.logs - endings.faults if endings.faults else frozenset(),
+            max((size or 0 for size in sizes), default=0),
         )
 
     def shift(self, seconds: float) -> None:
@@ -180,6 +186,7 @@ def _training(
     found: ArtefactContents,
 ) -> Iterator[int]:
     """Read what a job wrote; yield the number of each line that says something."""
+    found.reading(name)
     rank = gathered.whose.get(name)
     known = groups.get(rank, {}) if rank is not None else {}
     _has_log(rank, gathered)
@@ -325,6 +332,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.world_size = size
     if newest:
         found.until = newest
+    found.quotes = [_placed(quote, gathered) for quote in found.quotes]
     found.quotes.sort(
         key=lambda one: (_ORDER.get(one.role, 1), one.at or newest, one.file, one.line)
     )
@@ -391,6 +399,12 @@ def _unplaced(rank: int | None, event: Event) -> bool:
         and event.attributes.get("signature") == SIGNATURE
         and event.attributes.get("role") == "root"
     )
+
+
+def _placed(quote: LogQuote, gathered: LogContents) -> LogQuote:
+    """Return a quoted line with the host that its rank ran on, where that is known."""
+    process = None if quote.rank is None else gathered.processes.get(quote.rank)
+    return quote if quote.host or process is None else replace(quote, host=process.host)
 
 
 def _rank(pairs: Mapping[str, Scalar], otherwise: int | None) -> int | None:

@@ -5,19 +5,19 @@ work; of one answer alone a difference of one collective says nothing.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 
 from ...formats.nccl import ras
-from ...formats.nccl.ras import RankPlace, RasAnswer, RasCommunicator
+from ...formats.nccl.ras import RankPlace, RasCommunicator, RasStatus
 from ...formats.training_logs import cleaning, times
 from ...vocabulary.groups import communicator_group, communicator_info, world
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from .found import ArtefactContents, LogQuote
 
-_BLOCK = 1 << 20
+_BLOCK = 4 << 20
 _OVERLAP = 64
 _APART_SECONDS = 120.0
 """Between answers whose times are not known: people ask again when minutes later nothing moved."""
@@ -26,6 +26,7 @@ _COPIED_SECONDS = 1.0
 _SETTLED_SECONDS = 5.0
 """So long after its last line a job that stands has launched all that it will launch."""
 _REPORT_SECONDS, _MOST_FILLED = 5.0, 24
+_LINES_BEFORE = 2000
 _MOST_RANKS = 65_536
 _MOST_LINE = 64 << 20
 _NUMBERS = re.compile(r"\d+")
@@ -43,7 +44,7 @@ class DatedAnswer:
     """
 
     file: str
-    answer: RasAnswer
+    answer: RasStatus
     at: float
     since: float
 
@@ -106,22 +107,43 @@ def read(
     pids: Mapping[int, int],
     resource: TelemetryResource,
     found: ArtefactContents,
-) -> None:
+) -> list[DatedAnswer]:
     """Add what all answers say: those of files that begin with one, and those inside `logs`.
 
-    `hosts` and `pids` are those of ranks as far as logs tell them.
+    Returns them in order of time. `hosts` and `pids` are those of ranks as far as logs tell them.
     """
     dated = _alone(alone, zone, found)
     for name, path in logs.items():
         if name not in alone and _may_hold(path):
             dated += _answers(name, path, zone)
     dated.sort(key=lambda one: one.at)
-    if not dated:
-        return
     for name in {one.file for one in dated}:
         found.read[name] = _described([one.answer for one in dated if one.file == name])
         found.unread.pop(name, None)
-    _add(_JobAnswers(dated, hosts, pids), resource, found)
+    if dated:
+        _add(_JobAnswers(dated, hosts, pids), resource, found)
+    return dated
+
+
+def nodes_of(
+    answers: Sequence[DatedAnswer], seen: Mapping[str, Collection[int]]
+) -> dict[str, frozenset[int]]:
+    """Return by log the ranks of the one node whose lines it holds, as an answer in it tells them.
+
+    `seen` are the ranks whose lines are in each log. Launchers number ranks node by node, and a log
+    that holds lines of several ranks of one node holds those of all.
+    """
+    found: dict[str, frozenset[int]] = {}
+    for one in answers:
+        ranks = seen.get(one.file, ())
+        nodes, devices = one.answer.nodes, one.answer.devices
+        if len(ranks) < 2 or nodes < 1 or devices % nodes:
+            continue
+        of_node = devices // nodes
+        first = min(ranks) // of_node
+        if first == max(ranks) // of_node:
+            found[one.file] = frozenset(range(first * of_node, (first + 1) * of_node))
+    return found
 
 
 def _alone(
@@ -153,7 +175,7 @@ def _may_hold(path: Path) -> bool:
     rest = b""
     with path.open("rb") as opened:
         while block := opened.read(_BLOCK):
-            if ras.holds_answer(rest + block):
+            if ras.holds_answer(block) or ras.holds_answer(rest + block[:_OVERLAP]):
                 return True
             rest = block[-_OVERLAP:]
     return False
@@ -161,22 +183,11 @@ def _may_hold(path: Path) -> bool:
 
 def _answers(name: str, path: Path, zone: tzinfo | None) -> list[DatedAnswer]:
     """Return the answers in a file, with their times: their own, or between lines that have one."""
-    dated: list[tuple[int, float]] = []
-
-    def lines() -> Iterable[str]:
-        at: float | None = None
-        with path.open("rb") as opened:
-            for number, data in enumerate(opened):
-                line = cleaning.clean(data[: cleaning.LONGEST])
-                stamped = times.read(line.stamp or line.text, zone, at)
-                if stamped is not None and '"timestamp"' not in line.text:
-                    at = stamped
-                    dated.append((number, at))
-                # Of a JSON answer the place of its braces counts, and one line may be all of it.
-                whole = data[:1].isspace() or b'"communicators_count"' in data
-                yield data[: _MOST_LINE if whole else cleaning.LONGEST].decode("utf-8", "replace")
-
-    answers = ras.answers(lines())
+    with path.open("rb") as opened:
+        answers = ras.answers(_text(data) for data in opened)
+    if not answers:
+        return []
+    dated = _dated(path, [one.line for one in answers], zone)
     written = path.stat().st_mtime
     found: list[DatedAnswer] = []
     for place, one in enumerate(answers):
@@ -188,8 +199,43 @@ def _answers(name: str, path: Path, zone: tzinfo | None) -> list[DatedAnswer]:
     return found
 
 
+def _text(data: bytes) -> str:
+    """Return a line with its blanks: of a JSON answer the place of its braces counts.
+
+    One line may be all of it.
+    """
+    whole = data[:1].isspace() or b'"communicators_count"' in data
+    return data[: _MOST_LINE if whole else cleaning.LONGEST].decode("utf-8", "replace")
+
+
+def _dated(path: Path, lines: Sequence[int], zone: tzinfo | None) -> list[tuple[int, float]]:
+    """Return (number, time) of lines around answers that begin in `lines`; others are not read.
+
+    Those are the lines before an answer, and after it those up to the first with a time.
+    """
+    found: list[tuple[int, float]] = []
+    at: float | None = None
+    place, after = 0, False
+    with path.open("rb") as opened:
+        for number, data in enumerate(opened):
+            if place < len(lines) and number >= lines[place]:
+                place += 1
+                after = True
+            before = place < len(lines) and number >= lines[place] - _LINES_BEFORE
+            if not (before or after):
+                continue
+            line = cleaning.clean(data[: cleaning.LONGEST])
+            stamped = times.read(line.stamp or line.text, zone, at)
+            if stamped is None or '"timestamp"' in line.text:
+                continue
+            at = stamped
+            found.append((number, at))
+            after = after and number == lines[place - 1]
+    return found
+
+
 def _between(
-    place: int, answers: Sequence[RasAnswer], dated: Sequence[tuple[int, float]], written: float
+    place: int, answers: Sequence[RasStatus], dated: Sequence[tuple[int, float]], written: float
 ) -> tuple[float, float]:
     """Return since when an answer may hold and when it was given, where it has no time itself.
 
@@ -214,14 +260,14 @@ def _between(
     return min(before[1] + _SETTLED_SECONDS, at) if number == 1 else at, at
 
 
-def _described(answers: Sequence[RasAnswer]) -> str:
+def _described(answers: Sequence[RasStatus]) -> str:
     """Return how a file of answers is shown: what the last one says."""
     last = answers[-1]
     count = f"{len(answers)} answers" if len(answers) > 1 else "answer"
     shown = len(last.sizes) or len(last.communicators)
     communicators = f"{shown} communicator{'' if shown == 1 else 's'}"
     if last.answered:
-        uneven = any("OK" != status for _, status in last.sizes) or last.communicators
+        uneven = any(status != "OK" for _, status in last.sizes) or last.communicators
         equal = "" if uneven else ", their counts agree"
         text = f"all ranks answered{equal}"
     else:
@@ -280,14 +326,14 @@ def _filled(since: float, until: float) -> list[float]:
     return [since + (until - since) * number / count for number in range(count)][since >= until :]
 
 
-def _told(answer: RasAnswer) -> list[tuple[str, dict[int, int], set[int]]]:
+def _told(answer: RasStatus) -> list[tuple[str, dict[int, int], set[int]]]:
     return sorted(
         ((one.name, one.launched, one.missing) for one in answer.communicators),
         key=lambda told: told[0],
     )
 
 
-def _stands(answer: RasAnswer) -> bool:
+def _stands(answer: RasStatus) -> bool:
     """Tell whether one answer alone is enough to take a job for one that stands."""
     return not answer.answered or any(made.lag > 1 for made in answer.communicators)
 

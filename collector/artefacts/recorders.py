@@ -10,6 +10,7 @@ from ...formats import flight_recorder
 from ...formats.flight_recorder import DumpLedger, RecorderDump, layout
 from ...vocabulary.groups import ProcessGroup
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from . import debug_server
 from .endings import RankEndings
 from .found import ArtefactContents
 
@@ -55,8 +56,11 @@ class JobDumps:
         }
 
 
-def load(files: Mapping[str, Path], found: ArtefactContents) -> JobDumps:
-    """Return all dumps of a job, given by name; note in `found` which could be read."""
+def load(files: Mapping[str, Path], pages: Mapping[str, Path], found: ArtefactContents) -> JobDumps:
+    """Return all dumps of a job, given by name; note in `found` which could be read.
+
+    `pages` are of torch's debug server, with the lists of all ranks: ranks that left no dump.
+    """
     dumps: dict[int, RecorderDump] = {}
     of_rank: dict[int, str] = {}
     written = -math.inf
@@ -77,6 +81,17 @@ def load(files: Mapping[str, Path], found: ArtefactContents) -> JobDumps:
         of_rank[rank] = name
         written = max(written, path.stat().st_mtime)
         found.read[name] = f"Flight Recorder dump of rank {rank}"
+    for name, path in pages.items():
+        lists = debug_server.read_page(path)
+        for rank, body in lists.items():
+            try:
+                dumps.setdefault(rank, flight_recorder.read(body))
+            except flight_recorder.DumpError as error:
+                found.missing.append(f"the list of rank {rank} in {name}: {error}")
+                continue
+            of_rank.setdefault(rank, name)
+        written = max(written, path.stat().st_mtime)
+        found.read[name] = f"Flight Recorders of {len(lists)} ranks, by torch's debug server"
     return JobDumps(flight_recorder.settled(dumps), of_rank, written)
 
 

@@ -1,9 +1,9 @@
 """How much may be unpacked: files, bytes, and how many times what was packed."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 _BLOCK = 1 << 20
 _TIMES = 1000
@@ -12,44 +12,36 @@ _ANY_TIMES = 64 << 20
 """Bytes of one file that may come of however few."""
 
 
-class ReadableStream(Protocol):
-    """Bytes that are read from the beginning."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return up to so many bytes, none at the end."""
-        ...
-
-
 @dataclass(slots=True)
 class UnpackBudget:
     """What is left of both bounds, for all archives together."""
 
     files: int
-    bytes: int
+    left: int
 
-    def copy(self, stream: ReadableStream, to: Path, packed: int | None = None) -> str:
-        """Copy a stream into a file; return why the rest of it lacks, "" where nothing does.
+    def copy(self, read: Callable[[int], bytes], to: Path, packed: int | None = None) -> str:
+        """Copy what `read` gives into a file; return why the rest lacks, "" where nothing does.
 
-        packed: how many bytes it was packed in. Errors of decompressors are the stream's; what was
-        read before one is kept, with the error.
+        read: returns up to so many bytes at once, as `read1` of streams does, so that nothing is
+        lost before a tear. packed: how many bytes it was packed in.
         """
         most = None if packed is None else max(_ANY_TIMES, _TIMES * packed)
         size = 0
         with to.open("wb") as out:
             while True:
                 try:
-                    block = stream.read(_BLOCK)
+                    block = read(_BLOCK)
                 except EOFError:
                     return f"it is cut off after {shown(size)}"
                 except Exception as error:  # noqa: BLE001  of any decompressor: zlib, lzma, OSError
                     return f"it is damaged after {shown(size)} ({error})"
                 if not block:
                     return ""
-                block = block[: self.bytes]
+                block = block[: self.left]
                 out.write(block)
                 size += len(block)
-                self.bytes -= len(block)
-                if not self.bytes:
+                self.left -= len(block)
+                if not self.left:
                     return f"too large: only {shown(size)} of it were read"
                 if most is not None and size > most:
                     return (

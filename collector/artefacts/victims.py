@@ -12,7 +12,7 @@ _TOGETHER_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class RankProcess:
+class RankWhereabouts:
     """Where a rank ran: "" and None where its log does not say."""
 
     host: str
@@ -24,12 +24,14 @@ class RankProcess:
 class LineVictims:
     """What is known of a job's ranks. exits: by rank, when it ended and by which signal.
 
-    silent: ranks that have a log without any error, where others logged one.
+    silent: ranks that have a log without any error, where others logged one. size: how many ranks
+    the job has, 0 where nothing says so.
     """
 
-    processes: Mapping[int, RankProcess]
+    processes: Mapping[int, RankWhereabouts]
     exits: Mapping[int, tuple[float, int]]
     silent: Collection[int]
+    size: int = 0
 
     def of(self, event: Event) -> int | None:
         """Return the rank that an event of a host is about, None where several may be it."""
@@ -59,10 +61,19 @@ class LineVictims:
         pairs: dict[str, Scalar] = {"rank": rank, "signal": signal}
         return Event("process.exit", event.at, pairs, event.resource)
 
-    def strange(self, event: Event) -> bool:
-        """Return whether a device is known to be none of the job's: all of its host's ranks have
-        others.
+    def strange(self, event: Event) -> str:
+        """Return why a line is known to be of no host or device of the job, "" where it may be.
+
+        Where the host of every rank is known, no other is the job's; where the device of every rank
+        of a host is, no other of that host.
         """
+        hosts = {one.host for one in self.processes.values()}
+        whole = 0 < self.size <= len(self.processes)
+        if whole and hosts and "" not in hosts and event.resource.host not in {"", *hosts}:
+            return "no rank of the job is known to have run on this host"
+        return "no rank of the job is known to have used this device" if self._unused(event) else ""
+
+    def _unused(self, event: Event) -> bool:
         device = str(event.attributes.get("hw.id", ""))
         here = [one for one in self.processes.values() if one.host == event.resource.host]
         known = [one.hw_id for one in here if one.hw_id]

@@ -18,7 +18,7 @@ from ..health.health import CollectorHealth
 from ..intake.appending import IntakeThread
 from ..intake.decoding import DecoderPool
 from ..intake.payloads import DecodedPayload, Payload, PayloadOutcome
-from ..intake.waiting import UnavailableError
+from ..intake.waiting import REPAIR_SECONDS, UnavailableError
 from ..journal.actions import PendingAction, RecordedAction
 from ..journal.interface import Offset
 from ..journal.kinds import PayloadKind
@@ -205,7 +205,7 @@ class ClusterStages:
     def submit(self, payload: Payload) -> "Future[PayloadOutcome]":
         """Queue a payload; the future resolves once a quorum of NATS has it."""
         if not self._connection.up:
-            raise UnavailableError("NATS is away", retry_after_seconds=_AWAY_SECONDS)
+            raise UnavailableError("NATS is away", retry_after_seconds=REPAIR_SECONDS)
         return self.intake.submit(payload)
 
     def act(self, action: RecordedAction, *, timeout_seconds: float) -> bool:
@@ -215,7 +215,7 @@ class ClusterStages:
             self._publisher.publish(self._partition_of(action), PayloadKind.ACTION, action.pack())
             stored.result(timeout_seconds)
         except LogUnavailableError as error:
-            raise UnavailableError(str(error), retry_after_seconds=_AWAY_SECONDS) from error
+            raise UnavailableError(str(error), retry_after_seconds=REPAIR_SECONDS) from error
         except TimeoutError:
             return False
         finally:

@@ -21,15 +21,13 @@ from ..journal.interface import LogPartition
 from ..journal.kinds import PayloadKind
 from . import permits
 from .decoding import DecoderPool
-from .payloads import DecodedPayload, Payload, PayloadOutcome
+from .payloads import DecodedPayload, Payload, PayloadDefectError, PayloadOutcome
 from .tail import EntrySink
-from .waiting import ByteBoundedQueue, UnavailableError, Waiting
+from .waiting import REPAIR_SECONDS, ByteBoundedQueue, UnavailableError, Waiting
 
 _LOG = structlog.get_logger(__name__)
 _GROUP_BYTES = 16 << 20
 """Payloads of one fsync: enough to share it among many, few enough that nobody waits long."""
-_REFUSED_SECONDS = 10
-"""When senders may try again after the disk refused: it does not heal within a second."""
 _SECOND_NS = 1_000_000_000
 _APART_NS = 1_000
 """Receive times differ by at least so much, which is more than a float of today's dates rounds."""
@@ -96,7 +94,8 @@ class IntakeThread:
         """Queue a payload; the future resolves once it is safe on disk.
 
         It raises UndecodableError for bytes that cannot be read, NotPermittedError for jobs that
-        the sender may not speak for, UnavailableError when the journal cannot be written.
+        the sender may not speak for, PayloadDefectError for what no decoder of ours survives, and
+        UnavailableError when the journal cannot be written.
         `submit` itself raises BusyError when the queue is full and UnavailableError before the
         start and after the stop.
         """
@@ -167,7 +166,7 @@ class IntakeThread:
             return None
         except Exception as error:  # noqa: BLE001  the edge of one payload
             self._defects.met("decode", error)
-            future.set_exception(error)
+            future.set_exception(PayloadDefectError(type(error).__name__))
             return None
         if payload.trace is not None:
             decoded = replace(decoded, trace=payload.trace)
@@ -220,7 +219,7 @@ class IntakeThread:
         for _, _, future in refused:
             future.set_exception(
                 UnavailableError(
-                    f"the journal cannot be written: {why}", retry_after_seconds=_REFUSED_SECONDS
+                    f"the journal cannot be written: {why}", retry_after_seconds=REPAIR_SECONDS
                 )
             )
 

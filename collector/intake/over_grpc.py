@@ -25,7 +25,7 @@ from ..settings.api import TokenSettings
 from ..settings.collector import CollectorSettings
 from . import answers
 from .answers import Signal
-from .payloads import Payload, PayloadOutcome, PayloadSink
+from .payloads import Payload, PayloadDefectError, PayloadOutcome, PayloadSink
 from .permits import NotPermittedError
 from .waiting import UnavailableError
 
@@ -172,6 +172,8 @@ class GrpcIntake:
             await self._refuse(context, codes.INVALID_ARGUMENT, "400", str(error))
         except NotPermittedError as error:
             await self._refuse(context, codes.PERMISSION_DENIED, "403", str(error))
+        except PayloadDefectError as error:
+            await self._refuse(context, codes.INTERNAL, "500", str(error))
         except (UnavailableError, TimeoutError) as error:
             # Like DEADLINE_EXCEEDED above one of those that every OTLP sender repeats.
             text = str(error) or "the journal is slow"

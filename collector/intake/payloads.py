@@ -26,6 +26,13 @@ class Payload:
     """Where the collector observes itself: the trace that it begins."""
 
 
+class PayloadDefectError(Exception):
+    """A payload at which a decoder met a defect of ours: it would meet it again."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"a defect of the collector ({what}); see its log")
+
+
 class PayloadSink(Protocol):
     """What takes payloads. From any thread."""
 

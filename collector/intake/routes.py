@@ -1,7 +1,8 @@
 """How telemetry comes in: OTLP/HTTP, Prometheus remote write, and alerts of an Alertmanager.
 
 A request is answered once its payload is safe in the journal. Senders are never slowed with 429:
-a full queue is 503 with Retry-After, which every OTLP and remote-write sender tries again.
+a full queue is 503 with Retry-After, which every OTLP and remote-write sender tries again. What
+would be refused again is answered so that no sender repeats it: docs/senders.md has the table.
 """
 
 import asyncio
@@ -24,9 +25,9 @@ from ..journal.kinds import PayloadKind
 from ..settings.intake import IntakeSettings
 from . import answers, bodies
 from .answers import Encoding, Signal
-from .payloads import Payload, PayloadOutcome, PayloadSink
+from .payloads import Payload, PayloadDefectError, PayloadOutcome, PayloadSink
 from .permits import NotPermittedError
-from .waiting import UnavailableError
+from .waiting import RETRY_SECONDS, UnavailableError
 
 _INLINE_BYTES = 64 << 10
 """Compressed bodies up to this size are unpacked on the event loop: cheaper than a thread."""
@@ -71,9 +72,15 @@ _REFUSALS = (
     bodies.BodyError,
     UndecodableError,
     NotPermittedError,
+    PayloadDefectError,
     UnavailableError,
     ClientDisconnect,
 )
+
+
+_REPEATED_FOR_EVER = frozenset({413, 500})
+"""What senders of remote write repeat without end, behind which all else waits: vmagent a 413, and
+Prometheus and vmagent a 500. Of a payload that stays what it is both drop one that gets 400."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +168,10 @@ class IntakeRoutes:
             outcome = await self._take(request, kind)
         except _REFUSALS as error:
             refusal = self._refused(error)
+            given_up = refusal.status in _REPEATED_FOR_EVER
             return Response(
                 refusal.text + "\n",
-                status_code=refusal.status,
+                status_code=400 if given_up else refusal.status,
                 media_type="text/plain",
                 headers={**refusal.headers, **written},
             )
@@ -257,6 +265,8 @@ class IntakeRoutes:
                 status = 400
             case NotPermittedError():
                 status = 403
+            case PayloadDefectError():
+                status = 500
             case UnavailableError(retry_after_seconds=seconds):
                 status = 503
                 headers["Retry-After"] = str(seconds)
@@ -264,7 +274,7 @@ class IntakeRoutes:
                 self._health.disconnects.inc()
                 return _IntakeRefusal(400, "", {})  # the sender is gone: nobody reads this
         if status == 503:
-            headers.setdefault("Retry-After", "1")
+            headers.setdefault("Retry-After", str(RETRY_SECONDS))
         self._health.refused.labels(str(status)).inc()
         return _IntakeRefusal(status, str(error), headers)
 

@@ -9,13 +9,23 @@ from .payloads import Payload, PayloadOutcome
 
 State = Literal["starting", "running", "stopping"]
 
+RETRY_SECONDS = 2
+"""When a sender may try again for what passes by itself: a queue, a start.
+
+OpenTelemetry's Python exporter gives a batch ten seconds and six tries, and gives it up at once
+where it is asked to wait longer than what is left: with 1 its last try is after 5 s, with 2 after
+8 s, with 3 after 9 s, with 5 after 5 s, and with 10 there is no second one.
+"""
+REPAIR_SECONDS = 3
+"""The same for what somebody has to mend: a full disk, a message broker that is away."""
+
 Waiting = tuple[Payload, "Future[PayloadOutcome]"]
 
 
 class UnavailableError(Exception):
     """A payload cannot be taken now; the sender keeps it and tries again."""
 
-    def __init__(self, reason: str, *, retry_after_seconds: int = 1) -> None:
+    def __init__(self, reason: str, *, retry_after_seconds: int = RETRY_SECONDS) -> None:
         super().__init__(reason)
         self.retry_after_seconds = retry_after_seconds
 

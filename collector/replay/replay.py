@@ -17,7 +17,7 @@ from ...formats import segments
 from ...formats.otlp.columns import SeriesTable
 from ...formats.otlp.errors import UndecodableError
 from ...formats.segments import writing
-from ..evaluation.overload import RecordedSkips
+from ..evaluation.overload import RecordedSkips, SkipPolicy
 from ..evaluation.schedule import EvaluationSchedule, PipelineEvaluator, ScheduleHooks
 from ..intake.payloads import DecodedPayload, Payload
 from ..journal import interface
@@ -96,10 +96,13 @@ class ReplayRun:
         return self._documents()
 
     def run_decoded(
-        self, payloads: Iterator[DecodedPayload], table: SeriesTable
+        self, payloads: Iterator[DecodedPayload], table: SeriesTable, skips: SkipPolicy
     ) -> list[dict[str, Any]]:
-        """Return the same of payloads with the time of `event_clock`; `table` numbers series."""
-        self._timed(payloads, table)
+        """Return the same of payloads with the time of `event_clock`; `table` numbers series.
+
+        `skips` says which seconds are not evaluated.
+        """
+        self._timed(payloads, table, skips)
         return self._documents()
 
     def run_entries(
@@ -132,7 +135,7 @@ class ReplayRun:
     def _acted(self, _action: RecordedAction, changes: Sequence[Any], now: float) -> None:
         self._changed(changes, now)
 
-    def _schedule(self, skips: RecordedSkips) -> EvaluationSchedule:
+    def _schedule(self, skips: SkipPolicy) -> EvaluationSchedule:
         hooks = ScheduleHooks(changed=self._changed, failed=self.failed, acted=self._acted)
         return EvaluationSchedule(self.pipeline, hooks, skips=skips)
 
@@ -172,10 +175,12 @@ class ReplayRun:
                 f"{path}: neither journal segments nor *.jsonl or *.jsonl.gz files are in it"
             )
         decoder = self._decoder()
-        self._timed(self._decoded(files, decoder), decoder.table)
+        self._timed(self._decoded(files, decoder), decoder.table, RecordedSkips())
 
-    def _timed(self, payloads: Iterator[DecodedPayload], table: SeriesTable) -> None:
-        schedule = self._schedule(RecordedSkips())
+    def _timed(
+        self, payloads: Iterator[DecodedPayload], table: SeriesTable, skips: SkipPolicy
+    ) -> None:
+        schedule = self._schedule(skips)
         clock = EventClock()
         hosts = _SeriesHosts(table)
         entries = _started(payloads, hosts)

@@ -13,6 +13,7 @@ from .congestion import CongestionDetector
 from .cpu_time import CpuTimeDetector
 from .down_ports import DownPortsDetector
 from .evictions import EvictionsDetector
+from .fabric import FabricDetector
 from .fault_codes import FaultCodesDetector
 from .foreign_processes import ForeignProcessesDetector
 from .full_disks import FullDisksDetector
@@ -43,6 +44,7 @@ DETECTORS: tuple[Detector, ...] = (
     MemoryErrorsDetector(),
     RowRemapsDetector(),
     NvLinksDetector(),
+    FabricDetector(),
     PcieLinksDetector(),
     ForeignProcessesDetector(),
     DownPortsDetector(),

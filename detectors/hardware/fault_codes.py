@@ -1,7 +1,8 @@
 """Fault codes that the job's devices report, and the fault that each of them names."""
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...vocabulary.entities import Entity, gpu
 from ...vocabulary.findings import Finding
@@ -61,6 +62,15 @@ _RECOVERY = "154"
 
 _SCORES = {"gpu.row_remap_pending": 1.0, "gpu.row_remap_failed": 2.0}
 
+DRIVERS_WORD = "gpu.operational_event"
+FOLLOWED = 1.0
+"""The highest score of a code that the driver says another error brought about."""
+
+_WORDS = {
+    "primary": "the driver marks it as the primary error",
+    "propagated": "the driver marks it as propagated from another error",
+}
+
 
 class FaultCodesDetector(Detector):
     """Report `gpu.fault` events of the job's devices, each once a device and code.
@@ -68,7 +78,9 @@ class FaultCodesDetector(Detector):
     Events that the agent classed as an application's or as harmless are left out, and those of the
     node's earlier tenant (see tenants.py). A code of the table above also gives the finding of its
     own fault. They are symptoms without waiting for the job: a device that fell off the bus, whose
-    firmware hangs or whose memory returned wrong data ends the process that uses it.
+    firmware hangs or whose memory returned wrong data ends the process that uses it. Where the
+    driver says of a code that it was propagated from another error (GPU Operational Events, R620),
+    it counts less than one that it calls primary.
 
     Parameters
     ----------
@@ -105,19 +117,25 @@ class FaultCodesDetector(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device and code, and the fault that the code names."""
         findings: dict[tuple[str, str, str], Finding] = {}
+        roles = self._roles(window)
         for event in own_events(window):
             if event.name != "gpu.fault" or not _accuses(event):
                 continue
-            for finding in self._findings(window, event):
+            for finding in self._findings(window, event, roles):
                 key = (finding.kind, finding.entity.id, str(finding.observed))
                 findings.setdefault(key, finding)
         return list(findings.values())
 
-    def _findings(self, window: JobWindow, event: Event) -> list[Finding]:
+    def _findings(
+        self, window: JobWindow, event: Event, roles: Mapping[tuple[str, str], str]
+    ) -> list[Finding]:
         entity = self._device(window, event)
         if entity is None:
             return []
         code = str(event.attributes.get("code", ""))
+        role = roles.get((entity.id, code_of(event)), "")
+        most = FOLLOWED if role == "propagated" else math.inf
+        word = f"; {_WORDS[role]}" if role in _WORDS else ""
         kind = _kind(event)
         kinds = ["gpu.fault_event", *([kind] if kind else [])]
         return [
@@ -128,13 +146,29 @@ class FaultCodesDetector(Detector):
                 entity,
                 onset=event.at,
                 seen=(event.at, event.at),
-                score=_SCORES.get(kind, 3.0),
+                score=min(_SCORES.get(kind, 3.0), most),
                 signal="gpu.fault",
                 observed=code,
-                text=f"{entity} reported {code} {event.attributes.get('text', '')}".strip(),
+                text=f"{entity} reported {code} {event.attributes.get('text', '')}".strip() + word,
             )
             for kind in kinds
         ]
+
+    def _roles(self, window: JobWindow) -> dict[tuple[str, str], str]:
+        """Return what the driver says of the codes of devices, by device and code.
+
+        A code that it calls primary once is primary, whatever follows.
+        """
+        roles: dict[tuple[str, str], str] = {}
+        for event in own_events(window):
+            entity = self._device(window, event) if event.name == DRIVERS_WORD else None
+            if entity is None:
+                continue
+            role = str(event.attributes.get("role", ""))
+            key = entity.id, code_of(event)
+            if role in _WORDS and roles.get(key) != "primary":
+                roles[key] = role
+        return roles
 
     def _device(self, window: JobWindow, event: Event) -> Entity | None:
         row = window.row_of_event(event)

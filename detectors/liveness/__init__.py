@@ -10,6 +10,7 @@ from .logged_crashes import LoggedCrashesDetector
 from .never_started import NeverStartedDetector
 from .silent_hosts import SilentHostsDetector
 from .stalls import StallsDetector
+from .standing_devices import StandingDevicesDetector
 
 DETECTORS: tuple[Detector, ...] = (
     StallsDetector(),
@@ -18,5 +19,6 @@ DETECTORS: tuple[Detector, ...] = (
     EndedHostsDetector(),
     SilentHostsDetector(),
     NeverStartedDetector(),
+    StandingDevicesDetector(),
 )
 """Every detector of this family, with its default parameters: one line each."""

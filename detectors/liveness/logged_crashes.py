@@ -138,6 +138,8 @@ class LoggedCrashesDetector(Detector):
             return said
         if not cut and not self._gave_up(window, roots):
             return np.inf
+        if not len(window.hosts):
+            return np.inf  # nobody reports that ranks are silent, and not all of it
         known = window.host_interval[np.isfinite(window.host_interval)]
         silence = max(SILENT_SECONDS, 3 * float(np.max(known, initial=0.0)))
         # Ranks are silent for as long as hosts are received meanwhile: else it is the data's end.

@@ -42,9 +42,11 @@ _PAUSING = re.compile(r"checkpoint|torch\.save|serializ|safetensors|evaluat|vali
 
 OF_RAS = {
     "nccl.ras_missing": ("rank.probe_silent", "no answer", "an answer", 2.0),
+    "torch.debug_unanswered": ("rank.probe_silent", "no answer", "an answer", 2.0),
     "nccl.ras_behind": ("rank.behind_enqueued", "fewer collectives", "as many as its peers", 3.0),
 }
-"""Signatures of NCCL's RAS service: a rank whose process does not answer it, and one that launched
+"""Signatures of NCCL's RAS service: a rank whose process does not answer it (or torch's debug
+server), and one that launched
 fewer collectives than its peers in a communicator of which RAS names no other member. With the kind
 of the finding, what is seen, what is usual, and how much it weighs."""
 

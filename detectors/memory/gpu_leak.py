@@ -50,7 +50,7 @@ class GpuLeakDetector(Detector):
     least : smallest growth over a range, as a share of the device's memory.
     cached : the same where only what is in use is reported: an allocator's cache grows by records.
     beyond : how many times faster than the median rank's a rank's memory must grow, where most do
-        not grow so.
+        not grow so. The only rank of a job has no others to grow like.
     horizon : seconds to exhaustion up to which somebody must act now.
 
     Examples
@@ -136,7 +136,7 @@ class GpuLeakDetector(Detector):
             return
         order = np.lexsort((window.ranks[rows[found.rows]], left))
         whole = found.candidates * found.share * kept.mean() >= max(0.5 * found.reported, 2)
-        if not whole:
+        if not whole and found.reported > 1:
             # What others hold grows as well: by records, and levels off there, or by the same leak,
             # which is not significant yet at each of them.
             kept &= found.slope >= self.beyond * found.usual

@@ -117,6 +117,8 @@ class SeriesBinder:
         self._table = table
         self._devices = ExporterDevices(table.identity, table.vendor)
         self._slots: dict[tuple[str, Attributes], SeriesSlot] = {}
+        self.page = 0
+        """Which page is read, from 1 on; 0 where series come in no pages."""
 
     def bind(self, series: ExpositionSeries) -> BoundSeries | None:
         """Return what a series means, None when nothing is made of it."""
@@ -127,7 +129,9 @@ class SeriesBinder:
         labels = {**dict(series.labels), **numbers}
         if any(labels.get(label) != value for label, value in row.only.items()):
             return None
-        device = None if row.node else self._devices.of(labels, instance=row.instance)
+        device = (
+            None if row.node else self._devices.of(labels, instance=row.instance, page=self.page)
+        )
         if device is None and not row.node:
             return None
         if labels.get(row.code_label):
@@ -216,9 +220,10 @@ def converted(
         state = target.states.get(value)
         return [] if state is None else [(slots[0], float(STATES.index(state)))]
     if target.bits:
-        mask = int(value)
+        bits = int(value)
         return [
-            (slot, float(bool(mask & bit))) for slot, bit in zip(slots, target.bits, strict=True)
+            (slot, float(bits & mask == wanted))
+            for slot, (wanted, mask) in zip(slots, target.bits, strict=True)
         ]
     if target.choices:
         return [

@@ -11,6 +11,7 @@ absent: values that mean "not supported". flag: any value above 0 is 1.
 fallback: used only where no other row has the same series. parts: rows of one series are added
 up, and wait for one another. also: more metrics made of the same value.
 states, bits, choices: values that stand for a state, a set of reasons, one of several words.
+A key of bits is a bit (`0x4`), or a value and the mask of the bits that make it (`0x200/0xf00`).
 fault: last (the code of the last fault stays), present (codes of what is wrong now), count and
 window (how often, by the code in `code_label`, or of the one `code`). code_prefix, code_format: how
 a code is spelled.
@@ -252,13 +253,22 @@ def _target(
         fallback=row.fallback,
         parts=row.parts,
         states={float(key): value for key, value in row.states.items()},
-        bits={int(key, 0): value for key, value in row.bits.items()},
+        bits={_masked(where, key): value for key, value in row.bits.items()},
         choices={float(key): value for key, value in row.choices.items()},
         choice=row.choice,
         percent_above=percent_above,
     )
     _check(where, metric, target)
     return target
+
+
+def _masked(where: str, key: str) -> tuple[int, int]:
+    """Return the value and the mask of a key of `bits`."""
+    value, _, mask = key.partition("/")
+    try:
+        return int(value, 0), int(mask or value, 0)
+    except ValueError:
+        raise TableError(f"{where}: {key!r} is no bit; write 0x4, or 0x200/0xf00") from None
 
 
 def _check(where: str, metric: metrics.ContractMetric, target: ContractTarget) -> None:

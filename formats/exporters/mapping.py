@@ -44,9 +44,9 @@ class PageMapping:
 
         Raises exposition.UnreadablePageError, and whatever `pieces` raises.
         """
-        page = self._reader.read(pieces, now=now)
         self._page += 1
-        number = self._page
+        number = self._binder.page = self._page
+        page = self._reader.read(pieces, now=now)
         mapped = MappedPage(problems=page.problems, series=page.series)
         touched: list[SeriesSlot] = []
         blanks, blank_from = self.table.blanks, self.table.blank_from

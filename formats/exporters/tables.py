@@ -22,7 +22,8 @@ class ContractTarget:
     fallback: bool = False
     parts: int = 0
     states: Mapping[float, str] = field(default_factory=dict)
-    bits: Mapping[int, str] = field(default_factory=dict)
+    bits: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """Words by (value, mask): a word holds where the masked bits are the value."""
     choices: Mapping[float, str] = field(default_factory=dict)
     choice: str = ""
     percent_above: float | None = None

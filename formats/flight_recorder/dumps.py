@@ -115,7 +115,7 @@ def read(body: bytes) -> RecorderDump:
         raise DumpError("no Flight Recorder dump: it has no pg_config")
     fields = _mapping(loaded)
     status = _mapping(fields.get("pg_status"))
-    rows = [_mapping(row) for row in _sequence(fields.get("entries"))]
+    rows: Sequence[Mapping[str, Any]] = [_mapping(row) for row in _sequence(fields.get("entries"))]
     groups = _groups(_mapping(fields.get("pg_config")), status, rows)
     lost = False
     if not status:

@@ -7,6 +7,7 @@ status and has one count over all communicators of a process. (PyTorch 2.13, tor
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 _GLOO = "gloo:"
@@ -62,7 +63,7 @@ def shift(own: Sequence[tuple[int, float]], others: Sequence[tuple[int, float]])
     """
     if not own or not others:
         return None
-    gaps = sorted(later[1] - one[1] for one, later in zip(others, others[1:], strict=False))
+    gaps = sorted(later[1] - one[1] for one, later in pairwise(others))
     near = gaps[len(gaps) // 2] / 2 if gaps else 1.0
     found: Counter[int] = Counter()
     for place, at in own[-_COMPARED:]:

@@ -5,12 +5,13 @@ Imports: vocabulary.
 """
 
 from .parser import KernelLogParser
-from .reading import KernelLogLine, KernelLogReading
+from .reading import MOST_ABOVE, KernelLogLine, KernelLogReading, texts
 from .records import KernelRecord, line, record
 from .reports import DeviceFault, LogFault, OomKill, Report
 from .signatures import KernelSignature, relevant
 
 __all__ = [
+    "MOST_ABOVE",
     "DeviceFault",
     "KernelLogLine",
     "KernelLogParser",
@@ -23,4 +24,5 @@ __all__ = [
     "line",
     "record",
     "relevant",
+    "texts",
 ]

@@ -8,7 +8,7 @@ LogEntry; node-problem-detector v0.8 (pkg/problemdaemon, the text of a status).
 import json
 import re
 from datetime import tzinfo
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from . import forms
 from .forms import LineHead
@@ -70,12 +70,12 @@ def _text(value: object) -> str:
 
 def _time(pairs: dict[str, Any], zone: tzinfo | None) -> float | None:
     micro = pairs.get("__REALTIME_TIMESTAMP") or pairs.get("_SOURCE_REALTIME_TIMESTAMP")
-    if isinstance(micro, str) and micro.isdigit() and len(micro) < 20:
+    if _counts(micro):
         return int(micro) / 1e6
     for name in _TIMES:
         value = pairs.get(name)
         if isinstance(value, str):
-            if value.isdigit() and 10 <= len(value) <= 19:
+            if _counts(value) and len(value) >= 10:
                 return int(value) / 10.0 ** (len(value) - 10)
             if (at := forms.epoch(value, zone)) is not None:
                 return at
@@ -84,10 +84,15 @@ def _time(pairs: dict[str, Any], zone: tzinfo | None) -> float | None:
 
 def _uptime(pairs: dict[str, Any]) -> float | None:
     micro = pairs.get("_SOURCE_MONOTONIC_TIMESTAMP") or pairs.get("__MONOTONIC_TIMESTAMP")
-    if isinstance(micro, str) and micro.isdigit() and len(micro) < 20:
+    if _counts(micro):
         return int(micro) / 1e6
     seconds = pairs.get("time")
     return float(seconds) if "pri" in pairs and isinstance(seconds, int | float) else None
+
+
+def _counts(value: object) -> TypeGuard[str]:
+    """Return whether a value is a number of at most 19 digits, as text."""
+    return isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20
 
 
 def _host(pairs: dict[str, Any]) -> str:

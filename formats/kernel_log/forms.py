@@ -16,7 +16,8 @@ _MONTH = "|".join(_MONTHS)
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _CLOCK = r"\d\d:\d\d:\d\d"
 _ISO = rf"\d{{4}}-\d\d-\d\d[T -]{_CLOCK}(?:[.,]\d{{1,9}})?(?: ?Z| ?[+-]\d\d:?\d\d)?"
-_ISO_T = _ISO.replace("[T -]", "T")
+_ISO_T = _ISO.replace("[T -]", "T").replace("[.,]", r"\.")
+"""As journals and syslogs write it; dmesg writes a comma, and no host."""
 _HOST = r"(?!(?:INFO|WARN|ERROR|DEBUG|WARNING) )(?P<host>[A-Za-z0-9][\w.-]{0,252})"
 _WHO = r"(?P<who>[\w./@-]{1,48}(?:\[\d{1,9}\])?:)"
 _CALLER = r"(?:\[ *[TC]\d{1,9}\] ?)?"
@@ -69,7 +70,8 @@ class LineHead:
     @property
     def tells(self) -> bool:
         """Return whether it says anything of when."""
-        return not (self.at is self.yearless is self.uptime is self.since)
+        told = (self.at, self.yearless, self.uptime, self.since)
+        return any(one is not None for one in told)
 
     def over(self, outer: "LineHead") -> "LineHead":
         """Return both together: what the inner one does not say, the outer one does."""
@@ -89,7 +91,8 @@ def _form(pattern: str, *, kernels: bool) -> tuple[re.Pattern[str], bool]:
 
 
 _FORMS = (
-    _form(rf"{_LEVEL}{_UPTIME} ?{_CALLER}(?:{_HOST} {_WHO} ?)?", kernels=True),
+    # A driver's name and its device's look like a host and a program: only "kernel:" is believed.
+    _form(rf"{_LEVEL}{_UPTIME} ?{_CALLER}(?:{_HOST} (?P<who>kernel:) ?)?", kernels=True),
     _form(
         rf"{_LEVEL}\[(?P<ctime>{_DAY} (?:{_MONTH}) [ \d]\d {_CLOCK} \d{{4}})\] ?{_CALLER}",
         kernels=True,
@@ -108,6 +111,7 @@ _FORMS = (
     ),
     _form(rf"{_DAY} (?P<iso>{_ISO}) (?:(?P<zone>[A-Z]{{2,5}}) )?{_HOST} {_WHO} ?", kernels=False),
     _form(rf"(?P<unix>\d{{10}}\.\d{{6}}) {_HOST} {_WHO} ?", kernels=False),
+    _form(rf"(?P<iso>{_ISO}) {_HOST} (?P<who>kernel:) ?", kernels=True),
     _form(rf"(?P<iso>{_ISO_T}) (?:{_HOST} )?{_WHO} (?=\S)", kernels=False),
     _form(rf"(?:{_HOST}: )?kern: ?[a-z]{{3,9}}: \[(?P<iso>{_ISO})\]: ?", kernels=True),  # Talos
     _form(rf"{_LEVEL}\[?(?P<iso>{_ISO})\]?:? ", kernels=False),

@@ -13,7 +13,7 @@ from datetime import tzinfo
 from . import records, signatures
 from .records import KernelRecord
 
-_MOST_ABOVE = 16
+MOST_ABOVE = 16
 """So many lines above a continued one are looked at."""
 _BACK_SECONDS = 5.0
 """Lines of several CPUs may stand in another order; a boot starts at nought again."""
@@ -24,10 +24,13 @@ _BOOT = re.compile(r"-- (?:Boot [0-9a-f]{32}|Reboot) --")
 _FIELD = re.compile(
     r'\s*(?:(?P<name>[A-Z_]{3,40})=|"(?P<json>pri|time|msg)":\s*)(?P<value>.*?),?\s*$', re.DOTALL
 )
-_NOTED = re.compile(
-    rb"Linux version |setting system clock|audit\(\d|Hostname set to|Set hostname to|-- Boot |-- Reboot"
-    rb'|MESSAGE=|_TIMESTAMP=|_HOSTNAME=|"time":|"msg":'
-)
+_MICROSECONDS = re.compile(r"[0-9]{1,19}")
+_TIMES = (
+    b"Linux version ", b"setting system clock", b"audit(", b"Hostname set to", b"Set hostname to",
+    b"-- Boot ", b"-- Reboot", b"MESSAGE=", b"_TIMESTAMP=", b"_HOSTNAME=", b'"time":', b'"msg":',
+)  # fmt: skip
+"""What lines have that say when or where others were written."""
+_NOTED = re.compile(b"|".join(map(re.escape, _TIMES)))
 _SECONDS = re.compile(r"\d{1,12}\.\d{1,9}")
 _FIRST = "Linux version "
 """What a kernel logs first."""
@@ -54,10 +57,19 @@ class KernelLogLine:
 
 @dataclass(slots=True)
 class LoggedBoot:
-    """One boot. began: seconds since the epoch, None where nothing tells; last: newest uptime."""
+    """One boot. began: seconds since the epoch, None where nothing tells; last: newest uptime.
+
+    line: the first that was read of it.
+    """
 
     began: float | None = None
     last: float = 0.0
+    line: int = 1
+
+
+def texts() -> tuple[bytes, ...]:
+    """Return the texts of lines that a reading looks at."""
+    return (*signatures.texts(), *_TIMES)
 
 
 @dataclass(slots=True)
@@ -70,12 +82,18 @@ class KernelLogReading:
     host: str = ""
     """The host that the log last named."""
     _last: KernelRecord | None = None
+    _number: int = 1
     _entry: dict[str, str] = field(default_factory=dict[str, str])
 
-    def read(self, lines: Iterable[bytes]) -> Iterator[KernelLogLine]:
-        """Yield the lines that may tell of a fault."""
-        above: deque[bytes] = deque(maxlen=_MOST_ABOVE)
-        for number, data in enumerate(lines, start=1):
+    def read(self, lines: Iterable[tuple[int, bytes]]) -> Iterator[KernelLogLine]:
+        """Yield the lines that may tell of a fault; `lines` are numbers with lines, in order.
+
+        Some may be left out. Needed are the first, those with one of `texts()`, MOST_ABOVE above
+        each of these, and so many at the end.
+        """
+        above: deque[bytes] = deque(maxlen=MOST_ABOVE)
+        for number, data in lines:
+            self._number = number
             telling = signatures.relevant(data)
             if not telling and not _NOTED.search(data) and number > 1:
                 above.append(data)
@@ -141,7 +159,7 @@ class KernelLogReading:
         """Return a message with what the fields before it say."""
         entry = self._entry
         micro = entry.get("__REALTIME_TIMESTAMP") or entry.get("_SOURCE_REALTIME_TIMESTAMP") or ""
-        at = int(micro) / 1e6 if micro.isdigit() and len(micro) < 20 else record.at
+        at = int(micro) / 1e6 if _MICROSECONDS.fullmatch(micro) else record.at
         seconds = _SECONDS.fullmatch(entry.get("time", ""))
         uptime = float(seconds[0]) if seconds else record.uptime
         host = record.host or entry.get("_HOSTNAME", "")
@@ -178,7 +196,7 @@ class KernelLogReading:
                 boot.began = at - record.uptime
         elif record.at is not None and record.text.startswith(_FIRST):
             boot = boot if boot.began is None and boot is self.boots[0] else self._boot()
-            boot.began = record.at
+            boot.began, boot.line = record.at, self._number
         if named := _NAMED.search(record.text):
             self.host = named[1]
         self.host = record.host or self.host
@@ -186,7 +204,7 @@ class KernelLogReading:
             self._last = record
 
     def _boot(self) -> LoggedBoot:
-        self.boots.append(LoggedBoot())
+        self.boots.append(LoggedBoot(line=self._number))
         return self.boots[-1]
 
     def _line(self, number: int, record: KernelRecord) -> KernelLogLine:

@@ -20,9 +20,9 @@ class KernelRecord:
     """One line of the log, without what stands before it.
 
     `uptime` is seconds on the kernel's log clock (0 = boot), `at` seconds since the epoch where
-    the line says so itself; None: it does not. `sequence` counts records of one boot. `host` is the
-    one that the line names, "" where it names none; `since` seconds since the line above; `yearless`
-    its time where the year is missing; `kernels`: only lines of a kernel's log begin so.
+    the line says so itself; None: it does not. `sequence` counts records of one boot. `host` is
+    that of the line, "" where it names none; `since` seconds since the line above; `yearless` its
+    time where the year is missing; `kernels`: only lines of a kernel's log begin so.
     """
 
     text: str

@@ -61,11 +61,16 @@ def catalogue() -> tuple[KernelSignature, ...]:
 
 
 @cache
-def _needles() -> re.Pattern[bytes]:
-    """Return a pattern of every text of which a telling line has at least one."""
+def texts() -> tuple[bytes, ...]:
+    """Return the texts of which a telling line has at least one."""
     lines = (one.needle for one in device_lines.catalogue())
     every = dict.fromkeys([*_NEEDLES, *lines, *(one.needle for one in catalogue())])
-    return re.compile(b"|".join(re.escape(one.encode()) for one in every))
+    return tuple(one.encode() for one in every)
+
+
+@cache
+def _needles() -> re.Pattern[bytes]:
+    return re.compile(b"|".join(map(re.escape, texts())))
 
 
 def relevant(data: bytes) -> bool:

@@ -56,14 +56,14 @@ class RasCommunicator:
 
 
 @dataclass(slots=True)
-class RasAnswer:
+class RasStatus:
     """One answer. `line` is where it begins in what it stands in, from 0.
 
     `stamp`: when it was given, as it says itself, in the time of its machine; "" where it does not.
     communicators: those of which something is told by rank: the text form tells nothing of the
     others. sizes: how many ranks each communicator of the summary has, with what is wrong with it.
-    missing, dead: processes that did not answer, and those that NCCL gave up. nodes, devices: how many
-    the job has, 0 where that is not told. whole: it was read to its end.
+    missing, dead: processes that did not answer, and those that NCCL gave up. nodes, devices: how
+    many the job has, 0 where that is not told. whole: it was read to its end.
     """
 
     line: int = 0

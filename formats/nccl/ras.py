@@ -9,13 +9,13 @@ import json
 from collections.abc import Iterable
 
 from . import ras_json, ras_text
-from .communicators import RankPlace, RasAnswer, RasCommunicator, RasError
+from .communicators import RankPlace, RasCommunicator, RasError, RasStatus
 
 __all__ = [
     "RankPlace",
-    "RasAnswer",
     "RasCommunicator",
     "RasError",
+    "RasStatus",
     "answers",
     "holds_answer",
     "is_answer",
@@ -28,7 +28,6 @@ _MARKS = (
     b"Communicators... (",
     b") MISMATCH",
     b") INCOMPLETE",
-    b"unreachable via the RAS network",
     _IN_JSON.encode(),
 )
 """Of which an answer has one, and hardly anything else."""
@@ -66,10 +65,10 @@ def read(text: str) -> list[RasCommunicator]:
     return found
 
 
-def answers(lines: Iterable[str]) -> list[RasAnswer]:
+def answers(lines: Iterable[str]) -> list[RasStatus]:
     """Return every answer in the lines of a file or a log, in their order and in either form."""
     reader = ras_text.RasTextReader()
-    found: list[RasAnswer] = []
+    found: list[RasStatus] = []
     opened: list[str] = []
     began = prefix = 0
     for number, line in enumerate(lines):
@@ -90,7 +89,7 @@ def answers(lines: Iterable[str]) -> list[RasAnswer]:
     return sorted([*reader.end(), *found], key=lambda one: one.line)
 
 
-def _in_line(line: str, number: int) -> RasAnswer | None:
+def _in_line(line: str, number: int) -> RasStatus | None:
     """Return an answer that stands in one line, behind whatever prefix."""
     try:
         loaded, _ = json.JSONDecoder().raw_decode(line, line.find("{"))
@@ -105,7 +104,7 @@ def _is_json(lines: list[str]) -> bool:
     return any(_IN_JSON in line for line in lines)
 
 
-def _json(lines: list[str], began: int) -> RasAnswer | None:
+def _json(lines: list[str], began: int) -> RasStatus | None:
     """Return the answer that lines hold, None where they hold something else."""
     if not _is_json(lines[:8]):
         return None

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import names
-from .communicators import MOST_RANKS, RankPlace, RasAnswer, RasCommunicator, RasError
+from .communicators import MOST_RANKS, RankPlace, RasCommunicator, RasError, RasStatus
 
 _RESULTS: Mapping[int, str] = {
     1: "unhandled CUDA error",
@@ -18,7 +18,7 @@ _RESULTS: Mapping[int, str] = {
 """ncclResult_t, as RAS writes it into init_state and async_error; 0 is success, 7 in progress."""
 
 
-def answer(text: str) -> RasAnswer:
+def answer(text: str) -> RasStatus:
     """Return what an answer says. Raises RasError."""
     try:
         return of_fields(json.loads(text))
@@ -26,10 +26,10 @@ def answer(text: str) -> RasAnswer:
         raise RasError(f"no JSON: {error}") from error
 
 
-def of_fields(loaded: object) -> RasAnswer:
+def of_fields(loaded: object) -> RasStatus:
     """Return what an answer that was parsed says."""
     fields: dict[str, Any] = loaded if isinstance(loaded, dict) else {}
-    found = RasAnswer(stamp=str(fields.get("timestamp", ""))[:32], whole=True)
+    found = RasStatus(stamp=str(fields.get("timestamp", ""))[:32], whole=True)
     for row in _rows(fields.get("communicators")):
         made = _communicator(row)
         found.communicators.append(made)

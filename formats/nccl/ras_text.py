@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .. import names
-from .communicators import MOST_RANKS, RankPlace, RasAnswer, RasCommunicator
+from .communicators import MOST_RANKS, RankPlace, RasCommunicator, RasStatus
 
-_TELLS = re.compile(
-    r"Job summary|Communicators\.\.\.|#\d{1,6}-\d{1,6} \(|Rank \d|ranks? (?:have|has|reported)|"
-    r"missing ranks?:|unknown ranks:|managing GPU|Communicator ranks have|Warnings|DEAD|INCOMPLETE|"
-    r"NOCOMM|INIT|RUNNING|FINALIZE|ABORT|process(?:es)? (?:is|are) considered dead|\d\s*$"
-)
-"""Words of which every line that tells something has one."""
+_BEGINS = ("Job summary", ") MISMATCH", ") INCOMPLETE", ") ERROR")
+_TELLS = (
+    "ank ", "ank:", "anks ", "anks:", "managing GPU", "Warnings", "DEAD", "INCOMPLETE", "TIMEOUT",
+    "RUNNING", "NOCOMM", "INIT", "FINALIZE", "ABORT", "UNKNOWN",
+)  # fmt: skip
+"""Words of which every line inside an answer that tells something has one; rows of the job's
+summary, which stand before those of communicators, have none."""
 
 _BEGIN = re.compile(r"Job summary\s*$")
-_COMMUNICATORS = re.compile(r"Communicators\.\.\.")
 _ROW = re.compile(
     r"(?<!\S)(?P<group>\d{1,6})\s+(?P<count>\d{1,7})\s+\d{1,7}\s+[\d-]{1,15}\s+(?P<size>\d{1,7})\s+"
     r"\d{1,7}\s+(?:NOCOMM|UNKNOWN|INIT|RUNNING|FINALIZE|ABORT)\s+"
@@ -86,7 +86,7 @@ class RasTextReader:
     """Takes lines in order; `answers` are those that were read, the last one maybe in part."""
 
     def __init__(self) -> None:
-        self.answers: list[RasAnswer] = []
+        self.answers: list[RasStatus] = []
         self._open: dict[str, _OpenCommunicator] = {}
         self._sizes: dict[int, int] = {}
         self._current: _OpenCommunicator | None = None
@@ -97,22 +97,21 @@ class RasTextReader:
 
     def feed(self, number: int, line: str) -> bool:
         """Take a line, of which `number` counts from 0; return whether an answer began with it."""
-        if not _TELLS.search(line):
-            return False
-        if _BEGIN.search(line):
+        begins = any(word in line for word in _BEGINS)
+        if begins and _BEGIN.search(line):
             self._begin(number)
             return True
-        if section := _OF_COMMUNICATOR.search(line):
+        if begins and (section := _OF_COMMUNICATOR.search(line)):
             began = self._unlike(section["hash"], section["what"])
             if began:
                 self._begin(number)
             self._section(section)
             return began
-        if self.answers:
+        if self.answers and (not self.answers[-1].sizes or any(word in line for word in _TELLS)):
             self._inside(line)
         return False
 
-    def end(self) -> list[RasAnswer]:
+    def end(self) -> list[RasStatus]:
         """Take the end; return every answer."""
         self._finish()
         return self.answers
@@ -124,7 +123,7 @@ class RasTextReader:
 
     def _begin(self, number: int) -> None:
         self._finish()
-        self.answers.append(RasAnswer(line=number))
+        self.answers.append(RasStatus(line=number))
         self._current, self._mode, self._of_job = None, "", ""
 
     def _finish(self) -> None:
@@ -207,7 +206,7 @@ class RasTextReader:
         current.parts.setdefault(self._kind, []).append(part)
 
 
-def answers(lines: Iterable[str]) -> list[RasAnswer]:
+def answers(lines: Iterable[str]) -> list[RasStatus]:
     """Return every answer that stands in lines, in their order."""
     reader = RasTextReader()
     for number, line in enumerate(lines):

@@ -1,8 +1,8 @@
 """NCCL Inspector's metrics, as its plug-in sends them over OTLP/HTTP, in the vocabulary's terms.
 
 Figures of kinds of collectives by communicator and device, in GB/s and microseconds; with
-NCCL_INSPECTOR_OTEL_VERBOSE=1 of each operation, with its number. No rank is in them: host and device
-say where they were measured. (NCCL 2.31 and 2.32, RCCL's port of it)
+NCCL_INSPECTOR_OTEL_VERBOSE=1 of each operation, with its number. No rank is in them: host and
+device say where they were measured. (NCCL 2.31 and 2.32, RCCL's port of it)
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ of the bandwidth follows from the bus's."""
 def mapped(
     name: str, resource: TelemetryResource, pairs: Attributes
 ) -> tuple[str, TelemetryResource, Attributes, float] | None:
-    """Return metric, resource, attributes and the factor of values; None for what is no such metric.
+    """Return metric, resource, attributes and the factor of values; None for any other metric.
 
     A name that is the Inspector's and comes without its attributes is somebody else's.
     """

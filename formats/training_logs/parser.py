@@ -4,6 +4,7 @@ Most lines of a log report nothing and cost one search over the block that they 
 that hold a known text are looked at one by one.
 """
 
+import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
@@ -339,6 +340,11 @@ def read(
         rank=rank, host=host, world_size=world_size, local_ranks=local_ranks, formats=formats,
         zone=zone, groups=groups, near=near,
     )  # fmt: skip
+    if isinstance(lines, io.BufferedIOBase):
+        while block := lines.read(_BLOCK):  # a gigabyte line by line takes longer than the search
+            yield from parser.feed(block, default_at)
+        yield from parser.end(default_at)
+        return
     waiting: list[bytes] = []
     size = 0
     for line in lines:

@@ -228,6 +228,10 @@ class NvmlScenario:
         """Raise any other event, by NVML's type: 2 is a double-bit ECC error."""
         self._tell(gpu, "events", f"{kind:#x}:{data}")
 
+    def operational(self, gpu: int, xid: int, *, severity: int = 40, attributes: int = 0) -> None:
+        """Raise a GPU Operational Event, with its severity and attributes in NVML's numbers."""
+        self._tell(gpu, "operational", f"{xid}:{severity}:{attributes}")
+
     def renumber(self, order: Sequence[int]) -> None:
         """Give the devices new indices: those named, in this order; one left out is gone."""
         self.set("global", "order", " ".join(f"gpu{gpu}" for gpu in order))

@@ -9,7 +9,8 @@
 #include <sys/inotify.h>
 
 struct event_set {
-    unsigned long long wanted[MAX_GPUS], seen[MAX_GPUS][2];
+    unsigned long long wanted[MAX_GPUS], seen[MAX_GPUS][2], operational[MAX_GPUS];
+    unsigned operational_wanted[MAX_GPUS], legacy_xid; /* 0, or 1 + the least severity */
     int changes; /* tells when the scenario's folder changes: a wait sleeps, as a driver's does */
 };
 

@@ -109,8 +109,9 @@ PUBLIC nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabr
 {
     ENTER_DEVICE(device, ON_DEVICE);
     unsigned second = VERSION_OF(nvmlGpuFabricInfo_v2_t, 2);
-    unsigned third = VERSION_OF(nvmlGpuFabricInfo_v3_t, 3), summary = 0;
-    if (out->version != second && out->version != third)
+    unsigned third = VERSION_OF(nvmlGpuFabricInfo_v3_t, 3), summary = 0, newest = 3;
+    get_uint(&call, "fabric_version", &newest);
+    if (out->version != second && (out->version != third || newest < 3))
         return leave(NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
     code = fabric(&call, out->clusterUuid, &out->status, &out->cliqueId, &out->state,
                   &out->healthMask);

@@ -297,3 +297,4 @@ PUBLIC nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *
 #include "nvml_links.h"
 #include "nvml_fields.h"
 #include "nvml_events.h"
+#include "nvml_operational.h"

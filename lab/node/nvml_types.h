@@ -93,6 +93,28 @@ typedef struct {
 
 #define EVENT_XID_CRITICAL 0x8ULL
 
+/* GPU Operational Events (R620): what is registered for, what a wait tells, its legacy XID. */
+typedef struct { char uuid[96]; unsigned minLogLevel, minSeverity; } nvmlGpuOperationalEventConfig_v1_t;
+
+typedef struct {
+    unsigned timeoutMs, dataType;
+    char uuid[96], sourceModule[16];
+    unsigned long long eventType, eventData, groupCursor, instanceId, timestampUsec, traceId;
+    unsigned gpuInstanceId, computeInstanceId, severity, categoryId, moduleEventCode, scope;
+    unsigned originator, moduleInstance, chipletId, logLevel, attributes, groupCperSize;
+    unsigned groupAttributes;
+    unsigned char groupSize, groupIndex;
+} nvmlEventSetWait_v3_t;
+
+typedef struct { unsigned count; } nvmlEventSetGetContextCount_v1_t;
+
+typedef struct {
+    unsigned index, nvmlGpuOperationalEventContextType, sourceEventContextType, dataSize;
+    unsigned short dataFormatVersion;
+} nvmlEventSetGetContextInfo_v1_t;
+
+typedef struct { unsigned index, xidCode; } nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t;
+
 typedef struct {
     unsigned char clusterUuid[16];
     nvmlReturn_t status;

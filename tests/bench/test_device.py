@@ -1,11 +1,10 @@
-"""The script for a machine with a GPU: on the driver's double, and what it says where there is none."""
+"""The script for a machine with a GPU: on the driver's double, and what it says without one."""
 
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -85,36 +84,42 @@ def test_the_agent_agrees_with_nvidia_smi_and_without_cuda_nothing_else_is_measu
 
 
 def test_a_value_that_is_not_nvidia_smis_and_a_name_that_is_not_on_the_page_are_found():
-    device = ET.fromstring(SMI).find("gpu")
+    (device,) = readings.devices(SMI)
     page = f"""
 hw_temperature_celsius{{hw_id="{gpu_uuid(0)}",hw_sensor="gpu"}} 91
 DCGM_FI_DEV_GPU_TEMP{{UUID="{gpu_uuid(0)}"}} 91
 hw_power_limit_watts{{hw_id="GPU-of-another"}} 700
 """.encode()
-    rows = {row.name: row for row in readings.compared(page, device, device)}
-    assert "DIFFERENT" == rows["temperature"].verdict
-    assert ["DCGM_FI_DEV_GPU_TEMP_CELSIUS"] == rows["temperature"].dcgm
-    assert "only nvidia-smi" == rows["power limit"].verdict
-    assert "neither" == rows["encoder utilisation"].verdict
+    rows = {row["name"]: row for row in readings.compared(page, device, device)}
+    assert "DIFFERENT" == rows["temperature"]["verdict"]
+    assert ["DCGM_FI_DEV_GPU_TEMP_CELSIUS"] == rows["temperature"]["dcgm"]
+    assert "only nvidia-smi" == rows["power limit"]["verdict"]
+    assert "neither" == rows["encoder utilisation"]["verdict"]
 
 
-@pytest.mark.parametrize(
-    ("last", "right"),
-    [
-        (
-            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 79.11 GiB. GPU 0 has a"
-            " total capacity of 79.11 GiB of which 76.30 GiB is free. Process 4711 has 2.80 GiB"
-            " memory in use. Of the allocated memory 1.20 GiB is allocated by PyTorch, and 0 bytes"
-            " is reserved by PyTorch but unallocated.",
-            True,
-        ),
-        ("ZeroDivisionError: division by zero", False),
-    ],
+OOM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 79.11 GiB. GPU 0 has a total"
+    " capacity of 79.11 GiB of which 76.30 GiB is free. Process 4711 has 2.80 GiB memory in use."
+    " Of the allocated memory 1.20 GiB is allocated by PyTorch, and 0 bytes is reserved by PyTorch"
+    " but unallocated."
 )
+
+
+@pytest.mark.parametrize(("last", "right"), [(OOM, True), ("ZeroDivisionError: by zero", False)])
 def test_a_log_is_right_only_where_it_is_explained_by_the_devices_memory(tmp_path, last, right):
     text = f'Traceback (most recent call last):\n  File "train.py", line 7, in <module>\n{last}\n'
     (tmp_path / "rank_0.log").write_text(f"step 0 loss 1.5\n{text}")
     assert right == steps.explained(tmp_path, 60.0).right
+
+
+def test_a_communicator_that_is_not_read_and_a_fault_in_a_healthy_log_are_found():
+    info = "node-7:4711:4780 [0] NCCL INFO "
+    done = "comm 0x55d0c1a0 rank 0 nranks 1 cudaDev 0 nvmlDev 0 busId 1b000 commId 0x9a"
+    healthy = f"{info}NET/IB : No device found.\n{info}{done} - Init COMPLETE\n"
+    assert (1, []) == steps.nccl_lines(healthy)
+    assert (1, ["0 of 1 communicators are read"]) == steps.nccl_lines(f"{info}Init COMPLETE")
+    (fault,) = steps.nccl_lines(healthy + OOM)[1]
+    assert fault.startswith("a healthy job's line is read as a fault: torch.OutOfMemoryError")
 
 
 def test_captures_name_no_machine_and_the_same_thing_by_the_same_word(tmp_path):

@@ -93,7 +93,7 @@ def test_a_hexadecimal_code_is_found_however_it_is_written():
 def test_clock_reasons_are_those_of_the_metric():
     known = metrics.catalogue()["hw.gpu.throttle"].values["reason"]
     reasons = device_faults.clock_reasons()
-    assert [1 << bit for bit in range(9)] == [one.bit for one in reasons]
+    assert [1 << bit for bit in range(11)] == [one.bit for one in reasons]
     assert set(known) == {one.reason for one in reasons} - {""}
     assert {0x8, 0x40, 0x80} == {one.bit for one in reasons if one.grade == "alert"}
     assert {0x20} == {one.bit for one in reasons if one.grade == "warn"}

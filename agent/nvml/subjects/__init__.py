@@ -10,7 +10,7 @@ In: calls of NVML on one device. Out: values by metric and attributes. Imports: 
 from collections.abc import Callable, Mapping
 
 from ..asking import PolledDevice
-from . import activity, errors, identity, links, readings
+from . import activity, errors, fabric, identity, links, readings
 
 READ: Mapping[str, Callable[[PolledDevice], None]] = {
     "gpu_info": identity.identity,
@@ -27,6 +27,7 @@ READ: Mapping[str, Callable[[PolledDevice], None]] = {
     "gpu_pcie": links.pcie,
     "gpu_nvlink": links.nvlink,
     "gpu_nvlink_errors": links.nvlink_errors,
+    "gpu_fabric": fabric.fabric,
     "gpu_processes": identity.processes,
     "gpu_recovery": errors.recovery,
 }

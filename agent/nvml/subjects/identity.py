@@ -11,7 +11,7 @@ def identity(device: PolledDevice) -> None:
     device.report("hw.gpu.info", 1, *facts)
 
 
-def _asked(device: PolledDevice) -> tuple[tuple[str, str], ...]:
+def _asked(device: PolledDevice) -> tuple[tuple[str, str | int], ...]:
     pci = device.ask("nvmlDeviceGetPciInfo_v3")
     known = {
         "hw.model": device.ask("nvmlDeviceGetName"),
@@ -20,7 +20,13 @@ def _asked(device: PolledDevice) -> tuple[tuple[str, str], ...]:
         "hw.firmware_version": device.ask("nvmlDeviceGetVbiosVersion"),
         "pci.bus_id": None if pci is None else pci.busId,
     }
-    return tuple((name, text(value)) for name, value in known.items() if value)
+    facts: list[tuple[str, str | int]] = [
+        (name, text(value)) for name, value in known.items() if value
+    ]
+    minor = device.ask("nvmlDeviceGetMinorNumber")
+    if minor is not None:
+        facts.append(("hw.minor", int(minor)))
+    return tuple(facts)
 
 
 def text(value: object) -> str:

@@ -29,12 +29,13 @@ KNOWN = [
         (f"{A}::3", DeviceReference(hw_id=A, replica="3")),
         (f"{PART}::0", DeviceReference(hw_id=PART, replica="0")),
         (f"MIG-{A}/7/0", DeviceReference(hw_id=A, instance="7")),
-        ("nvidia1", DeviceReference(index=1)),
-        ("nvidia1/gi7", DeviceReference(index=1, instance="7")),
-        ("nvidia1/gi7/vgpu2", DeviceReference(index=1, instance="7", replica="2")),
-        ("nvidia1/vgpu0", DeviceReference(index=1, replica="0")),
-        ("gpu-1", DeviceReference(index=1)),
-        ("gpu-1-mig-19-4-1", DeviceReference(index=1, instance="mig-19-4-1")),
+        ("nvidia1", DeviceReference(minor=1)),
+        ("nvidia1/gi7", DeviceReference(minor=1, instance="7")),
+        ("nvidia1/gi7/vgpu2", DeviceReference(minor=1, instance="7", replica="2")),
+        ("nvidia1/vgpu0", DeviceReference(minor=1, replica="0")),
+        ("gpu-1", DeviceReference(minor=1)),
+        ("gpu-1-mig-19-4-1", DeviceReference(minor=1, instance="mig-19-4-1")),
+        ("gpu-1-mig-1g12gb-19-0", DeviceReference(minor=1, instance="mig-1g12gb-19-0")),
         ("Ascend910-1", DeviceReference(index=1)),
         ("Ascend910B3-1", DeviceReference(index=1)),
         ("0000:85:00.0", DeviceReference(pci="0000:85:00.0")),
@@ -69,6 +70,13 @@ def test_a_dynamic_device_is_known_by_the_uuid_in_its_cdi_name():
 )
 def test_a_name_is_resolved_to_a_device_of_its_maker_or_a_part_of_it(device, maker, expected):
     assert expected == resolve(meant(device), KNOWN, maker=maker)
+
+
+@pytest.mark.parametrize("device", ["gpu-1", "nvidia1"])
+def test_a_number_in_the_name_of_a_device_file_is_the_minor_number_where_it_is_known(device):
+    """NVML counts by PCI address; the driver numbered the files in the order of its probing."""
+    turned = [DeviceIdentity(A, 0, minor=1), DeviceIdentity(B, 1, minor=0)]
+    assert (A, "") == resolve(meant(device), turned)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,12 @@
 
 import os
 import pickle
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from tests.formats.flight_recorder.recorder import dump, fields, operation
+from tests.formats.flight_recorder.test_debug_server import page
 
 from rankscope.agent.collectives.progress import StepProgress
 from rankscope.agent.rank_processes import RankProcesses
@@ -218,3 +221,55 @@ def test_switched_off_it_says_so(reader):
     supported, reason = reader(follow=False).supported()
     assert not supported
     assert "flight_recorder.follow is off" in reason
+
+
+@pytest.fixture
+def served():
+    """Return a function that serves a page as torch's debug server does; it gives the address."""
+    servers = []
+
+    def serve(body, status=200):
+        class PageHandler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(status if self.path == "/fr_trace_json" else 404)
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            def log_message(self, *_):
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), PageHandler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"127.0.0.1:{server.server_address[1]}"
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def stand_still(one, progress):
+    for step in range(3):
+        moved(progress, WRITTEN + step, step)
+    one.turn(WRITTEN + 70)
+
+
+def test_the_debug_server_of_a_job_that_stands_still_shows_all_ranks(
+    reader, delivered, progress, pipes, served
+):
+    shown = page(fields(8, 7, [operation(8)]), fields(7, 7))
+    stand_still(reader(ask=True, debug_server=served(shown)), progress)
+    assert {0: 8, 1: 7} == delivered.values("collective.enqueued")
+    assert 3 == delivered.health.counted("flight_recorder_requests")
+    assert [1, 1] == asked(pipes)
+
+
+@pytest.mark.parametrize(("body", "status"), [("<title>x</title>", 200), (page(), 500)])
+@pytest.mark.usefixtures("pipes")
+def test_whatever_else_listens_there_is_no_failure(
+    reader, delivered, progress, served, body, status
+):
+    stand_still(reader(ask=True, debug_server=served(body, status)), progress)
+    assert {} == delivered.values("collective.enqueued")
+    assert 0 == refused(delivered, "server")

@@ -4,6 +4,7 @@ import pytest
 
 from rankscope.agent.nvml import SUBJECTS
 from rankscope.agent.readers import catalogue
+from rankscope.lab.node.nvml import NvmlScenario
 from rankscope.vocabulary import metrics
 
 
@@ -62,6 +63,51 @@ def test_an_h100_says_everything_in_the_vocabularys_units(watched, until):
     assert 0 < one.value("hw.gpu.sm.activity") <= 1
     assert 0 < one.value("hw.gpu.tensor.activity") <= 1
     assert one.value("hw.gpu.recovery_action", action="none") == 1
+
+
+def faults_of(one, gpu=0):
+    """Return what the driver is passed on as reporting of a device's fabric."""
+    return {
+        str(dict(sample.attributes)["reason"])
+        for sample in one.supervisor.samples("gpu_fabric", since=0.0)
+        if sample.value and dict(sample.attributes)["hw.id"] == one.uuid(gpu)
+    }
+
+
+def test_the_health_of_the_fabric_is_passed_on_by_its_mask(watched, until):
+    one = watched(gpus=2)
+    until(lambda: _has(one, "hw.gpu.fabric.fault"))
+    assert faults_of(one) == set()
+    with one.scenario.together():
+        one.scenario.set(1, "fabric_health_mask", 0x1 | 0x8 | 0x10 | 0x80 | 0x700 | 0x8000)
+        one.scenario.set(1, "fabric_health_summary", 2)
+    said = {"degraded_bandwidth", "route_unhealthy", "invalid_location", "manager_disconnected"}
+    until(lambda: faults_of(one, 1) == said | {"unhealthy"})
+    assert faults_of(one) == set()
+
+
+def test_a_device_says_the_number_of_its_file_which_its_index_need_not_be(watched, until, tmp_path):
+    scenario = NvmlScenario(tmp_path / "driver", profile="H100", gpus=2)
+    scenario.set(0, "minor", 1)
+    scenario.set(1, "minor", 0)
+    one = watched.over(scenario)
+    until(one.all_said)
+    told = [dict(sample.attributes) for sample in one.supervisor.samples("gpu_info", since=0.0)]
+    assert {(pairs["gpu"], pairs["hw.minor"]) for pairs in told} == {(0, 1), (1, 0)}
+
+
+def test_an_older_driver_is_asked_for_the_older_structure(watched, until, tmp_path):
+    scenario = NvmlScenario(tmp_path / "driver", profile="H100", gpus=1)
+    scenario.set(0, "fabric_version", 2)
+    scenario.set(0, "fabric_health_mask", 0x1)
+    one = watched.over(scenario)
+    until(lambda: faults_of(one) == {"degraded_bandwidth"})
+
+
+def test_a_device_that_is_on_no_fabric_has_none_of_its_faults(watched, until):
+    one = watched(profile="L40S", gpus=1)
+    until(one.all_said)
+    assert not _has(one, "hw.gpu.fabric.fault")
 
 
 def _has(one, metric):

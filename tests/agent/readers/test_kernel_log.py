@@ -247,6 +247,19 @@ def test_a_machine_that_was_just_booted_tells_what_it_logged_since(filed, until)
     assert ["62", "48"] == filed.codes()
 
 
+def test_a_log_of_times_without_a_year_tells_only_the_faults_of_the_last_hour(filed, until):
+    old, new = (time.strftime("%b %e %H:%M:%S", time.localtime(time.time() - ago))
+                for ago in (21 * 86_400.0, 600.0))  # fmt: skip
+    filed.path.write_text(
+        f"{old} node-a kernel: {XID.format(62, 1, 'old')}\n"
+        f"{new} node-a kernel: {XID.format(79, 1, 'new')}\n"
+    )
+    filed.start(lookback_seconds=3600.0)
+    until(lambda: filed.told)
+    assert ["79"] == filed.codes()
+    assert abs(time.time() - 600 - filed.events[0].at) < 20
+
+
 def test_a_restart_repeats_nothing_and_loses_nothing(filed, until):
     reader = filed.start()
     filed.write(XID.format(79, 1, "x"), OOM.format(5))

@@ -64,3 +64,9 @@ def test_an_error_that_steps_followed_is_no_more_than_news(explain, tmp_path):
 def test_lines_of_a_form_that_nobody_knows_are_no_fault(explain, tmp_path):
     (tmp_path / "job.log").write_text("step 1\nsaved\n" + STEP.format(0, 0, 1))
     assert explain(tmp_path).document() is None
+
+
+def test_a_root_before_a_flood_of_what_follows_from_it_is_not_lost(explain, tmp_path):
+    fatal = "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    (tmp_path / "job.log").write_text(fatal + CLOSED * 20_000)
+    assert ("memory.gpu_oom", "rank", "3") == said(explain(tmp_path))

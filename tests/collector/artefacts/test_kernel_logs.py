@@ -29,7 +29,7 @@ def moment(at: float) -> datetime:
 
 @pytest.fixture
 def job(tmp_path):
-    """Four ranks on node-a take steps from noon for five minutes; ranks 0 to 2 then wait in vain."""
+    """Four ranks on node-a make steps from noon to five past; ranks 0 to 2 then wait in vain."""
     for rank in range(4):
         text = (
             f"node-a:{100 + rank}:{100 + rank} [{rank}] NCCL INFO comm 0x55 rank {rank} nranks 4 "
@@ -56,13 +56,13 @@ def first(document):
 
 def quotes(folder):
     """Return what kernel logs of a folder say: the role and text of each line."""
-    found = gather(folder, TelemetryResource("", job="job", attempt=0), zone=UTC)
+    found = gather([folder], TelemetryResource("", job="job", attempt=0), zone=UTC)
     return [(one.role, one.text) for one in found.quotes if one.text.startswith(("NVRM", "amdgpu"))]
 
 
 def devices(folder):
     """Return which devices are said to have failed: id, code and host."""
-    found = gather(folder, TelemetryResource("", job="job", attempt=0), zone=UTC)
+    found = gather([folder], TelemetryResource("", job="job", attempt=0), zone=UTC)
     return [
         (one.attributes["hw.id"], one.attributes["code"], one.resource.host)
         for one in found.events
@@ -165,8 +165,10 @@ def test_times_since_boot_that_are_older_than_the_job_are_background(job):
 @pytest.mark.parametrize(
     "lines",
     [
-        "NVRM: The NVIDIA GPU 0000:04:00.0\n   NVRM: (PCI ID: 10de:2330) installed in this system"
-        " has\n   NVRM: fallen off the bus and is not responding to commands.\n",
+        (
+            "NVRM: The NVIDIA GPU 0000:04:00.0\n   NVRM: (PCI ID: 10de:2330) installed in this "
+            "system has\n   NVRM: fallen off the bus and is not responding to commands.\n"
+        ),
         "NVRM: GPU has fallen off the bus.\n   NVRM: GPU 0000:04:00.0: GPU serial number is 16.\n",
         "NVRM: GPU 0000:04:00.0: GPU lost from the bus\n",
     ],
@@ -212,11 +214,33 @@ def test_the_fault_of_another_vendor_s_device_is_named(explain, job):
     (job / "dmesg_node-a.txt").write_text(
         dmesg(
             NOON + 299,
-            "amdgpu 0000:04:00.0: amdgpu: uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!",
+            "amdgpu 0000:04:00.0: uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!",
         )
         + dmesg(NOON + 299, "amdgpu 0000:01:00.0: amdgpu: GPU reset begin!")
     )
     assert ("gpu.memory_uncorrectable", [3], "node-a") == first(explained(explain, job))
+
+
+def test_a_host_that_was_booted_while_the_job_ran_is_told(job):
+    (job / "dmesg_node-a.txt").write_text(
+        dmesg(NOON - 86_400, "usb 1-1: x") + dmesg(NOON + 290, "Linux version 6.8.0")
+    )
+    found = gather([job], TelemetryResource("", job="job", attempt=0), zone=UTC)
+    (told,) = [one for one in found.quotes if one.signature == "host.rebooted"]
+    assert ("dmesg_node-a.txt", 2, NOON + 290, "root") == (
+        told.file,
+        told.line,
+        told.at,
+        told.role,
+    )
+
+
+def test_a_host_that_was_booted_before_the_job_or_after_it_is_none_of_its_troubles(job):
+    (job / "dmesg_node-a.txt").write_text(
+        dmesg(NOON - 86_400, "Linux version 6.8.0") + dmesg(NOON + 7200, "Linux version 6.8.0")
+    )
+    found = gather([job], TelemetryResource("", job="job", attempt=0), zone=UTC)
+    assert not [one for one in found.quotes if one.signature == "host.rebooted"]
 
 
 def test_the_year_of_a_log_alone_is_that_of_its_file(tmp_path):
@@ -224,7 +248,7 @@ def test_the_year_of_a_log_alone_is_that_of_its_file(tmp_path):
     log.write_text(f"Dec 31 23:59:00 node-a kernel: {LOST}\n")
     written = datetime(2025, 1, 2, tzinfo=UTC).timestamp()
     os.utime(log, (written, written))
-    found = gather(tmp_path, TelemetryResource("", job="job", attempt=0), zone=UTC)
+    found = gather([tmp_path], TelemetryResource("", job="job", attempt=0), zone=UTC)
     (quote,) = found.quotes
     assert datetime(2024, 12, 31, 23, 59, tzinfo=UTC).timestamp() == quote.at
 

@@ -112,10 +112,20 @@ def test_a_smaller_communicator_s_rank_is_known_by_its_process_in_a_log(answers,
 
 def test_in_a_job_s_log_an_answer_has_the_time_between_its_lines(explain, tmp_path):
     def step(number, at):
-        return (f" [2026-05-13 12:{at // 60:02}:{at % 60:02}] iteration {number:8}/  500 | consumed "
-                "samples: 32 | elapsed time per iteration (ms): 10000.0 | learning rate: 2.0E-06 | "
-                "global batch size: 16 | lm loss: 1.08E+01 | loss scale: 1.0 | grad norm: 3.2 | number of "
-                "skipped iterations:   0 | number of nan iterations:   0 |")  # fmt: skip
+        values = {
+            "consumed samples": 32,
+            "elapsed time per iteration (ms)": 10000.0,
+            "learning rate": "2.0E-06",
+            "global batch size": 16,
+            "lm loss": "1.08E+01",
+            "loss scale": 1.0,
+            "grad norm": 3.2,
+            "number of skipped iterations": 0,
+            "number of nan iterations": 0,
+        }
+        shown = " | ".join(f"{name}: {value}" for name, value in values.items())
+        clock = f"2026-05-13 12:{at // 60:02}:{at % 60:02}"
+        return f" [{clock}] iteration {number:8}/     500 | {shown} |"
 
     steps = [step(number, 10 * number) for number in range(1, 31)]
     log = [told("OK"), *steps, behind(), behind()]
@@ -158,3 +168,16 @@ def test_an_error_of_a_communicator_is_quoted_with_its_rank(answers):
 def test_an_answer_that_was_cut_off_says_so(answers):
     found = answers(HEAD + ROW.format("OK")).found
     assert "cut off before its end" in found.read["ras_0.txt"]
+
+
+def test_an_answer_in_a_node_s_log_tells_which_of_its_ranks_says_nothing(explain, tmp_path):
+    waited = (
+        "[rank{0}]:[E513 12:15:00.71478166{0} ProcessGroupNCCL.cpp:685] [Rank {0}] Watchdog caught "
+        "collective operation timeout: WorkNCCL(SeqNum=61, OpType=ALLREDUCE, NumelIn=64, "
+        "NumelOut=64, Timeout(ms)=600000) ran for 600042 milliseconds before timing out."
+    )
+    dated = "2026-05-13 12:00:00 the job begins\n"
+    lines = [waited.format(rank) for rank in (0, 1, 2)]
+    (tmp_path / "job.log").write_text(told("OK") + dated + "\n".join(lines))
+    cause = first(explain(tmp_path))
+    assert ("software.stuck_process", "3") == (cause["fault"], cause["entity"]["id"])

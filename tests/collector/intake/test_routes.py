@@ -18,6 +18,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from rankscope.collector.flows.stages import CollectorStages
+from rankscope.collector.intake.decoding import PayloadDecoder
 from rankscope.collector.intake.routes import router
 from rankscope.collector.intake.waiting import BusyError
 from rankscope.collector.settings.intake import IntakeSettings
@@ -234,6 +235,38 @@ def test_a_full_disk_is_503_and_counted(post, memory_journal, metrics_body, heal
     assert health.journal_failures._value.get() == 1
 
 
+def test_a_payload_that_no_decoder_survives_is_answered_so_that_nobody_repeats_it(
+    post, monkeypatch, metrics_body
+):
+    def dies(_self, _payload):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(PayloadDecoder, "decode", dies)
+    for kind in (PROTOBUF, JSON):
+        answer = post("/v1/metrics", metrics_body(1.0), kind)
+        assert (answer.status_code, "retry-after" in answer.headers) == (500, False)
+    body = write_request({"__name__": "training_loss"}, 2.5, 1_700_000_000_500)
+    answer = post("/api/v1/write", body, WRITE)
+    assert (answer.status_code, "retry-after" in answer.headers) == (400, False)
+
+
+def test_whoever_gives_a_batch_ten_seconds_is_asked_to_wait_less_than_a_third_of_them(
+    post, services, memory_journal, metrics_body, monkeypatch
+):
+    """Else OpenTelemetry's Python exporter gives it up at once, or after one more try."""
+    memory_journal.failure = OSError(28, "No space left on device")
+    full = post("/v1/metrics", metrics_body(1.0), PROTOBUF)
+
+    def busy(_payload):
+        raise BusyError("full")
+
+    monkeypatch.setattr(services.stages, "submit", busy)
+    waits = post("/v1/metrics", metrics_body(1.0), PROTOBUF)
+    services.stages.stop()
+    for answer in (full, waits):
+        assert 2 <= int(answer.headers["retry-after"]) <= 3
+
+
 def test_a_sender_that_goes_away_in_the_middle_does_no_harm(app, post, metrics_body, health):
     async def receive():
         return {"type": "http.disconnect"}
@@ -259,10 +292,12 @@ def test_a_sender_that_goes_away_in_the_middle_does_no_harm(app, post, metrics_b
     assert post("/v1/metrics", metrics_body(1.0), PROTOBUF).status_code == 200
 
 
-def test_a_bomb_in_snappy_is_refused_unopened(post):
+def test_a_bomb_in_snappy_is_refused_unopened_and_not_worth_a_retry(post, health):
+    """A sender of remote write, vmagent among them, repeats a 413 for ever."""
     declared = b"\xff\xff\xff\xff\x0f"  # 4 GiB in five bytes
     headers = PROTOBUF | {"Content-Encoding": "snappy"}
-    assert post("/api/v1/write", declared + b"\0", headers).status_code == 413
+    assert post("/api/v1/write", declared + b"\0", headers).status_code == 400
+    assert health.refused.labels("413")._value.get() == 1
 
 
 def test_remote_write_of_an_unknown_message_is_415(post):

@@ -112,3 +112,28 @@ def test_a_word_before_the_number_changes_nothing(evaluated, event, code, kind):
 
 def test_an_application_s_code_accuses_no_device_whatever_stands_before_it(evaluated, event):
     assert [] == evaluated(events=(event("gpu.fault", 31.5, rank=2, code="XID 13"),))
+
+
+def test_a_code_that_the_driver_calls_propagated_counts_less_than_the_primary_one(evaluated, event):
+    """GPU Operational Events: which error began it, and which followed."""
+    found = evaluated(
+        events=(
+            event("gpu.fault", 31, rank=1, code="94"),
+            event("gpu.fault", 32, rank=2, code="74"),
+            event("gpu.operational_event", 31, rank=1, code="94", role="propagated"),
+            event("gpu.operational_event", 32, rank=2, code="74", role="primary"),
+        )
+    )
+    assert {(one.kind, one.entity.id): one.score for one in found} == {
+        ("gpu.fault_event", "GPU-1"): 1.0,
+        ("gpu.memory_error", "GPU-1"): 1.0,
+        ("gpu.fault_event", "GPU-2"): 3.0,
+        ("gpu.nvlink_down", "GPU-2"): 3.0,
+    }
+    assert found[0].text.endswith("; the driver marks it as propagated from another error")
+    assert found[-1].text.endswith("; the driver marks it as the primary error")
+
+
+def test_the_drivers_word_alone_is_no_fault(evaluated, event):
+    primary = event("gpu.operational_event", 32, rank=2, code="74", role="primary")
+    assert [] == evaluated(events=(primary,))

@@ -51,6 +51,15 @@ def test_a_leak_of_all_ranks_is_the_jobs(evaluated):
     assert ("job.gpu_memory_grows", "example") == (found.kind, found.entity.id)
 
 
+def test_a_leak_of_a_jobs_only_rank_is_that_ranks():
+    limit = {LIMIT: readings(np.array([START]), np.full((1, 1), 80 * GIB))}
+    planes = {ALLOCATED: leak([2])[[2]] * GIB}
+    (found,) = GpuLeakDetector().evaluate(
+        sketch(np.full((1, COUNT), 0.8), planes=planes, rank_readings=limit)
+    )
+    assert ("rank.gpu_memory_grows", "0") == (found.kind, found.entity.id)
+
+
 def test_a_leak_of_the_job_that_is_clear_at_one_rank_only_is_not_that_ranks(evaluated):
     """What the others hold varies too much to call it growth; it grows by as much all the same."""
     held = leak([0, 1, 2, 3], rate=2.0)

@@ -9,7 +9,7 @@ from rankscope.vocabulary import metrics
 from .conftest import FIXTURES
 
 PAGES = {
-    "nvidia": ("nvidia", "nvidia-new"),
+    "nvidia": ("nvidia", "nvidia-new", "nvidia-fabric"),
     "ascend": ("ascend",),
     "cambricon": ("cambricon",),
     "amd": ("amd",),

@@ -36,7 +36,7 @@ def test_a_bitmask_becomes_its_reasons(values):
     found = values("nvidia", f"DCGM_FI_DEV_CLOCK_THROTTLE_REASONS{{{NV}}} 72\n")
     active = {pairs[0][1] for (_, pairs), value in found.items() if value}
     assert active == {"slowdown_hw", "thermal_hw"}
-    assert len(found) == 8
+    assert len(found) == 10
 
 
 def test_a_window_of_clock_events_speaks_only_where_the_bitmask_does_not(values):

@@ -31,7 +31,7 @@ def test_every_line_has_an_example_above_and_a_meaning_in_the_tables():
 def test_what_a_driver_does_about_a_fault_is_none_of_its_own(read):
     """One device of a hive fails, and all are reset."""
     (fault,) = read(
-        "amdgpu 0000:9d:00.0: amdgpu: uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!",
+        "amdgpu 0000:9d:00.0: uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!",
         "amdgpu 0000:1b:00.0: amdgpu: GPU reset begin!",
         "amdgpu 0000:3d:00.0: amdgpu: GPU reset begin!",
     )

@@ -1,9 +1,17 @@
+import math
+from datetime import UTC
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rankscope.formats import kernel_log
-from rankscope.formats.kernel_log import DeviceFault, KernelLogParser, OomKill
+from rankscope.formats.kernel_log import (
+    DeviceFault,
+    KernelLogParser,
+    KernelLogReading,
+    OomKill,
+)
 
 PIECES = st.sampled_from(
     [
@@ -37,6 +45,56 @@ def test_no_line_upsets_the_parser_and_what_it_returns_is_bounded(lines):
                 assert found.pid is None or 0 <= found.pid < 10**9
             if isinstance(found, OomKill):
                 assert 0 <= found.pid < 10**9
+
+
+HEADS = st.sampled_from(
+    [
+        "[   12.5] ",
+        "<4>",
+        "[Wed May 13 12:00:00 2026] ",
+        "[Fri Feb 31 25:61:61 2026] ",
+        "[May13 12:00] ",
+        "[  +1.5] ",
+        "Feb 29 12:00:00 node-a kernel: ",
+        "Feb 30 99:99:99 node-a kernel: ",
+        "kernel: ",
+        "2026-05-13T12:00:00Z node-a kernel: ",
+        "9999-99-99 99:99:99 ",
+        "node-a: ",
+        "> ",
+        "  ",
+        "\r",
+        "-- Boot 0123456789abcdef0123456789abcdef --",
+        "__REALTIME_TIMESTAMP=",
+        "MESSAGE=",
+        "\u0662",
+        '{"MESSAGE":"',
+        '"}',
+        '{"MESSAGE":[1,2,300],"_HOSTNAME":{}}',
+        '"time": ',
+        '"msg": "',
+        "\u00b2" * 12,
+        "rtc setting system clock to x (1778673600)",
+        "audit(9999999999.9:1)",
+        "Hostname set to <a>",
+        "Linux version ",
+        "Message:",
+        "Timestamp:2026-05-13 12:00:00.5 +0000 UTC m=+1 Reason:x ",
+    ]
+)
+LOGS = st.lists(st.lists(st.one_of(HEADS, LINES), max_size=6).map("".join), max_size=20)
+
+
+@given(LOGS, st.one_of(st.none(), st.floats(0.0, 4e9)))
+def test_no_log_upsets_its_reading_and_every_time_is_finite(lines, near):
+    reading = KernelLogReading(UTC, near)
+    numbered = enumerate((line.encode("utf-8", "replace") + b"\n" for line in lines), 1)
+    found = list(reading.read(numbered))
+    reading.settle(near)
+    for line in found:
+        at = reading.when(line)
+        assert at is None or math.isfinite(at)
+        assert isinstance(line.host, str)
 
 
 @given(LINES)

@@ -19,7 +19,7 @@ HEALTHY = Path(__file__).parent / "healthy_boot.log"
 
 def read(*lines, near=None, until=None):
     reading = KernelLogReading(UTC, near)
-    found = list(reading.read(line.encode() + b"\n" for line in lines))
+    found = list(reading.read(enumerate((line.encode() + b"\n" for line in lines), 1)))
     reading.settle(until)
     return reading, found
 
@@ -44,7 +44,7 @@ def test_a_line_that_continues_one_that_says_nothing_has_its_time_too():
 
 def test_times_since_boot_become_times_of_day_by_the_real_time_clock():
     reading, (line,) = read(
-        "[    1.000000] rtc_cmos 00:00: setting system clock to 2026-05-13T12:00:00 UTC (1778673600)",
+        "[    1.0] rtc_cmos 00:00: setting system clock to 2026-05-13T12:00:00 UTC (1778673600)",
         f"[  601.000000] {XID}",
     )
     assert NOON + 600 == reading.when(line)
@@ -127,7 +127,7 @@ def test_a_healthy_boot_accuses_nobody():
     with HEALTHY.open("rb") as opened:
         told = [
             report
-            for line in reading.read(opened)
+            for line in reading.read(enumerate(opened, 1))
             for report in parser.feed(line.text, line.uptime or 0.0)
         ]
     assert not [one for one in told if isinstance(one, OomKill)]

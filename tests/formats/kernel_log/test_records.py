@@ -85,6 +85,24 @@ def test_lines_of_every_form_lose_what_stands_before_them(text, expected):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "amdgpu 0000:9d:00.0: amdgpu: GPU reset begin!",
+        "mlx5_core 0000:5e:00.0: device's health compromised",
+        "nvme nvme0: I/O 23 QID 5 timeout",
+        "habanalabs hl2: Device heartbeat failed!",
+        "sd 0:0:0:0: [sda] x",
+        "NVRM: Xid (PCI:0000:05:00): 79, x",
+    ],
+)
+def test_a_driver_and_its_device_are_no_host_and_program(text):
+    for before in ("[  100.5] ", "<4>[  100.5] ", "2026-11-21T02:50:40,500000+00:00 ",
+                   "[Sat Nov 21 02:50:40 2026] "):  # fmt: skip
+        found = kernel_log.line(before + text, UTC)
+        assert (text, "") == (found.text, found.host)
+
+
+@pytest.mark.parametrize(
     ("text", "host"),
     [
         ("Nov 21 02:50:40 node-1 kernel: hello", "node-1"),
@@ -116,8 +134,10 @@ def test_the_29_of_february_was_in_a_year_that_has_one():
     ("text", "expected"),
     [
         (
-            '{"__REALTIME_TIMESTAMP":"1795229440000000","_HOSTNAME":"node-1","_TRANSPORT":"kernel",'
-            '"__MONOTONIC_TIMESTAMP":"12500000","MESSAGE":"hello"}',
+            (
+                '{"__REALTIME_TIMESTAMP":"1795229440000000","_HOSTNAME":"node-1","_TRANSPORT":"kernel",'
+                '"__MONOTONIC_TIMESTAMP":"12500000","MESSAGE":"hello"}'
+            ),
             record(at=AT, uptime=12.5, host="node-1"),
         ),
         ('{"pri":4,"time":   12.500000,"msg":"hello"},', record(uptime=12.5)),
@@ -126,19 +146,25 @@ def test_the_29_of_february_was_in_a_year_that_has_one():
             record(at=AT, uptime=12.5),
         ),
         (
-            '{"jsonPayload":{"MESSAGE":"hello","_HOSTNAME":"node-1"},'
-            '"timestamp":"2026-11-21T02:50:40Z"}',
+            (
+                '{"jsonPayload":{"MESSAGE":"hello","_HOSTNAME":"node-1"},'
+                '"timestamp":"2026-11-21T02:50:40Z"}'
+            ),
             record(at=AT, host="node-1", kernels=False),
         ),
         (
-            '{"_source":{"message":"hello","host":{"name":"node-1"},'
-            '"@timestamp":"2026-11-21T02:50:40Z"}}',
+            (
+                '{"_source":{"message":"hello","host":{"name":"node-1"},'
+                '"@timestamp":"2026-11-21T02:50:40Z"}}'
+            ),
             record(at=AT, host="node-1", kernels=False),
         ),
         (
-            "I1121 02:50:40.123456       1 log_monitor.go:160] New status generated: &{Source:kernel"
-            "-monitor Events:[{Severity:warn Timestamp:2026-11-21 02:50:40.5 +0000 UTC m=+9 Reason:X "
-            "Message:hello}] Conditions:[]}",
+            (
+                "I1121 02:50:40.123456       1 log_monitor.go:160] New status generated: &{Source:"
+                "kernel-monitor Events:[{Severity:warn Timestamp:2026-11-21 02:50:40.5 +0000 UTC "
+                "m=+9 Reason:X Message:hello}] Conditions:[]}"
+            ),
             record(at=AT + 0.5),
         ),
         ('{"loss": 2.5, "step": 3}', KernelRecord('{"loss": 2.5, "step": 3}')),

@@ -1,4 +1,4 @@
-"""Answers of RAS as text: each form that NCCL 2.24 to 2.30 prints, also behind prefixes of a log."""
+"""Answers of RAS as text: each form that NCCL 2.24 to 2.30 prints, also inside a log."""
 
 import pytest
 
@@ -186,8 +186,10 @@ def test_answers_are_read_behind_prefixes_and_between_other_lines(prefix):
 
 
 def test_sections_without_their_head_are_an_answer_each():
-    warning = unequal(
+    answer = unequal(
         "  7 ranks have launched up to operation 70",
-        f"  Rank 3 has launched up to operation 60 -- {place(3)}").partition(WARNINGS)[2]  # fmt: skip
+        f"  Rank 3 has launched up to operation 60 -- {place(3)}",
+    )
+    warning = answer.partition(WARNINGS)[2]
     first, second = ras.answers((warning + "and now\n" + warning).splitlines())
     assert first.communicators[0].launched == second.communicators[0].launched

@@ -50,6 +50,8 @@ def test_every_signature_has_a_line_here():
         "node1:1:2 [0] NCCL INFO Channel 00/0 : 1[1] -> 2[2] via P2P/IPC",
         "node1:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>",
         "Detected 8 GPUs",
+        "node1:42 NCCL DIAG [OK]   p2p: all 56 directed GPU P2P edges verified",
+        "node1:42 NCCL DIAG [INFO] ECC: unavailable via NVML across 8 ranks in comm 0x1f",
         "Possible speed-up: set num_workers",
         "retrying: Broken pipe",
     ],

@@ -24,6 +24,13 @@ PAIRS = {
     "nvmlGpuFabricInfo_t": pynvml.c_nvmlGpuFabricInfo_t,
     "nvmlGpuFabricInfo_v2_t": pynvml.c_nvmlGpuFabricInfo_v2_t,
     "nvmlGpuFabricInfo_v3_t": pynvml.c_nvmlGpuFabricInfo_v3_t,
+    "nvmlGpuOperationalEventConfig_v1_t": pynvml.c_nvmlGpuOperationalEventConfig_v1_t,
+    "nvmlEventSetWait_v3_t": pynvml.c_nvmlEventSetWait_v3_t,
+    "nvmlEventSetGetContextCount_v1_t": pynvml.c_nvmlEventSetGetContextCount_v1_t,
+    "nvmlEventSetGetContextInfo_v1_t": pynvml.c_nvmlEventSetGetContextInfo_v1_t,
+    "nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t": (
+        pynvml.c_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    ),
     "nvmlGpmSupport_t": pynvml.c_nvmlGpmSupport_t,
     "nvmlGpmMetric_t": pynvml.c_nvmlGpmMetric_t,
 }

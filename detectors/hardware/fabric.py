@@ -1,0 +1,101 @@
+"""The fabric of NVSwitches: devices that the driver says are badly connected to it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
+from ..window import Floats, Ints, JobWindow
+from . import counters, devices
+
+FAULT = "hw.gpu.fabric.fault"
+
+
+class FabricDetector(Detector):
+    """Name devices whose driver reports a fault of their connection to the NVLink fabric.
+
+    Degraded bandwidth, an unhealthy route and a wrong configuration are the driver's own words, and
+    need no count of errors. They are a symptom where the device was without, or where nine of ten
+    peers of its model are: what all devices of a job have (no partition on a single node, a fabric
+    that is not used) is how the cluster is set up.
+
+    Parameters
+    ----------
+    peers : share of the other devices of a model that must be without one that was always there.
+
+    Examples
+    --------
+    The route of the device of rank 1 becomes unhealthy at second 40.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> at = START + np.arange(0, 61, 5)
+    >>> bad = np.zeros((4, 13))
+    >>> bad[1, 8:] = 1
+    >>> window = sketch(np.full((4, 60), 0.8), rank_readings={
+    ...     "hw.gpu.fabric.fault|route_unhealthy": readings(at, bad)})
+    >>> (found,) = FabricDetector().evaluate(window)
+    >>> found.text, found.onset[0] - START, found.onset[1] - START
+    ('gpu GPU-1 on host-0: the driver reports of its NVLink fabric: route unhealthy', 35.0, 40.0)
+
+    Fails where drivers (before R570) or boards do not report it. Cannot see whether the device, the
+    switch or its configuration is at fault.
+
+    References: nvmlDeviceGetGpuFabricInfoV and its health mask.
+    """
+
+    name = "fabric"
+    kinds = ("gpu.fabric_fault",)
+    cadence_seconds = 5.0
+
+    def __init__(self, *, peers: float = 0.9) -> None:
+        self.peers = peers
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a device."""
+        reasons: dict[int, list[str]] = {}
+        first: dict[int, tuple[float, float]] = {}
+        for values, name in counters.variants(window.rank_readings, FAULT):
+            held = window.rank_readings[name]
+            state, _ = held.latest()
+            rows = np.flatnonzero(state > 0)
+            if not len(rows):
+                continue
+            kinds = devices.models(window, power=False)[0]
+            for row in rows.tolist():
+                one = held.of(np.array([row]))
+                was_well = bool((one.value == 0).any())
+                if not was_well and not self._peers_well(state, kinds, row):
+                    continue
+                at = devices.since(held, row, 0.5)
+                before = (at - held.period(), at) if was_well else (at, at)
+                reasons.setdefault(row, []).append(values[0].replace("_", " "))
+                first[row] = min(first.get(row, before), before)
+        findings = []
+        for row, named in sorted(reasons.items()):
+            entity = window.gpu_entity(row)
+            if entity is None:
+                continue
+            words = ", ".join(sorted(named))
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    "gpu.fabric_fault",
+                    entity,
+                    onset=first[row],
+                    magnitude=float(len(named)),
+                    signal=FAULT,
+                    observed=words,
+                    expected="none",
+                    text=f"{entity}: the driver reports of its NVLink fabric: {words}",
+                )
+            )
+        return findings
+
+    def _peers_well(self, state: Floats, kinds: Ints, row: int) -> bool:
+        """Tell whether nearly all other devices of a row's model do not report it."""
+        others = state[(kinds == kinds[row]) & np.isfinite(state)]
+        well = int((others == 0).sum())
+        return well >= devices.FEWEST_PEERS and well >= self.peers * (len(others) - 1)
