@@ -1,6 +1,5 @@
 """Logs of ranks and of kernels: what their lines report, of which rank and on which host."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
@@ -8,8 +7,9 @@ from pathlib import Path
 
 from ...formats import training_logs
 from ...formats.training_logs import exports
+from ...formats.training_logs.tracebacks import SIGNATURE
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import job_size, job_span, kernel_logs, uncounted, unranked
+from . import job_size, job_span, kernel_logs, log_names, uncounted, unranked, verdicts
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .hang_story import HangStory
@@ -17,18 +17,18 @@ from .hangs import CollectiveHang
 from .job_size import JobSurvey
 from .job_span import JobSpan
 from .kernel_logs import KernelContents
+from .launches import LaunchRecord
 from .nonfinite import NonfiniteQuotes
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
 from .unknown_lines import UnknownLines, of_file, shown
+from .verdicts import KnownRanks
 from .victims import LineVictims, RankWhereabouts
 
-_RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
-_OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
 _CONTROLS = bytes(one for one in range(32) if one not in b"\t\n\r\x08\x1b\f")
 _TEXT_SHARE = 0.98
+_MOST_RANKS = 1 << 16
 _ORDER = {"root": 0, "background": 2}
 """Roles of quoted lines that stand first and last."""
-_WHOLE = re.compile(r"\d{1,7}")
 
 
 @dataclass(slots=True)
@@ -58,6 +58,11 @@ class LogContents:
     endings: RankEndings = field(default_factory=RankEndings)
     hang: CollectiveHang = field(default_factory=CollectiveHang)
     survey: JobSurvey = field(default_factory=JobSurvey)
+    whose: dict[str, int | None] = field(default_factory=dict)
+    """Whose log each file is, None where it is nobody's alone."""
+    launches: LaunchRecord = field(default_factory=LaunchRecord)
+    settled: list[tuple[int | None, str, Event]] = field(default_factory=list)
+    """What launchers' lines mean, by rank and host."""
     kernels: KernelContents = field(default_factory=KernelContents)
 
     def span(self) -> JobSpan | None:
@@ -114,20 +119,6 @@ def is_text(head: bytes) -> bool:
     return len(written.translate(None, _CONTROLS)) >= _TEXT_SHARE * len(written) > 0
 
 
-def rank_of(name: str) -> int | None:
-    """Return the rank whose log a file is, by its name; None where it names none.
-
-    `rank_3.log` and the like, or the folder of an output: torchrun writes 3/stderr.log.
-    """
-    path = Path(name)
-    match = _RANK.search(path.name)
-    if match is not None:
-        return int(match[1])
-    if _OUTPUT.search(path.name) and _WHOLE.fullmatch(path.parent.name):
-        return int(path.parent.name)
-    return None
-
-
 def gather(
     files: Mapping[str, Path],
     groups: Mapping[int, Mapping[str, str]],
@@ -144,14 +135,20 @@ def gather(
     dumps tell it, s since the epoch.
     """
     gathered = LogContents(zone)
+    ranks = log_names.ranks_of([*empty, *files])
     said: dict[str, int] = {}
     for name in empty:
-        _has_log(rank_of(name), gathered)
+        _has_log(ranks.get(name), gathered)
     gathered.survey = job_size.survey(files, zone, known)
     gathered.hang.files.update(gathered.survey.ranks)
+    gathered.whose = {
+        name: log_names.checked(name, ranks.get(name), gathered.survey.ranks.get(name, set()))
+        for name in files
+    }
     for name, path in files.items():
         try:
-            said[name] = sum(1 for _ in _training(name, path, groups, gathered, found))
+            said[name] = gathered.launches.read(name, path, zone, gathered.survey.near)
+            said[name] += sum(1 for _ in _training(name, path, groups, gathered, found))
         except OSError as error:
             found.unread[name] = f"cannot be read: {error.strerror}"
     readable = {name: path for name, path in files.items() if name in said}
@@ -195,7 +192,7 @@ def _training(
 ) -> Iterator[int]:
     """Read what a job wrote; yield the number of each line that says something."""
     found.reading(name)
-    rank = rank_of(name)
+    rank = gathered.whose.get(name)
     known = groups.get(rank, {}) if rank is not None else {}
     _has_log(rank, gathered)
     if rank is not None:
@@ -220,6 +217,8 @@ def _training(
                     gathered.process(own).lives(at)
             for event in line.events:
                 own = _rank(event.attributes, rank)
+                if own is None and event.attributes.get("role") == "root":
+                    own = gathered.launches.raised_in(name, line.line)
                 event = gathered.hang.learn(event, own, at)
                 if own is not None:
                     gathered.hang.files[name].add(own)
@@ -301,6 +300,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     """Give each sample and event its host and, where its line has none, a time; add them."""
     _put_right(gathered, found)
     _place_unranked(gathered, found)
+    _settle(gathered, found)
     counted = uncounted.places(gathered.samples)
     gathered.samples += uncounted.steps(counted)
     gathered.events = [
@@ -310,6 +310,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     gathered.events += [(rank, "", event) for rank, event in kernels]
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
+    times += [event.at for _, _, event in gathered.settled]
     newest = max([0.0 if found.until is None else found.until, *times]) or gathered.survey.written
     endings = gathered.endings
     hang = _hang(gathered, found, newest, dated=bool(times))
@@ -340,6 +341,9 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
             at = moved.get((rank, event.at), at)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
         found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
+    for rank, host, event in gathered.settled:
+        place = replace(resource, host=host) if host else of(rank, "")
+        found.events.append(replace(event, resource=place))
     found.missing += endings.missing()
     if found.unknown:
         found.missing.append(shown(found.unknown))
@@ -349,9 +353,18 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
         for rank, event in gathered.start.events(gathered.processes, oldest, newest):
             found.events.append(replace(event, resource=of(rank, "")))
         found.missing += gathered.start.missing(gathered.processes)
+    # A device that failed by its rank's own word may be known by nothing but that rank.
+    devices = {
+        rank: f"device-of-rank-{rank}"
+        for rank, _, event in gathered.events
+        if rank is not None and event.attributes.get("signature") == "cuda.ecc"
+    }
+    for rank in devices:
+        gathered.process(rank).host = gathered.process(rank).host or verdicts.UNNAMED_HOST
     for rank, process in gathered.processes.items():
         labels: dict[str, Scalar | None] = {
-            "rank": rank, "world_size": size, "pid": process.pid, "hw.id": process.hw_id,
+            "rank": rank, "world_size": size, "pid": process.pid,
+            "hw.id": process.hw_id or devices.get(rank),
         }  # fmt: skip
         for at in sorted({process.first or oldest, process.last or newest}):
             info = Sample("training.rank.info", 1.0, at, attributes(labels))
@@ -379,6 +392,69 @@ def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:
     for number, (rank, name, event) in enumerate(gathered.events):
         if rank is None and event.name == "training.numeric":
             gathered.events[number] = (last, name, unranked.event(event, last))
+
+
+def _settle(gathered: LogContents, found: ArtefactContents) -> None:
+    """Add what launchers said of the ends of ranks, hosts and the job."""
+    record = gathered.launches
+    if not record.reports:
+        return
+    size = max(found.world_size, gathered.survey.size, record.size)
+    gathered.survey = replace(gathered.survey, size=max(gathered.survey.size, record.size))
+    times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
+    times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
+    newest = max([found.until or 0.0, *times]) or gathered.survey.written
+    verdict = verdicts.settle(record, _known(gathered, size), newest)
+    for placed, host in verdict.hosts.items():
+        gathered.process(placed).host = host
+    for rank, host, event in verdict.events:
+        if rank is not None:
+            gathered.process(rank)
+        gathered.settled.append((rank, host, event))
+        gathered.endings.learn(event, rank)
+    gathered.events = [
+        (verdict.raised, file, event) if _unplaced(rank, event) else (rank, file, event)
+        for rank, file, event in gathered.events
+    ]
+    found.missing += verdict.missing
+    record.quote(found, verdict.roots, size)
+
+
+def _known(gathered: LogContents, size: int) -> KnownRanks:
+    """Return what the logs of ranks say; `size`: of the job, as far as anything else says it."""
+    cut = {
+        rank
+        for rank, _, event in gathered.events
+        if rank is not None and event.attributes.get("role") == "cascade"
+    }
+    roots = frozenset(gathered.hang.fatal)
+    spoke = gathered.endings.logs | {r for ranks in gathered.hang.files.values() for r in ranks}
+    spoke |= {rank for rank, _ in gathered.samples if rank is not None}
+    cut -= roots
+    size = max(size, 1 + max(gathered.processes, default=-1))
+    silent = spoke - gathered.endings.faults if cut else set[int]()
+    absent = set(range(min(size, _MOST_RANKS))) - spoke
+    if cut and not silent and len(absent) == 1:
+        silent = absent
+    return KnownRanks(
+        size=size,
+        ranks=frozenset(gathered.processes) | spoke or frozenset({0}),
+        roots=roots,
+        cut=frozenset(cut),
+        silent=tuple(sorted(silent)),
+        hung=bool(gathered.hang.waited) or gathered.endings.waited > 0,
+        hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
+        listed=dict(gathered.endings.exits),
+    )
+
+
+def _unplaced(rank: int | None, event: Event) -> bool:
+    """Tell whether an event is an exception that ended a process, which one no line says."""
+    return (
+        rank is None
+        and event.attributes.get("signature") == SIGNATURE
+        and event.attributes.get("role") == "root"
+    )
 
 
 def _placed(quote: LogQuote, gathered: LogContents) -> LogQuote:

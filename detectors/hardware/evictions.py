@@ -3,17 +3,22 @@
 import re
 from collections.abc import Sequence
 
+from ...vocabulary import entities
 from ...vocabulary.findings import Finding
+from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
 
 REASON = re.compile(
-    r"evict|pre-?empt|node.?(?:not.?ready|lost|fail|pressure|drain|shutdown|delet)|taint|reclaim|"
+    r"evict|pre-?empt|node.?(?:not.?ready|pressure|drain|shutdown|delet)|taint|reclaim|"
     r"spot|drain|cordon|(?:disk|memory|pid).?pressure|maintenance",
     re.IGNORECASE,
 )
 """Reasons of schedulers that take a host, and not the whole job, away."""
+
+LOST = re.compile(r"node.?(?:lost|fail|down|not.?responding)", re.IGNORECASE)
+"""Reasons that say of a host itself that it failed or does not answer."""
 
 
 class EvictionsDetector(Detector):
@@ -21,7 +26,9 @@ class EvictionsDetector(Detector):
 
     By the reason of `scheduler.event`, from the host itself or naming it. Evidence: the symptom is
     that processes of the host ended, or that it fell silent. An event that is about every host of
-    the job is a stop that somebody wanted.
+    the job is a stop that somebody wanted. A host that failed by the scheduler's word, as Slurm's
+    NodeFail, is a symptom of its own: nothing else may tell of it. So it is where no rank is known
+    to run there, if the event is the job's.
 
     Parameters
     ----------
@@ -44,22 +51,26 @@ class EvictionsDetector(Detector):
     """
 
     name = "evictions"
-    kinds = ("host.taken",)
+    kinds = ("host.taken", "host.reported_lost")
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host, the first event of each."""
         found: dict[str, Finding] = {}
+        failed: dict[str, Finding] = {}
         for event in window.events:
             if event.name != "scheduler.event" or event.at < window.attempt_started_at:
                 continue
             reason = str(event.attributes.get("reason", ""))
             text = str(event.attributes.get("text", "")).strip()
-            if not REASON.search(reason) and not REASON.search(text):
+            lost = LOST.search(reason)
+            if not lost and not REASON.search(reason) and not REASON.search(text):
                 continue
             host = event.resource.host
             named = [name for name in window.hosts if name in text.split()]
             host = named[0] if named else host
-            if host not in window.hosts or host in found:
+            if lost and host and (host in window.hosts or event.resource.job == window.job):
+                failed.setdefault(host, _failed(window, event, host))
+            if lost or host not in window.hosts or host in found:
                 continue
             found[host] = report(
                 window,
@@ -72,4 +83,20 @@ class EvictionsDetector(Detector):
                 text=f"host {host} was taken away: {reason}: {text[:160]}".rstrip(": "),
             )
         everyone = len(window.hosts) > 1 and len(found) == len(window.hosts)
-        return [] if everyone else list(found.values())
+        return [*failed.values(), *([] if everyone else found.values())]
+
+
+def _failed(window: JobWindow, event: Event, host: str) -> Finding:
+    reason = str(event.attributes.get("reason", ""))
+    text = str(event.attributes.get("text", "")).strip()
+    return report(
+        window,
+        EvictionsDetector.name,
+        "host.reported_lost",
+        window.topology.host_entity(host) if host in window.hosts else entities.host(host),
+        onset=event.at,
+        score=3.0,
+        signal="scheduler.event",
+        observed=reason,
+        text=f"host {host} failed by its scheduler: {text[:160]}".rstrip(": "),
+    )

@@ -12,7 +12,7 @@ from ..findings import report
 from ..tenants import own_events
 from ..window import JobWindow
 from . import exit_order, stops
-from .stops import code_of, is_root, rank_of
+from .stops import code_of, is_root, is_stop, rank_of
 
 
 class ExitsDetector(Detector):
@@ -27,13 +27,13 @@ class ExitsDetector(Detector):
     over several hosts that is certain, on one host, or of a job of one rank, it is a first word
     only, and names nobody. So is the end of the only rank that is reported where nobody saw its
     code: who is not the parent of a process never sees one, and jobs end in order every day.
-    A rank whose log says that a peer closed the connection ended because of
-    that peer, however early its exit was seen. So did one that ended by an exit code without any
-    word in its log yet, where another that ended within the time of polling logged an error of its
-    own: the lines of the first are still to come, or say nothing, and clocks order no two hosts
-    better than that. Signals but SIGTERM need no line. Where no log tells, exits are ordered by
-    one clock: freed of the offsets that hosts report of their own. An exit that steps of the same
-    rank follow is over: the job was restarted.
+    A rank whose log says that a peer closed the connection ended because of that peer, however
+    early its exit was seen, unless all others say so too or were asked to end after it. So did one
+    that ended by an exit code without any word in its log yet, where another that ended within the
+    time of polling logged an error of its own: the lines of the first are still to come, or say
+    nothing, and clocks order no two hosts better than that. Signals but SIGTERM need no line. Where
+    no log tells, exits are ordered by one clock: freed of the offsets that hosts report of their
+    own. An exit that steps of the same rank follow is over: the job was restarted.
     Where a collective timed out before the first exit, the stall before it is the trouble: those
     that waited end themselves, and nobody is named.
 
@@ -88,7 +88,7 @@ class ExitsDetector(Detector):
             and (rank := rank_of(event)) is not None
         }
         root = {rank_of(event) for event in window.events if is_root(event)}
-        suspects = [event for event in exits if rank_of(event) not in cascade - root] or exits
+        suspects = _suspects(exits, cascade - root)
         first, together = exit_order.first(window, suspects, root, self.together)
         alone = len(together) == 1 or (
             rank_of(first) in root and sum(rank_of(event) in root for event in together) == 1
@@ -235,6 +235,17 @@ def crashed(
         text=f"{len(ranks)} of {window.world_size} ranks {how}",
         ranks=ranks,
     )
+
+
+def _suspects(exits: Sequence[Event], cut: set[int]) -> Sequence[Event]:
+    """Return the exits that may be the first, of those given oldest first.
+
+    Not those of ranks whose logs say that a peer was gone, nor those that somebody asked for after
+    another had ended by itself: a launcher does so. Where nothing is left, everybody is one.
+    """
+    own = min((event.at for event in exits if not is_stop(event)), default=np.inf)
+    asked = [event for event in exits if code_of(event) in stops.WISHED and event.at > own]
+    return [event for event in exits if rank_of(event) not in cut and event not in asked] or exits
 
 
 def _unsaid(window: JobWindow) -> set[int | None]:

@@ -12,7 +12,7 @@ from ..tenants import logged, own_events, own_logs
 from ..window import JobWindow
 
 SIGKILL, SIGTERM, SIGINT = 9, 15, 2
-_WISHED = (-SIGTERM, -SIGINT)
+WISHED = (-SIGTERM, -SIGINT)
 _STOPS = (0, -SIGTERM, -SIGINT, -SIGKILL)
 
 GRACE_SECONDS = 75.0
@@ -32,7 +32,11 @@ _WISHES = re.compile(
 )
 """Reasons of a scheduler that end a job without a fault."""
 
-_SAID = re.compile(r"slurm\.(?:time_limit|preempted)\b")
+_SAID = re.compile(
+    r"^(?:slurm|lsf|pbs|torchrun|kubernetes|kueue)\."
+    r"(?:time_limit|preempted|requeued|(?:job_|step_)?cancelled|interrupted|stopped|(?:pod_)?evicted|"
+    r"pod_ended)\b"
+)
 """Signatures of log lines that say the same."""
 
 _TAKES = re.compile(r"evict|node.?(?:not.?ready|lost|fail|pressure)|taint", re.IGNORECASE)
@@ -154,14 +158,14 @@ def roots(window: JobWindow) -> list[Event]:
 
 def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]) -> Outcome:
     """Return how the job ended, by the exits of its ranks and the abnormal ones among them."""
-    wished = [event for event in abnormal if code_of(event) in _WISHED]
+    wished = [event for event in abnormal if code_of(event) in WISHED]
     if len(wished) == len(abnormal) and _taken(window, abnormal[0].at):
         return "crashed"
     if len(wished) == len(abnormal) or _after_a_wish(window, exits, abnormal, wished):
         return "stopped"
     codes = {code_of(event) for event in abnormal}
     first, newest = abnormal[0].at, abnormal[-1].at
-    if not codes <= {*_WISHED, -SIGKILL, None} or newest - first > GRACE_SECONDS:
+    if not codes <= {*WISHED, -SIGKILL, None} or newest - first > GRACE_SECONDS:
         return "crashed"
     kills = [event for event in abnormal
              if code_of(event) == -SIGKILL and event.at <= first + LAUNCHER_SECONDS]  # fmt: skip
@@ -227,7 +231,7 @@ def _after_a_wish(
     # Seen in one poll, a kill and the launcher's SIGTERM that follows it have no order.
     margin = 0.0 if announced else POLLED_SECONDS
     return all(
-        code in _WISHED
+        code in WISHED
         or (code == -SIGKILL and began + margin <= event.at <= began + GRACE_SECONDS)
         or (bool(wished) and began + POLLED_SECONDS < event.at <= began + GRACE_SECONDS)
         for event in abnormal

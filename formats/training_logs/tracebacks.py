@@ -18,7 +18,7 @@ _BARE = re.compile(r"(?:Error|Exception|Interrupt|Exit|Iteration|Timeout|Warning
 """How names of exceptions end: one without a message is told by that from a line of a program."""
 
 _PEERS = re.compile(
-    r"(?:^|\.)(?:Dist(?:Backend|Network|Store|Queue)\w*Error|ChildFailedError|SignalException|"
+    r"(?:^|\.)(?:Dist(?:Backend|Network|Store|Queue)\w*Error|ChildFailedError|"
     r"ProcessExitedException|ProcessRaisedException|Ray\w*Error|\w*ActorDiedError|ActorDiedError|"
     r"WorkerCrashedError|WorkerGroupError|CalledProcessError|XlaRuntimeError|JaxRuntimeError)$|"
     r"^(?:Connection(?:Reset|Aborted)Error|BrokenPipeError|EOFError)$"
@@ -30,7 +30,9 @@ _PEERS_SAY = re.compile(
 )
 """What the message of an exception holds that follows from another rank."""
 
-_ASKED = re.compile(r"(?:^|\.)(?:KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError)$")
+_ASKED = re.compile(
+    r"(?:^|\.)(?:KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError|SignalException)$"
+)
 """Kinds by which a program ends because somebody asked it to."""
 
 _LONGEST = 2000

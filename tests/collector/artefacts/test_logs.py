@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rankscope.collector.artefacts import logs
+from rankscope.collector.artefacts import log_names
 
 BEGAN = datetime(2026, 8, 22, 15, 0, 0, tzinfo=UTC).timestamp()
 GAVE_UP = BEGAN + 1200
@@ -118,4 +118,4 @@ def test_a_file_that_says_nothing_is_listed_as_unread(explain, hung):
     ],
 )
 def test_the_rank_of_a_log_is_read_from_its_name_as_launchers_write_it(name, rank):
-    assert rank == logs.rank_of(name)
+    assert rank == log_names.rank_of(name)

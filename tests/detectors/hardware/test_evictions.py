@@ -1,9 +1,11 @@
 """Hosts that the scheduler took away from the job."""
 
+import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.evictions import EvictionsDetector
-from rankscope.detectors.sketch import sketch
+from rankscope.detectors.sketch import START, sketch
+from rankscope.vocabulary.samples import Event, TelemetryResource
 
 
 @pytest.fixture
@@ -31,3 +33,14 @@ def test_a_stop_of_the_whole_job_is_no_eviction(found, event):
 
 def test_other_events_of_the_scheduler_take_nobody(found, event):
     assert [] == found(event("scheduler.event", 40, host="host-1", reason="Scheduled"))
+
+
+@pytest.mark.parametrize("reason", ["NodeFail", "NodeLost", "node down"])
+@pytest.mark.parametrize("host", ["host-1", "host-9"])
+def test_a_host_that_failed_by_the_scheduler_s_word_is_a_symptom_of_its_own(reason, host):
+    failed = Event(
+        "scheduler.event", START + 40, {"reason": reason}, TelemetryResource(host, "example")
+    )
+    window = sketch(np.full((4, 60), 0.8), events=(failed,))
+    (finding,) = EvictionsDetector().evaluate(window)
+    assert ("host.reported_lost", host) == (finding.kind, finding.entity.id)

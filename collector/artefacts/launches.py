@@ -1,0 +1,134 @@
+"""What launchers and schedulers said of the ends of a job, gathered file by file.
+
+`verdicts` settles what it means; here stands who said what, in which order.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+from pathlib import Path
+
+from ...formats.training_logs import launchers
+from ...formats.training_logs.launchers import LaunchReport
+from .found import ArtefactContents, LogQuote
+
+_PIECE = 1 << 20
+_TRACEBACK_LINES = 300
+"""A traceback that a launcher quotes is no longer."""
+
+_NODE_LAUNCHERS = ("torchrun.", "deepspeed.")
+"""Launchers that start all ranks of one node, and are one task of another launcher's."""
+
+
+@dataclass(frozen=True, slots=True)
+class FiledReport:
+    """A report, and the file that it stands in."""
+
+    file: str
+    report: LaunchReport
+
+    @property
+    def order(self) -> tuple[float, str, int]:
+        """Return what sorts reports by time, those of one file by their lines."""
+        return self.report.at or 0.0, self.file, self.report.line
+
+
+@dataclass(slots=True)
+class LaunchRecord:
+    """All reports of the launchers of a job, in the order of their files and lines."""
+
+    reports: list[FiledReport] = field(default_factory=list[FiledReport])
+
+    def read(self, name: str, path: Path, zone: tzinfo | None, near: float | None) -> int:
+        """Read a file; return how many of its lines say something. Raises OSError."""
+        with path.open("rb") as opened:
+            pieces = iter(lambda: opened.read(_PIECE), b"")
+            new = [FiledReport(name, one) for one in launchers.read(pieces, zone=zone, near=near)]
+        later: float | None = None
+        for number in range(len(new) - 1, -1, -1):
+            report = new[number].report
+            if report.at is None:  # before the first line with a time
+                new[number] = FiledReport(name, replace(report, at=later))
+            later = new[number].report.at
+        self.reports += new
+        return sum(one.report.form.kind != "place" for one in new)
+
+    def raised_in(self, name: str, line: int) -> int | None:
+        """Return the rank whose traceback a launcher quotes at a line of a file, None for none."""
+        before = [
+            one.report
+            for one in self.reports
+            if one.file == name
+            and one.report.form.kind == "raised"
+            and 0 < line - one.report.line <= _TRACEBACK_LINES
+        ]
+        return before[-1].tasks[0] if before and before[-1].tasks else None
+
+    def of_kind(self, *kinds: str) -> list[FiledReport]:
+        """Return the reports of some kinds, the first one first."""
+        return sorted(
+            (one for one in self.reports if one.report.form.kind in kinds),
+            key=lambda one: one.order,
+        )
+
+    @property
+    def size(self) -> int:
+        """Return how many ranks the job has at least, by what launchers say; 0: nothing."""
+        asked = {one.report.pid for one in self.reports if one.report.form.name == "torchrun.asked"}
+        named = [1 + max(one.report.tasks) for one in self.reports if one.report.tasks]
+        return max([len(asked) + 1 if asked else 0, *named, *(o.report.size for o in self.reports)])
+
+    @property
+    def places(self) -> Mapping[int, tuple[str, int | None]]:
+        """Return host and pid of ranks, where launchers say them."""
+        found: dict[int, tuple[str, int | None]] = {}
+        for one in self.reports:
+            report = one.report
+            if report.form.kind != "place" or report.form.counts != "rank":
+                continue
+            host = "" if report.host == "localhost" else report.host
+            if host or report.pid is not None:
+                found |= dict.fromkeys(report.tasks, (host, report.pid))
+        return found
+
+    def per_task(self, size: int) -> int:
+        """Return how many ranks each task of a scheduler is, of a job of so many ranks.
+
+        More than one where the tasks are launchers of nodes: torchrun under srun.
+        """
+        tasks = [max(one.report.tasks) for one in self.reports
+                 if one.report.form.counts == "task" and one.report.tasks]  # fmt: skip
+        inner = any(one.report.form.name.startswith(_NODE_LAUNCHERS) for one in self.reports)
+        if not tasks or not inner:
+            return 1
+        return max(1, size // (max(tasks) + 1))
+
+    def quote(
+        self, found: ArtefactContents, roots: Mapping[tuple[str, int], int | None], size: int
+    ) -> None:
+        """Add the lines as quotes, where they are none yet, of a job of `size` ranks.
+
+        `roots`: those of the cause, and the rank of each where it is one.
+        """
+        each = self.per_task(size)
+        known = {(quote.file, quote.line) for quote in found.quotes}
+        for one in self._telling():
+            place = (one.file, one.report.line)
+            if place in known:
+                continue
+            report = one.report
+            rank = roots.get(place)
+            whose = rank
+            if (
+                whose is None
+                and len(report.tasks) == 1
+                and (each == 1 or report.form.counts == "rank")
+            ):
+                whose = report.tasks[0]
+            role = "root" if place in roots else "confirmation"
+            found.quotes.append(
+                LogQuote(*place, report.at, whose, report.form.name, role, report.text)
+            )
+
+    def _telling(self) -> Iterator[FiledReport]:
+        return (one for one in self.reports if one.report.form.kind != "place")
