@@ -19,6 +19,7 @@ from .job_span import JobSpan
 from .kernel_logs import KernelContents
 from .launches import LaunchRecord
 from .nonfinite import NonfiniteQuotes
+from .port_lines import of_port
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
 from .unknown_lines import UnknownLines, of_file, shown
 from .verdicts import KnownRanks
@@ -160,7 +161,7 @@ def gather(
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
             found.unread[name] += of_file(found.unknown, name)
-    if gathered.start.gave_up and _stepped(files.values()):
+    if gathered.start.failed(()) and _stepped(files.values()):
         gathered.start = StartUp()  # who gave up a store or a group did so while it trained
     return gathered
 
@@ -223,6 +224,8 @@ def _training(
                 if own is not None:
                     gathered.hang.files[name].add(own)
                 gathered.events.append((own, "", event))
+                if link := of_port(event):
+                    gathered.events.append((None, "", link))
                 _learn(event, own, at, gathered)
                 gathered.start.learn(event, own)
                 gathered.endings.learn(event, own)
@@ -347,12 +350,17 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.missing += endings.missing()
     if found.unknown:
         found.missing.append(shown(found.unknown))
-    if gathered.start.gave_up and not found.samples:
-        size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)
+    start = gathered.start
+    start.ran = bool(endings.exits or gathered.launches.of_kind("asked", "exit", "verdict"))
+    if start.failed(sample for _, sample in found.samples):
+        start.named(gathered.processes)
+        for rank in start.gave_up:
+            gathered.process(rank)
+        size = max(size, start.joined[1] if start.joined else 0)
         oldest -= START_SECONDS
-        for rank, event in gathered.start.events(gathered.processes, oldest, newest):
+        for rank, event in start.events(gathered.processes, oldest, newest):
             found.events.append(replace(event, resource=of(rank, "")))
-        found.missing += gathered.start.missing(gathered.processes)
+        found.missing += start.missing(gathered.processes)
     # A device that failed by its rank's own word may be known by nothing but that rank.
     devices = {
         rank: f"device-of-rank-{rank}"
