@@ -19,8 +19,9 @@ from .job_span import JobSpan
 from .kernel_logs import KernelContents
 from .launches import LaunchRecord
 from .nonfinite import NonfiniteQuotes
-from .port_lines import of_port
+from .port_lines import PortLines
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
+from .survived import SurvivedLines
 from .unknown_lines import UnknownLines, of_file, shown
 from .verdicts import KnownRanks
 from .victims import LineVictims, RankWhereabouts
@@ -65,6 +66,7 @@ class LogContents:
     settled: list[tuple[int | None, str, Event]] = field(default_factory=list)
     """What launchers' lines mean, by rank and host."""
     kernels: KernelContents = field(default_factory=KernelContents)
+    ports: PortLines = field(default_factory=PortLines)
 
     def span(self) -> JobSpan | None:
         """Return when the job ran, by its own lines and its dumps."""
@@ -198,7 +200,7 @@ def _training(
     _has_log(rank, gathered)
     if rank is not None:
         _learn_process(path, rank, gathered)
-    nonfinite, unknown = NonfiniteQuotes(name), UnknownLines(name)
+    nonfinite, unknown, survived = NonfiniteQuotes(name), UnknownLines(name), SurvivedLines()
     with path.open("rb") as opened:
         for line in training_logs.read(
             exports.lines(opened),
@@ -212,6 +214,7 @@ def _training(
             values = rank
             for sample in line.samples:
                 own = values = _rank(dict(sample.attributes), rank)
+                survived.step(line.line, sample)
                 gathered.samples.append((own, sample))
                 gathered.hang.went_on(own)
                 if own is not None and at is not None:
@@ -223,15 +226,19 @@ def _training(
                 event = gathered.hang.learn(event, own, at)
                 if own is not None:
                     gathered.hang.files[name].add(own)
-                gathered.events.append((own, "", event))
-                if link := of_port(event):
-                    gathered.events.append((None, "", link))
+                for whose, said in ((own, event), (None, gathered.ports.read(event))):
+                    if said is not None:
+                        survived.event(line.line, said, len(gathered.events))
+                        gathered.events.append((whose, "", said))
                 _learn(event, own, at, gathered)
                 gathered.start.learn(event, own)
                 gathered.endings.learn(event, own)
                 _quote(event, own, name, line.line, at, found)
             nonfinite.learn(line, values)
             yield line.line
+    for place, order in survived.ordered():
+        whose, host, event = gathered.events[place]
+        gathered.events[place] = whose, host, replace(event, at=order)
     found.quotes += nonfinite.quotes()
     found.unknown += unknown.lines()
 
@@ -333,6 +340,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
     moved = endings.moved(gathered.samples, newest)
+    orders = {order: at for (_, order), at in moved.items()}
     silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
     if hang is not None:
         silent += [(one, "", event) for one, event in hang.events()]
@@ -342,6 +350,8 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
         at = event.at or (hang and hang.ended(rank)) or endings.of(rank, newest)
         if event.name == "training.numeric":  # of a step
             at = moved.get((rank, event.at), at)
+        elif 0 < event.at < UNDATED:
+            at = orders.get(event.at, newest)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
         found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
     for rank, host, event in gathered.settled:

@@ -111,10 +111,8 @@ class StartUp:
         if late and self.joined is None:
             names = ", ".join(map(str, late[:16]))
             waited = ", ".join(map(str, sorted(self.gave_up)[:16]))
-            return [
-                f"what rank {names} did so long: rank {waited} waited for it at the start until "
-                "the time-out; see whether it still loads or prepares data, or ended"
-            ]
+            text = f"what rank {names} did so long: rank {waited} waited for it at the start until "
+            return [f"{text}the time-out; see whether it still loads or prepares data, or ended"]
         if self.joined is None:
             return []
         came, size = self.joined
