@@ -124,3 +124,23 @@ def test_ports_without_a_name_are_down_until_every_process_has_its_own_again(fir
 def test_a_line_without_a_time_that_steps_follow_is_not_the_end(first):
     refused = "torch.distributed.DistNetworkError: The client socket has timed out after 300000ms while trying to connect to (node-9, 41331).\n"
     assert first(refused + STEPS)[2] in ("", "info")
+
+
+ENDED = (
+    "[rank{0}]:[E104 21:33:05.112204817 ProcessGroupNCCL.cpp:2057] [PG ID 0 PG GUID 0(default_pg) Rank {0}] Process group watchdog thread terminated with exception: NCCL error: remote process exited or there was a network error, NCCL version 2.27.5\n"
+    "[rank{0}]: Last error:\n[rank{0}]: {1}\n"
+)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "NET/IB: Got completion from peer 10.0.0.3<53393> with status=12 opcode=0 len=0 vendor err 129 (Send) hca mlx5_2",
+        "socketStartConnect: Connect to 10.0.0.3<53393> failed : Connection timed out",
+    ],
+)
+def test_ranks_whose_peer_did_not_answer_are_not_the_ones_that_failed(first, error):
+    told = STEPS + ENDED.format(3, error) + ENDED.format(5, error)
+    assert first(told)[0] == "unknown"
+    down = ports("node-3", "Got async event : port error", "mlx5_2:1 ")
+    assert first(STEPS + down + told.removeprefix(STEPS))[:2] == ("network.nic_down", "node-3")
