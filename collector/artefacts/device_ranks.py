@@ -14,11 +14,12 @@ from .verdicts import UNNAMED_HOST
 from .victims import RankWhereabouts
 
 _OF_ITS_DEVICE = re.compile(
-    r"(?:CUDA|Cuda|HIP|NPU) (?:[Ee]rror|failure)(?!.*(?:out of memory|device-side assert|invalid ))|"
+    r"(?:CUDA|Cuda|HIP|NPU) (?:[Ee]rror|failure)"
+    r"(?!.*(?:out of memory|device-side assert|invalid ))|"
     r"cudaError(?!MemoryAllocation)|hipError(?!OutOfMemory)|ECC error|HSA_STATUS_ERROR",
     re.DOTALL,
 )
-"""What a process says whose device failed, or whose program is wrong: the kernel tells them apart."""
+"""What a process says whose device failed or whose program is wrong: the kernel tells which."""
 
 _MEMORY = "ECC error"
 

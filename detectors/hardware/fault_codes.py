@@ -49,7 +49,7 @@ KINDS = {
     "row_remap.failed": "gpu.row_remap_failed",
     "amdgpu.bad_pages": "gpu.row_remap_failed",
     "nvml.hung": "gpu.call_hung",
-    "pcie.nonfatal": "gpu.pcie_replays",
+    "pcie.nonfatal": "gpu.pcie_error",
 }
 """What codes say beyond that something is wrong (NVIDIA's catalogue of XIDs; vocabulary/
 device_faults/xid.toml and driver.toml), and of what drivers of other vendors log (vendor_codes.toml

@@ -13,7 +13,7 @@ from .reports import TEXT, DeviceFault, LogFault
 
 NEEDLES = (
     "PCI bridge to [bus", "type 00 class 0x", "can't recover", "device inaccessible",
-    "; giving up", "[Hardware Error]:",
+    "; giving up", "[Hardware Error]:", "enabling device (",
 )  # fmt: skip
 """What such lines have, beside the needles of the signatures of ports."""
 
@@ -24,7 +24,9 @@ _TOGETHER_SECONDS = 30.0
 """A port is reset, and its devices are asked, within seconds of the error."""
 _MOST = 4096
 
-_MARKS = re.compile(r"AER|PCI|DPC|giving up|inaccessible|\[Hardware Error\]|type 00 class")
+_MARKS = re.compile(
+    r"AER|PCI|DPC|pciehp|enabling device|giving up|inaccessible|\[Hardware Error\]|type 00 class"
+)
 _AT = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 _BRIDGE = re.compile(rf"\bpci ({_AT}): PCI bridge to \[bus ([0-9a-f]{{2}})(?:-([0-9a-f]{{2}}))?\]")
 _LISTED = re.compile(
