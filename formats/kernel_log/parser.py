@@ -64,8 +64,9 @@ class KernelLogParser:
 
     def _identified(self, report: DeviceFault | LogFault) -> DeviceFault | LogFault:
         """Return a device's fault with the id that the driver logged of it, where it did."""
-        uuid = self._uuids.get(report.pci) if isinstance(report, DeviceFault) else None
-        return replace(report, uuid=uuid) if uuid else report
+        if not isinstance(report, DeviceFault) or report.pci not in self._uuids:
+            return report
+        return replace(report, uuid=self._uuids[report.pci])
 
     def _driver(
         self, kind: device_lines.DriverLine, fault: DeviceFault, at: float
