@@ -13,7 +13,7 @@ from dataclasses import dataclass
 _TIMED_OUT = re.compile(
     r"(?:\[Rank (?P<place>\d{1,7})\]\s+)?Watchdog caught collective operation timeout: "
     r"Work\w{0,8}\((?:SeqNum=(?P<seq>\d{1,18}), )?OpType=(?P<op>\w{1,40})"
-    r"(?:, NumelIn=(?P<taken>\d{1,18}), NumelOut=(?P<given>\d{1,18}))?"
+    r"(?:, NumelIn=(?P<taken>-?\d{1,20}), NumelOut=(?P<given>-?\d{1,20}))?"
     r"(?:, TensorShape=\[[\d, ]*\])?"
     r"(?:, Timeout\(ms\)=(?P<timeout>\d{1,15}))?\)? ran for (?P<ran>\d{1,15}) (?:milliseconds|ms)"
 )
@@ -50,6 +50,9 @@ _HCCL_SECONDS = 1836.0
 """HCCL_EXEC_TIMEOUT where nobody sets it (CANN 8)."""
 
 _MOST_MEMBERS = 1 << 17
+
+_UNSET = ("-1", str((1 << 64) - 1))
+"""The number of elements of a batch of operations, which torch never sets."""
 
 WORLD = "default_pg"
 """How torch describes the group of all ranks."""
@@ -98,7 +101,8 @@ class WatchdogReport:
 def read(text: str) -> WatchdogReport | None:
     """Return what a line of a watchdog says, None for any other line."""
     if found := _TIMED_OUT.search(text):
-        size = f"{found['taken']}/{found['given']}" if found["taken"] else ""
+        sized = found["taken"] and found["taken"] not in _UNSET
+        size = f"{found['taken']}/{found['given']}" if sized else ""
         return WatchdogReport(
             place=_number(found["place"]),
             seq=_number(found["seq"]),
