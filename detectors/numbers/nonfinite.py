@@ -89,7 +89,7 @@ class NonfiniteDetector(Detector):
         told = self._by_values(window)
         if any(one.kind == "job.loss_scale_collapse" for one in told):
             return told
-        said = nonfinite_logged.said(window, self.name)
+        said = nonfinite_logged.said(window, self.name, over=window.now >= self.over_at)
         return [*told, *(said[1:] if told else said)]
 
     def _by_values(self, window: JobWindow) -> list[Finding]:

@@ -18,11 +18,20 @@ _SIGNATURES = _SCALED | {"training.loss_not_finite", "torch.anomaly_nan"}
 _RECOVERY = 30
 """So many steps after overflows that had gone on at the least scale they are over."""
 
+_MOST_TRIED = 24
+"""So many overflows at the least scale may be followed by finite steps, while a job lives."""
 
-def said(window: JobWindow, detector: str) -> list[Finding]:
-    """Return the symptom that lines tell, and that the loss scale collapsed where they say so."""
+
+def said(window: JobWindow, detector: str, *, over: bool) -> list[Finding]:
+    """Return the symptom that lines tell, and that the loss scale collapsed where they say so.
+
+    over: the job is, and no step comes any more.
+    """
     lines = [one for one in own_logs(window) if one.attributes.get("signature") in _SIGNATURES]
-    if not lines or _survived(window, max(lines, key=lambda one: one.at)):
+    if not lines:
+        return []
+    newest = max(lines, key=lambda one: one.at)
+    if _survived(window, newest) or not (over or _sure(newest)):
         return []
     first = min(lines, key=lambda one: one.at)
     text = str(first.attributes.get("text", ""))
@@ -55,6 +64,12 @@ def _report(
         expected="finite",
         text=text,
     )
+
+
+def _sure(newest: Event) -> bool:
+    count = newest.attributes.get("count")
+    floor = newest.attributes.get("signature") == SCALE_FLOOR
+    return not floor or (isinstance(count, int) and count >= _MOST_TRIED)
 
 
 def _survived(window: JobWindow, newest: Event) -> bool:
