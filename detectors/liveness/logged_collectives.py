@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 
+from ...vocabulary.equal_sizes import equal_size
 from ...vocabulary.findings import Finding
 from ...vocabulary.log_lines import ENDS
 from ..tenants import logged, own_logs
@@ -12,21 +13,19 @@ from .stall_signs import StalledWindow
 
 _TIMED_OUT = re.compile(
     r"(?:\[Rank (\d+)\]\s+)?Watchdog caught .{0,40}Work\w*\(SeqNum=(\d+), OpType=(\w+)"
-    r"(?:, (?:NumelIn=(\d+, NumelOut=\d+)|TensorShape=(\[[\d, ]*\])))?",
+    r"(?:, (?:NumelIn=(\d+), NumelOut=(\d+)|TensorShape=(\[[\d, ]*\])))?",
     re.IGNORECASE,
 )
 """The watchdog of PyTorch: what its own rank waited in. It names the rank inside the group."""
 
-_EQUAL_SIZES = re.compile(
-    r"_?(?:ALLREDUCE(?:_COALESCED)?|BROADCAST|ALLGATHER_BASE|REDUCE_SCATTER_BASE|REDUCE|BARRIER)"
-)
-"""Kinds of which every member gives and gets as many elements; gathers of lists need not."""
+_EQUAL_SHAPES = re.compile(r"_?(?:ALLREDUCE(?:_COALESCED)?|BROADCAST|REDUCE|BARRIER)")
+"""Kinds of which every member's tensor has the same shape."""
 
 _OWN_NUMBERS = frozenset({"SEND", "RECV", "RECVANYSOURCE", "COALESCED", "BATCH_ISEND_IRECV"})
 """Kinds that each member numbers by itself."""
 
 _FEW = 8
-"""So many ranks are named at most where no majority tells who is right."""
+"""So many ranks are named together where no majority tells who is right."""
 
 _GROUP = re.compile(r"\[PG ID \d+ PG GUID ([^\]]{1,200}?) Rank \d+\]", re.IGNORECASE)
 _NUMBER = re.compile(r"detected by watchdog at work(?: sequence id)?: (\d+)", re.IGNORECASE)
@@ -54,8 +53,8 @@ def unlike(stall: StalledWindow) -> list[Finding]:
 
     Another size is another collective where all members give as much. Of three ranks or more the
     minority is blamed; of two the one that did not log the line, weakly. Where no majority tells
-    who is right, that they differ is sure all the same: a few are named together, weakly. Numbers
-    are compared inside one group; who names none is in that of all ranks, or left out.
+    who is right, that they differ is sure all the same: all are named weakly, of many the first of
+    each kind. Numbers are compared inside one group; who names none is in that of all ranks, or left out.
     """
     called, logging = _called(stall)
     findings: dict[int, Finding] = {}
@@ -96,17 +95,18 @@ def _called(stall: StalledWindow) -> tuple[_Called, set[int]]:
         if own[3].upper() in _OWN_NUMBERS:
             unnumbered.add(group)
         if group or own[1] in (None, str(rank)):
-            elements = own[4] and own[4].replace(", NumelOut=", "/")
-            called[group, int(own[2])].setdefault(rank, _kind(own[3], elements or own[5]))
+            size = own[6] or equal_size(own[3], own[4], own[5])
+            called[group, int(own[2])].setdefault(rank, _kind(own[3], size))
             logging.add(rank)
     compared = {key: each for key, each in called.items() if key[0] not in unnumbered}
     return compared, logging
 
 
 def _kind(name: str, size: str | None) -> str:
-    """Return a collective as it is compared: its name, and its size where all have the same."""
+    """Return a collective as it is compared: its name, and the shape that all members give."""
     kind = name.upper()
-    return f"{kind} of {size}" if size and _EQUAL_SIZES.fullmatch(kind) else kind
+    shaped = size and (size[0] != "[" or _EQUAL_SHAPES.fullmatch(kind))
+    return f"{kind} of {size}" if shaped else kind
 
 
 def _odd(of_rank: dict[int, str], logging: set[int]) -> tuple[list[int], str]:
@@ -120,7 +120,8 @@ def _odd(of_rank: dict[int, str], logging: set[int]) -> tuple[list[int], str]:
     silent = [rank for rank in of_rank if rank not in logging]
     if len(of_rank) == 2 and len(silent) == 1:
         return silent, next(name for rank, name in of_rank.items() if rank not in silent)
-    return sorted(of_rank) if len(of_rank) <= _FEW else [], ""
+    first = [min(rank for rank, name in of_rank.items() if name == kind) for kind in counts]
+    return sorted(of_rank) if len(of_rank) <= _FEW else sorted(first)[:_FEW], ""
 
 
 def _others(of_rank: dict[int, str], rank: int) -> str:

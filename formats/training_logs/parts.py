@@ -15,7 +15,7 @@ _WORD = re.compile(r"[A-Za-z][a-z]*|[A-Z]+")
 _MEASURES = frozenset({"loss", "norm", "gnorm"})
 _PARTS = frozenset({
     "actor", "critic", "policy", "value", "vf", "pg", "ppo", "kl", "entropy", "reward", "generator",
-    "discriminator", "gen", "disc", "g", "d",
+    "discriminator", "gen", "disc", "g", "d", "act", "cri",
 })  # fmt: skip
 _OTHERS = frozenset({
     "val", "eval", "valid", "validation", "test", "dev", "std", "var", "min", "max", "param",

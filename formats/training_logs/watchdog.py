@@ -51,9 +51,6 @@ _HCCL_SECONDS = 1836.0
 
 _MOST_MEMBERS = 1 << 17
 
-_UNSET = ("-1", str((1 << 64) - 1))
-"""The number of elements of a batch of operations, which torch never sets."""
-
 WORLD = "default_pg"
 """How torch describes the group of all ranks."""
 
@@ -101,8 +98,7 @@ class WatchdogReport:
 def read(text: str) -> WatchdogReport | None:
     """Return what a line of a watchdog says, None for any other line."""
     if found := _TIMED_OUT.search(text):
-        sized = found["taken"] and found["taken"] not in _UNSET
-        size = f"{found['taken']}/{found['given']}" if sized else ""
+        size = f"{found['taken']}/{found['given']}" if found["taken"] else ""
         return WatchdogReport(
             place=_number(found["place"]),
             seq=_number(found["seq"]),
