@@ -9,7 +9,7 @@ from ...formats import training_logs
 from ...formats.training_logs import exports
 from ...formats.training_logs.tracebacks import SIGNATURE
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import job_size, job_span, kernel_logs, log_names, uncounted, unranked, verdicts
+from . import host_lines, job_size, job_span, kernel_logs, log_names, uncounted, unranked, verdicts
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .hang_story import HangStory
@@ -308,6 +308,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     ]
     kernels = gathered.kernels.settled(gathered.span(), gathered.victims(), found)
     gathered.events += [(rank, "", event) for rank, event in kernels]
+    _place_host_lines(gathered)
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     times += [event.at for _, _, event in gathered.settled]
@@ -392,6 +393,24 @@ def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:
     for number, (rank, name, event) in enumerate(gathered.events):
         if rank is None and event.name == "training.numeric":
             gathered.events[number] = (last, name, unranked.event(event, last))
+
+
+def _place_host_lines(gathered: LogContents) -> None:
+    """Give lines about a host that name none theirs, and its host to a rank that has none."""
+    about = [host_lines.about_host(rank, event) for rank, _, event in gathered.events]
+    if not any(about):
+        return
+    named = {event.resource.host for _, _, event in gathered.events if event.resource.host}
+    host = host_lines.host_of({r: one.host for r, one in gathered.processes.items()}, named)
+    if not host:
+        return
+    gathered.process(min(gathered.processes, default=0))
+    for process in gathered.processes.values():
+        process.host = process.host or host
+    gathered.events = [
+        (rank, file, host_lines.placed(event, host) if of_host else event)
+        for (rank, file, event), of_host in zip(gathered.events, about, strict=True)
+    ]
 
 
 def _settle(gathered: LogContents, found: ArtefactContents) -> None:

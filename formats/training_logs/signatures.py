@@ -24,6 +24,7 @@ class LogSignature:
     pattern: re.Pattern[str]
     meaning: str
     about_named_rank: bool = False
+    of_host: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,12 @@ def catalogue() -> tuple[LogSignature, ...]:
             unique=False,
         )
     )
+
+
+@cache
+def of_hosts() -> frozenset[str]:
+    """Return the names of signatures whose lines are about what all processes of a host share."""
+    return frozenset(one.name for one in catalogue() if one.of_host)
 
 
 def read(text: str) -> TrainingLogFault | None:

@@ -1,0 +1,42 @@
+"""Lines about a host that name neither it nor a rank: which host they are of.
+
+A full `/dev/shm`, a full disk or a kill for memory is a host's, whichever of its processes says so.
+"""
+
+from collections.abc import Mapping, Set
+from dataclasses import replace
+
+from ...formats.training_logs import signatures
+from ...vocabulary.samples import Event
+from .verdicts import UNNAMED_HOST
+
+LoggedEvent = tuple[int | None, str, Event]
+"""A rank, the file that it stands in, and what was reported."""
+
+
+def about_host(rank: int | None, event: Event) -> bool:
+    """Tell whether an event is a host's that neither its line nor its rank names."""
+    if rank is not None or event.resource.host:
+        return False
+    said = event.attributes.get("signature")
+    return event.name == "host.oom_kill" or (
+        event.name == "log.fault"
+        and event.attributes.get("role") == "root"
+        and said in signatures.of_hosts()
+    )
+
+
+def host_of(known: Mapping[int, str], named: Set[str]) -> str:
+    """Return the host that such lines are of, "" where several may be it.
+
+    known: by rank the host, "" for one that nothing names; named: hosts that other lines name.
+    """
+    hosts = {host for host in known.values() if host} | named
+    if len(hosts) > 1:
+        return ""
+    return next(iter(hosts), UNNAMED_HOST)
+
+
+def placed(event: Event, host: str) -> Event:
+    """Return an event with its host."""
+    return replace(event, resource=replace(event.resource, host=host))
