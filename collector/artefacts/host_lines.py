@@ -1,4 +1,4 @@
-"""Lines about a host that name neither it nor a rank: which host they are of.
+"""Lines about a host that do not name it: which host they are of.
 
 A full `/dev/shm`, a full disk or a kill for memory is a host's, whichever of its processes says so.
 """
@@ -10,13 +10,9 @@ from ...formats.training_logs import signatures
 from ...vocabulary.samples import Event
 from .verdicts import UNNAMED_HOST
 
-LoggedEvent = tuple[int | None, str, Event]
-"""A rank, the file that it stands in, and what was reported."""
-
-
-def about_host(rank: int | None, event: Event) -> bool:
-    """Tell whether an event is a host's that neither its line nor its rank names."""
-    if rank is not None or event.resource.host:
+def about_host(event: Event) -> bool:
+    """Tell whether an event is about what all processes of a host share, which no line names."""
+    if event.resource.host:
         return False
     said = event.attributes.get("signature")
     return event.name == "host.oom_kill" or (

@@ -396,19 +396,23 @@ def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:
 
 
 def _place_host_lines(gathered: LogContents) -> None:
-    """Give lines about a host that name none theirs, and its host to a rank that has none."""
-    about = [host_lines.about_host(rank, event) for rank, _, event in gathered.events]
-    if not any(about):
-        return
+    """Give lines about a host that do not name it theirs, and a host to the ranks that it has.
+
+    Those are the ranks of such lines, and all that have none where a line names no rank either.
+    """
+    about = [host_lines.about_host(event) for _, _, event in gathered.events]
+    whose = [rank for (rank, _, _), of_host in zip(gathered.events, about, strict=True) if of_host]
     named = {event.resource.host for _, _, event in gathered.events if event.resource.host}
     host = host_lines.host_of({r: one.host for r, one in gathered.processes.items()}, named)
-    if not host:
+    if not whose or not host:
         return
-    gathered.process(min(gathered.processes, default=0))
-    for process in gathered.processes.values():
+    if None in whose:
+        whose += [*gathered.processes] or [0]
+    for rank in {rank for rank in whose if rank is not None}:
+        process = gathered.process(rank)
         process.host = process.host or host
     gathered.events = [
-        (rank, file, host_lines.placed(event, host) if of_host else event)
+        (rank, file, host_lines.placed(event, host) if of_host and rank is None else event)
         for (rank, file, event), of_host in zip(gathered.events, about, strict=True)
     ]
 
@@ -463,6 +467,7 @@ def _known(gathered: LogContents, size: int) -> KnownRanks:
         silent=tuple(sorted(silent)),
         hung=bool(gathered.hang.waited) or gathered.endings.waited > 0,
         hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
+        kernels=frozenset(gathered.kernels.hosts),
         listed=dict(gathered.endings.exits),
     )
 

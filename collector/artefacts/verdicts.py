@@ -49,6 +49,8 @@ class KnownRanks:
     hung: bool
     """Whether a collective timed out: whoever is killed then was waited for, or waited."""
     hosts: Mapping[int, str]
+    kernels: frozenset[str] = frozenset()
+    """Hosts that kernel logs name."""
     listed: Mapping[int, tuple[float, int]] = field(default_factory=dict[int, tuple[float, int]])
     """When ranks ended by torchrun's table, and by which signal, 0 for none."""
 
@@ -273,12 +275,19 @@ class _VerdictSettlement:
                 if rank not in exits or (vague and report.form.kind != "raised"):
                     exits[rank] = (report.code, one)
         listed = exits.keys() | self._known.listed.keys()
-        if guesses or unnamed:
+        killed = [one for one in unnamed if (one.report.code or 0) < 0]
+        if killed and not (guesses or listed) and self._alone():
+            exits[next(iter(self._known.ranks), 0)] = (killed[0].report.code, killed[0])
+        elif guesses or unnamed:
             self._guessed(exits, guesses, unnamed)
         elif listed and listed <= self._known.cut and self._fewer_silent():
             said = [one for _, one in exits.values()][:1]
             exits |= {rank: (None, one) for one in said for rank in self._known.silent}
         return exits
+
+    def _alone(self) -> bool:
+        """Tell whether nothing says that the job has more ranks than one."""
+        return self._known.size <= 1 and len(self._known.ranks) <= 1
 
     def _fewer_silent(self) -> bool:
         return 0 < len(self._known.silent) <= len(self._known.cut)
@@ -418,7 +427,7 @@ class _VerdictSettlement:
         return short[0] if host and len(short) == 1 else host
 
     def _only_host(self) -> str:
-        every = {self._host_of(rank) for rank in self._known.ranks} - {""}
+        every = {self._host_of(rank) for rank in self._known.ranks} - {""} or self._known.kernels
         return next(iter(every)) if len(every) == 1 else ""
 
     def _on(self, host: str) -> list[int]:

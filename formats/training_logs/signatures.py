@@ -25,6 +25,7 @@ class LogSignature:
     meaning: str
     about_named_rank: bool = False
     of_host: bool = False
+    inside: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,14 @@ def of_hosts() -> frozenset[str]:
     return frozenset(one.name for one in catalogue() if one.of_host)
 
 
-def read(text: str) -> TrainingLogFault | None:
-    """Return what a line reports, None when nothing."""
+def read(text: str, innermost: str = "") -> TrainingLogFault | None:
+    """Return what a line reports, None when nothing; `innermost`: the call that a traceback names.
+
+    The call stands above the line, where that is an exception's: its place and its source.
+    """
     for one in catalogue():
+        if one.inside is not None and not one.inside.search(innermost):
+            continue
         if one.needle in text and (found := one.pattern.search(text)):
             groups = found.groupdict()
             details = {
