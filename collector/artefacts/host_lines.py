@@ -3,12 +3,14 @@
 A full `/dev/shm`, a full disk or a kill for memory is a host's, whichever of its processes says so.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
 from ...formats.training_logs import signatures
-from ...vocabulary.samples import Event
+from ...vocabulary.samples import Event, Sample
+from .endings import UNDATED
 from .verdicts import UNNAMED_HOST
+
 
 def about_host(event: Event) -> bool:
     """Tell whether an event is about what all processes of a host share, which no line names."""
@@ -20,6 +22,12 @@ def about_host(event: Event) -> bool:
         and event.attributes.get("role") == "root"
         and said in signatures.of_hosts()
     )
+
+
+def survived(samples: Iterable[Sample]) -> float:
+    """Return until when a line was survived: two steps of the job or more followed it. 0: none."""
+    times = sorted({sample.at for sample in samples if sample.at >= UNDATED})
+    return times[-2] if len(times) > 1 else 0.0
 
 
 def host_of(known: Mapping[int, str], named: Set[str]) -> str:

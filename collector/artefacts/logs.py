@@ -399,8 +399,13 @@ def _place_host_lines(gathered: LogContents) -> None:
     """Give lines about a host that do not name it theirs, and a host to the ranks that it has.
 
     Those are the ranks of such lines, and all that have none where a line names no rank either.
+    What steps followed was survived, and stays a line.
     """
-    about = [host_lines.about_host(event) for _, _, event in gathered.events]
+    over = host_lines.survived(sample for _, sample in gathered.samples)
+    about = [
+        host_lines.about_host(event) and not UNDATED <= event.at < over
+        for _, _, event in gathered.events
+    ]
     whose = [rank for (rank, _, _), of_host in zip(gathered.events, about, strict=True) if of_host]
     named = {event.resource.host for _, _, event in gathered.events if event.resource.host}
     host = host_lines.host_of({r: one.host for r, one in gathered.processes.items()}, named)

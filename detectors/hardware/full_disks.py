@@ -22,7 +22,8 @@ SYSTEM = ("/boot", "/snap", "/sys", "/proc", "/run", "/usr", "/opt/nvidia")
 
 NO_SPACE = re.compile(r"no space left on device|\bENOSPC\b|disk quota exceeded", re.IGNORECASE)
 MEMORY = re.compile(
-    r"dev/shm\b|shared.memory|shm_open|\bshm\.|torch_\d+|nccl-|posix_fallocate|semlock", re.IGNORECASE
+    r"dev/shm\b|shared.memory|shm_open|\bshm\.|torch_\d+|nccl-|posix_fallocate|semlock",
+    re.IGNORECASE,
 )
 """What a write that finds no room logs; a tmpfs is memory, and another detector's."""
 

@@ -217,7 +217,6 @@ class ExitsDetector(Detector):
             )
         return findings
 
-
     def _workers(self, window: JobWindow) -> list[Finding]:
         """Return one finding a host on which a data loader's worker was killed, by its trainer."""
         findings: dict[str, Finding] = {}

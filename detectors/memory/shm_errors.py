@@ -18,7 +18,9 @@ _SHM = re.compile(
     r"|no space left[^\n]{0,80}(/dev/shm|shared memory)",
     re.IGNORECASE,
 )
-_OTHER = re.compile(r"too many open files|permission denied|function not implemented", re.IGNORECASE)
+_OTHER = re.compile(
+    r"too many open files|permission denied|function not implemented", re.IGNORECASE
+)
 """Why a segment may not be had though there is room for it."""
 _SIGBUS = 7
 _BUS_ERROR = re.compile(r"bus error|sigbus", re.IGNORECASE)

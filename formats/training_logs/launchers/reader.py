@@ -162,7 +162,6 @@ class _LaunchLines:
             dated=at is not None,
         )
 
-
     def _described(self, form: LaunchForm) -> str:
         """Return the node of the pod that was described just before its events."""
         return self._pod.place if form.name.startswith("kubernetes.") else ""

@@ -44,7 +44,7 @@ def test_a_line_that_follows_from_another_fault_names_no_rank(explain, tmp_path)
 def test_a_root_goes_before_what_follows_from_it_however_late_it_stands(explain, tmp_path):
     (tmp_path / "a.log").write_text(CLOSED * 3)
     (tmp_path / "b.log").write_text(NO_SPACE)
-    assert "storage.no_space" in explain(tmp_path).document()["summary"]
+    assert "No space left on device" in explain(tmp_path).document()["summary"]
 
 
 def test_the_rank_of_a_fatal_line_is_named_though_no_launcher_says_that_it_ended(explain, tmp_path):
