@@ -3,7 +3,8 @@
 A full `/dev/shm`, a full disk or a kill for memory is a host's, whichever of its processes says so.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from ...formats.training_logs import signatures
@@ -30,7 +31,7 @@ def survived(samples: Iterable[Sample]) -> float:
     return times[-2] if len(times) > 1 else 0.0
 
 
-def host_of(known: Mapping[int, str], named: Set[str]) -> str:
+def host_of(known: Mapping[int, str], named: AbstractSet[str]) -> str:
     """Return the host that such lines are of, "" where several may be it.
 
     known: by rank the host, "" for one that nothing names; named: hosts that other lines name.

@@ -93,7 +93,7 @@ class LaunchRecord:
 
     @property
     def nodes(self) -> Mapping[str, str]:
-        """Return the nodes of pods, where anything says them; of the last place where of several."""
+        """Return the nodes of pods, where anything says them: the last one of each."""
         return {
             one.report.pod: one.report.host
             for one in self.of_kind("place")

@@ -11,7 +11,8 @@ from ..tenants import logged, own_events
 from ..window import JobWindow
 
 _SHM = re.compile(
-    r"out of shared memory|shared memory limit|insufficient shared memory|nccl-shm-\w|/dev/shm/nccl-"
+    r"out of shared memory|shared memory limit|insufficient shared memory"
+    r"|nccl-shm-\w|/dev/shm/nccl-"
     r"|posix_fallocate failed|shm\.exhausted|dataloader\.shared_memory"
     r"|(unable to|cannot|could not|failed to) [\w ]{0,20}shared memory"
     r"|(/dev/shm|shm_open|shared memory)[^\n]{0,80}no space left"
@@ -31,9 +32,9 @@ class ShmErrorsDetector(Detector):
 
     A log line that says so, or a bus error (SIGBUS) of the rank or its data loader: writing to a
     page of a full tmpfs raises one. A bus error alone has other reasons too, a mapped file that was
-    cut short among them, and scores less. /dev/shm fills faster than it is reported: such a line is
-    often there before any reading of its usage. A line that names no rank, only the host that it was
-    written on, is the host's. Evidence for a crash.
+    cut short among them, and scores less. /dev/shm fills faster than it is reported: such a line
+    is often there before any reading of its usage. A line that names shared memory and no rank,
+    only the host that it was written on, is the host's. Evidence for a crash.
 
     Parameters
     ----------
@@ -78,6 +79,8 @@ class ShmErrorsDetector(Detector):
             else:
                 continue
             score, text = self._sign(event)
+            if row is None and score < self.sure:
+                continue  # the kernel calls errors of PCIe bus errors too
             if score <= (found[key].score if key in found else 0.0):
                 continue
             kind, place = key

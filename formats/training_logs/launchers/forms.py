@@ -40,9 +40,9 @@ class LaunchForm:
     """One form of a line. `needle` is a text that every such line has.
 
     Groups of `pattern`: tasks (`3`, `0-3,5`), host, pod, pid, code, signal (a number or its name),
-    size, and `time`. after: names of forms one of which stands at most `within` lines before; what it had
-    is part of the report. task: the process meant where the line names none. code: what an exit
-    without a code or a signal is. reason: a scheduler's word for it.
+    size, and `time`. after: names of forms one of which stands at most `within` lines before; what
+    it had is part of the report. task: the process meant where the line names none. code: what an
+    exit without a code or a signal is. reason: a scheduler's word for it.
     """
 
     name: str

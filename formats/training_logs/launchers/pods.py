@@ -88,7 +88,8 @@ class PodDescription:
             line, reason, message = self.taken
             node = reason in ("NodeLost", "NodeShutdown")
             name = "kubernetes.pod_evicted" if reason == "Evicted" else "kubernetes.pod_ended"
-            form = _form(name, "node" if node else "stop", "A pod was taken from its node", reason)  # fmt: skip
+            kind: ReportKind = "node" if node else "stop"
+            form = _form(name, kind, "A pod was taken from its node", reason)
             text = f"pod {self.name} on {self.node}: {reason}: {message}".rstrip(": ")
             at = max((one.finished for one in self.states if one.finished), default=None)
             found.append(LaunchReport(form, line, text, host=self.node, at=at, dated=bool(at)))

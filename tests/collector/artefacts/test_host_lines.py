@@ -1,4 +1,4 @@
-"""Lines about what all processes of a host share: they accuse the host, whether or not it is named."""
+"""Lines about what all processes of a host share accuse the host, also where it has no name."""
 
 import pytest
 
