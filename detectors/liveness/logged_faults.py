@@ -18,6 +18,9 @@ _OF_DEVICES = ("gpu.fault", "host.oom_kill")
 _HARMLESS = ("info", "warning", "application")
 _MOST_TEXT = 160
 
+_MOMENTARY = frozenset({"nccl.ras_unequal_now"})
+"""Signatures of what a job at work shows for a moment too."""
+
 
 class LoggedFaultsDetector(Detector):
     """Make a symptom of the first line that points at a fault: for the logs of a dead job only.
@@ -105,7 +108,8 @@ def _pointing(window: JobWindow) -> list[Event]:
 def _order(window: JobWindow, event: Event) -> int:
     """Return how much a line says of why the job is dead, the lowest most."""
     last, usual = window.features.pace  # NaN, and so no comparison holds, before a few steps
-    if stops.is_wish(event) or event.at <= last - usual:
+    momentary = event.attributes.get("signature") in _MOMENTARY
+    if momentary or stops.is_wish(event) or event.at <= last - usual:
         return _SURVIVED
     return _CASCADE if event.attributes.get("role") == "cascade" else _ROOT
 
