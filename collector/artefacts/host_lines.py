@@ -12,10 +12,12 @@ from ...vocabulary.samples import Event, Sample
 from .endings import UNDATED
 from .verdicts import UNNAMED_HOST
 
+_UNNAMED = frozenset({"", UNNAMED_HOST})
+
 
 def about_host(event: Event) -> bool:
     """Tell whether an event is about what all processes of a host share, which no line names."""
-    if event.resource.host:
+    if event.resource.host not in _UNNAMED:
         return False
     said = event.attributes.get("signature")
     return event.name == "host.oom_kill" or (
@@ -36,7 +38,7 @@ def host_of(known: Mapping[int, str], named: AbstractSet[str]) -> str:
 
     known: by rank the host, "" for one that nothing names; named: hosts that other lines name.
     """
-    hosts = {host for host in known.values() if host} | named
+    hosts = {*known.values(), *named} - _UNNAMED
     if len(hosts) > 1:
         return ""
     return next(iter(hosts), UNNAMED_HOST)
