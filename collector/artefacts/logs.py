@@ -11,6 +11,7 @@ from ...formats.training_logs.tracebacks import SIGNATURE
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from . import (
     device_ranks,
+    host_lines,
     job_size,
     job_span,
     kernel_logs,
@@ -327,6 +328,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     ]
     kernels = _kernels(gathered, found)
     gathered.events += [(rank, "", event) for rank, event in kernels]
+    _place_host_lines(gathered)
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     times += [event.at for _, _, event in gathered.settled]
@@ -433,6 +435,33 @@ def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:
             gathered.events[number] = (last, name, unranked.event(event, last))
 
 
+def _place_host_lines(gathered: LogContents) -> None:
+    """Give lines about a host that do not name it theirs, and a host to the ranks that it has.
+
+    Those are the ranks of such lines, and all that have none where a line names no rank either.
+    What steps followed was survived, and stays a line.
+    """
+    over = host_lines.survived(sample for _, sample in gathered.samples)
+    about = [
+        host_lines.about_host(event) and not UNDATED <= event.at < over
+        for _, _, event in gathered.events
+    ]
+    whose = [rank for (rank, _, _), of_host in zip(gathered.events, about, strict=True) if of_host]
+    named = {event.resource.host for _, _, event in gathered.events if event.resource.host}
+    host = host_lines.host_of({r: one.host for r, one in gathered.processes.items()}, named)
+    if not whose or not host:
+        return
+    if None in whose:
+        whose += [*gathered.processes] or [0]
+    for rank in {rank for rank in whose if rank is not None}:
+        process = gathered.process(rank)
+        process.host = process.host or host
+    gathered.events = [
+        (rank, file, host_lines.placed(event, host) if of_host and rank is None else event)
+        for (rank, file, event), of_host in zip(gathered.events, about, strict=True)
+    ]
+
+
 def _settle(gathered: LogContents, found: ArtefactContents) -> None:
     """Add what launchers said of the ends of ranks, hosts and the job."""
     record = gathered.launches
@@ -483,6 +512,7 @@ def _known(gathered: LogContents, size: int) -> KnownRanks:
         silent=tuple(sorted(silent)),
         hung=bool(gathered.hang.waited) or gathered.endings.waited > 0,
         hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
+        kernels=frozenset(gathered.kernels.hosts),
         listed=dict(gathered.endings.exits),
     )
 

@@ -40,8 +40,14 @@ def said(window: JobWindow, detector: str, *, over: bool) -> list[Finding]:
     scaled = [one for one in lines if one.attributes.get("signature") in _SCALED]
     if scaled:
         found.append(
-            _report(window, detector, "job.loss_scale_collapse", "training.loss_scale", scaled,
-                    "gradients overflow at the least loss scale")  # fmt: skip
+            _report(
+                window,
+                detector,
+                "job.loss_scale_collapse",
+                "training.loss_scale",
+                scaled,
+                "gradients overflow at the least loss scale",
+            )
         )
     return found
 

@@ -28,6 +28,8 @@ class LogSignature:
     """Whether who logs it, in a log without steps, gave up before its first one."""
     link: Literal["", "down", "up"] = ""
     """What became of the network port that the line names, or of one of its host."""
+    of_host: bool = False
+    inside: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,20 @@ def links() -> Mapping[str, str]:
     return {one.name: one.link for one in catalogue() if one.link}
 
 
-def read(text: str) -> TrainingLogFault | None:
-    """Return what a line reports, None when nothing."""
+@cache
+def of_hosts() -> frozenset[str]:
+    """Return the names of signatures whose lines are about what all processes of a host share."""
+    return frozenset(one.name for one in catalogue() if one.of_host)
+
+
+def read(text: str, innermost: str = "") -> TrainingLogFault | None:
+    """Return what a line reports, None when nothing; `innermost`: the call that a traceback names.
+
+    The call stands above the line, where that is an exception's: its place and its source.
+    """
     for one in catalogue():
+        if one.inside is not None and not one.inside.search(innermost):
+            continue
         if one.needle in text and (found := one.pattern.search(text)):
             groups = found.groupdict()
             details = {
