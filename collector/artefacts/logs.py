@@ -7,9 +7,17 @@ from pathlib import Path
 
 from ...formats import training_logs
 from ...formats.training_logs import exports
-from ...formats.training_logs.tracebacks import SIGNATURE
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import job_size, job_span, kernel_logs, log_names, uncounted, unranked, verdicts
+from . import (
+    job_size,
+    job_span,
+    kernel_logs,
+    log_names,
+    uncounted,
+    unnamed_hosts,
+    unranked,
+    verdicts,
+)
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .hang_story import HangStory
@@ -20,6 +28,7 @@ from .kernel_logs import KernelContents
 from .launches import LaunchRecord
 from .nonfinite import NonfiniteQuotes
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
+from .survived import MAY_END, SurvivedErrors, noted, requoted
 from .unknown_lines import UnknownLines, of_file, shown
 from .verdicts import KnownRanks
 from .victims import LineVictims, RankWhereabouts
@@ -198,6 +207,7 @@ def _training(
     if rank is not None:
         _learn_process(path, rank, gathered)
     nonfinite, unknown = NonfiniteQuotes(name), UnknownLines(name)
+    errors, places = SurvivedErrors(name, path), dict[int, int]()
     with path.open("rb") as opened:
         for line in training_logs.read(
             exports.lines(opened),
@@ -213,6 +223,7 @@ def _training(
                 own = values = _rank(dict(sample.attributes), rank)
                 gathered.samples.append((own, sample))
                 gathered.hang.went_on(own)
+                errors.learn_values(line.line, own)
                 if own is not None and at is not None:
                     gathered.process(own).lives(at)
             for event in line.events:
@@ -222,6 +233,8 @@ def _training(
                 event = gathered.hang.learn(event, own, at)
                 if own is not None:
                     gathered.hang.files[name].add(own)
+                errors.learn(event, line.line, own, dated=at is not None)
+                places[len(gathered.events)] = line.line
                 gathered.events.append((own, "", event))
                 _learn(event, own, at, gathered)
                 gathered.start.learn(event, own)
@@ -229,6 +242,12 @@ def _training(
                 _quote(event, own, name, line.line, at, found)
             nonfinite.learn(line, values)
             yield line.line
+    if passed := errors.lines():
+        for place, number in places.items():
+            own, host, event = gathered.events[place]
+            if number in passed and event.attributes.get("role") == "root":
+                gathered.events[place] = (own, host, noted(event))
+        found.quotes = requoted(found.quotes, name, passed)
     found.quotes += nonfinite.quotes()
     found.unknown += unknown.lines()
 
@@ -301,6 +320,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     _put_right(gathered, found)
     _place_unranked(gathered, found)
     _settle(gathered, found)
+    unnamed_hosts.place(gathered)
     counted = uncounted.places(gathered.samples)
     gathered.samples += uncounted.steps(counted)
     gathered.events = [
@@ -449,10 +469,10 @@ def _known(gathered: LogContents, size: int) -> KnownRanks:
 
 
 def _unplaced(rank: int | None, event: Event) -> bool:
-    """Tell whether an event is an exception that ended a process, which one no line says."""
+    """Tell whether an event is an error that ended a process, which one no line says."""
     return (
         rank is None
-        and event.attributes.get("signature") == SIGNATURE
+        and MAY_END.match(str(event.attributes.get("signature", ""))) is not None
         and event.attributes.get("role") == "root"
     )
 

@@ -24,6 +24,7 @@ class LogSignature:
     pattern: re.Pattern[str]
     meaning: str
     about_named_rank: bool = False
+    about_host: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,12 @@ def catalogue() -> tuple[LogSignature, ...]:
             unique=False,
         )
     )
+
+
+@cache
+def about_hosts() -> frozenset[str]:
+    """Return the names of signatures of what is a host's, whichever rank of it noticed."""
+    return frozenset(one.name for one in catalogue() if one.about_host)
 
 
 def read(text: str) -> TrainingLogFault | None:
