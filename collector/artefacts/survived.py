@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ...formats.training_logs import tracebacks
 from ...vocabulary.samples import Event
 from .found import LogQuote
 from .startup import speaks_of_steps
@@ -28,6 +29,9 @@ _FOLLOWED = 3
 """Lines of steps that show it: other ranks print one more before they notice, a bar its last state
 again."""
 
+_HARMLESS = (b"Exception ignored in", b"--- Logging error ---")
+"""What stands above a traceback that Python prints of an exception which nobody needs to catch."""
+
 _LONGEST = 1000
 
 
@@ -37,12 +41,12 @@ class SurvivedErrors:
 
     file: str
     path: Path
-    values: dict[int | None, list[int]] = field(default_factory=dict[int | None, list[int]])
+    values: dict[int | None, set[int]] = field(default_factory=dict[int | None, set[int]])
     errors: list[tuple[int, int | None]] = field(default_factory=list[tuple[int, int | None]])
 
     def learn_values(self, line: int, rank: int | None) -> None:
         """Take a line with values of a step."""
-        self.values.setdefault(rank, []).append(line)
+        self.values.setdefault(rank, set()).add(line)
 
     def learn(self, event: Event, line: int, rank: int | None, *, dated: bool) -> None:
         """Take an event, of a rank where that is known."""
@@ -55,32 +59,40 @@ class SurvivedErrors:
         """Return the lines of errors below which training went on. Raises OSError."""
         if not self.errors:
             return set()
-        last = self._last()
-        return {
+        last, harmless = self._looked_at()
+        return harmless | {
             line
             for line, rank in self.errors
             if self._below(line, rank) or (rank is None and line < last)
         }
 
     def _below(self, line: int, rank: int | None) -> bool:
-        lists = self.values.values() if rank is None else [self.values.get(rank, [])]
-        return sum(one > line for each in lists for one in each) >= _FOLLOWED
+        own = self.values.values() if rank is None else [self.values.get(rank, set())]
+        return sum(one > line for one in set().union(*own)) >= _FOLLOWED
 
-    def _last(self) -> int:
-        """Return the line above which every error was survived, whatever its values look like."""
-        shown: list[int] = []
-        done = 0
-        first = min(line for line, _ in self.errors)
+    def _looked_at(self) -> tuple[int, set[int]]:
+        """Return the line above which every error was survived, and those that were harmless.
+
+        By the lines of steps in whatever form, and by what stands above a traceback.
+        """
+        lines = {line for line, _ in self.errors}
+        first, done, shown = min(lines), 0, list[int]()
+        harmless, ignored, above = set[int](), False, b""
         with self.path.open("rb") as opened:
             for number, line in enumerate(opened, 1):
+                head = line[:_LONGEST]
+                if tracebacks.BEGINS.encode() in head:
+                    ignored = any(text in above for text in _HARMLESS)
+                above = head if head.strip() else above
+                if number in lines and ignored:
+                    harmless.add(number)
                 if number <= first:
                     continue
-                head = line[:_LONGEST]
                 if _DONE.search(head):
                     done = number
                 if _BAR.search(head) or speaks_of_steps([head]):
                     shown += [number] * max(1, head.rstrip(b"\r\n").count(b"\r"))
-        return max(done, shown[-_FOLLOWED] if len(shown) >= _FOLLOWED else 0)
+        return max(done, shown[-_FOLLOWED] if len(shown) >= _FOLLOWED else 0), harmless
 
 
 def noted(event: Event) -> Event:

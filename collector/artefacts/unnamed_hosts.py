@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ...formats.training_logs import signatures
 from ...vocabulary.samples import Event, TelemetryResource
+from .endings import UNDATED
 from .verdicts import UNNAMED_HOST
 
 if TYPE_CHECKING:
@@ -12,9 +13,13 @@ if TYPE_CHECKING:
 
 
 def place(gathered: "LogContents") -> None:
-    """Give lines about what is a host's the host of their rank, else one that stands for it."""
+    """Give lines about what is a host's the host of their rank, else one that stands for it.
+
+    Not those that steps followed: the job lived on.
+    """
+    last = max((sample.at for _, sample in gathered.samples), default=0.0)
     for number, (rank, host, event) in enumerate(gathered.events):
-        if not _about_a_host(event):
+        if not _about_a_host(event) or UNDATED < event.at < last:
             continue
         if rank is not None:
             process = gathered.process(rank)

@@ -1,6 +1,7 @@
 """Lines of a dead job's logs that point at a fault, where nothing else shows what became of it."""
 
 import math
+import re
 from collections.abc import Sequence
 
 from ...vocabulary.entities import Entity, host
@@ -18,6 +19,12 @@ _OF_DEVICES = ("gpu.fault", "host.oom_kill")
 _HARMLESS = ("info", "warning", "application")
 _MOST_TEXT = 160
 
+_MEANINGS = (
+    (re.compile(r"^(?:driver\.(?!version)|library\.)"), "job.start_refused"),
+    (re.compile(r"^(?:python\.|checkpoint\.|native\.|cuda\.(?!ecc|nvlink))"), "job.ended_by_error"),
+)
+"""What lines of these signatures say of a job, where they name no rank."""
+
 
 class LoggedFaultsDetector(Detector):
     """Make a symptom of the first line that points at a fault: for the logs of a dead job only.
@@ -25,7 +32,8 @@ class LoggedFaultsDetector(Detector):
     In no list of detectors: a live job's error may be survived, and what became of it will show.
     Of a dead job the lines may be all that is left: a kernel log alone, one log with one fatal
     line, no rank, no step. Roots go before cascades: whoever logs a cascade waited for another, so
-    it names no rank. Lines that steps followed were survived, and those that say that somebody
+    it names no rank. An error of no rank that ends processes, or refuses to start one, is evidence
+    about the job besides. Lines that steps followed were survived, and those that say that somebody
     stopped the job are no fault: both are worth knowing only.
 
     Parameters
@@ -50,7 +58,7 @@ class LoggedFaultsDetector(Detector):
     """
 
     name = "logged_faults"
-    kinds = ("job.fault_logged", "job.fault_noted")
+    kinds = ("job.fault_logged", "job.fault_noted", "job.ended_by_error", "job.start_refused")
 
     def __init__(self, *, over: float = math.inf) -> None:
         self.over = over
@@ -66,21 +74,37 @@ class LoggedFaultsDetector(Detector):
         signature = str(first.attributes.get("signature") or first.attributes.get("code") or "")
         text = str(first.attributes.get("text", "")).strip().splitlines()
         named = f"{signature}: {text[0][:_MOST_TEXT]}" if text else signature or first.name
+        seen = (first.at, max(event.at for event in lines))
+        symptom = report(
+            window,
+            self.name,
+            "job.fault_logged" if order < _SURVIVED else "job.fault_noted",
+            entity,
+            onset=first.at,
+            seen=seen,
+            magnitude=float(len(lines)),
+            score=2.0 if order < _SURVIVED else INFORMATION,
+            signal=first.name,
+            observed=signature,
+            text=named,
+            ranks=ranks,
+        )
+        meant = [kind for pattern, kind in _MEANINGS if pattern.match(signature)]
+        if order != _ROOT or ranks or entity.type != "job" or not meant:
+            return [symptom]
         return [
+            symptom,
             report(
                 window,
                 self.name,
-                "job.fault_logged" if order < _SURVIVED else "job.fault_noted",
+                meant[0],
                 entity,
                 onset=first.at,
-                seen=(first.at, max(event.at for event in lines)),
-                magnitude=float(len(lines)),
-                score=2.0 if order < _SURVIVED else INFORMATION,
+                seen=seen,
                 signal=first.name,
                 observed=signature,
                 text=named,
-                ranks=ranks,
-            )
+            ),
         ]
 
     def next_due(self, window: JobWindow) -> float:

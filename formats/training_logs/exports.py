@@ -35,7 +35,7 @@ def lines(opened: IO[bytes]) -> Iterator[bytes]:
 def _entries(data: bytes) -> list[Mapping[str, Any]]:
     try:
         value = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     if isinstance(value, list):
         return [one for one in value if isinstance(one, Mapping)]
