@@ -78,9 +78,9 @@ _REFUSALS = (
 )
 
 
-_REPEATED_FOR_EVER = frozenset({413, 500})
-"""What senders of remote write repeat without end, behind which all else waits: vmagent a 413, and
-Prometheus and vmagent a 500. Of a payload that stays what it is both drop one that gets 400."""
+_REPEATED_FOR_EVER = 500
+"""What senders of remote write repeat without end, behind which all else waits; both Prometheus and
+vmagent drop a payload that gets 400."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class IntakeRoutes:
             outcome = await self._take(request, kind)
         except _REFUSALS as error:
             refusal = self._refused(error)
-            given_up = refusal.status in _REPEATED_FOR_EVER
+            given_up = refusal.status == _REPEATED_FOR_EVER
             return Response(
                 refusal.text + "\n",
                 status_code=400 if given_up else refusal.status,

@@ -24,7 +24,7 @@ def opened(text: str) -> tuple[str, str, str] | None:
         return None
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(found, Mapping):
         return None

@@ -39,13 +39,21 @@ def _entries(data: bytes) -> list[Mapping[str, Any]]:
         return []
     if isinstance(value, list):
         return [one for one in value if isinstance(one, Mapping)]
-    streams = value.get("data", {}).get("result", []) if isinstance(value, Mapping) else []
     return [
-        {"timestamp": at, "line": line}
-        for stream in streams
-        if isinstance(stream, Mapping)
-        for at, line in stream.get("values", [])
+        {"timestamp": pair[0], "line": pair[1]}
+        for stream in _list(_under(value, "data"), "result")
+        for pair in _list(stream, "values")
+        if isinstance(pair, list) and len(pair) > 1
     ]
+
+
+def _under(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, Mapping) else None
+
+
+def _list(value: object, key: str) -> list[Any]:
+    found = _under(value, key)
+    return found if isinstance(found, list) else []
 
 
 def _time(entry: Mapping[str, Any]) -> str:

@@ -43,7 +43,9 @@ def best(topology):
             return None
         view = JobView(topology, EVERYTHING)
         rows = ranking.ranking(index, index.symptoms, view, catalogue())
-        return max((row.score for row in rows.candidates if row.cause is cause), default=None)
+        return max(
+            (row.score for row in rows.candidates if row.cause.fault == cause.fault), default=None
+        )
 
     return score
 
