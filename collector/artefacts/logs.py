@@ -320,7 +320,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     _put_right(gathered, found)
     _place_unranked(gathered, found)
     _settle(gathered, found)
-    unnamed_hosts.place(gathered)
+    _place_hosts(gathered)
     counted = uncounted.places(gathered.samples)
     gathered.samples += uncounted.steps(counted)
     gathered.events = [
@@ -412,6 +412,15 @@ def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:
     for number, (rank, name, event) in enumerate(gathered.events):
         if rank is None and event.name == "training.numeric":
             gathered.events[number] = (last, name, unranked.event(event, last))
+
+
+def _place_hosts(gathered: LogContents) -> None:
+    """Give lines about what is a host's a host."""
+    known = {rank: process.host for rank, process in gathered.processes.items()}
+    last = max((sample.at for _, sample in gathered.samples), default=0.0)
+    gathered.events, hosts = unnamed_hosts.placed(gathered.events, known, last)
+    for rank, host in hosts.items():
+        gathered.process(rank).host = host
 
 
 def _settle(gathered: LogContents, found: ArtefactContents) -> None:

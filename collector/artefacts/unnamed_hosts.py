@@ -1,32 +1,36 @@
 """Hosts that no line names, where what failed is a host's: a full disk, a driver."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...formats.training_logs import signatures
 from ...vocabulary.samples import Event, TelemetryResource
 from .endings import UNDATED
 from .verdicts import UNNAMED_HOST
 
-if TYPE_CHECKING:
-    from .logs import LogContents
+FiledEvents = list[tuple[int | None, str, Event]]
+"""Events, each with its rank and a file."""
 
 
-def place(gathered: "LogContents") -> None:
-    """Give lines about what is a host's the host of their rank, else one that stands for it.
+def placed(
+    events: Iterable[tuple[int | None, str, Event]], known: Mapping[int, str], last: float
+) -> tuple[FiledEvents, dict[int, str]]:
+    """Return events with the hosts of those about one, and the hosts of ranks that follow.
 
-    Not those that steps followed: the job lived on.
+    `known`: the hosts of ranks, "" where no line says one: another name stands for it then. Lines
+    before the last step at `last`, s since the epoch, accuse no host: the job lived on.
     """
-    last = max((sample.at for _, sample in gathered.samples), default=0.0)
-    for number, (rank, host, event) in enumerate(gathered.events):
-        if not _about_a_host(event) or UNDATED < event.at < last:
-            continue
-        if rank is not None:
-            process = gathered.process(rank)
-            process.host = process.host or UNNAMED_HOST
-        elif not event.resource.host:
-            resource = TelemetryResource(_host(gathered))
-            gathered.events[number] = (rank, host, replace(event, resource=resource))
+    hosts, found = dict(known), FiledEvents()
+    for rank, file, event in events:
+        if _about_a_host(event) and not UNDATED < event.at < last:
+            if rank is not None:
+                hosts[rank] = hosts.get(rank) or UNNAMED_HOST
+            elif not event.resource.host:
+                resource = TelemetryResource(_only(hosts))
+                found.append((rank, file, replace(event, resource=resource)))
+                continue
+        found.append((rank, file, event))
+    return found, hosts
 
 
 def _about_a_host(event: Event) -> bool:
@@ -38,12 +42,11 @@ def _about_a_host(event: Event) -> bool:
     )
 
 
-def _host(gathered: "LogContents") -> str:
+def _only(hosts: dict[int, str]) -> str:
     """Return the only host that is known, else the one that stands for it, of all ranks of none."""
-    known = {process.host for process in gathered.processes.values()} - {""}
+    known = set(hosts.values()) - {""}
     if len(known) == 1:
         return next(iter(known))
-    spare = [rank for rank, process in gathered.processes.items() if not process.host]
-    for rank in spare or ([] if known else [0]):
-        gathered.process(rank).host = UNNAMED_HOST
+    spare = [rank for rank, host in hosts.items() if not host]
+    hosts.update(dict.fromkeys(spare or ([] if known else [0]), UNNAMED_HOST))
     return UNNAMED_HOST

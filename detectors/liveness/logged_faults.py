@@ -19,6 +19,9 @@ _OF_DEVICES = ("gpu.fault", "host.oom_kill")
 _HARMLESS = ("info", "warning", "application")
 _MOST_TEXT = 160
 
+_LAUNCHED = ("python.", "torchrun.")
+"""Signatures of cascades that launchers log of what they started."""
+
 _MEANINGS = (
     (re.compile(r"^(?:driver\.(?!version)|library\.)"), "job.start_refused"),
     (re.compile(r"^(?:python\.|checkpoint\.|native\.|cuda\.(?!ecc|nvlink))"), "job.ended_by_error"),
@@ -33,8 +36,9 @@ class LoggedFaultsDetector(Detector):
     Of a dead job the lines may be all that is left: a kernel log alone, one log with one fatal
     line, no rank, no step. Roots go before cascades: whoever logs a cascade waited for another, so
     it names no rank. An error of no rank that ends processes, or refuses to start one, is evidence
-    about the job besides. Lines that steps followed were survived, and those that say that somebody
-    stopped the job are no fault: both are worth knowing only.
+    about the job besides, unless a line above it says that its process waited for another. Lines
+    that steps followed were survived, and those that say that somebody stopped the job are no
+    fault: both are worth knowing only.
 
     Parameters
     ----------
@@ -90,7 +94,8 @@ class LoggedFaultsDetector(Detector):
             ranks=ranks,
         )
         meant = [kind for pattern, kind in _MEANINGS if pattern.match(signature)]
-        if order != _ROOT or ranks or entity.type != "job" or not meant:
+        waited = any(_waited(event) for event in lines[: lines.index(first)])
+        if order != _ROOT or ranks or entity.type != "job" or waited or not meant:
             return [symptom]
         return [
             symptom,
@@ -131,6 +136,12 @@ def _order(window: JobWindow, event: Event) -> int:
     if stops.is_wish(event) or event.at <= last - usual:
         return _SURVIVED
     return _CASCADE if event.attributes.get("role") == "cascade" else _ROOT
+
+
+def _waited(event: Event) -> bool:
+    """Tell whether a line says that its process waited for another: errors below it follow."""
+    signature = str(event.attributes.get("signature", ""))
+    return event.attributes.get("role") == "cascade" and not signature.startswith(_LAUNCHED)
 
 
 def _where(window: JobWindow, event: Event) -> tuple[Entity, RankSet]:

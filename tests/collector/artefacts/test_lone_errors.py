@@ -1,4 +1,4 @@
-"""One log, no launcher, no rank: what the error at its end says of the job, and one in its middle."""
+"""One log, no launcher, no rank: what an error at its end says of the job, one in its middle."""
 
 import pytest
 
@@ -58,6 +58,12 @@ def test_a_traceback_below_which_training_goes_on_is_quiet(explain, tmp_path, of
 def test_one_more_line_of_another_rank_below_it_does_not_save_the_job(explain, tmp_path):
     (tmp_path / "job.log").write_text(steps(1, 9) + FRAMES + "ValueError: x\n" + steps(9, 11))
     assert CRASH == said(explain(tmp_path))
+
+
+def test_an_exception_below_a_wait_for_another_rank_follows_from_it(explain, tmp_path):
+    wait = "EI0002: The wait execution of the Notify register times out. Reason: x\n"
+    (tmp_path / "job.log").write_text(steps(1, 9) + wait + FRAMES + "RuntimeError: error 107020\n")
+    assert ("unknown", "job", "job") == said(explain(tmp_path))
 
 
 @pytest.mark.parametrize("above", ["Exception ignored in: <function a>", "--- Logging error ---"])
