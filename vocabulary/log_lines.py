@@ -2,3 +2,6 @@
 
 ENDS = "log.ends_without_error"
 """Stands for the log of a rank which says nothing of an end."""
+
+SCALE_FLOOR = "training.loss_scale_floor"
+"""Stands for overflows that go on though the loss scale is one or less."""

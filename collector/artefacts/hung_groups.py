@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...formats.training_logs.watchdog import WORLD, WatchdogReport
+from ...vocabulary.equal_sizes import equal_size
 from ...vocabulary.groups import ProcessGroup
 
 POINT_TO_POINT = frozenset({"SEND", "RECV", "RECVANYSOURCE", "COALESCED", "BATCH_ISEND_IRECV"})
 """Kinds that each member numbers by itself: their numbers compare with nobody's."""
-
-_EQUAL_SIZES = ("ALLREDUCE", "BROADCAST", "ALLGATHER", "REDUCE_SCATTER", "REDUCE")
-"""Kinds whose sizes are the same on every member: how a name begins, without underscores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +48,8 @@ class RankStanding:
         self.members = max(self.members, report.members)
         if report.op:
             name = report.op.strip("_")
-            sized = report.size and name.startswith(_EQUAL_SIZES)
-            self.kind = f"{name} of {report.size}" if sized else name
+            size = equal_size(name, *report.size.split("/")) if report.size else ""
+            self.kind = f"{name} of {size}" if size else name
         if report.enqueued is not None and self.enqueued is None:
             self.enqueued, self.completed = report.enqueued, report.completed
 

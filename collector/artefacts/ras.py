@@ -17,6 +17,7 @@ from ...formats.nccl.ras import RankPlace, RasCommunicator, RasStatus
 from ...formats.training_logs import cleaning, times
 from ...vocabulary.groups import communicator_group, communicator_info, world
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from . import ras_unequal
 from .found import ArtefactContents, LogQuote
 
 _BLOCK = 4 << 20
@@ -308,6 +309,7 @@ def _add(job: _JobAnswers, resource: TelemetryResource, found: ArtefactContents)
     found.world_size = max(found.world_size, job.size)
     for one, at in moments:
         _add_answer(job, one, at, resource, found)
+    _add_unequal(job, resource, found)
     found.missing += list(
         dict.fromkeys(
             f"{text} (ncclras -v names more of them)"
@@ -419,6 +421,15 @@ def _counts(made: RasCommunicator, number: int, rank: int, group: str, at: float
             for kind, count in made.kinds.get(number, {}).items()
         ]
     return found
+
+
+def _add_unequal(job: _JobAnswers, resource: TelemetryResource, found: ArtefactContents) -> None:
+    """Add what differs in the last answer, which names nobody: who is waited for may be open."""
+    last = job.answers[-1]
+    stands = ras_unequal.stands([one.answer for one in job.answers])
+    signature = ras_unequal.STANDS if stands else ras_unequal.NOW
+    for _, text in ras_unequal.told(last.answer) if stands is not None else ():
+        _report(signature, "cascade", None, text, last, last.at, resource, found)
 
 
 def _add_missing(

@@ -23,7 +23,8 @@ _BAR = re.compile(rb"\d{1,12}/\d{1,12} \[[^\]]{0,40}<[^\]]{0,80}(?:it/s|s/it)")
 """A progress bar that moved."""
 
 _DONE = re.compile(
-    rb"(?i)\btraining (?:is |was |has )?(?:successfully )?(?:complete|finished|done)|\btrain_runtime\b"
+    rb"(?i)\btraining (?:is |was |has )?(?:successfully )?(?:complete|finished|done)|"
+    rb"\btrain_runtime\b"
 )
 _FOLLOWED = 3
 """Lines of steps that show it: other ranks print one more before they notice, a bar its last state
@@ -68,7 +69,8 @@ class SurvivedErrors:
 
     def _below(self, line: int, rank: int | None) -> bool:
         own = self.values.values() if rank is None else [self.values.get(rank, set())]
-        return sum(one > line for one in set().union(*own)) >= _FOLLOWED
+        below = {one for lines in own for one in lines if one > line}
+        return len(below) >= _FOLLOWED
 
     def _looked_at(self) -> tuple[int, set[int]]:
         """Return the line above which every error was survived, and those that were harmless.

@@ -40,10 +40,10 @@ class ConfigDriftDetector(Detector):
     names a rank unlike itself: the hosts of the version that fewer hosts have are refused, of two
     that as many have the one that is not the lowest rank's. A host whose driver has libraries of
     another version than its kernel module is refused by its own. A `change` event of a host counts
-    for `seconds` after it, unless most hosts were changed: that is a roll-out. All of it is evidence:
-    hosts that differ mostly work. Where all hosts report a name, and a few have another version for
-    `settled` seconds of the attempt, that is information by itself: what it costs may be the same
-    for all ranks, as of a port that everybody waits for, and never shows.
+    for `seconds` after it, unless most hosts were changed: that is a roll-out. All of it is
+    evidence: hosts that differ mostly work. Where all hosts report a name, and a few have another
+    version for `settled` seconds of the attempt, that is information by itself: what it costs may
+    be the same for all ranks, as of a port that everybody waits for, and never shows.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 
+from ...vocabulary.equal_sizes import equal_size
 from ...vocabulary.findings import Finding
 from ...vocabulary.log_lines import ENDS
 from ..tenants import logged, own_logs
@@ -11,17 +12,29 @@ from .collective_signs import OTHER_COLLECTIVE, fresh
 from .stall_signs import StalledWindow
 
 _TIMED_OUT = re.compile(
-    r"(?:\[Rank (\d+)\]\s+)?Watchdog caught .{0,40}Work\w*\(SeqNum=(\d+), OpType=(\w+)",
+    r"(?:\[Rank (\d+)\]\s+)?Watchdog caught .{0,40}Work\w*\(SeqNum=(\d+), OpType=(\w+)"
+    r"(?:, (?:NumelIn=(\d+), NumelOut=(\d+)|TensorShape=(\[[\d, ]*\])))?",
     re.IGNORECASE,
 )
 """The watchdog of PyTorch: what its own rank waited in. It names the rank inside the group."""
+
+_EQUAL_SHAPES = re.compile(r"_?(?:ALLREDUCE(?:_COALESCED)?|BROADCAST|REDUCE|BARRIER)")
+"""Kinds of which every member's tensor has the same shape."""
+
+_OWN_NUMBERS = frozenset({"SEND", "RECV", "RECVANYSOURCE", "COALESCED", "BATCH_ISEND_IRECV"})
+"""Kinds that each member numbers by itself."""
+
+_FEW = 8
+"""So many ranks are named together where no majority tells who is right."""
 
 _GROUP = re.compile(r"\[PG ID \d+ PG GUID ([^\]]{1,200}?) Rank \d+\]", re.IGNORECASE)
 _NUMBER = re.compile(r"detected by watchdog at work(?: sequence id)?: (\d+)", re.IGNORECASE)
 """What the line behind it names: the group, and the same number."""
 
 _MISMATCH = re.compile(
-    r"Rank (\d+) is running collective: \w+\(SequenceNumber=(\d+), OpType=(\w+)", re.IGNORECASE
+    r"Rank (\d+) is running (?:inconsistent )?collective: "
+    r"\w+\((?:SequenceNumber=(\d+), ?)?OpType=(\w+)(?:, TensorShape=(\[[\d, ]*\]))?",
+    re.IGNORECASE,
 )
 """PyTorch's TORCH_DISTRIBUTED_DEBUG=DETAIL: two ranks of a line, the logging one among them."""
 
@@ -31,54 +44,89 @@ _CUT = re.compile(r"gloo/transport/.*(?:closed|reset) by peer|caused pair closur
 _LOGGED = ("log.fault", "collective.communicator")
 
 
+_Called = dict[tuple[str, int], dict[int, str]]
+"""What each rank called, by group and number."""
+
+
 def unlike(stall: StalledWindow) -> list[Finding]:
     """Return ranks that called another collective than their peers under one sequence number.
 
-    Of three ranks or more the minority is blamed; of two the one that did not log the line, weakly.
-    Numbers are compared inside one group; who names none is in that of all ranks, or left out.
+    Another size is another collective where all members give as much. Of three ranks or more the
+    minority is blamed; of two the one that did not log the line, weakly. Where no majority tells
+    who is right, that they differ is sure all the same: all are named weakly, of many the first of
+    each kind. Numbers are compared inside one group; who names none is in that of all ranks, or
+    left out.
     """
-    called: dict[tuple[str, int], dict[int, str]] = defaultdict(dict)
-    logging: set[int] = set()
-    group_of = _groups(stall)
-    for event in own_logs(stall.window):
-        rank, text = stops.rank_of(event), str(event.attributes.get("text", ""))
-        if rank is None or event.at < stall.last - stall.usual:
-            continue
-        for match in _MISMATCH.finditer(text):
-            called["", int(match[2])][int(match[1])] = match[3].upper()
-            logging.add(rank)
-        own = _TIMED_OUT.search(text)
-        if own is None:
-            continue
-        group = group_of.get((rank, int(own[2])), "")
-        if group or own[1] in (None, str(rank)):
-            called[group, int(own[2])].setdefault(rank, own[3].upper())
-            logging.add(rank)
+    called, logging = _called(stall)
     findings: dict[int, Finding] = {}
     for (_, number), of_rank in sorted(called.items()):
-        counts = Counter(of_rank.values())
-        if len(counts) < 2:
-            continue
-        usual, most = counts.most_common(1)[0]
-        odd = [rank for rank, name in of_rank.items() if name != usual]
-        if len(of_rank) == 2:
-            odd = [rank for rank in of_rank if rank not in logging]
-            usual = next((of_rank[rank] for rank in of_rank if rank not in odd), usual)
-        elif 2 * most <= len(of_rank):
-            continue
+        odd, usual = _odd(of_rank, logging)
         for rank in odd:
             row = stall.window.row_of(rank)
             if row is None:
                 continue
             text = (
                 f"rank {rank} called {of_rank[rank]} as collective {number} where its peers "
-                f"called {usual}"
+                f"called {usual or _others(of_rank, rank)}"
             )
             findings[row] = stall.sign(
-                row, OTHER_COLLECTIVE, "log.fault", of_rank[rank], usual,
-                3.0 if len(of_rank) > 2 else 2.0, text,
+                row, OTHER_COLLECTIVE, "log.fault", of_rank[rank], usual or "another one",
+                3.0 if usual and len(of_rank) > 2 else 2.0, text,
             )  # fmt: skip
     return [findings[row] for row in sorted(findings)]
+
+
+def _called(stall: StalledWindow) -> tuple[_Called, set[int]]:
+    """Return what each rank called by the lines of this stall, and the ranks that logged any."""
+    called: _Called = defaultdict(dict)
+    logging: set[int] = set()
+    unnumbered: set[str] = set()
+    group_of = _groups(stall)
+    for event in own_logs(stall.window):
+        rank, text = stops.rank_of(event), str(event.attributes.get("text", ""))
+        if rank is None or event.at < stall.last - stall.usual:
+            continue
+        for match in _MISMATCH.finditer(text):
+            called["", int(match[2] or 0)][int(match[1])] = _kind(match[3], match[4])
+            logging.add(rank)
+        own = _TIMED_OUT.search(text)
+        if own is None:
+            continue
+        group = group_of.get((rank, int(own[2])), "")
+        if own[3].upper() in _OWN_NUMBERS:
+            unnumbered.add(group)
+        if group or own[1] in (None, str(rank)):
+            size = own[6] or equal_size(own[3], own[4], own[5])
+            called[group, int(own[2])].setdefault(rank, _kind(own[3], size))
+            logging.add(rank)
+    compared = {key: each for key, each in called.items() if key[0] not in unnumbered}
+    return compared, logging
+
+
+def _kind(name: str, size: str | None) -> str:
+    """Return a collective as it is compared: its name, and the shape that all members give."""
+    kind = name.upper()
+    shaped = size and (size[0] != "[" or _EQUAL_SHAPES.fullmatch(kind))
+    return f"{kind} of {size}" if shaped else kind
+
+
+def _odd(of_rank: dict[int, str], logging: set[int]) -> tuple[list[int], str]:
+    """Return the ranks to name, and what the others called; "" where no majority did."""
+    counts = Counter(of_rank.values())
+    if len(counts) < 2:
+        return [], ""
+    usual, most = counts.most_common(1)[0]
+    if 2 * most > len(of_rank):
+        return [rank for rank, name in of_rank.items() if name != usual], usual
+    silent = [rank for rank in of_rank if rank not in logging]
+    if len(of_rank) == 2 and len(silent) == 1:
+        return silent, next(name for rank, name in of_rank.items() if rank not in silent)
+    first = [min(rank for rank, name in of_rank.items() if name == kind) for kind in counts]
+    return sorted(of_rank) if len(of_rank) <= _FEW else sorted(first)[:_FEW], ""
+
+
+def _others(of_rank: dict[int, str], rank: int) -> str:
+    return " or ".join(sorted(set(of_rank.values()) - {of_rank[rank]}))
 
 
 def _groups(stall: StalledWindow) -> dict[tuple[int, int], str]:

@@ -23,10 +23,16 @@ _LAUNCHED = ("python.", "torchrun.")
 """Signatures of cascades that launchers log of what they started."""
 
 _MEANINGS = (
-    (re.compile(r"^(?:driver\.(?!version)|library\.)"), "job.start_refused"),
+    (
+        re.compile(r"^(?:driver\.(?:too_old|no_device|not_ready)|library\.missing)$"),
+        "job.start_refused",
+    ),
     (re.compile(r"^(?:python\.|checkpoint\.|native\.|cuda\.(?!ecc|nvlink))"), "job.ended_by_error"),
 )
 """What lines of these signatures say of a job, where they name no rank."""
+
+_MOMENTARY = frozenset({"nccl.ras_unequal_now"})
+"""Signatures of what a job at work shows for a moment too."""
 
 
 class LoggedFaultsDetector(Detector):
@@ -133,7 +139,8 @@ def _pointing(window: JobWindow) -> list[Event]:
 def _order(window: JobWindow, event: Event) -> int:
     """Return how much a line says of why the job is dead, the lowest most."""
     last, usual = window.features.pace  # NaN, and so no comparison holds, before a few steps
-    if stops.is_wish(event) or event.at <= last - usual:
+    momentary = event.attributes.get("signature") in _MOMENTARY
+    if momentary or stops.is_wish(event) or event.at <= last - usual:
         return _SURVIVED
     return _CASCADE if event.attributes.get("role") == "cascade" else _ROOT
 

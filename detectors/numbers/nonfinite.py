@@ -11,7 +11,7 @@ from .. import onsets
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, StepValues
-from . import loss_scaling
+from . import loss_scaling, nonfinite_logged
 from . import nonfinite_history as history
 from . import nonfinite_values as values
 
@@ -86,6 +86,13 @@ class NonfiniteDetector(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom, and the ranks it came from or that it came from nowhere alone."""
+        told = self._by_values(window)
+        if any(one.kind == "job.loss_scale_collapse" for one in told):
+            return told
+        said = nonfinite_logged.said(window, self.name, over=window.now >= self.over_at)
+        return [*told, *(said[1:] if told else said)]
+
+    def _by_values(self, window: JobWindow) -> list[Finding]:
         marks = [e for e in window.events if e.name == "training.numeric"]
         if self._healthy(window.steps, marks):
             return []

@@ -30,7 +30,8 @@ class RasCommunicator:
     launched: how many collectives each rank launched, of the kinds that differ where only these are
     told; kinds: the same by kind. missing: ranks that did not answer; dead: those among them that
     NCCL gave up. left: ranks that answered and are no members, any more or yet. errors: what NCCL
-    reports of a rank's communicator. unnamed: what differs where no rank is named.
+    reports of a rank's communicator. unnamed: what differs where no rank is named; spread: by how
+    many at most.
     """
 
     name: str
@@ -43,6 +44,7 @@ class RasCommunicator:
     left: set[int] = field(default_factory=set)
     errors: dict[int, str] = field(default_factory=dict)
     unnamed: list[str] = field(default_factory=list)
+    spread: int = 0
 
     @property
     def lag(self) -> int:

@@ -243,11 +243,12 @@ def _of_kind(
         return counts
     others = [rank for rank in range(made.size) if rank not in counts and rank not in away]
     if sum(part.count for part in unnamed) == len(others):
-        least = min(part.launched for part in unnamed)
-        counts |= dict.fromkeys(others, least)
+        counts |= dict.fromkeys(others, min(part.launched for part in unnamed))
     if len(unnamed) > 1:
         what = kind or "collectives"
         told = ", ".join(f"{part.count} ranks {part.launched}" for part in unnamed)
+        numbers = [part.launched for part in unnamed]
+        made.spread = max(made.spread, max(numbers) - min(numbers))
         made.unnamed.append(f"{what} launched by ranks that are not named: {told}")
     return counts
 

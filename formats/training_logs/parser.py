@@ -16,6 +16,7 @@ from . import (
     communicators,
     crashes,
     line_formats,
+    overflows,
     signatures,
     times,
     torchrun,
@@ -74,6 +75,7 @@ class TrainingLogParser:
         self._block = torchrun.TorchrunBlock(zone)
         self._stack = crashes.CrashStack()
         self._tracebacks = tracebacks.ExceptionTraceback()
+        self._overflows = overflows.OverflowRun()
         self._stack_of: tuple[int | None, int | None] = (None, None)
         """The rank and local rank that prefixes of a stack's lines name."""
         self._rest = b""
@@ -199,7 +201,8 @@ class TrainingLogParser:
             reported = self._fault(cleaned, sent_at)
             if not reported[1]:
                 reported = self._guessed(placed)
-        samples, events = reported[0], [*stack, *reported[1]]
+        overflowed = self._overflows.read(text, sent_at, self._whose.written_by(cleaned))
+        samples, events = reported[0], [*stack, *reported[1], *overflowed]
         if not samples and not events:
             return None
         return self._logged(text, at, samples, events)
@@ -348,6 +351,7 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
     return [
         *line_formats.needles(formats),
         *(one.needle for one in signatures.catalogue()),
+        *(one.needle for one in overflows.forms()),
         communicators.NEEDLE,
         tracebacks.BEGINS,
     ]

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from ...vocabulary.samples import Event, Sample, Scalar, attributes
 from . import named, numbers
+from . import parts as of_parts
 from .line_formats import LineForm, LineValue
 
 _STEP, _LOSS, _GRAD = "training.step", "training.loss", "training.grad_norm"
@@ -54,6 +55,8 @@ class LineReading:
     """Those that it was read by, in their order, and what stands before them."""
     once: bool = False
     """The step is the epoch, since nothing else counts: another line of it has no step."""
+    beside: tuple[tuple[str, str], ...] = ()
+    """Losses and norms of parts that are not finite, by their names."""
 
 
 def read(line: LineForm, text: str) -> LineReading | None:
@@ -96,7 +99,10 @@ def read(line: LineForm, text: str) -> LineReading | None:
     else:
         once = False
     own = int(rank) if rank else None
-    return _checked(line, LineReading(parts, own, epoch if line.names else None, names, once))
+    beside = tuple(of_parts.nonfinite(text if pairs is None else pairs).items())
+    return _checked(
+        line, LineReading(parts, own, epoch if line.names else None, names, once, beside)
+    )
 
 
 def _checked(line: LineForm, found: LineReading) -> LineReading | None:
@@ -180,7 +186,7 @@ def samples(
     """
     parts = found.parts
     if line.follows:
-        return _of_step(parts, rank, newest.sent_at, newest.step)
+        return _of_step(found, rank, newest.sent_at, newest.step)
     step = _counted_on(found, newest)
     if step is not None and step == progress.step:
         return [], []
@@ -194,7 +200,7 @@ def samples(
         at = newest.sent_at + _APART_SECONDS
     progress.step, progress.stamped_at = step, stamped_at
     newest.step, newest.sent_at = step, at
-    return _of_step(parts, rank, at, step)
+    return _of_step(found, rank, at, step)
 
 
 def _counted_on(found: LineReading, newest: RankProgress) -> float | None:
@@ -215,23 +221,25 @@ def _counted_on(found: LineReading, newest: RankProgress) -> float | None:
 
 
 def _of_step(
-    parts: Parts, rank: int | None, at: float, step: float | None
+    found: LineReading, rank: int | None, at: float, step: float | None
 ) -> tuple[list[Sample], list[Event]]:
     """Return samples and events of the values of one step."""
-    found = [
+    samples_of_step = [
         Sample(metric, value, at, _attributes(rank, more))
-        for (metric, more), value in parts.items()
+        for (metric, more), value in found.parts.items()
     ]
-    events: list[Event] = []
-    for (metric, _), value in parts.items():
-        if metric in WHAT and not math.isfinite(value):
-            pairs: dict[str, Scalar] = {"what": WHAT[metric], "value": repr(value)}
-            if rank is not None:
-                pairs["rank"] = rank
-            if step is not None:
-                pairs["step"] = int(step)
-            events.append(Event("training.numeric", at, pairs))
-    return found, events
+    bad = [
+        (WHAT[metric], repr(value))
+        for (metric, _), value in found.parts.items()
+        if metric in WHAT and not math.isfinite(value)
+    ]
+    known: dict[str, Scalar] = {} if rank is None else {"rank": rank}
+    if step is not None:
+        known["step"] = int(step)
+    return samples_of_step, [
+        Event("training.numeric", at, {"what": what, "value": value, **known})
+        for what, value in bad or found.beside
+    ]
 
 
 def _complete(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 _TIMED_OUT = re.compile(
     r"(?:\[Rank (?P<place>\d{1,7})\]\s+)?Watchdog caught collective operation timeout: "
     r"Work\w{0,8}\((?:SeqNum=(?P<seq>\d{1,18}), )?OpType=(?P<op>\w{1,40})"
-    r"(?:, NumelIn=(?P<taken>\d{1,18}), NumelOut=(?P<given>\d{1,18}))?"
+    r"(?:, NumelIn=(?P<taken>-?\d{1,20}), NumelOut=(?P<given>-?\d{1,20}))?"
     r"(?:, TensorShape=\[[\d, ]*\])?"
     r"(?:, Timeout\(ms\)=(?P<timeout>\d{1,15}))?\)? ran for (?P<ran>\d{1,15}) (?:milliseconds|ms)"
 )

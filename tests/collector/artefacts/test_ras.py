@@ -44,10 +44,44 @@ def test_a_healthy_answer_is_no_fault_and_says_so(answers):
 
 
 @pytest.mark.parametrize("texts", [
-    (behind(69),), (behind(60), behind(70, 80)), (behind(60), told("OK")),
+    (behind(60), behind(70, 80)), (behind(60), told("OK")),
 ])  # fmt: skip
 def test_a_rank_that_is_late_for_a_moment_is_not_accused(answers, texts):
     assert None is answers(*texts).incident
+
+
+def ahead(launched, *, kind="AllReduce"):
+    return unequal(
+        "  6 ranks have launched up to operation 640",
+        f"  2 ranks have launched up to operation {launched}",
+        f"  Rank 2 -- {place(2)}", f"  Rank 3 -- {place(3)}", kind=kind)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [
+    behind(69), ahead(641), ahead(641, kind="AllGather"),
+    unequal("  5 ranks have launched up to operation 640",
+            "  3 ranks have launched up to operation 641"),
+])  # fmt: skip
+def test_one_answer_whose_counts_may_differ_for_a_moment_is_told_and_accuses_nobody(answers, text):
+    diagnosis = answers(text)
+    assert ("unknown", "job") == (first(diagnosis)["fault"], first(diagnosis)["entity"]["type"])
+    assert "info" == diagnosis.incident["severity"]
+    (quote,) = diagnosis.document()["leftovers"]["lines"]
+    assert "launched" in quote["text"]
+
+
+@pytest.mark.parametrize("texts", [
+    (ahead(641), ahead(641)), (ahead(700),),
+    (unequal("  5 ranks have launched up to operation 640",
+             "  3 ranks have launched up to operation 700"),),
+])  # fmt: skip
+def test_the_few_that_are_ahead_are_not_those_that_the_others_wait_for(answers, texts):
+    diagnosis = answers(*texts)
+    assert ("unknown", "job") == (first(diagnosis)["fault"], first(diagnosis)["entity"]["type"])
+    assert "warning" == diagnosis.incident["severity"]
+    (quote,) = diagnosis.document()["leftovers"]["lines"]
+    assert "nccl.ras_unequal" == quote["signature"]
+    assert "640" in quote["text"]
 
 
 def test_a_rank_that_stays_behind_is_the_one_that_the_others_wait_for(answers):

@@ -41,15 +41,39 @@ def test_the_minority_under_one_sequence_number_is_named(named):
     assert [("1", 3.0)] == named(*lines)
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        pytest.param(["ALLREDUCE"] * 4, id="all alike"),
-        pytest.param(["ALLREDUCE", "ALLREDUCE", "BARRIER", "BARRIER"], id="two halves"),
-    ],
-)
-def test_without_a_minority_nobody_is_named(named, names):
-    assert [] == named(*((rank, timed_out(7, name)) for rank, name in enumerate(names)))
+def test_where_all_called_the_same_nobody_is_named(named):
+    assert [] == named(*((rank, timed_out(7, "ALLREDUCE")) for rank in range(4)))
+
+
+@pytest.mark.parametrize("names", [
+    ["ALLREDUCE", "ALLREDUCE", "BARRIER", "BARRIER"], ["ALLREDUCE", "BARRIER"],
+])  # fmt: skip
+def test_where_no_majority_tells_who_is_right_all_are_named_weakly(named, names):
+    found = named(*((rank, timed_out(7, name)) for rank, name in enumerate(names)))
+    assert [(str(rank), 2.0) for rank in range(len(names))] == found
+
+
+def test_another_size_under_one_number_is_another_collective(named):
+    small = timed_out(7, "BROADCAST")
+    large = small.replace("=64", "=24084544")
+    ahead = timed_out(9, "ALLREDUCE")
+    assert [("2", 2.0), ("3", 2.0)] == named((0, ahead), (1, ahead), (2, large), (3, small))
+    shaped = "TensorShape=[8], Timeout"
+    old = [
+        small.replace("NumelIn=64, NumelOut=64, Timeout", shaped.replace("8", n)) for n in "88 9"
+    ]
+    assert [("3", 3.0)] == named((0, old[0]), (1, old[0]), (3, old[3]))
+
+
+@pytest.mark.parametrize("name", ["ALLGATHER", "ALLTOALL_BASE", "GATHER", "ALLREDUCE_SPARSE"])
+def test_kinds_whose_sizes_may_differ_are_no_mismatch(named, name):
+    line = timed_out(7, name)
+    assert [] == named((0, line), (1, line), (2, line.replace("NumelIn=64", "NumelIn=48")))
+
+
+def test_numbers_of_a_group_that_sends_and_receives_say_nothing(named):
+    lines = [timed_out(7, "SEND"), timed_out(8, "ALLREDUCE"), timed_out(8, "BARRIER")]
+    assert [] == named(*enumerate(lines))
 
 
 def test_different_sequence_numbers_say_nothing_of_each_other(named):
@@ -59,6 +83,11 @@ def test_different_sequence_numbers_say_nothing_of_each_other(named):
 def test_of_two_ranks_in_a_line_the_one_that_did_not_log_it_is_named_weakly(named):
     text = unlike((3, "ALLGATHER"), (2, "ALLREDUCE"))
     assert [("3", 2.0)] == named((2, text))
+
+
+def test_a_fingerprint_of_old_torch_has_no_number(named):
+    text = unlike((3, "ALLGATHER"), (2, "ALLREDUCE")).replace("SequenceNumber=7, ", "")
+    assert [("3", 2.0)] == named((2, text.replace("running", "running inconsistent")))
 
 
 def test_lines_of_several_ranks_find_the_minority(named):

@@ -1,0 +1,93 @@
+"""Values that are not finite by the words of a log, where no value of a step shows it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ...vocabulary.log_lines import SCALE_FLOOR
+from ...vocabulary.samples import Event
+from .. import compute_time
+from ..findings import report
+from ..tenants import own_logs
+from ..window import JobWindow
+
+_SCALED = frozenset({SCALE_FLOOR, "deepspeed.loss_scale_minimum", "fairseq.loss_scale_minimum"})
+_SIGNATURES = _SCALED | {"training.loss_not_finite", "torch.anomaly_nan"}
+
+_RECOVERY = 30
+"""So many steps after overflows that had gone on at the least scale they are over."""
+
+_MOST_TRIED = 24
+"""So many overflows at the least scale may be followed by finite steps, while a job lives."""
+
+
+def said(window: JobWindow, detector: str, *, over: bool) -> list[Finding]:
+    """Return the symptom that lines tell, and that the loss scale collapsed where they say so.
+
+    over: the job is, and no step comes any more.
+    """
+    lines = [one for one in own_logs(window) if one.attributes.get("signature") in _SIGNATURES]
+    if not lines:
+        return []
+    newest = max(lines, key=lambda one: one.at)
+    if _survived(window, newest) or not (over or _sure(newest)):
+        return []
+    first = min(lines, key=lambda one: one.at)
+    text = str(first.attributes.get("text", ""))
+    found = [_report(window, detector, "job.nonfinite", "training.loss", lines,
+                     f"a log says that values are not finite: {text}")]  # fmt: skip
+    scaled = [one for one in lines if one.attributes.get("signature") in _SCALED]
+    if scaled:
+        found.append(
+            _report(
+                window,
+                detector,
+                "job.loss_scale_collapse",
+                "training.loss_scale",
+                scaled,
+                "gradients overflow at the least loss scale",
+            )
+        )
+    return found
+
+
+def _report(
+    window: JobWindow, detector: str, kind: str, signal: str, lines: Sequence[Event], text: str
+) -> Finding:
+    times = [one.at for one in lines]
+    return report(
+        window,
+        detector,
+        kind,
+        window.entity,
+        onset=min(times),
+        seen=(min(times), max(times)),
+        magnitude=float(len(lines)),
+        score=2.0,
+        signal=signal,
+        observed="NaN",
+        expected="finite",
+        text=text,
+    )
+
+
+def _sure(newest: Event) -> bool:
+    count = newest.attributes.get("count")
+    floor = newest.attributes.get("signature") == SCALE_FLOOR
+    return not floor or (isinstance(count, int) and count >= _MOST_TRIED)
+
+
+def _survived(window: JobWindow, newest: Event) -> bool:
+    """Tell whether steps went on after the newest line.
+
+    While overflows go on, steps end as well, without an update: then the next line comes before
+    they are as many again.
+    """
+    ends = compute_time.step_ends(window.steps)
+    if newest.attributes.get("signature") != SCALE_FLOOR:
+        last, usual = window.features.pace  # NaN, and so no comparison holds, before a few steps
+        return newest.at <= last - usual
+    count = newest.attributes.get("count")
+    least = max(_RECOVERY, count if isinstance(count, int) else 0)
+    return int(np.sum(ends > newest.at)) >= least

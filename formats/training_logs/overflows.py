@@ -1,0 +1,70 @@
+"""Overflows that go on though the loss scale is as low as it can be: then gradients are not finite.
+
+A scaler starts too high on purpose, and an overflow halves the scale: that is its normal life. At a
+scale of one nothing is scaled any more.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from ...vocabulary import tables
+from ...vocabulary.log_lines import SCALE_FLOOR
+from ...vocabulary.samples import Event
+from . import cleaning, numbers
+
+_LEAST = 1.0
+_FIRST = 3
+"""So many in a row are told first; from then on each time that they are twice as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverflowForm:
+    """One way to say it."""
+
+    name: str
+    needle: str
+    pattern: re.Pattern[str]
+
+
+@cache
+def forms() -> tuple[OverflowForm, ...]:
+    """Return all forms of overflows.toml."""
+    return tuple(
+        tables.packaged(
+            OverflowForm, __package__ or "", "overflows.toml", "overflow", beside="version source"
+        )
+    )
+
+
+class OverflowRun:
+    """Counts the overflows of one log which a scale of one or less did not prevent."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._next = _FIRST
+
+    def read(self, text: str, at: float, rank: int | None) -> list[Event]:
+        """Take a line; return what is to be told with it."""
+        scale = _scale(text)
+        if scale is None:
+            return []
+        if scale > _LEAST:
+            self._count, self._next = 0, _FIRST
+            return []
+        self._count += 1
+        if self._count < self._next:
+            return []
+        self._next *= 2
+        pairs = {
+            "signature": SCALE_FLOOR, "role": "confirmation", "count": self._count,
+            "text": cleaning.shown(text),
+        }  # fmt: skip
+        return [Event("log.fault", at, pairs | ({} if rank is None else {"rank": rank}))]
+
+
+def _scale(text: str) -> float | None:
+    for form in forms():
+        if form.needle in text and (found := form.pattern.search(text)):
+            return numbers.number(found["scale"].rstrip("."))
+    return None
