@@ -26,7 +26,7 @@ _CUT = re.compile(r"^gloo\.(?:connection_lost|pair_closed)$")
 _STUCK = re.compile(r"^nccl\.(?:watchdog_stuck|heartbeat_timeout)$")
 _FATAL = re.compile(
     r"^(?:python\.(?:exception|segfault|bus_error|fatal_error)|cuda\.|gpu\.out_of_memory|"
-    r"dataloader\.|shm\.exhausted)"
+    r"dataloader\.|shm\.exhausted|storage\.|checkpoint\.|driver\.|library\.|native\.)"
 )
 """Signatures of errors that end the process of the rank which logs them."""
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ...formats import training_logs
 from ...formats.training_logs import exports
-from ...formats.training_logs.tracebacks import SIGNATURE
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from . import (
     device_ranks,
@@ -20,6 +19,7 @@ from . import (
     unranked,
     verdicts,
 )
+from .caught_errors import MAY_END, CaughtErrors, noted, requoted
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .hang_story import HangStory
@@ -211,6 +211,7 @@ def _training(
     if rank is not None:
         _learn_process(path, rank, gathered)
     nonfinite, unknown, survived = NonfiniteQuotes(name), UnknownLines(name), SurvivedLines()
+    errors, places = CaughtErrors(name, path), dict[int, int]()
     with path.open("rb") as opened:
         for line in training_logs.read(
             exports.lines(opened),
@@ -227,6 +228,7 @@ def _training(
                 survived.step(line.line, sample)
                 gathered.samples.append((own, sample))
                 gathered.hang.went_on(own)
+                errors.learn_values(line.line, own)
                 if own is not None and at is not None:
                     gathered.process(own).lives(at)
             for event in line.events:
@@ -236,6 +238,8 @@ def _training(
                 event = gathered.hang.learn(event, own, at)
                 if own is not None:
                     gathered.hang.files[name].add(own)
+                errors.learn(event, line.line, own, dated=at is not None)
+                places[len(gathered.events)] = line.line
                 for whose, said in ((own, event), (None, gathered.ports.read(event))):
                     if said is not None:
                         survived.event(line.line, said, len(gathered.events))
@@ -249,6 +253,12 @@ def _training(
     for place, order in survived.ordered():
         whose, host, event = gathered.events[place]
         gathered.events[place] = whose, host, replace(event, at=order)
+    if passed := errors.lines():
+        for place, number in places.items():
+            own, host, event = gathered.events[place]
+            if number in passed and event.attributes.get("role") == "root":
+                gathered.events[place] = (own, host, noted(event))
+        found.quotes = requoted(found.quotes, name, passed)
     found.quotes += nonfinite.quotes()
     found.unknown += unknown.lines()
 
@@ -518,10 +528,10 @@ def _known(gathered: LogContents, size: int) -> KnownRanks:
 
 
 def _unplaced(rank: int | None, event: Event) -> bool:
-    """Tell whether an event is an exception that ended a process, which one no line says."""
+    """Tell whether an event is an error that ended a process, which one no line says."""
     return (
         rank is None
-        and event.attributes.get("signature") == SIGNATURE
+        and MAY_END.match(str(event.attributes.get("signature", ""))) is not None
         and event.attributes.get("role") == "root"
     )
 

@@ -25,6 +25,10 @@ REFUSED = re.compile(
 """NCCL's line: each rank names the first one that is unlike itself."""
 
 
+DRIVER = "driver.version_mismatch"
+"""Signature of a driver whose libraries and kernel module are of two versions."""
+
+
 class ConfigDriftDetector(Detector):
     """Compare versions and settings over the job's hosts, and report changes of single hosts.
 
@@ -34,11 +38,12 @@ class ConfigDriftDetector(Detector):
     differ both are named, weakly. Hosts with several versions of one name (two kinds of cards) are
     compared by the whole set. Where NCCL refuses to start since versions differ, each rank's line
     names a rank unlike itself: the hosts of the version that fewer hosts have are refused, of two
-    that as many have the one that is not the lowest rank's. A `change` event of a host counts for
-    `seconds` after it, unless most hosts were changed: that is a roll-out. All of it is evidence:
-    hosts that differ mostly work. Where all hosts report a name, and a few have another version for
-    `settled` seconds of the attempt, that is information by itself: what it costs may be the same
-    for all ranks, as of a port that everybody waits for, and never shows.
+    that as many have the one that is not the lowest rank's. A host whose driver has libraries of
+    another version than its kernel module is refused by its own. A `change` event of a host counts
+    for `seconds` after it, unless most hosts were changed: that is a roll-out. All of it is
+    evidence: hosts that differ mostly work. Where all hosts report a name, and a few have another
+    version for `settled` seconds of the attempt, that is information by itself: what it costs may
+    be the same for all ranks, as of a port that everybody waits for, and never shows.
 
     Parameters
     ----------
@@ -179,7 +184,7 @@ class ConfigDriftDetector(Detector):
             if host >= 0:
                 hosts.setdefault(versions[rank], {}).setdefault(host, rank)
         if len(hosts) < 2:
-            return []
+            return _refused_by_driver(window)
         usual = max(hosts, key=lambda version: len(hosts[version]))
         unlike = {
             host: (lines[rank], f"NCCL {version}, its peers have {usual}")
@@ -225,6 +230,28 @@ class ConfigDriftDetector(Detector):
             )
         alone = len(window.hosts) > 1 and 2 * len(found) <= len(window.hosts)
         return list(found.values()) if alone else []
+
+
+def _refused_by_driver(window: JobWindow) -> list[Finding]:
+    found: dict[int, Finding] = {}
+    for event in own_logs(window):
+        host = event.resource.host
+        if event.attributes.get("signature") != DRIVER or host not in window.hosts:
+            continue
+        index, text = window.hosts.index(host), str(event.attributes.get("text", "")).strip()
+        if index not in found:
+            found[index] = report(
+                window,
+                ConfigDriftDetector.name,
+                "host.version_refused",
+                window.host_entity(index),
+                onset=event.at,
+                seen=(event.at, event.at),
+                signal="log.fault",
+                observed=text[-200:],
+                text=f"host {host} was refused: {text[-200:]}",
+            )
+    return list(found.values())
 
 
 def _since(window: JobWindow, names: Mapping[int, Iterable[str]]) -> dict[int, float]:

@@ -20,7 +20,13 @@ SYSTEM = ("/boot", "/snap", "/sys", "/proc", "/run", "/usr", "/opt/nvidia")
 """Mounts that no job writes to and that are full by nature."""
 
 
-NO_SPACE = re.compile(r"no space left on device|\bENOSPC\b|disk quota exceeded", re.IGNORECASE)
+NO_SPACE = re.compile(
+    r"no space left on device|\bENOSPC\b|\bEDQUOT\b|disk quota exceeded|\bStorageFull\b|"
+    r"\bQuotaExceeded\b|not enough (?:free )?(?:disk )?space",
+    re.IGNORECASE,
+)
+NO_WRITES = "storage.read_only"
+"""Signature of a write that was refused since the file system is read-only."""
 MEMORY = re.compile(
     r"dev/shm\b|shared.memory|shm_open|\bshm\.|torch_\d+|nccl-|posix_fallocate|semlock",
     re.IGNORECASE,
@@ -157,8 +163,31 @@ class FullDisksDetector(Detector):
                 text=f"host {host}: a write found no room: {line.strip()[-200:]}",
             )
 
+    def _refused(self, window: JobWindow) -> dict[int, Finding]:
+        """Return by host the first write that was refused."""
+        found: dict[int, Finding] = {}
+        for event in own_logs(window):
+            host = event.resource.host
+            if event.attributes.get("signature") != NO_WRITES or host not in window.hosts:
+                continue
+            index, text = window.hosts.index(host), str(event.attributes.get("text", ""))
+            if index not in found:
+                found[index] = report(
+                    window,
+                    self.name,
+                    "host.filesystem_read_only",
+                    window.host_entity(index),
+                    onset=event.at,
+                    seen=(event.at, event.at),
+                    score=2.5,
+                    signal="log.fault",
+                    observed=NO_WRITES,
+                    text=f"host {host}: a write was refused: {text.strip()[-200:]}",
+                )
+        return found
+
     def _read_only(self, window: JobWindow) -> list[Finding]:
-        findings: dict[int, Finding] = {}
+        findings = self._refused(window)
         for values, name in counters.variants(window.host_readings, READ_ONLY):
             held = window.host_readings[name]
             state, _ = held.latest()

@@ -1,6 +1,7 @@
 """Lines of a dead job's logs that point at a fault, where nothing else shows what became of it."""
 
 import math
+import re
 from collections.abc import Sequence
 
 from ...vocabulary.entities import Entity, host
@@ -18,6 +19,18 @@ _OF_DEVICES = ("gpu.fault", "host.oom_kill")
 _HARMLESS = ("info", "warning", "application")
 _MOST_TEXT = 160
 
+_LAUNCHED = ("python.", "torchrun.")
+"""Signatures of cascades that launchers log of what they started."""
+
+_MEANINGS = (
+    (
+        re.compile(r"^(?:driver\.(?:too_old|no_device|not_ready)|library\.missing)$"),
+        "job.start_refused",
+    ),
+    (re.compile(r"^(?:python\.|checkpoint\.|native\.|cuda\.(?!ecc|nvlink))"), "job.ended_by_error"),
+)
+"""What lines of these signatures say of a job, where they name no rank."""
+
 _MOMENTARY = frozenset({"nccl.ras_unequal_now"})
 """Signatures of what a job at work shows for a moment too."""
 
@@ -28,8 +41,10 @@ class LoggedFaultsDetector(Detector):
     In no list of detectors: a live job's error may be survived, and what became of it will show.
     Of a dead job the lines may be all that is left: a kernel log alone, one log with one fatal
     line, no rank, no step. Roots go before cascades: whoever logs a cascade waited for another, so
-    it names no rank. Lines that steps followed were survived, and those that say that somebody
-    stopped the job are no fault: both are worth knowing only.
+    it names no rank. An error of no rank that ends processes, or refuses to start one, is evidence
+    about the job besides, unless a line above it says that its process waited for another. Lines
+    that steps followed were survived, and those that say that somebody stopped the job are no
+    fault: both are worth knowing only.
 
     Parameters
     ----------
@@ -53,7 +68,7 @@ class LoggedFaultsDetector(Detector):
     """
 
     name = "logged_faults"
-    kinds = ("job.fault_logged", "job.fault_noted")
+    kinds = ("job.fault_logged", "job.fault_noted", "job.ended_by_error", "job.start_refused")
 
     def __init__(self, *, over: float = math.inf) -> None:
         self.over = over
@@ -70,21 +85,38 @@ class LoggedFaultsDetector(Detector):
         text = str(first.attributes.get("text", "")).strip().splitlines()
         words = [signature, *(line[:_MOST_TEXT] for line in text[:1])]
         named = ": ".join(word for word in words if word) or first.name
+        seen = (first.at, max(event.at for event in lines))
+        symptom = report(
+            window,
+            self.name,
+            "job.fault_logged" if order < _SURVIVED else "job.fault_noted",
+            entity,
+            onset=first.at,
+            seen=seen,
+            magnitude=float(len(lines)),
+            score=2.0 if order < _SURVIVED else INFORMATION,
+            signal=first.name,
+            observed=signature,
+            text=named,
+            ranks=ranks,
+        )
+        meant = [kind for pattern, kind in _MEANINGS if pattern.match(signature)]
+        waited = any(_waited(event) for event in lines[: lines.index(first)])
+        if order != _ROOT or ranks or entity.type != "job" or waited or not meant:
+            return [symptom]
         return [
+            symptom,
             report(
                 window,
                 self.name,
-                "job.fault_logged" if order < _SURVIVED else "job.fault_noted",
+                meant[0],
                 entity,
                 onset=first.at,
-                seen=(first.at, max(event.at for event in lines)),
-                magnitude=float(len(lines)),
-                score=2.0 if order < _SURVIVED else INFORMATION,
+                seen=seen,
                 signal=first.name,
                 observed=signature,
                 text=named,
-                ranks=ranks,
-            )
+            ),
         ]
 
     def next_due(self, window: JobWindow) -> float:
@@ -112,6 +144,12 @@ def _order(window: JobWindow, event: Event) -> int:
     if momentary or stops.is_wish(event) or event.at <= last - usual:
         return _SURVIVED
     return _CASCADE if event.attributes.get("role") == "cascade" else _ROOT
+
+
+def _waited(event: Event) -> bool:
+    """Tell whether a line says that its process waited for another: errors below it follow."""
+    signature = str(event.attributes.get("signature", ""))
+    return event.attributes.get("role") == "cascade" and not signature.startswith(_LAUNCHED)
 
 
 def _where(window: JobWindow, event: Event) -> tuple[Entity, RankSet]:

@@ -68,13 +68,14 @@ def test_a_rank_leads_to_its_host_and_its_device(candidates, topology):
     rank = topology.rank_entity(2)
     assert [("host", "host-b")] == candidates("host.lost", "rank.waits_least", rank, "ranks")
     assert [("gpu", "GPU-2")] == candidates("gpu.slow", "rank.waits_least", rank, "ranks")
-    assert [("rank", "2")] == candidates("software.crash", "rank.waits_least", rank)
+    assert [("rank", "2")] == candidates("software.stuck_process", "rank.waits_least", rank)
     assert [("job", "run-1")] == candidates("numerics.plateau", "rank.waits_least", rank, "job")
 
 
 def test_a_device_and_a_process_lead_to_their_ranks(candidates, topology):
     device, process = topology.gpu_entity(2), entities.process("host-b", 1002, (2,))
-    assert [("rank", "2")] == candidates("software.crash", "gpu.throttled", device, "ranks")
+    stuck = "software.stuck_process"
+    assert [("rank", "2")] == candidates(stuck, "gpu.throttled", device, "ranks")
     assert [("gpu", "GPU-2")] == candidates("gpu.slow", "gpu.throttled", process, "ranks")
 
 
