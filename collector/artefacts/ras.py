@@ -423,9 +423,7 @@ def _counts(made: RasCommunicator, number: int, rank: int, group: str, at: float
     return found
 
 
-def _add_unequal(
-    job: _JobAnswers, resource: TelemetryResource, found: ArtefactContents
-) -> None:
+def _add_unequal(job: _JobAnswers, resource: TelemetryResource, found: ArtefactContents) -> None:
     """Add what differs in the last answer, which names nobody: who is waited for may be open."""
     last = job.answers[-1]
     stands = ras_unequal.stands([one.answer for one in job.answers])

@@ -54,7 +54,8 @@ def unlike(stall: StalledWindow) -> list[Finding]:
     Another size is another collective where all members give as much. Of three ranks or more the
     minority is blamed; of two the one that did not log the line, weakly. Where no majority tells
     who is right, that they differ is sure all the same: all are named weakly, of many the first of
-    each kind. Numbers are compared inside one group; who names none is in that of all ranks, or left out.
+    each kind. Numbers are compared inside one group; who names none is in that of all ranks, or
+    left out.
     """
     called, logging = _called(stall)
     findings: dict[int, Finding] = {}

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ...vocabulary.samples import Event, Sample, Scalar, attributes
-from . import named, numbers, parts as of_parts
+from . import named, numbers
+from . import parts as of_parts
 from .line_formats import LineForm, LineValue
 
 _STEP, _LOSS, _GRAD = "training.step", "training.loss", "training.grad_norm"
