@@ -7,8 +7,8 @@ from rankscope.formats.training_logs import overflows
 from rankscope.vocabulary.log_lines import SCALE_FLOOR
 
 DEEPSPEED = (
-    "[2025-06-07 22:01:00,018] [INFO] [loss_scaler.py:190:update_scale] [deepspeed] OVERFLOW! Rank 0 "
-    "Skipping step. Attempted loss scale: 4, reducing to {}"
+    "[2025-06-07 22:01:00,018] [INFO] [loss_scaler.py:190:update_scale] [deepspeed] OVERFLOW! "
+    "Rank 0 Skipping step. Attempted loss scale: 4, reducing to {}"
 )
 MEGATRON = (
     " iteration       27/  250000 | consumed samples: 43408 | lm loss: 2.5 | loss scale: {} | grad "

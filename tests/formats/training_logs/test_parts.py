@@ -17,8 +17,8 @@ def test_a_part_s_loss_or_norm_is_told(name):
 
 
 @pytest.mark.parametrize("name", [
-    "aux_loss", "loss_code", "val/value_loss", "eval_policy_loss", "critic/score/mean", "reward_std",
-    "policy_loss_std", "kl", "loss", "mean_terminated_length",
+    "aux_loss", "loss_code", "val/value_loss", "eval_policy_loss", "critic/score/mean",
+    "reward_std", "policy_loss_std", "kl", "loss", "mean_terminated_length",
 ])  # fmt: skip
 def test_what_may_lack_in_a_batch_or_is_another_thing_s_is_not(name):
     assert {} == parts.nonfinite(f"step 3, {name}: nan, lr: 0.1")
