@@ -15,7 +15,7 @@ _ENDED = frozenset({"43", "45"})
 _RECOVERY = "154"
 _DEAD_PORTS = frozenset({
     "nic.health", "nic.command_timeout", "nic.firmware", "nic.transmit_timeout", "nic.module_error",
-    "nic.module_temperature",
+    "nic.module_temperature", "nic.bus_error",
 })  # fmt: skip
 """Signatures of a network card that passes nothing on any more."""
 

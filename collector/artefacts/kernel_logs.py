@@ -12,6 +12,7 @@ from ...vocabulary.samples import Event, Scalar
 from . import host_names, kernel_events, telling_lines
 from .found import ArtefactContents, LogQuote
 from .job_span import JobSpan, lasting
+from .verdicts import UNNAMED_HOST
 from .victims import LineVictims
 
 _BELOW = 6
@@ -25,6 +26,7 @@ _DRIVERS = re.compile(
     r"(?:NVRM: |nvidia|amdgpu[ :]|\[drm|\[ascend\]|habanalabs |mlx5_|mlx4_|bnxt_|irdma|efa |hns3 |"
     r"pcieport |pcie_|PCIe Bus Error|oom-kill:|[Oo]ut of memory: Kill|Memory cgroup out of memory|"
     r"Killed process \d|INFO: task |(?:NMI )?watchdog: |rcu: |INFO: rcu|nvme |EXT4-fs |XFS \(|"
+    r"Unable to determine the device handle|\s*\w+\+0x[0-9a-f]+/0x|task:\S+ +state:D|"
     r"BTRFS |Lustre|LNet|nfs: |NFS: |ceph: |libceph: |mmfs|GPFS|mce: |EDAC |"
     r"\{\d+\}\[Hardware Error|NETDEV WATCHDOG|BUG: |Kernel panic)"
 )
@@ -85,6 +87,8 @@ class KernelContents:
         used: set[tuple[str, str]] = set()
         for fault in self.faults:
             host = host_names.among(fault.host, fault.file, hosts, len(self.hosts))
+            if not hosts:  # a log is always of some host, named or not
+                host = host or UNNAMED_HOST
             own = replace(fault.event.resource, host=host)
             event = replace(fault.event, at=fault.at or fault.latest or 0.0, resource=own)
             why = _apart(fault, span, newest) or victims.strange(event)

@@ -9,7 +9,16 @@ from ...formats import training_logs
 from ...formats.training_logs import exports
 from ...formats.training_logs.tracebacks import SIGNATURE
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
-from . import job_size, job_span, kernel_logs, log_names, uncounted, unranked, verdicts
+from . import (
+    device_ranks,
+    job_size,
+    job_span,
+    kernel_logs,
+    log_names,
+    uncounted,
+    unranked,
+    verdicts,
+)
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .hang_story import HangStory
@@ -306,7 +315,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     gathered.events = [
         (rank, name, uncounted.event(event, rank, counted)) for rank, name, event in gathered.events
     ]
-    kernels = gathered.kernels.settled(gathered.span(), gathered.victims(), found)
+    kernels = _kernels(gathered, found)
     gathered.events += [(rank, "", event) for rank, event in kernels]
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
@@ -376,6 +385,18 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.quotes.sort(
         key=lambda one: (_ORDER.get(one.role, 1), one.at or newest, one.file, one.line)
     )
+
+
+def _kernels(gathered: LogContents, found: ArtefactContents) -> device_ranks.KernelEvents:
+    """Return what kernels report, with the ranks that own words and devices name."""
+    victims = gathered.victims()
+    told = gathered.kernels.settled(gathered.span(), victims, found)
+    said = ((rank, event) for rank, _, event in gathered.events)
+    places = device_ranks.joined(said, told, victims.processes)
+    for rank, place in places.items():
+        process = gathered.process(rank)
+        process.host, process.hw_id = place.host, place.hw_id
+    return device_ranks.placed(told, places)
 
 
 def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:

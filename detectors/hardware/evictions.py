@@ -20,6 +20,9 @@ REASON = re.compile(
 LOST = re.compile(r"node.?(?:lost|fail|down|not.?responding)", re.IGNORECASE)
 """Reasons that say of a host itself that it failed or does not answer."""
 
+DIED = frozenset({"kernel.panic", "host.rebooted", "host.overheated"})
+"""Signatures of kernels that stopped, or were started while the job ran."""
+
 
 class EvictionsDetector(Detector):
     """Report scheduler events that take one of the job's hosts away.
@@ -27,7 +30,8 @@ class EvictionsDetector(Detector):
     By the reason of `scheduler.event`, from the host itself or naming it. Evidence: the symptom is
     that processes of the host ended, or that it fell silent. An event that is about every host of
     the job is a stop that somebody wanted. A host that failed by the scheduler's word, as Slurm's
-    NodeFail, is a symptom of its own: nothing else may tell of it. So it is where no rank is known
+    NodeFail, or whose own kernel says that it stopped, is a symptom of its own: nothing else may
+    tell of it. So it is where no rank is known
     to run there, if the event is the job's.
 
     Parameters
@@ -58,7 +62,11 @@ class EvictionsDetector(Detector):
         found: dict[str, Finding] = {}
         failed: dict[str, Finding] = {}
         for event in window.events:
-            if event.name != "scheduler.event" or event.at < window.attempt_started_at:
+            if event.at < window.attempt_started_at:
+                continue
+            if _died(event) and (host := event.resource.host) in window.hosts:
+                failed.setdefault(host, _failed(window, event, host))
+            if event.name != "scheduler.event":
                 continue
             reason = str(event.attributes.get("reason", ""))
             text = str(event.attributes.get("text", "")).strip()
@@ -86,8 +94,13 @@ class EvictionsDetector(Detector):
         return [*failed.values(), *([] if everyone else found.values())]
 
 
+def _died(event: Event) -> bool:
+    return event.name == "log.fault" and event.attributes.get("signature") in DIED
+
+
 def _failed(window: JobWindow, event: Event, host: str) -> Finding:
-    reason = str(event.attributes.get("reason", ""))
+    own = _died(event)
+    reason = str(event.attributes.get("signature" if own else "reason", ""))
     text = str(event.attributes.get("text", "")).strip()
     return report(
         window,
@@ -96,7 +109,9 @@ def _failed(window: JobWindow, event: Event, host: str) -> Finding:
         window.topology.host_entity(host) if host in window.hosts else entities.host(host),
         onset=event.at,
         score=3.0,
-        signal="scheduler.event",
+        signal=event.name,
         observed=reason,
-        text=f"host {host} failed by its scheduler: {text[:160]}".rstrip(": "),
+        text=f"host {host} failed by its {'kernel' if own else 'scheduler'}: {text[:160]}".rstrip(
+            ": "
+        ),
     )

@@ -25,19 +25,19 @@ APPLICATION = frozenset({
 """Codes that programs bring about: they accuse no device where the sender named no class either."""
 
 LOST = frozenset({
-    "79", "167", "nvml.lost", "pci.gone", "amdgpu.lost", "amdgpu.init_failed", "gaudi.lost",
-    "npu.lost",
+    "79", "167", "nvml.lost", "pci.gone", "pcie.fatal", "amdgpu.lost", "amdgpu.init_failed",
+    "gaudi.lost", "npu.lost",
 })  # fmt: skip
 FIRMWARE = frozenset({
-    "62", "119", "120", "143", "rm.gsp_timeout", "rm.init_failed", "amdgpu.ring_timeout",
-    "amdgpu.hang", "amdgpu.reset", "amdgpu.reset_failed", "gaudi.heartbeat", "gaudi.reset",
-    "npu.heartbeat",
+    "46", "62", "109", "119", "120", "143", "158", "rm.gsp_timeout", "rm.init_failed",
+    "amdgpu.ring_timeout", "amdgpu.hang", "amdgpu.reset", "amdgpu.reset_failed", "gaudi.heartbeat",
+    "gaudi.reset", "npu.heartbeat",
 })  # fmt: skip
 MEMORY = frozenset({
     "48", "94", "95", "140", "171", "172", "ecc.uncorrectable", "amdgpu.uncorrectable",
     "amdgpu.poison", "gaudi.uncorrectable", "npu.uncorrectable",
 })  # fmt: skip
-NVLINK = frozenset({"74", "136", *map(str, range(144, 151)), "155", "amdgpu.xgmi"})
+NVLINK = frozenset({"74", "136", *map(str, range(144, 151)), "155", "173", "amdgpu.xgmi"})
 KINDS = {
     **dict.fromkeys(LOST, "gpu.lost"),
     **dict.fromkeys(FIRMWARE, "gpu.firmware_hung"),
@@ -49,6 +49,7 @@ KINDS = {
     "row_remap.failed": "gpu.row_remap_failed",
     "amdgpu.bad_pages": "gpu.row_remap_failed",
     "nvml.hung": "gpu.call_hung",
+    "pcie.nonfatal": "gpu.pcie_error",
 }
 """What codes say beyond that something is wrong (NVIDIA's catalogue of XIDs; vocabulary/
 device_faults/xid.toml and driver.toml), and of what drivers of other vendors log (vendor_codes.toml

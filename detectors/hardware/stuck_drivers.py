@@ -13,7 +13,12 @@ from ..tenants import own_events
 from ..window import JobWindow
 from .lost_devices import last_readings, reading_period
 
-HUNG_TASKS = ("task.hung", "cpu.soft_lockup", "cpu.hard_lockup", "driver.hung", "driver.hang")
+HUNG_TASKS = (
+    "task.hung", "cpu.soft_lockup", "cpu.hard_lockup", "cpu.rcu_stall", "driver.hung",
+    "driver.hang",
+)  # fmt: skip
+ELSEWHERE = re.compile(r"(?:storage|nfs|lustre|ceph|gpfs)\.task_hung")
+"""Signatures of a task whose own stack says that no driver of a device keeps it."""
 HUNG_LINE = re.compile(
     r"blocked for more than \d+ seconds|soft lockup|hard lockup|rcu\w* detected stalls",
     re.IGNORECASE,
@@ -89,9 +94,12 @@ class StuckDriversDetector(Detector):
         """Return one finding a host."""
         lines: dict[str, list[Event]] = {}
         calls: dict[str, dict[str, Event]] = {}
+        elsewhere = _waiting_elsewhere(window)
         for event in own_events(window):
             host = event.resource.host
             if host not in window.hosts:
+                continue
+            if (host, event.attributes.get("pid")) in elsewhere:
                 continue
             if event.name == "log.fault" and _hung(event):
                 lines.setdefault(host, []).append(event)
@@ -233,6 +241,16 @@ def silent_hosts(
         host: float(last[window.host_of == host].max())
         for host in np.unique(window.host_of[late & (window.host_of >= 0)]).tolist()
         if late[window.host_of == host].all()
+    }
+
+
+def _waiting_elsewhere(window: JobWindow) -> set[tuple[str, object]]:
+    """Return (host, pid) of tasks whose stacks say that they wait for storage."""
+    return {
+        (event.resource.host, event.attributes["pid"])
+        for event in own_events(window)
+        if ELSEWHERE.fullmatch(str(event.attributes.get("signature", "")))
+        and "pid" in event.attributes
     }
 
 

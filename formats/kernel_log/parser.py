@@ -4,7 +4,9 @@ import re
 from dataclasses import replace
 
 from . import device_lines, devices, signatures
-from .reports import TEXT, DeviceFault, OomKill, Report
+from .bus import PcieTree
+from .reports import TEXT, DeviceFault, LogFault, OomKill, Report
+from .stacks import HungStacks
 
 _TOGETHER_SECONDS = 5.0
 """Lines about one thing come within a few seconds."""
@@ -35,6 +37,8 @@ class KernelLogParser:
         self._lines = 0
         self._killed: tuple[int, float] = (0, 0.0)
         self._group: tuple[str, float] = ("", 0.0)
+        self._bus = PcieTree()
+        self._stacks = HungStacks()
 
     def feed(self, text: str, at: float) -> list[Report]:
         """Take a line that was logged at `at` (seconds on any clock); return what it reports."""
@@ -54,7 +58,15 @@ class KernelLogParser:
             fault = self._driver(*said, at)
             return [] if fault is None else [fault]
         found = signatures.read(text)
-        return [found] if found is not None else []
+        waits = self._stacks.read(text, at)
+        lines = [one for one in (found, waits) if one is not None]
+        return [*lines, *map(self._identified, self._bus.read(text, at))]
+
+    def _identified(self, report: DeviceFault | LogFault) -> DeviceFault | LogFault:
+        """Return a device's fault with the id that the driver logged of it, where it did."""
+        if not isinstance(report, DeviceFault) or report.pci not in self._uuids:
+            return report
+        return replace(report, uuid=self._uuids[report.pci])
 
     def _driver(
         self, kind: device_lines.DriverLine, fault: DeviceFault, at: float

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Literal
 
 from ...vocabulary import tables
-from . import device_lines
+from . import bus, device_lines, stacks
 from .reports import TEXT, LogFault
 
 _NEEDLES = ("NVRM", "SXid", "oom-kill:", "Kill", " killed as ", "fallen off the bus")
@@ -64,7 +64,9 @@ def catalogue() -> tuple[KernelSignature, ...]:
 def texts() -> tuple[bytes, ...]:
     """Return the texts of which a telling line has at least one."""
     lines = (one.needle for one in device_lines.catalogue())
-    every = dict.fromkeys([*_NEEDLES, *lines, *(one.needle for one in catalogue())])
+    every = dict.fromkeys(
+        [*_NEEDLES, *bus.NEEDLES, *stacks.needles(), *lines, *(one.needle for one in catalogue())]
+    )
     return tuple(one.encode() for one in every)
 
 

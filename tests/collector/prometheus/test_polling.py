@@ -218,7 +218,7 @@ def test_what_the_journal_does_not_take_is_asked_again(store, polled):
     poller.step(NOW)
     assert counted(polled.health, "polls_total", store="site", outcome="journal") == 1.0
     full[0] = False
-    poller.step(NOW + 1.0)
+    poller.step(NOW + 2.0)
     assert poller.warnings() == []
 
 

@@ -15,7 +15,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("name", "device", "pid", "text"), EXAMPLES)
 def test_a_known_line_is_told_by_its_signature(read, name, device, pid, text):
-    (fault,) = read(text)
+    fault, *_ = read(text)  # a line of the bus may be a device's fault, too
     assert isinstance(fault, LogFault)
     assert (name, device, pid, text) == (fault.signature, fault.device, fault.pid, fault.text)
 
