@@ -28,7 +28,9 @@ from .job_span import JobSpan
 from .kernel_logs import KernelContents
 from .launches import LaunchRecord
 from .nonfinite import NonfiniteQuotes
+from .port_lines import PortLines
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
+from .survived import SurvivedLines
 from .unknown_lines import UnknownLines, of_file, shown
 from .verdicts import KnownRanks
 from .victims import LineVictims, RankWhereabouts
@@ -73,6 +75,7 @@ class LogContents:
     settled: list[tuple[int | None, str, Event]] = field(default_factory=list)
     """What launchers' lines mean, by rank and host."""
     kernels: KernelContents = field(default_factory=KernelContents)
+    ports: PortLines = field(default_factory=PortLines)
 
     def span(self) -> JobSpan | None:
         """Return when the job ran, by its own lines and its dumps."""
@@ -169,7 +172,7 @@ def gather(
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
             found.unread[name] += of_file(found.unknown, name)
-    if gathered.start.gave_up and _stepped(files.values()):
+    if gathered.start.failed(()) and _stepped(files.values()):
         gathered.start = StartUp()  # who gave up a store or a group did so while it trained
     return gathered
 
@@ -206,7 +209,7 @@ def _training(
     _has_log(rank, gathered)
     if rank is not None:
         _learn_process(path, rank, gathered)
-    nonfinite, unknown = NonfiniteQuotes(name), UnknownLines(name)
+    nonfinite, unknown, survived = NonfiniteQuotes(name), UnknownLines(name), SurvivedLines()
     with path.open("rb") as opened:
         for line in training_logs.read(
             exports.lines(opened),
@@ -220,6 +223,7 @@ def _training(
             values = rank
             for sample in line.samples:
                 own = values = _rank(dict(sample.attributes), rank)
+                survived.step(line.line, sample)
                 gathered.samples.append((own, sample))
                 gathered.hang.went_on(own)
                 if own is not None and at is not None:
@@ -231,13 +235,19 @@ def _training(
                 event = gathered.hang.learn(event, own, at)
                 if own is not None:
                     gathered.hang.files[name].add(own)
-                gathered.events.append((own, "", event))
+                for whose, said in ((own, event), (None, gathered.ports.read(event))):
+                    if said is not None:
+                        survived.event(line.line, said, len(gathered.events))
+                        gathered.events.append((whose, "", said))
                 _learn(event, own, at, gathered)
                 gathered.start.learn(event, own)
                 gathered.endings.learn(event, own)
                 _quote(event, own, name, line.line, at, found)
             nonfinite.learn(line, values)
             yield line.line
+    for place, order in survived.ordered():
+        whose, host, event = gathered.events[place]
+        gathered.events[place] = whose, host, replace(event, at=order)
     found.quotes += nonfinite.quotes()
     found.unknown += unknown.lines()
 
@@ -339,6 +349,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
     moved = endings.moved(gathered.samples, newest)
+    orders = {order: at for (_, order), at in moved.items()}
     silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
     if hang is not None:
         silent += [(one, "", event) for one, event in hang.events()]
@@ -348,6 +359,8 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
         at = event.at or (hang and hang.ended(rank)) or endings.of(rank, newest)
         if event.name == "training.numeric":  # of a step
             at = moved.get((rank, event.at), at)
+        elif 0 < event.at < UNDATED:
+            at = orders.get(event.at, newest)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
         found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
     for rank, host, event in gathered.settled:
@@ -356,12 +369,17 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.missing += endings.missing()
     if found.unknown:
         found.missing.append(shown(found.unknown))
-    if gathered.start.gave_up and not found.samples:
-        size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)
+    start = gathered.start
+    start.ran = bool(endings.exits or gathered.launches.of_kind("asked", "exit", "verdict"))
+    if start.failed(sample for _, sample in found.samples):
+        start.named(gathered.processes)
+        for rank in start.gave_up:
+            gathered.process(rank)
+        size = max(size, start.joined[1] if start.joined else 0)
         oldest -= START_SECONDS
-        for rank, event in gathered.start.events(gathered.processes, oldest, newest):
+        for rank, event in start.events(gathered.processes, oldest, newest):
             found.events.append(replace(event, resource=of(rank, "")))
-        found.missing += gathered.start.missing(gathered.processes)
+        found.missing += start.missing(gathered.processes)
     # A device that failed by its rank's own word may be known by nothing but that rank.
     devices = {
         rank: f"device-of-rank-{rank}"

@@ -24,6 +24,10 @@ class LogSignature:
     pattern: re.Pattern[str]
     meaning: str
     about_named_rank: bool = False
+    starts: bool = False
+    """Whether who logs it, in a log without steps, gave up before its first one."""
+    link: Literal["", "down", "up"] = ""
+    """What became of the network port that the line names, or of one of its host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,18 @@ def catalogue() -> tuple[LogSignature, ...]:
             unique=False,
         )
     )
+
+
+@cache
+def starting() -> frozenset[str]:
+    """Return the names of signatures by which a rank gives up before its first step."""
+    return frozenset(one.name for one in catalogue() if one.starts)
+
+
+@cache
+def links() -> Mapping[str, str]:
+    """Return by a signature's name what became of a port: "down" or "up"."""
+    return {one.name: one.link for one in catalogue() if one.link}
 
 
 def read(text: str) -> TrainingLogFault | None:
