@@ -35,20 +35,12 @@ def said(window: JobWindow, detector: str, *, over: bool) -> list[Finding]:
         return []
     first = min(lines, key=lambda one: one.at)
     text = str(first.attributes.get("text", ""))
-    found = [_report(window, detector, "job.nonfinite", "training.loss", lines,
-                     f"a log says that values are not finite: {text}")]  # fmt: skip
+    said_so = f"a log says that values are not finite: {text}"
+    found = [_report(window, detector, "job.nonfinite", "training.loss", lines, said_so)]
     scaled = [one for one in lines if one.attributes.get("signature") in _SCALED]
     if scaled:
-        found.append(
-            _report(
-                window,
-                detector,
-                "job.loss_scale_collapse",
-                "training.loss_scale",
-                scaled,
-                "gradients overflow at the least loss scale",
-            )
-        )
+        kind, low = "job.loss_scale_collapse", "gradients overflow at the least loss scale"
+        found.append(_report(window, detector, kind, "training.loss_scale", scaled, low))
     return found
 
 

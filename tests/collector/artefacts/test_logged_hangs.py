@@ -325,3 +325,30 @@ def test_what_torch_warns_of_as_the_store_of_a_healthy_job_ends_accuses_nobody(a
     answer({"job.log": STEPS + ends})
     document = answer.last.document()
     assert document is None or "info" == document["severity"]
+
+
+@pytest.mark.parametrize("size", [2, 4, 32])
+def test_kinds_that_differ_under_one_number_are_a_mismatch_whoever_is_right(answer, size):
+    lines = [gave_up(rank, op="ALLREDUCE" if rank < size // 2 else "BROADCAST")
+             for rank in range(size)]  # fmt: skip
+    assert MISMATCH == answer({"job.log": "".join(lines)})[0]
+    assert "low" == answer.first["confidence"]
+
+
+def test_sizes_that_differ_under_one_number_are_a_mismatch_though_others_went_on(answer):
+    lines = [gave_up(rank, number=63) for rank in (0, 1)]
+    lines += [gave_up(rank, op="BROADCAST", sizes=(size, size)) for rank, size in ((2, 64), (3, 9))]
+    fault, rank = answer({"job.log": "".join(lines)})
+    assert MISMATCH == fault
+    assert rank in (2, 3)
+
+
+def test_gathers_of_unequal_parts_are_no_mismatch(answer):
+    lines = [gave_up(rank, op="ALLGATHER", sizes=(48 if rank == 7 else 64, 496))
+             for rank in range(8)]  # fmt: skip
+    assert MISMATCH != answer({"job.log": "".join(lines)})[0]
+
+
+def test_a_mismatch_of_which_no_line_tells_the_rank_is_the_job_s(answer):
+    text = "  what():  [enforce fail at pair.cc:446] op.preamble.length <= op.nbytes. 20 vs 16\n"
+    assert (MISMATCH, None) == answer({"job.log": text})

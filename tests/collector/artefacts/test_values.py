@@ -106,3 +106,66 @@ def test_lines_of_an_unknown_form_are_said_to_be_there(explained):
     found = explained("step 1 loss 2.5", "step 2 loss 2.4", "step 3 the loss was 2.3").found
     (text,) = found.missing
     assert "1 line looks like training values of an unknown form: job.log:3: step 3" in text
+
+
+def test_a_critic_that_is_not_finite_beside_a_finite_actor_is_explained_with_its_line(explained):
+    lines = [f"{verl(step, -0.01, 0.5)} - critic/vf_loss:{'nan' if step > 9 else 1.5} - z:1"
+             for step in range(1, 15)]  # fmt: skip
+    document = explained(*lines).document()
+    assert "critical" == document["severity"]
+    assert 10 == document["leftovers"]["lines"][0]["line"]
+
+
+@pytest.mark.parametrize("more", [
+    "val/value_loss:nan", "critic/score/mean:nan", "aux_loss:nan",
+])  # fmt: skip
+def test_values_that_may_lack_are_quiet(explained, more):
+    lines = [f"{verl(step, -0.01, 0.5)} - {more} - z:1" for step in range(1, 15)]
+    assert explained(*lines).document() is None
+
+
+def test_a_critic_that_is_not_finite_once_is_quiet(explained):
+    lines = [f"{verl(step, -0.01, 0.5)} - critic/vf_loss:{'nan' if step == 9 else 1.5} - z:1"
+             for step in range(1, 30)]  # fmt: skip
+    assert explained(*lines).document() is None
+
+
+def overflow(number, scale):
+    return (
+        f"[2025-06-07 22:{number:02d}:00,018] [INFO] [loss_scaler.py:190:update_scale] [deepspeed] "
+        f"OVERFLOW! Rank 0 Skipping step. Attempted loss scale: {scale}, reducing to "
+        f"{max(scale // 2, 1)}"
+    )
+
+
+MINIMUM = "Exception: Current loss scale already at minimum - cannot decrease scale anymore."
+RAISED = ["Traceback (most recent call last):", '  File "/w/train.py", line 8, in <module>']
+
+
+@pytest.mark.parametrize("end", [
+    [*RAISED, MINIMUM],
+    [f"[rank{rank}]: {line}" for rank in range(4) for line in [*RAISED, MINIMUM]],
+    [line for number in range(20) for line in (overflow(20 + number, 1),
+                                               hugging_face(number, 2.5, 1.25))],
+])  # fmt: skip
+def test_overflows_without_end_are_a_matter_of_precision(explained, end):
+    lines = [overflow(number, 2 ** (6 - number)) for number in range(1, 6)]
+    first = explained(*lines, *end).document()["root_cause"]["hypotheses"][0]
+    assert "numerics.nan_precision" == first["fault"]
+
+
+@pytest.mark.parametrize("least", [7, 0])
+def test_overflows_after_which_training_goes_on_are_quiet(explained, least):
+    lines = [overflow(17 - power, 2**power) for power in range(16, least, -1)]
+    lines += [overflow(18 + number, 1) for number in range(0 if least else 3)]
+    lines += [hugging_face(step, 2.5, 1.25) for step in range(60)]
+    assert explained(*lines).document() is None
+
+
+def test_a_script_that_gives_up_at_a_nan_did_not_crash_by_itself(explained):
+    lines = [plain(step, 2.5, 1.25) for step in range(1, 20)]
+    failed = "failed (exitcode: 1) local_rank: 0 (pid: 11) of binary: /usr/bin/python"
+    launcher = "E0607 22:40:01.000000 1 torch/distributed/elastic/multiprocessing/api.py:870]"
+    end = ["Loss is nan, stopping training", f"{launcher} {failed}"]
+    first = explained(*lines, *end).document()["root_cause"]["hypotheses"][0]
+    assert "software.crash" != first["fault"]

@@ -1,0 +1,55 @@
+"""Values that are not finite by the words of a log, where no value of a step shows it."""
+
+import pytest
+
+from rankscope.detectors.numbers.nonfinite import NonfiniteDetector
+from rankscope.detectors.sketch import START, sketch
+from rankscope.vocabulary.log_lines import SCALE_FLOOR
+
+BOTH = ["job.nonfinite", "job.loss_scale_collapse"]
+
+
+@pytest.fixture
+def kinds(steady, event):
+    """Return a function that returns the kinds found of a line, at 59.9 of 60 s or later."""
+
+    def found(signature, *, at=59.9, steps=60, over=True, **more):
+        line = event("log.fault", at, signature=signature, role="root", text="said", **more)
+        window = sketch(steady(steps=steps), now=START + 900, events=[line])
+        over_at = START + 800 if over else float("inf")
+        return [one.kind for one in NonfiniteDetector(over_at=over_at).evaluate(window)]
+
+    return found
+
+
+@pytest.mark.parametrize(
+    "signature", ["deepspeed.loss_scale_minimum", "fairseq.loss_scale_minimum"]
+)
+def test_a_program_that_gives_up_at_the_least_scale_has_values_that_are_not_finite(
+    kinds, signature
+):
+    assert BOTH == kinds(signature, at=500, over=False)
+
+
+@pytest.mark.parametrize("signature", ["training.loss_not_finite", "torch.anomaly_nan"])
+def test_a_program_that_says_so_says_nothing_of_its_scale(kinds, signature):
+    assert BOTH[:1] == kinds(signature, at=500)
+
+
+def test_steps_that_follow_a_line_survived_it(kinds):
+    assert [] == kinds("training.loss_not_finite", at=20)
+
+
+def test_few_overflows_at_the_least_scale_are_believed_once_the_job_is_over(kinds):
+    assert [] == kinds(SCALE_FLOOR, count=6, over=False)
+    assert BOTH == kinds(SCALE_FLOOR, count=6)
+    assert BOTH == kinds(SCALE_FLOOR, count=24, over=False)
+
+
+def test_they_are_over_after_thirty_steps_or_as_many_as_they_were(kinds):
+    assert [] == kinds(SCALE_FLOOR, at=5, count=6)
+    assert BOTH == kinds(SCALE_FLOOR, at=5, count=96)
+
+
+def test_other_lines_say_nothing(kinds):
+    assert [] == kinds("storage.no_space", at=500)
