@@ -28,8 +28,8 @@ from .job_span import JobSpan
 from .kernel_logs import KernelContents
 from .launches import LaunchRecord
 from .nonfinite import NonfiniteQuotes
+from .outlived import MAY_END, SurvivedErrors, noted, requoted
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
-from .survived import MAY_END, SurvivedErrors, noted, requoted
 from .unknown_lines import UnknownLines, of_file, shown
 from .verdicts import KnownRanks
 from .victims import LineVictims, RankWhereabouts
