@@ -91,6 +91,15 @@ class LaunchRecord:
                 found |= dict.fromkeys(report.tasks, (host, report.pid))
         return found
 
+    @property
+    def nodes(self) -> Mapping[str, str]:
+        """Return the nodes of pods, where anything says them: the last one of each."""
+        return {
+            one.report.pod: one.report.host
+            for one in self.of_kind("place")
+            if one.report.pod and one.report.host
+        }
+
     def per_task(self, size: int) -> int:
         """Return how many ranks each task of a scheduler is, of a job of so many ranks.
 

@@ -10,12 +10,12 @@ from ...formats.training_logs import exports
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from . import (
     device_ranks,
+    host_lines,
     job_size,
     job_span,
     kernel_logs,
     log_names,
     uncounted,
-    unnamed_hosts,
     unranked,
     verdicts,
 )
@@ -29,7 +29,9 @@ from .kernel_logs import KernelContents
 from .launches import LaunchRecord
 from .nonfinite import NonfiniteQuotes
 from .outlived import MAY_END, SurvivedErrors, noted, requoted
+from .port_lines import PortLines
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
+from .survived import SurvivedLines
 from .unknown_lines import UnknownLines, of_file, shown
 from .verdicts import KnownRanks
 from .victims import LineVictims, RankWhereabouts
@@ -74,6 +76,7 @@ class LogContents:
     settled: list[tuple[int | None, str, Event]] = field(default_factory=list)
     """What launchers' lines mean, by rank and host."""
     kernels: KernelContents = field(default_factory=KernelContents)
+    ports: PortLines = field(default_factory=PortLines)
 
     def span(self) -> JobSpan | None:
         """Return when the job ran, by its own lines and its dumps."""
@@ -170,7 +173,7 @@ def gather(
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
             found.unread[name] += of_file(found.unknown, name)
-    if gathered.start.gave_up and _stepped(files.values()):
+    if gathered.start.failed(()) and _stepped(files.values()):
         gathered.start = StartUp()  # who gave up a store or a group did so while it trained
     return gathered
 
@@ -207,7 +210,7 @@ def _training(
     _has_log(rank, gathered)
     if rank is not None:
         _learn_process(path, rank, gathered)
-    nonfinite, unknown = NonfiniteQuotes(name), UnknownLines(name)
+    nonfinite, unknown, survived = NonfiniteQuotes(name), UnknownLines(name), SurvivedLines()
     errors, places = SurvivedErrors(name, path), dict[int, int]()
     with path.open("rb") as opened:
         for line in training_logs.read(
@@ -222,6 +225,7 @@ def _training(
             values = rank
             for sample in line.samples:
                 own = values = _rank(dict(sample.attributes), rank)
+                survived.step(line.line, sample)
                 gathered.samples.append((own, sample))
                 gathered.hang.went_on(own)
                 errors.learn_values(line.line, own)
@@ -236,7 +240,10 @@ def _training(
                     gathered.hang.files[name].add(own)
                 errors.learn(event, line.line, own, dated=at is not None)
                 places[len(gathered.events)] = line.line
-                gathered.events.append((own, "", event))
+                for whose, said in ((own, event), (None, gathered.ports.read(event))):
+                    if said is not None:
+                        survived.event(line.line, said, len(gathered.events))
+                        gathered.events.append((whose, "", said))
                 _learn(event, own, at, gathered)
                 gathered.start.learn(event, own)
                 gathered.endings.learn(event, own)
@@ -249,6 +256,9 @@ def _training(
             if number in passed and event.attributes.get("role") == "root":
                 gathered.events[place] = (own, host, noted(event))
         found.quotes = requoted(found.quotes, name, passed)
+    for place, order in survived.ordered():
+        whose, host, event = gathered.events[place]
+        gathered.events[place] = whose, host, replace(event, at=order)
     found.quotes += nonfinite.quotes()
     found.unknown += unknown.lines()
 
@@ -321,7 +331,6 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     _put_right(gathered, found)
     _place_unranked(gathered, found)
     _settle(gathered, found)
-    _place_hosts(gathered)
     counted = uncounted.places(gathered.samples)
     gathered.samples += uncounted.steps(counted)
     gathered.events = [
@@ -329,6 +338,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     ]
     kernels = _kernels(gathered, found)
     gathered.events += [(rank, "", event) for rank, event in kernels]
+    _place_host_lines(gathered)
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     times += [event.at for _, _, event in gathered.settled]
@@ -351,6 +361,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     for rank, sample in endings.dated(gathered.samples, newest):
         found.samples.append((of(rank, ""), sample))
     moved = endings.moved(gathered.samples, newest)
+    orders = {order: at for (_, order), at in moved.items()}
     silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
     if hang is not None:
         silent += [(one, "", event) for one, event in hang.events()]
@@ -360,6 +371,8 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
         at = event.at or (hang and hang.ended(rank)) or endings.of(rank, newest)
         if event.name == "training.numeric":  # of a step
             at = moved.get((rank, event.at), at)
+        elif 0 < event.at < UNDATED:
+            at = orders.get(event.at, newest)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
         found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
     for rank, host, event in gathered.settled:
@@ -368,12 +381,17 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     found.missing += endings.missing()
     if found.unknown:
         found.missing.append(shown(found.unknown))
-    if gathered.start.gave_up and not found.samples:
-        size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)
+    start = gathered.start
+    start.ran = bool(endings.exits or gathered.launches.of_kind("asked", "exit", "verdict"))
+    if start.failed(sample for _, sample in found.samples):
+        start.named(gathered.processes)
+        for rank in start.gave_up:
+            gathered.process(rank)
+        size = max(size, start.joined[1] if start.joined else 0)
         oldest -= START_SECONDS
-        for rank, event in gathered.start.events(gathered.processes, oldest, newest):
+        for rank, event in start.events(gathered.processes, oldest, newest):
             found.events.append(replace(event, resource=of(rank, "")))
-        found.missing += gathered.start.missing(gathered.processes)
+        found.missing += start.missing(gathered.processes)
     # A device that failed by its rank's own word may be known by nothing but that rank.
     devices = {
         rank: f"device-of-rank-{rank}"
@@ -427,13 +445,31 @@ def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:
             gathered.events[number] = (last, name, unranked.event(event, last))
 
 
-def _place_hosts(gathered: LogContents) -> None:
-    """Give lines about what is a host's a host."""
-    known = {rank: process.host for rank, process in gathered.processes.items()}
-    last = max((sample.at for _, sample in gathered.samples), default=0.0)
-    gathered.events, hosts = unnamed_hosts.placed(gathered.events, known, last)
-    for rank, host in hosts.items():
-        gathered.process(rank).host = host
+def _place_host_lines(gathered: LogContents) -> None:
+    """Give lines about a host that do not name it theirs, and a host to the ranks that it has.
+
+    Those are the ranks of such lines, and all that have none where a line names no rank either.
+    What steps followed was survived, and stays a line.
+    """
+    over = host_lines.survived(sample for _, sample in gathered.samples)
+    about = [
+        host_lines.about_host(event) and not UNDATED <= event.at < over
+        for _, _, event in gathered.events
+    ]
+    whose = [rank for (rank, _, _), of_host in zip(gathered.events, about, strict=True) if of_host]
+    named = {event.resource.host for _, _, event in gathered.events if event.resource.host}
+    host = host_lines.host_of({r: one.host for r, one in gathered.processes.items()}, named)
+    if not whose or not host:
+        return
+    if None in whose:
+        whose += [*gathered.processes] or [0]
+    for rank in {rank for rank in whose if rank is not None}:
+        process = gathered.process(rank)
+        process.host = process.host or host
+    gathered.events = [
+        (rank, file, host_lines.placed(event, host) if of_host and rank is None else event)
+        for (rank, file, event), of_host in zip(gathered.events, about, strict=True)
+    ]
 
 
 def _settle(gathered: LogContents, found: ArtefactContents) -> None:
@@ -486,6 +522,7 @@ def _known(gathered: LogContents, size: int) -> KnownRanks:
         silent=tuple(sorted(silent)),
         hung=bool(gathered.hang.waited) or gathered.endings.waited > 0,
         hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
+        kernels=frozenset(gathered.kernels.hosts),
         listed=dict(gathered.endings.exits),
     )
 

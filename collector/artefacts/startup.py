@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ...vocabulary.samples import Event
+from ...formats.training_logs.signatures import starting
+from ...vocabulary.samples import Event, Sample
 
 _NCCL = re.compile(
     rb"(?:^|\s)(?P<host>[A-Za-z0-9][\w.-]{0,127}):(?P<pid>\d{1,9}):\d{1,9} \[\d{1,3}\] "
@@ -16,13 +17,15 @@ _NCCL = re.compile(
 )
 """What NCCL writes before each line: host, process, thread and device."""
 
-_STARTING = re.compile(
-    r"^(?:nccl\.(?:bootstrap_\w+|version_mismatch|duplicate_gpu)|tcpstore\.(?:timeout|clients_missing|"
-    r"key_missing)|rendezvous\.timeout|hccl\.(?:connect_timeout|rank_table))$"
+_JOINED = re.compile(
+    r"(?P<came>\d{1,7})/(?P<size>\d{1,7}) clients joined"
+    r"|world_size=(?P<all>\d{1,7}), (?:worker_count|num_workers_joined)=(?P<here>\d{1,7})"
 )
-"""Signatures of ranks that give up before their first collective."""
-
-_JOINED = re.compile(r"(\d{1,7})/(\d{1,7}) clients joined")
+_AGENTS = frozenset({"rendezvous.timeout", "rendezvous.unreachable", "rendezvous.closed"})
+"""Signatures of a launcher that did not get as far as to start its ranks, or was left by others."""
+_WAITED_FOR = re.compile(r"retrieving ncclUniqueId from \[(\d{1,7})\]")
+_STEPPED = ("training.step", "training.loss", "training.grad_norm", "collective.")
+"""How metrics begin of which a start that failed has none."""
 
 _STEP = re.compile(rb"(?i)\b(?:step|iter(?:ation)?)s?\b[\s'\":=#\[(/]{1,8}[1-9]\d{0,9}\b")
 _VALUE = re.compile(rb"(?i)loss|grad|\blr\b|learning.rate|tokens|perplexity|\bppl\b|elapsed")
@@ -40,26 +43,61 @@ START_SECONDS = 60.0
 class StartUp:
     """What logs report of a start, gathered file by file."""
 
-    gave_up: dict[int, float] = field(default_factory=dict)
+    gave_up: dict[int, float] = field(default_factory=dict[int, float])
     """By rank, when it logged why it gave up; 0: its lines have no time."""
+    unnamed: float | None = None
+    """The same of lines that name no rank."""
+    left: float | None = None
+    """The same of launchers that did not meet."""
+    ran: bool = False
+    """Whether a launcher tells of ranks that it had started."""
     joined: tuple[int, int] | None = None
     """How many of how many clients came to the store."""
+    waited_for: set[int] = field(default_factory=set[int])
+    """Ranks whose part of the start others waited for."""
+    others: set[int | None] = field(default_factory=set[int | None])
+    """Ranks, None for unnamed ones, that logged another error before anything of the start."""
 
     def learn(self, event: Event, rank: int | None) -> None:
         """Take a line that points at a fault."""
-        signature = str(event.attributes.get("signature", ""))
-        if event.name != "log.fault" or not _STARTING.match(signature):
+        if event.name != "log.fault":
+            return
+        role, name = event.attributes.get("role"), str(event.attributes.get("signature", ""))
+        began = self.unnamed is not None if rank is None else rank in self.gave_up
+        if name not in starting():
+            if role == "root" and not began:
+                self.others.add(rank)
             return
         if rank is not None:
             self.gave_up.setdefault(rank, event.at)
-        if counted := _JOINED.search(str(event.attributes.get("text", ""))):
-            self.joined = (int(counted[1]), int(counted[2]))
+        elif name in _AGENTS:
+            self.left = event.at if self.left is None else self.left
+        elif role != "confirmation" and self.unnamed is None:
+            self.unnamed = event.at
+        text = str(event.attributes.get("text", ""))
+        if counted := _JOINED.search(text):
+            came, size = counted["came"] or counted["here"], counted["size"] or counted["all"]
+            self.joined = (int(came), int(size))
+        self.waited_for |= {int(one) for one in _WAITED_FOR.findall(text)}
+
+    def failed(self, samples: Iterable[Sample]) -> bool:
+        """Tell whether the job ended before its first step, by its lines and what they report."""
+        left = self.left is not None and not self.ran
+        if self.others or not (self.gave_up or self.unnamed is not None or left):
+            return False
+        return not any(one.metric.startswith(_STEPPED) for one in samples)
+
+    def named(self, ranks: Iterable[int]) -> None:
+        """Give lines that name no rank, where no others say more, to the highest that is known."""
+        at = self.left if self.unnamed is None else self.unnamed
+        if at is not None and not self.gave_up:
+            self.gave_up[max(ranks, default=0)] = at
 
     def events(self, ranks: Iterable[int], began: float, newest: float) -> list[tuple[int, Event]]:
         """Return the begin of every rank and the end of those that gave up, by rank."""
         found = [
             (rank, Event("training.phase", began, {"rank": rank, "phase": "init"}))
-            for rank in sorted(ranks)
+            for rank in sorted({*ranks, *self.gave_up})
         ]
         found += [
             (rank, Event("process.exit", at or newest, {"rank": rank, "exit_code": 1}))
@@ -69,6 +107,12 @@ class StartUp:
 
     def missing(self, ranks: Iterable[int]) -> list[str]:
         """Return who never came, as far as logs and the store's count say."""
+        late = sorted(self.waited_for - self.gave_up.keys())
+        if late and self.joined is None:
+            names = ", ".join(map(str, late[:16]))
+            waited = ", ".join(map(str, sorted(self.gave_up)[:16]))
+            text = f"what rank {names} did so long: rank {waited} waited for it at the start until "
+            return [f"{text}the time-out; see whether it still loads or prepares data, or ended"]
         if self.joined is None:
             return []
         came, size = self.joined

@@ -20,6 +20,8 @@ _KILLED = (-9, -11, -7, -4, -8, None)
 """Ends that are no process's own choice; None: a launcher only saw that it was gone."""
 _STOPPED = ("Cancelled", "TimeLimit", "Terminated", "Requeued")
 """Reasons for which a whole job ends, and not the processes of one host."""
+_TAKES_HOSTS = ("Evicted", "SpotReclaimed", "NodeShutdown")
+"""Reasons for which the processes of one host end, which no line may name."""
 _APART_SECONDS = 0.002
 """Ends of one burst of lines: they have an order, and one time."""
 _MOST_LOCAL = 16
@@ -47,6 +49,8 @@ class KnownRanks:
     hung: bool
     """Whether a collective timed out: whoever is killed then was waited for, or waited."""
     hosts: Mapping[int, str]
+    kernels: frozenset[str] = frozenset()
+    """Hosts that kernel logs name."""
     listed: Mapping[int, tuple[float, int]] = field(default_factory=dict[int, tuple[float, int]])
     """When ranks ended by torchrun's table, and by which signal, 0 for none."""
 
@@ -93,6 +97,8 @@ class _VerdictSettlement:
         if wish is not None:
             self._stopped(wish)
         exits = self._exits(ends)
+        if wish is not None:
+            exits = {rank: end for rank, end in exits.items() if not self._of_wish(end, wish)}
         self._nodes(ends)
         self._memory(ends, exits)
         self._emit(exits, wished=wish is not None)
@@ -133,6 +139,16 @@ class _VerdictSettlement:
             if not before and not self._known.roots and not (one in asked and told):
                 return one
         return None
+
+    def _of_wish(self, end: tuple[int | None, FiledReport], wish: FiledReport) -> bool:
+        """Tell whether a rank failed since somebody wanted the end: what follows is no fault."""
+        code, one = end
+        if code in (*_ASKED, -_SIGKILL, 0):
+            return False
+        if one.file == wish.file:
+            return one.report.line > wish.report.line
+        dated = one.report.dated and wish.report.dated
+        return dated and self._at(one) >= self._at(wish)
 
     def _told(self) -> bool:
         """Tell whether Slurm said why it ends a step before: a task failed."""
@@ -181,7 +197,11 @@ class _VerdictSettlement:
             "reason": report.form.reason or "Cancelled",
             "text": report.text,
         }
-        host = "" if pairs["reason"] in _STOPPED else self._named_host(report.host)
+        host = "" if pairs["reason"] in _STOPPED else self._host(wish)
+        if not host and pairs["reason"] in _TAKES_HOSTS:
+            host = self._only_host() or UNNAMED_HOST
+            spare = [rank for rank in sorted(self._known.ranks) if not self._host_of(rank)]
+            self._found.hosts.update(dict.fromkeys(spare, host))
         self._found.events.append((None, host, Event("scheduler.event", self._at(wish), pairs)))
         said: dict[str, Scalar] = {
             "signature": report.form.name, "role": "root", "text": report.text,
@@ -197,7 +217,7 @@ class _VerdictSettlement:
             report = one.report
             if report.form.kind != "node":
                 continue
-            host = self._named_host(report.host)
+            host = self._host(one)
             pairs: dict[str, Scalar] = {"reason": report.form.reason, "text": report.text}
             self._found.events.append((None, host, Event("scheduler.event", self._at(one), pairs)))
             self._found.roots[one.file, report.line] = None
@@ -210,7 +230,7 @@ class _VerdictSettlement:
                 continue
             ranks: list[int | None] = [*self._ranks(one), *self._killed(exits), None]
             for rank in ranks[:1]:
-                host = self._named_host(report.host) or self._host_of(rank)
+                host = self._host(one) or self._host_of(rank)
                 host = host or self._only_host() or UNNAMED_HOST
                 if rank is None and not self._on(host):
                     spare = [r for r in sorted(self._known.ranks) if not self._host_of(r)]
@@ -255,12 +275,19 @@ class _VerdictSettlement:
                 if rank not in exits or (vague and report.form.kind != "raised"):
                     exits[rank] = (report.code, one)
         listed = exits.keys() | self._known.listed.keys()
-        if guesses or unnamed:
+        killed = [one for one in unnamed if (one.report.code or 0) < 0]
+        if killed and not (guesses or listed) and self._alone():
+            exits[next(iter(self._known.ranks), 0)] = (killed[0].report.code, killed[0])
+        elif guesses or unnamed:
             self._guessed(exits, guesses, unnamed)
         elif listed and listed <= self._known.cut and self._fewer_silent():
             said = [one for _, one in exits.values()][:1]
             exits |= {rank: (None, one) for one in said for rank in self._known.silent}
         return exits
+
+    def _alone(self) -> bool:
+        """Tell whether nothing says that the job has more ranks than one."""
+        return self._known.size <= 1 and len(self._known.ranks) <= 1
 
     def _fewer_silent(self) -> bool:
         return 0 < len(self._known.silent) <= len(self._known.cut)
@@ -386,6 +413,11 @@ class _VerdictSettlement:
     def _at(self, one: FiledReport) -> float:
         return one.report.at or self._newest
 
+    def _host(self, one: FiledReport) -> str:
+        """Return the host that a report is about: a pod's node, the pod where no line says it."""
+        named = one.report.host or one.report.pod
+        return self._named_host(self._record.nodes.get(named, named))
+
     def _named_host(self, host: str) -> str:
         """Return a host as ranks' logs spell it: by its short name where they have that one."""
         every = set(self._known.hosts.values()) | set(self._found.hosts.values())
@@ -395,7 +427,7 @@ class _VerdictSettlement:
         return short[0] if host and len(short) == 1 else host
 
     def _only_host(self) -> str:
-        every = {self._host_of(rank) for rank in self._known.ranks} - {""}
+        every = {self._host_of(rank) for rank in self._known.ranks} - {""} or self._known.kernels
         return next(iter(every)) if len(every) == 1 else ""
 
     def _on(self, host: str) -> list[int]:

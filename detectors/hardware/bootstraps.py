@@ -136,11 +136,15 @@ def _steps(window: JobWindow) -> bool:
 
 
 def _lines(window: JobWindow) -> list[Event]:
-    """Return the log lines of ranks that did not reach others, consequences only where alone."""
+    """Return the log lines of ranks that did not reach others, consequences only where alone.
+
+    One that only goes with such errors stands in logs of starts that succeeded too.
+    """
     lines = [
         event
         for event in own_logs(window)
         if SIGNATURE.search(logged(event))
+        and event.attributes.get("role") != "confirmation"
         and not OTHERS.search(str(event.attributes.get("signature", "")))
     ]
     return [line for line in lines if line.attributes.get("role") != "cascade"] or lines

@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_logs
+from ..tenants import logged, own_logs
 from ..window import JobWindow, PeriodicReadings
 from . import counters, devices
 
@@ -27,7 +27,10 @@ NO_SPACE = re.compile(
 )
 NO_WRITES = "storage.read_only"
 """Signature of a write that was refused since the file system is read-only."""
-MEMORY = re.compile(r"dev/shm\b|shared memory|shm_open|torch_\d+", re.IGNORECASE)
+MEMORY = re.compile(
+    r"dev/shm\b|shared.memory|shm_open|\bshm\.|torch_\d+|nccl-|posix_fallocate|semlock",
+    re.IGNORECASE,
+)
 """What a write that finds no room logs; a tmpfs is memory, and another detector's."""
 
 
@@ -140,7 +143,7 @@ class FullDisksDetector(Detector):
     def _logged(self, window: JobWindow, worst: dict[int, Finding]) -> None:
         for event in own_logs(window):
             host, text = event.resource.host, str(event.attributes.get("text", ""))
-            if host not in window.hosts or MEMORY.search(text):
+            if host not in window.hosts or MEMORY.search(logged(event)):
                 continue
             found = NO_SPACE.search(text)
             if found is None:

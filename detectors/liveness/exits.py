@@ -1,5 +1,6 @@
 """Processes that ended abnormally, and which of them ended first."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,10 +10,13 @@ from ...vocabulary.log_lines import ENDS
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events
+from ..tenants import logged, own_events
 from ..window import JobWindow
 from . import exit_order, stops
 from .stops import code_of, is_root, is_stop, rank_of
+
+_WORKER = re.compile(r"DataLoader worker .{0,4000}killed by signal: Killed")
+"""SIGKILL of a worker alone: people and schedulers send it to the trainer."""
 
 
 class ExitsDetector(Detector):
@@ -69,14 +73,20 @@ class ExitsDetector(Detector):
     """
 
     name = "exits"
-    kinds = ("job.crashed", "rank.first_exit", "rank.root_log", "host.oom_killed")
+    kinds = (
+        "job.crashed",
+        "rank.first_exit",
+        "rank.root_log",
+        "host.oom_killed",
+        "host.worker_killed",
+    )
 
     def __init__(self, *, together: float = 0.05) -> None:
         self.together = together
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom, the first exit, root log lines, and OOM kills of the job's hosts."""
-        findings = [*self._logs(window), *self._kills(window)]
+        findings = [*self._logs(window), *self._kills(window), *self._workers(window)]
         exits, outcome = self._abnormal(window)
         if outcome in ("stopped", "waiting"):
             return findings
@@ -206,6 +216,33 @@ class ExitsDetector(Detector):
                 )
             )
         return findings
+
+    def _workers(self, window: JobWindow) -> list[Finding]:
+        """Return one finding a host on which a data loader's worker was killed, by its trainer."""
+        findings: dict[str, Finding] = {}
+        wished = min(stops.wishes(window), default=np.inf)
+        for event in own_events(window):
+            if event.name != "log.fault" or not _WORKER.search(logged(event)) or event.at >= wished:
+                continue
+            row = window.row_of_event(event)
+            host = event.resource.host if row is None else window.host_name(row)
+            if host not in window.hosts or host in findings:
+                continue
+            entity, whose = window.host_entity(window.hosts.index(host)), rank_of(event)
+            findings[host] = report(
+                window,
+                self.name,
+                "host.worker_killed",
+                entity,
+                onset=event.at,
+                seen=(event.at, event.at),
+                score=2.0,
+                signal="log.fault",
+                observed="signal 9",
+                text=f"a data loader's worker on host {host} was killed, by the kernel most likely",
+                ranks=() if whose is None else (whose,),
+            )
+        return list(findings.values())
 
 
 def crashed(

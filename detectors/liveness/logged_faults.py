@@ -83,7 +83,8 @@ class LoggedFaultsDetector(Detector):
         entity, ranks = _where(window, first)
         signature = str(first.attributes.get("signature") or first.attributes.get("code") or "")
         text = str(first.attributes.get("text", "")).strip().splitlines()
-        named = f"{signature}: {text[0][:_MOST_TEXT]}" if text else signature or first.name
+        words = [signature, *(line[:_MOST_TEXT] for line in text[:1])]
+        named = ": ".join(word for word in words if word) or first.name
         seen = (first.at, max(event.at for event in lines))
         symptom = report(
             window,

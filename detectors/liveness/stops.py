@@ -33,9 +33,8 @@ _WISHES = re.compile(
 """Reasons of a scheduler that end a job without a fault."""
 
 _SAID = re.compile(
-    r"^(?:slurm|lsf|pbs|torchrun|kubernetes|kueue)\."
-    r"(?:time_limit|preempted|requeued|(?:job_|step_)?cancelled|interrupted|stopped|(?:pod_)?evicted|"
-    r"pod_ended)\b"
+    r"^(?:slurm|lsf|pbs|torchrun|kubernetes|kueue|submitit|lightning|megatron)\."
+    r"(?:time_limit|preempted|requeued|(?:job_|step_)?cancelled|interrupted|stopped|pod_ended)\b"
 )
 """Signatures of log lines that say the same."""
 

@@ -21,6 +21,13 @@ _OOM = re.compile(
 )
 """What frameworks of several vendors write; the kernel's own "Out of memory" is another fault."""
 
+_OF_HOSTS = re.compile(
+    r"srun: error|slurmstepd|oom[-_. ]?kill|killed process|cgroup out[ -]of[ -]memory|memory limit"
+    r"|node running low on memory|task_out_of_memory",
+    re.IGNORECASE,
+)
+"""What launchers and kernels write of a host's memory: its name may be `gpu31`."""
+
 
 _SHARES = re.compile(
     r"([\d.]+) ?([KMGT]?)i?B is allocated by PyTorch,? and ([\d.]+) ?([KMGT]?)i?B is reserved",
@@ -99,7 +106,7 @@ class GpuOomDetector(Detector):
                 continue
             if event.name == "log.fault":
                 line = logged(event)
-                if _OOM.search(line):
+                if _OOM.search(line) and not _OF_HOSTS.search(line):
                     found[row] = self._finding(
                         window, row, event.at, 3.0, "log.fault", line.strip()
                     )

@@ -252,7 +252,8 @@ class TrainingLogParser:
                 member["rank"] = rank
             return [], [Event("collective.communicator", at, member)]
         kind = self._raised(cleaned)
-        fault = signatures.read(text)
+        innermost = self._tracebacks.innermost((cleaned.rank, cleaned.local)) if kind else ""
+        fault = signatures.read(text, innermost)
         if fault is None:
             return [], self._exception(kind, cleaned, at)
         name = fault.signature.name

@@ -24,7 +24,12 @@ class LogSignature:
     pattern: re.Pattern[str]
     meaning: str
     about_named_rank: bool = False
-    about_host: bool = False
+    starts: bool = False
+    """Whether who logs it, in a log without steps, gave up before its first one."""
+    link: Literal["", "down", "up"] = ""
+    """What became of the network port that the line names, or of one of its host."""
+    of_host: bool = False
+    inside: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +69,31 @@ def catalogue() -> tuple[LogSignature, ...]:
 
 
 @cache
-def about_hosts() -> frozenset[str]:
-    """Return the names of signatures of what is a host's, whichever rank of it noticed."""
-    return frozenset(one.name for one in catalogue() if one.about_host)
+def starting() -> frozenset[str]:
+    """Return the names of signatures by which a rank gives up before its first step."""
+    return frozenset(one.name for one in catalogue() if one.starts)
 
 
-def read(text: str) -> TrainingLogFault | None:
-    """Return what a line reports, None when nothing."""
+@cache
+def links() -> Mapping[str, str]:
+    """Return by a signature's name what became of a port: "down" or "up"."""
+    return {one.name: one.link for one in catalogue() if one.link}
+
+
+@cache
+def of_hosts() -> frozenset[str]:
+    """Return the names of signatures whose lines are about what all processes of a host share."""
+    return frozenset(one.name for one in catalogue() if one.of_host)
+
+
+def read(text: str, innermost: str = "") -> TrainingLogFault | None:
+    """Return what a line reports, None when nothing; `innermost`: the call that a traceback names.
+
+    The call stands above the line, where that is an exception's: its place and its source.
+    """
     for one in catalogue():
+        if one.inside is not None and not one.inside.search(innermost):
+            continue
         if one.needle in text and (found := one.pattern.search(text)):
             groups = found.groupdict()
             details = {

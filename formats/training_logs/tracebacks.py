@@ -46,6 +46,7 @@ class ExceptionTraceback:
         self._left: dict[object, int] = {}
         self._source: set[object] = set()
         """Of which tracebacks a line of a program may come next."""
+        self._calls: dict[object, str] = {}
 
     @property
     def open(self) -> bool:
@@ -56,6 +57,11 @@ class ExceptionTraceback:
         """Note that a traceback begins; `whose`: the prefix of its lines."""
         self._left[whose] = _LONGEST
         self._source.discard(whose)
+        self._calls.pop(whose, None)
+
+    def innermost(self, whose: object) -> str:
+        """Return the place and the source of the innermost call of the last traceback; "": none."""
+        return self._calls.get(whose, "")
 
     def read(self, whose: object, text: str) -> str:
         """Take a line behind a beginning; return the exception's kind where it is the last one."""
@@ -68,9 +74,11 @@ class ExceptionTraceback:
         self._left[whose] = left - 1
         if _FRAME.match(text):
             self._source.add(whose)
+            self._calls[whose] = text
             return ""
         if whose in self._source:
             self._source.discard(whose)  # the line of the program, shown below its place
+            self._calls[whose] = f"{self._calls.get(whose, '')} {text}"
             if not _shown_without_source(text):
                 return ""
         kind = raised(text)

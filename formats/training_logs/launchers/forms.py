@@ -15,6 +15,9 @@ FILES = (
     "ray",
     "jax",
     "kubernetes",
+    "submitters",
+    "clouds",
+    "containers",
     "others",
 )
 """The files beside this one; of the forms that a line may have the first counts."""
@@ -36,10 +39,10 @@ which each may be a rank or start all of a node, pods by their names; "": the li
 class LaunchForm:
     """One form of a line. `needle` is a text that every such line has.
 
-    Groups of `pattern`: tasks (`3`, `0-3,5`), host, pid, code, signal (a number or its name), size,
-    and `time`. after: names of forms one of which stands at most `within` lines before; what it had
-    is part of the report. task: the process meant where the line names none. code: what an exit
-    without a code or a signal is. reason: a scheduler's word for it.
+    Groups of `pattern`: tasks (`3`, `0-3,5`), host, pod, pid, code, signal (a number or its name),
+    size, and `time`. after: names of forms one of which stands at most `within` lines before; what
+    it had is part of the report. task: the process meant where the line names none. code: what an
+    exit without a code or a signal is. reason: a scheduler's word for it.
     """
 
     name: str

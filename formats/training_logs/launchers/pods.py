@@ -53,6 +53,8 @@ class PodDescription:
     taken: tuple[int, str, str] | None = None
     """Line, reason and message of the end of the whole pod."""
     states: list[_ContainerState] = field(default_factory=list[_ContainerState])
+    place: str = ""
+    """The node of the pod that was described last; its events follow."""
     inside: bool = False
     """Whether the line stands below the state of a container."""
 
@@ -85,11 +87,13 @@ class PodDescription:
         if self.taken is not None:
             line, reason, message = self.taken
             node = reason in ("NodeLost", "NodeShutdown")
-            form = _form("kubernetes.pod_ended", "node" if node else "stop",
-                         "A pod was taken from its node", reason)  # fmt: skip
+            name = "kubernetes.pod_evicted" if reason == "Evicted" else "kubernetes.pod_ended"
+            kind: ReportKind = "node" if node else "stop"
+            form = _form(name, kind, "A pod was taken from its node", reason)
             text = f"pod {self.name} on {self.node}: {reason}: {message}".rstrip(": ")
             at = max((one.finished for one in self.states if one.finished), default=None)
             found.append(LaunchReport(form, line, text, host=self.node, at=at, dated=bool(at)))
+        self.place = self.node
         self.left, self.name, self.node, self.gpus = 0, "", "", 0
         self.taken, self.states, self.inside = None, [], False
         return found

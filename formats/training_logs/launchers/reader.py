@@ -153,13 +153,18 @@ class _LaunchLines:
             number,
             cleaning.shown(text),
             tasks=_numbers(form, groups),
-            host=cleaning.shown(groups.get("host", "")),
+            host=cleaning.shown(groups.get("host", "")) or self._described(form),
+            pod=cleaning.shown(groups.get("pod", "")),
             pid=int(groups["pid"]) if "pid" in groups else None,
             code=_code(form, groups),
             size=int(groups.get("size", 0)),
             at=self._last_at if at is None else at,
             dated=at is not None,
         )
+
+    def _described(self, form: LaunchForm) -> str:
+        """Return the node of the pod that was described just before its events."""
+        return self._pod.place if form.name.startswith("kubernetes.") else ""
 
 
 @cache

@@ -11,8 +11,9 @@ class LaunchReport:
 
     tasks: numbers of the processes, as the launcher counts them (`form.counts`). code: the exit
     code, negative for a signal, None where the line says neither. size: how many processes the
-    launcher started. at: when the line, or the last one before it with a time, was written, in
-    seconds since the epoch; None where none has one. dated: it is the line's own.
+    launcher started. pod: the pod meant, where it is named apart from its host. at: when the line,
+    or the last one before it with a time, was written, in seconds since the epoch; None where none
+    has one. dated: it is the line's own.
     """
 
     form: LaunchForm
@@ -23,5 +24,6 @@ class LaunchReport:
     pid: int | None = None
     code: int | None = None
     size: int = 0
+    pod: str = ""
     at: float | None = None
     dated: bool = False

@@ -98,3 +98,10 @@ def test_who_only_waited_for_others_in_vain_accuses_nobody_where_a_cause_is_logg
     waited = event("log.fault", 50, host="host-0", signature="store.timeout", role="cascade",
                    text="DistStoreError: timed out waiting for clients")  # fmt: skip
     assert ["host-1"] == found(line(event, "host-1"), waited)
+
+
+def test_a_name_that_is_not_known_yet_accuses_nobody(found, event):
+    """Pods start before the name service knows each of them; then they try again."""
+    retried = event("log.fault", 30, host="host-1", signature="rendezvous.name_unknown",
+                    role="confirmation", text="(host-0, 29500) cannot be retrieved")  # fmt: skip
+    assert [] == found(retried)

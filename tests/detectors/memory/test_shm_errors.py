@@ -48,3 +48,17 @@ def test_other_errors_and_those_of_peers_say_nothing():
     assert [] == evaluated(line(full), line(LOADER, role="cascade"), line(LOADER, rank=99))
     killed = Event("process.exit", START + 50, {"rank": 2, "signal": 9}, WHERE)
     assert [] == evaluated(killed)
+
+
+def test_a_line_without_a_rank_is_its_host_s_where_it_names_shared_memory():
+    pairs = {"role": "root", "text": LOADER}
+    assert [("host-1", 3.0)] == evaluated(Event("log.fault", START + 50, pairs, WHERE))
+    pcie = {"role": "root", "text": "PCIe Bus Error: severity=Uncorrected"}
+    assert [] == evaluated(Event("log.fault", START + 50, pcie, WHERE))
+
+
+def test_a_segment_that_cannot_be_opened_for_other_reasons_says_nothing():
+    text = (
+        "unable to open shared memory object </torch_7_1> in read-write mode: Too many open files"
+    )
+    assert [] == evaluated(line(text))

@@ -1,0 +1,91 @@
+"""Lines about what all processes of a host share accuse the host, also where it has no name."""
+
+import pytest
+
+STEP = "[2026-05-13 12:{:02}:{:02}] iteration {}/ 500 | elapsed time per iteration (ms): 10000.0 | lm loss: 1.0E+00 |\n"  # noqa: E501
+STEPS = "".join(STEP.format(at // 60, at % 60, at // 10) for at in range(0, 300, 10))
+RAISED = 'Traceback (most recent call last):\n  File "train.py", line 7, in <module>\n    {}\n{}\n'
+KILLED = "RuntimeError: DataLoader worker (pid 612) is killed by signal: {}. "
+BUS = "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).\n"  # noqa: E501
+NO_SPACE = "OSError: [Errno 28] No space left on device"
+KERNEL = "[Wed May 13 12:05:02 2026] Memory cgroup out of memory: Killed process 612 (python) total-vm:99kB, anon-rss:98kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0\n"  # noqa: E501
+CANCELLED = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-05-13T12:05:00 DUE TO {} ***\n"
+
+
+@pytest.fixture
+def cause(explain, tmp_path):
+    """Return a function that returns fault, entity and severity of a job's log and other files."""
+
+    def run(log, **others):
+        for name, text in {"train_log": log, **others}.items():
+            (tmp_path / f"{name.replace('_', '.')}").write_text(text)
+        document = explain(tmp_path).document()
+        first = document["root_cause"]["hypotheses"][0]
+        return first["fault"], first["entity"]["id"], document["severity"]
+
+    return run
+
+
+SHARED = {
+    "a worker that a bus error ended": BUS + RAISED.format("next(it)", KILLED.format("Bus error")),
+    "a worker of which only the bus error tells": BUS,
+    "torch": RAISED.format("share()", "RuntimeError: unable to write to file </torch_7_1>: No space left on device (28)"),  # noqa: E501
+    "NCCL": "[0] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device\n",  # noqa: E501
+    "a semaphore": RAISED.format("self._semlock = _multiprocessing.SemLock(", NO_SPACE),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SHARED.values(), ids=SHARED)
+def test_shared_memory_that_is_full_is_the_host_s_and_no_full_disk(cause, text):
+    assert ("memory.shm_exhausted", "unnamed-host", "critical") == cause(STEPS + text)
+
+
+def test_a_write_that_finds_no_room_elsewhere_is_a_full_disk(cause):
+    text = RAISED.format("torch.save(state, path)", NO_SPACE)
+    assert ("host.disk_full", "unnamed-host", "critical") == cause(STEPS + text)
+
+
+def test_the_kernel_s_kill_of_a_worker_is_for_memory_whose_host_no_line_names(cause):
+    text = RAISED.format("next(it)", KILLED.format("Killed"))
+    assert ("memory.host_oom", "unnamed-host", "critical") == cause(STEPS + text, dmesg_txt=KERNEL)
+
+
+def test_a_worker_that_was_killed_while_its_trainer_lived_was_so_for_memory(cause):
+    text = RAISED.format("next(it)", KILLED.format("Killed"))
+    assert ("memory.host_oom", "unnamed-host", "critical") == cause(STEPS + text)
+
+
+def test_a_worker_that_was_asked_to_end_with_its_job_is_no_fault(cause):
+    text = CANCELLED.format("TIME LIMIT") + KILLED.format("Terminated")
+    assert ("unknown", "info") == cause(STEPS + text)[::2]
+
+
+def test_a_kill_that_the_job_s_steps_went_on_after_is_somebody_else_s(cause):
+    early = KERNEL.replace("12:05:02", "12:01:02")
+    assert "critical" != cause(STEPS, dmesg_txt=early)[2]
+
+
+@pytest.mark.parametrize("host", ["gpu31-07", "cuda-4", "n12"])
+def test_a_task_that_slurm_calls_out_of_memory_is_its_host_s_whatever_that_is_called(cause, host):
+    text = f"srun: error: {host}: task 0: Out Of Memory\n"
+    assert ("memory.host_oom", host, "critical") == cause(STEPS + text)
+
+
+def test_codes_of_ranks_after_a_requeue_are_its_consequence(cause):
+    text = CANCELLED.format("JOB REQUEUE") + "srun: error: n1: tasks 2-3: Exited with exit code 1\n"
+    assert ("unknown", "info") == cause(STEPS + text)[::2]
+
+
+def test_an_evicted_pod_is_found_on_its_node(cause):
+    events = (
+        "9m  Normal   Scheduled  pod/t-0  Successfully assigned a/t-0 to gpu-17\n"
+        "4m  Warning  Evicted    pod/t-0  The node was low on resource: memory.\n"
+    )
+    assert ("host.evicted", "gpu-17", "critical") == cause(STEPS, events_txt=events)
+
+
+def test_a_spot_machine_that_the_cloud_takes_back_is_named(cause):
+    text = (
+        "2m  Warning  SpotInterrupted  node/ip-10-0-1-7  Spot interruption warning was triggered\n"
+    )
+    assert ("host.evicted", "ip-10-0-1-7", "critical") == cause(STEPS, events_txt=text)
