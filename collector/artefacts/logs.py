@@ -19,7 +19,6 @@ from . import (
     unranked,
     verdicts,
 )
-from .caught_errors import MAY_END, CaughtErrors, noted, requoted
 from .endings import UNDATED, RankEndings
 from .found import ArtefactContents, LogQuote
 from .hang_story import HangStory
@@ -29,6 +28,7 @@ from .job_span import JobSpan
 from .kernel_logs import KernelContents
 from .launches import LaunchRecord
 from .nonfinite import NonfiniteQuotes
+from .outlived import MAY_END, SurvivedErrors, noted, requoted
 from .port_lines import PortLines
 from .startup import START_SECONDS, StartUp, process_of, speaks_of_steps
 from .survived import SurvivedLines
@@ -211,7 +211,7 @@ def _training(
     if rank is not None:
         _learn_process(path, rank, gathered)
     nonfinite, unknown, survived = NonfiniteQuotes(name), UnknownLines(name), SurvivedLines()
-    errors, places = CaughtErrors(name, path), dict[int, int]()
+    errors, places = SurvivedErrors(name, path), dict[int, int]()
     with path.open("rb") as opened:
         for line in training_logs.read(
             exports.lines(opened),
@@ -250,15 +250,15 @@ def _training(
                 _quote(event, own, name, line.line, at, found)
             nonfinite.learn(line, values)
             yield line.line
-    for place, order in survived.ordered():
-        whose, host, event = gathered.events[place]
-        gathered.events[place] = whose, host, replace(event, at=order)
     if passed := errors.lines():
         for place, number in places.items():
             own, host, event = gathered.events[place]
             if number in passed and event.attributes.get("role") == "root":
                 gathered.events[place] = (own, host, noted(event))
         found.quotes = requoted(found.quotes, name, passed)
+    for place, order in survived.ordered():
+        whose, host, event = gathered.events[place]
+        gathered.events[place] = whose, host, replace(event, at=order)
     found.quotes += nonfinite.quotes()
     found.unknown += unknown.lines()
 

@@ -10,7 +10,7 @@ from functools import cache
 
 from ...vocabulary import tables
 from ...vocabulary.log_lines import SCALE_FLOOR
-from ...vocabulary.samples import Event
+from ...vocabulary.samples import Event, Scalar
 from . import cleaning, numbers
 
 _LEAST = 1.0
@@ -56,7 +56,7 @@ class OverflowRun:
         if self._count < self._next:
             return []
         self._next *= 2
-        pairs = {
+        pairs: dict[str, Scalar] = {
             "signature": SCALE_FLOOR, "role": "confirmation", "count": self._count,
             "text": cleaning.shown(text),
         }  # fmt: skip

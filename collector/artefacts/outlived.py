@@ -37,7 +37,7 @@ _LONGEST = 1000
 
 
 @dataclass(slots=True)
-class CaughtErrors:
+class SurvivedErrors:
     """Gathers the lines of values of one file by rank, and what may have ended a process."""
 
     file: str
