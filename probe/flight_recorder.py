@@ -133,9 +133,12 @@ class _WholeList:
 
     def entries(self) -> list[dict[str, Any]]:
         """Return all of them, oldest first."""
-        if self._entries is None:
-            self._entries = json.loads(self._dump(includeCollectives=True)).get("entries") or []
-        return self._entries
+        held = self._entries
+        if held is None:
+            held = self._entries = (
+                json.loads(self._dump(includeCollectives=True)).get("entries") or []
+            )
+        return held
 
 
 def _kind(whole: "_WholeList", number: str, sequence: int) -> str:

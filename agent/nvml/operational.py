@@ -36,7 +36,7 @@ def events(device: PolledDevice, milliseconds: int) -> Iterator[dict[str, Any]]:
     held = pynvml.nvmlEventSetCreate()
     try:
         config = pynvml.c_nvmlGpuOperationalEventConfig_v1_t(
-            uuid=device.uuid, minSeverity=_RECOVERABLE
+            uuid=device.uuid.encode(), minSeverity=_RECOVERABLE
         )
         pynvml.nvmlEventSetRegisterGpuOperationalEvents_v1(held, config)
         while True:
