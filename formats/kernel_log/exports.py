@@ -5,11 +5,11 @@ systemd.journal-fields(7); Docker's json-file driver; Loki's and Elastic's expor
 LogEntry; node-problem-detector v0.8 (pkg/problemdaemon, the text of a status).
 """
 
-import json
 import re
 from datetime import tzinfo
 from typing import Any, TypeGuard, cast
 
+from .. import json_text
 from . import forms
 from .forms import LineHead
 
@@ -33,10 +33,7 @@ def read(text: str, zone: tzinfo | None = None) -> tuple[LineHead, str] | None:
 
 
 def _object(text: str, zone: tzinfo | None) -> tuple[LineHead, str] | None:
-    try:
-        document = json.loads(text.strip().rstrip(","))
-    except (ValueError, RecursionError):
-        return None
+    document = json_text.value(text.strip().rstrip(","))
     if not isinstance(document, dict):
         return None
     pairs = cast("dict[str, Any]", document)

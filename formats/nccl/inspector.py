@@ -5,13 +5,12 @@ operations are joined over ranks by the communicator's id and their number in it
 before (some without `comm_name`).
 """
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .. import names
+from .. import json_text, names
 
 _MICROSECONDS = 1e-6
 _CLOCKS = {"kernel_gpu": "gpu", "kernel_cpu": "host", "collective_cpu": "host"}
@@ -54,11 +53,7 @@ def read(lines: Iterable[bytes | str]) -> Iterator[InspectorOperation | None]:
     for line in lines:
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            yield None
-            continue
+        row = json_text.value(line)
         yield _operation(row) if isinstance(row, dict) else None
 
 

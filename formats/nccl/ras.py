@@ -8,6 +8,7 @@ moment; only those that stay unequal say anything. JSON from NCCL 2.28.7 on, tex
 import json
 from collections.abc import Iterable
 
+from .. import json_text
 from . import ras_json, ras_text
 from .communicators import RankPlace, RasCommunicator, RasError, RasStatus
 
@@ -108,9 +109,9 @@ def _json(lines: list[str], began: int) -> RasStatus | None:
     """Return the answer that lines hold, None where they hold something else."""
     if not _is_json(lines[:8]):
         return None
-    try:
-        found = ras_json.of_fields(json.loads("".join(lines)))
-    except (ValueError, RecursionError):
+    loaded = json_text.value("".join(lines))
+    if loaded is None:
         return None
+    found = ras_json.of_fields(loaded)
     found.line = began
     return found

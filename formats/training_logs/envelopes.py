@@ -1,9 +1,10 @@
 """Lines that a collector of logs keeps inside a JSON object: Docker, Loki, journald, clouds."""
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
+
+from .. import json_text
 
 _TEXTS = ("log", "line", "message", "MESSAGE", "msg", "textPayload", "body")
 _TIMES = ("time", "timestamp", "@timestamp", "ts", "asctime", "date", "__REALTIME_TIMESTAMP")
@@ -22,10 +23,7 @@ def opened(text: str) -> tuple[str, str, str] | None:
     """
     if not text.startswith("{") or not any(mark in text for mark in _MARKS):
         return None
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    found = json_text.value(text)
     if not isinstance(found, Mapping):
         return None
     fields = cast("Mapping[str, Any]", found)

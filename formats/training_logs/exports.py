@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
+from .. import json_text
+
 _MOST_BYTES = 256 << 20
 _HEAD = 400
 
@@ -33,10 +35,7 @@ def lines(opened: IO[bytes]) -> Iterator[bytes]:
 
 
 def _entries(data: bytes) -> list[Mapping[str, Any]]:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return []
+    value = json_text.value(data)
     if isinstance(value, list):
         return [one for one in value if isinstance(one, Mapping)]
     return [
