@@ -29,6 +29,15 @@ def own_logs(window: JobWindow) -> Iterator[Event]:
     return (event for event in own_events(window) if event.name == "log.fault")
 
 
+def first_logged(window: JobWindow, signature: str) -> dict[int, Event]:
+    """Return by host, as the window numbers them, the first log line with a signature."""
+    found: dict[int, Event] = {}
+    for event in own_logs(window):
+        if event.attributes.get("signature") == signature and event.resource.host in window.hosts:
+            found.setdefault(window.hosts.index(event.resource.host), event)
+    return found
+
+
 def logged(event: Event) -> str:
     """Return what a log line is searched for: its signature and its text."""
     return f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"

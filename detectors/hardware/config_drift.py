@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import INFORMATION, report
-from ..tenants import own_logs
+from ..tenants import first_logged, own_logs
 from ..window import JobWindow
 from . import counters
 
@@ -233,25 +233,23 @@ class ConfigDriftDetector(Detector):
 
 
 def _refused_by_driver(window: JobWindow) -> list[Finding]:
-    found: dict[int, Finding] = {}
-    for event in own_logs(window):
-        host = event.resource.host
-        if event.attributes.get("signature") != DRIVER or host not in window.hosts:
-            continue
-        index, text = window.hosts.index(host), str(event.attributes.get("text", "")).strip()
-        if index not in found:
-            found[index] = report(
+    found = []
+    for host, event in first_logged(window, DRIVER).items():
+        text = str(event.attributes.get("text", "")).strip()[-200:]
+        found.append(
+            report(
                 window,
                 ConfigDriftDetector.name,
                 "host.version_refused",
-                window.host_entity(index),
+                window.host_entity(host),
                 onset=event.at,
                 seen=(event.at, event.at),
                 signal="log.fault",
-                observed=text[-200:],
-                text=f"host {host} was refused: {text[-200:]}",
+                observed=text,
+                text=f"host {window.hosts[host]} was refused: {text}",
             )
-    return list(found.values())
+        )
+    return found
 
 
 def _since(window: JobWindow, names: Mapping[int, Iterable[str]]) -> dict[int, float]:

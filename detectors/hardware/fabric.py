@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, Ints, JobWindow
-from . import counters, devices
+from ..window import JobWindow
+from . import states
 
 FAULT = "hw.gpu.fabric.fault"
 
@@ -29,6 +27,7 @@ class FabricDetector(Detector):
     --------
     The route of the device of rank 1 becomes unhealthy at second 40.
 
+    >>> import numpy as np
     >>> from rankscope.detectors.sketch import START, readings, sketch
     >>> at = START + np.arange(0, 61, 5)
     >>> bad = np.zeros((4, 13))
@@ -54,38 +53,21 @@ class FabricDetector(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device."""
-        reasons: dict[int, list[str]] = {}
-        first: dict[int, tuple[float, float]] = {}
-        for values, name in counters.variants(window.rank_readings, FAULT):
-            held = window.rank_readings[name]
-            state, _ = held.latest()
-            rows = np.flatnonzero(state > 0)
-            if not len(rows):
-                continue
-            kinds = devices.models(window, power=False)[0]
-            for row in rows.tolist():
-                one = held.of(np.array([row]))
-                was_well = bool((one.value == 0).any())
-                if not was_well and not self._peers_well(state, kinds, row):
-                    continue
-                at = devices.since(held, row, 0.5)
-                before = (at - held.period(), at) if was_well else (at, at)
-                reasons.setdefault(row, []).append(values[0].replace("_", " "))
-                first[row] = min(first.get(row, before), before)
         findings = []
-        for row, named in sorted(reasons.items()):
+        turned = states.turned(window, FAULT, well=0.0, peers=self.peers)
+        for row, (reasons, onset) in turned.items():
             entity = window.gpu_entity(row)
             if entity is None:
                 continue
-            words = ", ".join(sorted(named))
+            words = ", ".join(sorted(reason.replace("_", " ") for reason in reasons))
             findings.append(
                 report(
                     window,
                     self.name,
                     "gpu.fabric_fault",
                     entity,
-                    onset=first[row],
-                    magnitude=float(len(named)),
+                    onset=onset,
+                    magnitude=float(len(reasons)),
                     signal=FAULT,
                     observed=words,
                     expected="none",
@@ -93,9 +75,3 @@ class FabricDetector(Detector):
                 )
             )
         return findings
-
-    def _peers_well(self, state: Floats, kinds: Ints, row: int) -> bool:
-        """Tell whether nearly all other devices of a row's model do not report it."""
-        others = state[(kinds == kinds[row]) & np.isfinite(state)]
-        well = int((others == 0).sum())
-        return well >= devices.FEWEST_PEERS and well >= self.peers * (len(others) - 1)

@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..tenants import logged, own_logs
+from ..tenants import first_logged, logged, own_logs
 from ..window import JobWindow, PeriodicReadings
 from . import counters, devices
 
@@ -165,26 +165,22 @@ class FullDisksDetector(Detector):
 
     def _refused(self, window: JobWindow) -> dict[int, Finding]:
         """Return by host the first write that was refused."""
-        found: dict[int, Finding] = {}
-        for event in own_logs(window):
-            host = event.resource.host
-            if event.attributes.get("signature") != NO_WRITES or host not in window.hosts:
-                continue
-            index, text = window.hosts.index(host), str(event.attributes.get("text", ""))
-            if index not in found:
-                found[index] = report(
-                    window,
-                    self.name,
-                    "host.filesystem_read_only",
-                    window.host_entity(index),
-                    onset=event.at,
-                    seen=(event.at, event.at),
-                    score=2.5,
-                    signal="log.fault",
-                    observed=NO_WRITES,
-                    text=f"host {host}: a write was refused: {text.strip()[-200:]}",
-                )
-        return found
+        return {
+            host: report(
+                window,
+                self.name,
+                "host.filesystem_read_only",
+                window.host_entity(host),
+                onset=event.at,
+                seen=(event.at, event.at),
+                score=2.5,
+                signal="log.fault",
+                observed=NO_WRITES,
+                text=f"host {window.hosts[host]}: a write was refused: "
+                f"{str(event.attributes.get('text', '')).strip()[-200:]}",
+            )
+            for host, event in first_logged(window, NO_WRITES).items()
+        }
 
     def _read_only(self, window: JobWindow) -> list[Finding]:
         findings = self._refused(window)

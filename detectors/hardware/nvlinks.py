@@ -7,11 +7,14 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, Ints, JobWindow
-from . import counters, devices
+from ..window import JobWindow
+from . import counters, states
 
 UP = "hw.gpu.nvlink.up"
 ERRORS = "hw.gpu.nvlink.errors"
+
+_PEERS = 0.9
+"""Share of the other devices of a model that must have a link up which was never seen up."""
 
 
 class NvLinksDetector(Detector):
@@ -61,27 +64,9 @@ class NvLinksDetector(Detector):
         return [*self._down(window), *self._errors(window)]
 
     def _down(self, window: JobWindow) -> list[Finding]:
-        down: dict[int, list[str]] = {}
-        first: dict[int, tuple[float, float]] = {}
-        kinds = None
-        for values, name in counters.variants(window.rank_readings, UP):
-            held = window.rank_readings[name]
-            state, _ = held.latest()
-            rows = np.flatnonzero(state == 0)
-            if not len(rows):
-                continue
-            kinds = devices.models(window, power=False)[0] if kinds is None else kinds
-            for row in rows.tolist():
-                one = held.of(np.array([row]))
-                was_up = bool((one.value == 1).any())
-                if not was_up and not _peers_up(state, kinds, row):
-                    continue
-                at = devices.since(held, row, 0.5, below=True)
-                before = (at - held.period(), at) if was_up else (at, at)
-                down.setdefault(row, []).append(values[0] if values else "?")
-                first[row] = min(first.get(row, before), before)
         findings = []
-        for row, links in sorted(down.items()):
+        turned = states.turned(window, UP, well=1.0, peers=_PEERS)
+        for row, (links, onset) in turned.items():
             entity = window.gpu_entity(row)
             if entity is None:
                 continue
@@ -93,7 +78,7 @@ class NvLinksDetector(Detector):
                     self.name,
                     "gpu.nvlink_down",
                     entity,
-                    onset=first[row],
+                    onset=onset,
                     magnitude=float(len(links)),
                     signal=UP,
                     observed=named,
@@ -135,10 +120,3 @@ class NvLinksDetector(Detector):
                 )
             )
         return findings
-
-
-def _peers_up(state: Floats, kinds: Ints, row: int) -> bool:
-    """Tell whether nearly all other devices of a row's model have this link up."""
-    others = state[(kinds == kinds[row]) & np.isfinite(state)]
-    up = int((others == 1).sum())
-    return up >= devices.FEWEST_PEERS and up >= 0.9 * (len(others) - 1)
