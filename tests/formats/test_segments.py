@@ -10,6 +10,7 @@ import pytest
 
 from rankscope.formats import segments
 from rankscope.formats.segments import SegmentError, SegmentWriter, read, trim
+from rankscope.formats.segments import format as segments_format
 
 PAYLOADS = [b"", b"a", b"metrics " * 50, bytes(range(256))]
 
@@ -254,12 +255,22 @@ def test_close_may_be_called_twice(tmp_path):
 
 
 def test_zstd_without_cramjam_says_what_to_install(tmp_path, monkeypatch):
-    write(tmp_path, codec="zstd")
+    write(tmp_path, [b"metrics " * 500], codec="zstd")
     monkeypatch.setitem(sys.modules, "cramjam", None)
     with pytest.raises(SegmentError, match=r"pip install 'rankscope\[collector\]'"):
         SegmentWriter(tmp_path / "other", codec="zstd")
     with pytest.raises(SegmentError, match=r"at \d+: zstd needs cramjam"):
         contents(tmp_path)
+
+
+def test_small_payloads_are_stored_in_the_quicker_of_two_codecs(tmp_path):
+    (file,) = write(tmp_path, [b"metrics " * 50, b"metrics " * 500], codec="zstd")
+    stored = file.read_bytes()
+    first = segments_format.unpack(stored[8 : 8 + segments_format.HEADER_BYTES])
+    second = segments_format.unpack(
+        stored[8 + segments_format.HEADER_BYTES + first.length :][: segments_format.HEADER_BYTES]
+    )
+    assert ["lz4", "zstd"] == [segments_format.CODECS[one.codec] for one in (first, second)]
 
 
 def test_trim_by_size_removes_the_oldest_and_keeps_the_newest(tmp_path):
