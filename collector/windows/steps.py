@@ -231,14 +231,17 @@ class StepGrid:
         if found.all():
             self._write(planes, rows, column, value)
             return
-        self._write(planes[found], rows[found], column[found], value[found])
+        if found.any():
+            self._write(planes[found], rows[found], column[found], value[found])
         lost = ~found
-        np.maximum.at(self._waits_until, rows[lost], at[lost])
-        for received in np.unique(now[lost]).tolist():
-            mine = lost & (now == received)
-            part = _WaitingPart(planes[mine], rows[mine], at[mine], value[mine], received)
+        planes, rows, at, value, now = planes[lost], rows[lost], at[lost], value[lost], now[lost]
+        np.maximum.at(self._waits_until, rows, at)
+        edges = [0, *(np.flatnonzero(now[1:] != now[:-1]) + 1).tolist(), len(now)]
+        for begin, end in pairwise(edges):
+            one = slice(begin, end)
+            part = _WaitingPart(planes[one], rows[one], at[one], value[one], float(now[begin]))
             self._waiting.append(part)
-        self._points_waiting += int(np.count_nonzero(lost))
+        self._points_waiting += len(rows)
         while self._points_waiting > MOST_WAITING:
             self._give_up()
 
@@ -273,8 +276,8 @@ class StepGrid:
 
     def _find(self, rows: Ints, at: Floats) -> Ints:
         """Return [points] the column whose step of that rank ended at that time; -1 if none."""
-        if not self.used:
-            return np.full(len(rows), -1)
+        if not self.used or (at > self.last_at[rows]).all():
+            return np.full(len(rows), -1)  # no step has ended so late
         end = self.columns.start + self.used
         first = max(self.columns.start, end - LOOK_BACK)
         # Points of one step share rank and time, so few distinct pairs are looked up.
