@@ -147,7 +147,11 @@ class StepGrid:
         if self._reports_steps and not self._waiting:
             self.append(planes, rows, at, value, now)
             return
-        # Which points have waited for long enough depends on what came with which batch.
+        # Which points have waited for long enough depends on what steps came with which batch.
+        steps = planes == self.columns.plane_ids.get(self.STEP, -1)
+        if self._reports_steps and not steps.any():
+            self.append(planes, rows, at, value, now)
+            return
         edges = [0, *(np.flatnonzero(part[1:] != part[:-1]) + 1).tolist(), len(part)]
         for begin, end in pairwise(edges):
             one = slice(begin, end)

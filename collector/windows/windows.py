@@ -143,8 +143,8 @@ class TelemetryWindows:
         """Take points as `metrics` does, of placed series of one host and one attempt."""
         series, value = columns.series, columns.value
         at = reporting.of_host(self.known_hosts, host, columns.at, now)
-        sane = (at > 0) & (at <= now + FUTURE_SECONDS)
-        if not sane.all():
+        if at.min() <= 0 or at.max() > now + FUTURE_SECONDS:
+            sane = (at > 0) & (at <= now + FUTURE_SECONDS)
             self.future += int((~sane).sum())
             series, at, value = series[sane], at[sane], value[sane]
         if attempt >= 0:

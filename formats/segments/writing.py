@@ -1,6 +1,7 @@
 """Appending records: one lock a folder, a new file whenever one is full."""
 
 import fcntl
+import functools
 import os
 from pathlib import Path
 from types import TracebackType
@@ -156,6 +157,7 @@ class SegmentWriter:
                 os.close(file)
 
 
+@functools.lru_cache(maxsize=16)
 def _name(number: int) -> str:
     return f"{number:016d}{SUFFIX}"
 
