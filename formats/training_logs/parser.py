@@ -351,7 +351,7 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
     """Return texts of which a line that reports anything has one."""
     return [
         *line_formats.needles(formats),
-        *(one.needle for one in signatures.catalogue()),
+        *(needle for one in signatures.catalogue() for needle in one.needles),
         *(one.needle for one in overflows.forms()),
         communicators.NEEDLE,
         tracebacks.BEGINS,

@@ -1,4 +1,4 @@
-"""The signatures of signatures.toml: which line points at which fault, and in which role."""
+"""The signatures of *signatures.toml: which line points at which fault, and in which role."""
 
 import re
 from collections.abc import Mapping
@@ -10,6 +10,8 @@ from ...vocabulary import tables
 from ...vocabulary.samples import Scalar
 from . import cleaning
 
+_FILES = ("device_signatures.toml", "process_signatures.toml", "signatures.toml")
+"""In this order: what a device says of itself is particular, whoever passes it on."""
 _NUMBERS = frozenset({"rank", "seq", "enqueued", "completed", "pid"})
 _PASSED_ON = ("peer", "seq", "op", "group", "enqueued", "completed", "device", "pid")
 
@@ -23,6 +25,8 @@ class LogSignature:
     needle: str
     pattern: re.Pattern[str]
     meaning: str
+    also: tuple[str, ...] = ()
+    """Texts of which a line that lacks the needle has one."""
     about_named_rank: bool = False
     starts: bool = False
     """Whether who logs it, in a log without steps, gave up before its first one."""
@@ -30,6 +34,11 @@ class LogSignature:
     """What became of the network port that the line names, or of one of its host."""
     of_host: bool = False
     inside: re.Pattern[str] | None = None
+
+    @property
+    def needles(self) -> tuple[str, ...]:
+        """Return texts of which a line of this kind has one."""
+        return (self.needle, *self.also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +66,10 @@ def catalogue() -> tuple[LogSignature, ...]:
     """Return all signatures; the first that matches a line wins."""
     package = __package__ or ""
     return tuple(
-        tables.packaged(
-            LogSignature,
-            package,
-            "signatures.toml",
-            "signature",
-            beside="version source",
-            unique=False,
+        one
+        for name in _FILES
+        for one in tables.packaged(
+            LogSignature, package, name, "signature", beside="version source", unique=False
         )
     )
 
@@ -94,7 +100,9 @@ def read(text: str, innermost: str = "") -> TrainingLogFault | None:
     for one in catalogue():
         if one.inside is not None and not one.inside.search(innermost):
             continue
-        if one.needle in text and (found := one.pattern.search(text)):
+        if one.needle not in text and not (one.also and any(n in text for n in one.also)):
+            continue
+        if found := one.pattern.search(text):
             groups = found.groupdict()
             details = {
                 name: int(groups[name]) if name in _NUMBERS else cleaning.shown(groups[name])
