@@ -3,13 +3,12 @@
 A full `/dev/shm`, a full disk or a kill for memory is a host's, whichever of its processes says so.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from ...formats.training_logs import signatures
-from ...vocabulary.samples import Event, Sample
-from .endings import UNDATED
+from ...vocabulary.samples import Event
 from .verdicts import UNNAMED_HOST
 
 _UNNAMED = frozenset({"", UNNAMED_HOST})
@@ -25,12 +24,6 @@ def about_host(event: Event) -> bool:
         and event.attributes.get("role") == "root"
         and said in signatures.of_hosts()
     )
-
-
-def survived(samples: Iterable[Sample]) -> float:
-    """Return until when a line was survived: two steps of the job or more followed it. 0: none."""
-    times = sorted({sample.at for sample in samples if sample.at >= UNDATED})
-    return times[-2] if len(times) > 1 else 0.0
 
 
 def host_of(known: Mapping[int, str], named: AbstractSet[str]) -> str:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
@@ -32,6 +32,11 @@ _ENDED = re.compile(
     rb"\(pid: (\d{1,9})\)"
 )
 """torchrun's words about each of the processes that it started on one node."""
+_MARKS = (
+    b"world", b"nranks", b"num processes", b"num_processes", b"slurm_ntasks", b"member: ", b"mpi",
+    b"clients joined", b"nproc", b"num_local_procs", b"nodes", b"closing signal", b"(exitcode: ",
+)  # fmt: skip
+"""Texts in small letters of which a line that one of these patterns finds has one."""
 
 MOST_RANKS = 1 << 17
 """A job has fewer: a larger number of a rank or a size is a line that was torn or made up."""
@@ -122,12 +127,33 @@ def near(surveys: list[LogSurvey], written: float, known: float | None) -> float
 
 def _size(data: bytes) -> int:
     """Return the largest size that is named: parts of a job name smaller ones."""
+    data = _speaking(data)
     found = [_first(match) for match in _SIZE.finditer(data)]
     per_node = max((_first(match) for match in _PER_NODE.finditer(data)), default=0)
     nodes = max((_first(match) for match in _NODES.finditer(data)), default=1)
     found.append(per_node * max(nodes, 1))
     found.append(len({match[1] or match[2] for match in _ENDED.finditer(data)}))
     return max((size for size in found if size < MOST_RANKS), default=0)
+
+
+def _speaking(data: bytes) -> bytes:
+    """Return the lines that may name a size, each with the one below it."""
+    lowered = data.lower()
+    kept: list[bytes] = []
+    done = 0
+    for place in sorted({place for mark in _MARKS for place in _places(lowered, mark)}):
+        if place >= done:
+            start = max(done, data.rfind(b"\n", done, place) + 1)
+            done = data.find(b"\n", data.find(b"\n", place) + 1 or len(data)) + 1 or len(data)
+            kept.append(data[start:done])
+    return b"\n".join(kept)
+
+
+def _places(data: bytes, mark: bytes) -> Iterator[int]:
+    place = data.find(mark)
+    while place >= 0:
+        yield place
+        place = data.find(mark, data.find(b"\n", place) + 1 or len(data))
 
 
 def _first(match: re.Match[bytes]) -> int:

@@ -4,14 +4,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
 
 from ...formats import kernel_log
 from ...formats.kernel_log import DeviceFault, KernelLogLine, KernelLogReading, Report, reports
 from ...vocabulary.samples import Event, Scalar
-from . import host_names, kernel_events, telling_lines
+from . import host_names, kernel_events
 from .found import ArtefactContents, LogQuote
 from .job_span import JobSpan, lasting
+from .telling_lines import TellingLines
 from .verdicts import UNNAMED_HOST
 from .victims import LineVictims
 
@@ -104,45 +104,46 @@ class KernelContents:
 
 
 def gather(
-    files: Mapping[str, Path], span: JobSpan | None, *, zone: tzinfo | None
+    telling: Mapping[str, TellingLines],
+    span: JobSpan | None,
+    *,
+    zone: tzinfo | None,
 ) -> tuple[KernelContents, dict[str, int]]:
     """Return what kernel logs report, and by file how many lines did; errors as open and read do.
 
+    `telling` holds by file the lines that may tell of a kernel.
     A line counts where its form, its file's name or its driver's mark says that a kernel wrote it.
     `span` gives times without a year theirs; the date of the file does where it is None.
     """
     contents = KernelContents()
     counts: dict[str, int] = {}
-    for name, path in files.items():
-        written = path.stat().st_mtime
+    for name, lines in telling.items():
+        written = lines.path.stat().st_mtime
         reading = KernelLogReading(zone, written if span is None else min(span.closes, written))
-        counts[name] = _read(name, path, reading, contents, span, written)
+        counts[name] = _read(name, lines, reading, contents, span, written)
     return contents, counts
 
 
 def _read(
     name: str,
-    path: Path,
+    telling: TellingLines,
     reading: KernelLogReading,
     contents: KernelContents,
     span: JobSpan | None,
     written: float,
 ) -> int:
     parser = kernel_log.KernelLogParser()
-    named = bool(_KERNEL.search(path.name))
+    named = bool(_KERNEL.search(telling.path.name))
     told: list[tuple[KernelLogLine, Report]] = []
     booted: dict[int, float | None] = {}
-    with path.open("rb") as opened:
-        finder = telling_lines.finder(kernel_log.texts())
-        lines = telling_lines.numbered(opened, finder, above=kernel_log.MOST_ABOVE)
-        for line in reading.read(lines):
-            if not (named or line.kernels or _DRIVERS.match(line.text)):
-                continue
-            reported = parser.feed(line.text, line.at or line.uptime or 0.0)
-            if told and not reported and parser.named:
-                told[-1] = _addressed(*told[-1], parser.named, line)
-            told += [(line, report) for report in reported]
-            booted[line.number] = reading.booted(line)
+    for line in reading.read(telling.lines()):
+        if not (named or line.kernels or _DRIVERS.match(line.text)):
+            continue
+        reported = parser.feed(line.text, line.at or line.uptime or 0.0)
+        if told and not reported and parser.named:
+            told[-1] = _addressed(*told[-1], parser.named, line)
+        told += [(line, report) for report in reported]
+        booted[line.number] = reading.booted(line)
     dated = any(boot.began is not None for boot in reading.boots)
     rebooted = _reboots(name, reading, span)
     reading.settle(_captured(span, written))

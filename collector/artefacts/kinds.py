@@ -10,7 +10,7 @@ from ...formats.nccl import inspector
 from ...formats.nccl import ras as ras_format
 from ...vocabulary.samples import TelemetryResource
 from ..recordings.otlp_lines import RecordingError
-from . import debug_server, inputs, logs, nccl, ras, recorders
+from . import debug_server, inputs, log_settling, logs, nccl, ras, recorders
 from .found import ArtefactContents
 
 _HEAD = 4096
@@ -81,7 +81,7 @@ def _read(
         lines.hang.files[name] |= ranks
     debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone)
     nccl.read_inspector(of_kind["inspector"], resource, found)
-    logs.add(lines, resource, found)
+    log_settling.add(lines, resource, found)
     if of_kind["exporter"]:
         from . import pages  # noqa: PLC0415  it loads the tables of all vendors
 

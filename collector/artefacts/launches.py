@@ -3,16 +3,15 @@
 `verdicts` settles what it means; here stands who said what, in which order.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from pathlib import Path
 
 from ...formats.training_logs import launchers
 from ...formats.training_logs.launchers import LaunchReport
 from .found import ArtefactContents, LogQuote
+from .log_walk import LogBlock, TextGroup
 
-_PIECE = 1 << 20
 _TRACEBACK_LINES = 300
 """A traceback that a launcher quotes is no longer."""
 
@@ -33,25 +32,43 @@ class FiledReport:
         return self.report.at or 0.0, self.file, self.report.line
 
 
+class LaunchFile:
+    """Follows the blocks of one log; what launchers report in it goes to `reports`."""
+
+    def __init__(
+        self, name: str, reports: list[FiledReport], zone: tzinfo | None, near: float | None
+    ) -> None:
+        self._name = name
+        self._reports = reports
+        self._begin = len(reports)
+        self._lines = launchers.LaunchLines(zone, near)
+
+    def learn(self, block: LogBlock) -> None:
+        """Take the next block."""
+        self._take(self._lines.block(block.lines, block.line_places[TextGroup.LAUNCHERS]))
+
+    def end(self) -> int:
+        """Take the end of the log; return how many of its lines say something."""
+        self._take(self._lines.end())
+        later: float | None = None
+        new = range(self._begin, len(self._reports))
+        for number in reversed(new):
+            report = self._reports[number].report
+            if report.at is None:  # before the first line with a time
+                report = replace(report, at=later)
+                self._reports[number] = FiledReport(self._name, report)
+            later = report.at
+        return sum(self._reports[number].report.form.kind != "place" for number in new)
+
+    def _take(self, found: Iterable[LaunchReport]) -> None:
+        self._reports += [FiledReport(self._name, one) for one in found]
+
+
 @dataclass(slots=True)
 class LaunchRecord:
     """All reports of the launchers of a job, in the order of their files and lines."""
 
     reports: list[FiledReport] = field(default_factory=list[FiledReport])
-
-    def read(self, name: str, path: Path, zone: tzinfo | None, near: float | None) -> int:
-        """Read a file; return how many of its lines say something. Raises OSError."""
-        with path.open("rb") as opened:
-            pieces = iter(lambda: opened.read(_PIECE), b"")
-            new = [FiledReport(name, one) for one in launchers.read(pieces, zone=zone, near=near)]
-        later: float | None = None
-        for number in range(len(new) - 1, -1, -1):
-            report = new[number].report
-            if report.at is None:  # before the first line with a time
-                new[number] = FiledReport(name, replace(report, at=later))
-            later = new[number].report.at
-        self.reports += new
-        return sum(one.report.form.kind != "place" for one in new)
 
     def raised_in(self, name: str, line: int) -> int | None:
         """Return the rank whose traceback a launcher quotes at a line of a file, None for none."""

@@ -30,7 +30,7 @@ class PortLines:
         """
         state = links().get(str(event.attributes.get("signature", "")))
         text = str(event.attributes.get("text", ""))
-        process = process_of([text.encode()]) if state else None
+        process = process_of(text.encode()) if state else None
         if state is None or process is None:
             return None
         host, pid = process

@@ -35,6 +35,7 @@ _LONGEST = 1000
 """Bytes of a line that are looked at."""
 
 _FIRST_LINES = 5000
+_NCCL_MARK = b" NCCL "
 START_SECONDS = 60.0
 """A start is placed so long before the first line that says anything, where no line is older."""
 
@@ -130,11 +131,33 @@ def speaks_of_steps(lines: Iterable[bytes]) -> bool:
     return any(_STEP.search(head) and _VALUE.search(head) for head in heads)
 
 
-def process_of(lines: Iterable[bytes]) -> tuple[str, int] | None:
-    """Return host and pid of the process that wrote a log, by NCCL's lines in it."""
-    for number, line in enumerate(lines):
-        if number >= _FIRST_LINES:
-            return None
-        if b" NCCL " in line and (found := _NCCL.search(line[:_LONGEST])):
+def process_of(data: bytes) -> tuple[str, int] | None:
+    """Return host and pid of the process that wrote some lines, by the first of NCCL's in them."""
+    here = data.find(_NCCL_MARK)
+    while here >= 0:
+        start = data.rfind(b"\n", 0, here) + 1
+        end = data.find(b"\n", here)
+        end = len(data) if end < 0 else end
+        if found := _NCCL.search(data[start : min(end, start + _LONGEST)]):
             return found["host"].decode("ascii"), int(found["pid"])
+        here = data.find(_NCCL_MARK, end)
     return None
+
+
+@dataclass(slots=True)
+class ProcessPlace:
+    """Learns from the first lines of a rank's log where its process runs, block by block."""
+
+    found: tuple[str, int] | None = None
+    _left: int = _FIRST_LINES
+
+    def learn(self, data: bytes) -> bool:
+        """Take whole lines; return whether they are the first that say it."""
+        if self.found is not None or self._left <= 0:
+            return False
+        lines = data.count(b"\n")
+        if lines > self._left:
+            data = b"\n".join(data.split(b"\n", self._left)[:-1])
+        self._left -= lines
+        self.found = process_of(data)
+        return self.found is not None

@@ -9,7 +9,7 @@ vocabulary; json_text.
 
 from .line_formats import FormatError, LineFormat, own, shipped
 from .logged import LoggedLine
-from .parser import TrainingLogParser, read
+from .parser import TrainingLogParser, read, texts
 
 __all__ = [
     "FormatError",
@@ -19,4 +19,5 @@ __all__ = [
     "own",
     "read",
     "shipped",
+    "texts",
 ]

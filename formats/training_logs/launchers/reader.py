@@ -2,7 +2,7 @@
 
 import re
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 from functools import cache
 
@@ -36,7 +36,7 @@ def read(
     zone: of times without one, None: the machine's. near: a time close to that of lines that name
     no year.
     """
-    reader = _LaunchLines(zone, near)
+    reader = LaunchLines(zone, near)
     rest = b""
     for piece in pieces:
         data = rest + piece if rest else piece
@@ -51,8 +51,8 @@ def read(
     yield from reader.end()
 
 
-class _LaunchLines:
-    """Follows the lines of one log."""
+class LaunchLines:
+    """Follows the lines of one log; zone and near as for `read`."""
 
     def __init__(self, zone: tzinfo | None, near: float | None) -> None:
         self._zone = zone
@@ -68,15 +68,19 @@ class _LaunchLines:
         self._tail = b""
         """Lines before the block, and the end of the last one of them."""
 
-    def block(self, data: bytes) -> Iterator[LaunchReport]:
-        """Look at whole lines; most blocks have none that matters, and cost one search."""
-        places = self._prefilter.find(data)
+    def block(self, data: bytes, places: Sequence[int] | None = None) -> Iterator[LaunchReport]:
+        """Look at whole lines; most blocks have none that matters, and cost one search.
+
+        places: where `texts` stand in them, ascending, where that is known already.
+        """
+        if places is None:
+            places = self._prefilter.find(data)
         if places or self._look_until > self._before or self._pod.open:
             yield from self._lines(data, places)
         self._before += data.count(b"\n")
         self._tail = (self._tail + data)[-_TAIL:]
 
-    def _lines(self, data: bytes, places: list[int]) -> Iterator[LaunchReport]:
+    def _lines(self, data: bytes, places: Sequence[int]) -> Iterator[LaunchReport]:
         lines = data.split(b"\n")[:-1]
         start = place = seen = 0
         for index, line in enumerate(lines):
@@ -165,6 +169,11 @@ class _LaunchLines:
     def _described(self, form: LaunchForm) -> str:
         """Return the node of the pod that was described just before its events."""
         return self._pod.place if form.name.startswith("kubernetes.") else ""
+
+
+def texts() -> tuple[bytes, ...]:
+    """Return what a line has that a launcher may have written, one of these at least."""
+    return _prefilter().texts
 
 
 @cache
