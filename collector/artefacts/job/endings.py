@@ -7,7 +7,7 @@ times ended before that, and before the time that the ranks waited in their last
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ....vocabulary.log_lines import ENDS
 from ....vocabulary.samples import Event, Sample
@@ -91,9 +91,11 @@ class RankEndings:
         if self.stood is not None and any(sample.at >= UNDATED for _, sample in every):
             return [(rank, sample) for rank, sample in every if sample.at >= UNDATED]
         moved = self.moved(every, otherwise)
+        if not moved:
+            return every
         return [
-            (rank, replace(sample, at=moved.get((rank, sample.at), sample.at)))
-            for rank, sample in every
+            (rank, Sample(one.metric, one.value, moved.get((rank, one.at), one.at), one.attributes))
+            for rank, one in every
         ]
 
     def moved(

@@ -78,9 +78,13 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
         times.append(hang.began)
     oldest = min([newest, *times])
 
+    places: dict[str, TelemetryResource] = {}
+
     def of(rank: int | None, named: str) -> TelemetryResource:
-        host = gathered.processes[rank].host if rank in gathered.processes else ""
-        return replace(resource, host=host or named)
+        host = (gathered.processes[rank].host if rank in gathered.processes else "") or named
+        if host not in places:
+            places[host] = replace(resource, host=host)
+        return places[host]
 
     if hang is not None and endings.stood is None:
         endings.stood = hang.began

@@ -6,18 +6,25 @@ accuse nobody, so what is said of the job stays right.
 """
 
 from dataclasses import replace
+from functools import lru_cache
 
-from ....vocabulary.samples import Event, Sample, attributes
+from ....vocabulary.samples import Event, Sample, Scalar, attributes
 
 _SCOPED = frozenset({"training.loss", "training.grad_norm"})
 
 
 def sample(one: Sample, rank: int) -> Sample:
     """Return a sample of nobody as one that a rank printed for the job."""
-    pairs = dict(one.attributes) | {"rank": rank}
-    if one.metric in _SCOPED:
-        pairs["scope"] = "global"
-    return replace(one, attributes=attributes(pairs))
+    pairs = _pairs(one.attributes, rank, scoped=one.metric in _SCOPED)
+    return Sample(one.metric, one.value, one.at, pairs)
+
+
+@lru_cache(maxsize=1024)
+def _pairs(
+    pairs: tuple[tuple[str, Scalar], ...], rank: int, *, scoped: bool
+) -> tuple[tuple[str, Scalar], ...]:
+    scope = {"scope": "global"} if scoped else {}
+    return attributes({**dict(pairs), "rank": rank, **scope})
 
 
 def event(one: Event, rank: int) -> Event:
