@@ -4,7 +4,7 @@
 frameworks are data (frameworks/*.toml), and so are signatures of faults (signatures.toml).
 
 In: lines of a job's output. Out: samples, events and steps, each with its line. Imports:
-vocabulary; json_text.
+vocabulary; json_text, needles.
 """
 
 from .line_formats import FormatError, LineFormat, own, shipped

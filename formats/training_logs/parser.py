@@ -64,12 +64,13 @@ class TrainingLogParser:
         self.missed: Counter[str] = Counter()
         self.attribute(rank=rank, world_size=world_size, local_ranks=local_ranks)
         self._resource = TelemetryResource(host=host or "")
+        known = shipped_prefilter() if formats is None else TextPrefilter(needles(formats))
         formats = tuple(line_formats.shipped() if formats is None else formats)
         self._prefixes = LinePrefixes()
         self._values = ValueLines(formats, self.missed, unknown)
         self._late: list[LoggedLine] = []
         """Lines before the one at hand that only now count."""
-        self._prefilter = TextPrefilter(needles(formats))
+        self._prefilter = known
         self._zone = zone
         self._groups = groups or {}
         self._near = near
@@ -360,9 +361,14 @@ def read(
 
 
 @cache
+def shipped_prefilter() -> TextPrefilter:
+    """Return the search for lines of the shipped formats and of signatures."""
+    return TextPrefilter(needles(line_formats.shipped()))
+
+
 def texts() -> tuple[bytes, ...]:
     """Return what is searched in a log of the shipped formats: a line that reports has one."""
-    return TextPrefilter(needles(line_formats.shipped())).texts
+    return shipped_prefilter().texts
 
 
 def needles(formats: Sequence[LineFormat]) -> list[str]:

@@ -4,7 +4,7 @@
 launcher; only pods, which are described over many lines, have a reader of their own.
 
 In: lines of a log. Out: reports, each with the line that completes it. Imports: cleaning,
-prefilter, times, vocabulary.
+needles, prefilter, times, vocabulary.
 """
 
 from .forms import ReportKind, catalogue

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 from functools import cache
 
+from ... import needles
 from .. import cleaning, times
 from ..prefilter import TextPrefilter
 from .forms import LaunchForm, catalogue
@@ -116,20 +117,19 @@ class LaunchLines:
         stamped = times.read(cleaned.stamp or text, self._zone, self._last_at or self._near)
         self._last_at = stamped if stamped is not None else self._last_at
         yield from self._pod.read(text, number)
-        for form in catalogue():
-            if form.needle in text and (found := form.pattern.search(text)):
-                groups = {name: value for name, value in found.groupdict().items() if value}
-                before = self._opener(form, number)
-                if before is None:
-                    continue
-                named, opener = before
-                groups = named | groups
-                whole = f"{opener} {text}" if opener else text
-                self._opened[form.name] = (number, groups, whole)
-                if form.name in _openers():
-                    self._look_until = max(self._look_until, number + _openers()[form.name])
-                yield self._report(form, number, whole, groups, stamped)
-                return
+        for form, found in needles.matches(catalogue(), text):
+            groups = {name: value for name, value in found.groupdict().items() if value}
+            before = self._opener(form, number)
+            if before is None:
+                continue
+            named, opener = before
+            groups = named | groups
+            whole = f"{opener} {text}" if opener else text
+            self._opened[form.name] = (number, groups, whole)
+            if form.name in _openers():
+                self._look_until = max(self._look_until, number + _openers()[form.name])
+            yield self._report(form, number, whole, groups, stamped)
+            return
 
     def _opener(self, form: LaunchForm, number: int) -> tuple[dict[str, str], str] | None:
         """Return what the line named that a form needs before it, and it; None: there is none."""
