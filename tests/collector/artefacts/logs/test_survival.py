@@ -1,15 +1,17 @@
 """Errors in a log without times: those that training went on below, and those that ended it."""
 
+from collections.abc import Mapping
+
 import pytest
 
-from rankscope.collector.artefacts.logs.survival import LogSurvival
+from rankscope.collector.artefacts.logs.survival import LogSurvival, PlacedEvent
 from rankscope.collector.artefacts.walk import blocks
 from rankscope.vocabulary.samples import Event
 
 ERROR = "ValueError: bad sample 17\n"
 STEP = "epoch {0} step {0} loss 2.5\n"
 NOISE = "a line that says nothing\n"
-ROOT = {"role": "root", "signature": "python.exception", "rank": 0}
+ROOT: Mapping[str, str | int] = {"role": "root", "signature": "python.exception", "rank": 0}
 
 
 @pytest.fixture
@@ -20,7 +22,7 @@ def survived(tmp_path):
         path = tmp_path / "log"
         path.write_text(text)
         survival = LogSurvival(path)
-        events = []
+        events: list[PlacedEvent] = []
         for number, line in enumerate(text.splitlines(), 1):
             if line == ERROR.strip():
                 event = Event("log.fault", 0.0, ROOT)
