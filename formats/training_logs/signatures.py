@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
 from ...vocabulary import tables
 from ...vocabulary.samples import Scalar
+from .. import needles
 from . import cleaning
 
 _FILES = ("device_signatures.toml", "process_signatures.toml", "signatures.toml")
@@ -26,7 +27,7 @@ class LogSignature:
     pattern: re.Pattern[str]
     meaning: str
     also: tuple[str, ...] = ()
-    """Texts of which a line that lacks the needle has one."""
+    """Further texts of which a line that lacks the needle has one."""
     about_named_rank: bool = False
     starts: bool = False
     """Whether who logs it, in a log without steps, gave up before its first one."""
@@ -34,11 +35,6 @@ class LogSignature:
     """What became of the network port that the line names, or of one of its host."""
     of_host: bool = False
     inside: re.Pattern[str] | None = None
-
-    @property
-    def needles(self) -> tuple[str, ...]:
-        """Return texts of which a line of this kind has one."""
-        return (self.needle, *self.also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +59,15 @@ class TrainingLogFault:
 
 @cache
 def catalogue() -> tuple[LogSignature, ...]:
-    """Return all signatures; the first that matches a line wins."""
+    """Return all signatures, one for each text of a row; the first that matches a line wins."""
     package = __package__ or ""
     return tuple(
-        one
+        replace(one, needle=needle)
         for name in _FILES
         for one in tables.packaged(
             LogSignature, package, name, "signature", beside="version source", unique=False
         )
+        for needle in (one.needle, *one.also)
     )
 
 
@@ -97,18 +94,15 @@ def read(text: str, innermost: str = "") -> TrainingLogFault | None:
 
     The call stands above the line, where that is an exception's: its place and its source.
     """
-    for one in catalogue():
+    for one, found in needles.matches(catalogue(), text):
         if one.inside is not None and not one.inside.search(innermost):
             continue
-        if one.needle not in text and not (one.also and any(n in text for n in one.also)):
-            continue
-        if found := one.pattern.search(text):
-            groups = found.groupdict()
-            details = {
-                name: int(groups[name]) if name in _NUMBERS else cleaning.shown(groups[name])
-                for name in _PASSED_ON
-                if groups.get(name)
-            }
-            rank = groups.get("rank")
-            return TrainingLogFault(one, int(rank) if rank else None, details)
+        groups = found.groupdict()
+        details = {
+            name: int(groups[name]) if name in _NUMBERS else cleaning.shown(groups[name])
+            for name in _PASSED_ON
+            if groups.get(name)
+        }
+        rank = groups.get("rank")
+        return TrainingLogFault(one, int(rank) if rank else None, details)
     return None
