@@ -72,6 +72,6 @@ class NcclProcesses:
                 if size >= self.ranks.get(place, (0, 0))[1]:
                     self.ranks[place] = rank, size
                 continue
-            for rank, device in ((said["from"], said["one"]), (said["to"], said["other"])):
+            for end, device in ((said["from"], said["one"]), (said["to"], said["other"])):
                 if device == said["device"]:
-                    self.offsets.setdefault(said["host"], set()).add(int(rank) - int(device))
+                    self.offsets.setdefault(said["host"], set()).add(int(end) - int(device))

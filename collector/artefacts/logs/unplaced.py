@@ -22,10 +22,15 @@ def placed(
     """Return events with the rank of those that ended a process and name none.
 
     raised: the rank that a launcher says ended by an error, exits: by rank when it ended and by
-    which signal, 0 for none. What a device reports is of the rank that ended first by itself,
-    unless one was ended by a signal, which such an error does not explain.
+    which signal, 0 for none. What a device reports is of the only rank of which another line says
+    such a thing, else of the one that ended first by itself, unless one was ended by a signal,
+    which such an error does not explain.
     """
+    events = list(events)
+    said = {rank for rank, _, event in events if rank is not None and _of_a_device(event)}
     failed = raised if raised is not None else _failed(exits)
+    if raised is None and said:
+        failed = next(iter(said)) if len(said) == 1 else None
     return [
         (failed if _unplaced(rank, event, raised) else rank, file, event)
         for rank, file, event in events
@@ -58,11 +63,17 @@ def _failed(exits: Mapping[int, tuple[float, int]]) -> int | None:
 
 def _unplaced(rank: int | None, event: Event, raised: int | None) -> bool:
     """Tell whether an event is an error that ended a process, which one no line says."""
+    if rank is not None:
+        return False
+    return _of_a_device(event) if raised is None else _root(event, MAY_END)
+
+
+def _of_a_device(event: Event) -> bool:
+    return _root(event, _OF_DEVICES)
+
+
+def _root(event: Event, named: re.Pattern[str]) -> bool:
+    """Tell whether a line of a signature that is named so may be the cause."""
     signature = str(event.attributes.get("signature", ""))
-    ends = MAY_END if raised is not None else _OF_DEVICES
-    return (
-        rank is None
-        and event.name == "log.fault"
-        and event.attributes.get("role") == "root"
-        and ends.match(signature) is not None
-    )
+    root = event.name == "log.fault" and event.attributes.get("role") == "root"
+    return root and named.match(signature) is not None
