@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
+from functools import lru_cache
 
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from . import (
@@ -68,7 +69,7 @@ class TrainingLogParser:
         self._values = ValueLines(formats, self.missed, unknown)
         self._late: list[LoggedLine] = []
         """Lines before the one at hand that only now count."""
-        self._prefilter = TextPrefilter(needles(formats))
+        self._prefilter = _prefilter(tuple(needles(formats)))
         self._zone = zone
         self._groups = groups or {}
         self._near = near
@@ -345,6 +346,12 @@ def read(
             waiting, size = [], 0
     yield from parser.feed(b"".join(waiting), default_at)
     yield from parser.end(default_at)
+
+
+@lru_cache(maxsize=8)
+def _prefilter(texts: tuple[str, ...]) -> TextPrefilter:
+    """Return the search for these texts: the logs of a job's ranks share it."""
+    return TextPrefilter(texts)
 
 
 def needles(formats: Sequence[LineFormat]) -> list[str]:
