@@ -197,5 +197,19 @@ def test_a_file_of_a_package_is_named_as_in_the_repository(monkeypatch):
         == str(raised.value)
     )  # fmt: skip
     texts["a.toml"] = toml(day="[]")
-    with pytest.raises(TableError, match=r"^space/far/a\.toml, planet mars: day is a list"):
-        tables.joined(Planet, package, ["a.toml", "b.toml"], "planet")
+    with pytest.raises(TableError, match=r"^space/near/a\.toml, planet mars: day is a list"):
+        tables.joined(Planet, "rankscope.space.near", ["a.toml", "b.toml"], "planet")
+
+
+def test_a_file_that_several_read_is_parsed_once(monkeypatch):
+    read: list[str] = []
+
+    def text(_package: str, name: str) -> str:
+        read.append(name)
+        return toml()
+
+    monkeypatch.setattr(tables, "text", text)
+    first, second = (
+        tables.joined(Planet, "rankscope.space.shared", ["a.toml"], "planet") for _ in range(2)
+    )
+    assert (first, ["a.toml"]) == (second, read)
