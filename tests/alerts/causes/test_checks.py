@@ -45,7 +45,8 @@ def test_nobody_is_asked_to_check_what_is_all_but_ruled_out(topology, found):
     throttled = found("gpu.throttled", topology.gpu_entity(2))
     cause = explain([*findings, throttled], topology, observed=EVERYTHING)
     chance = cause.hypotheses[1].probability
-    assert chance is not None and chance < 0.001
+    assert chance is not None
+    assert chance < 0.001
     assert {"gpu.thermal_throttle"} == {check.separates[0] for check in cause.next_checks}
 
 
