@@ -87,10 +87,10 @@ def test_a_line_of_nccl_is_of_the_rank_that_its_other_lines_say(explain, tmp_pat
     assert ("memory.gpu_oom", [rank]) == cause(explain(tmp_path))
 
 
-def test_an_error_that_may_be_the_links_or_the_programs_is_left_open(explain, tmp_path):
+def test_an_error_that_may_be_the_links_or_the_programs_is_no_sure_crash(explain, tmp_path):
     line = "RuntimeError: CUDA error: Invalid access of peer GPU memory over nvlink or a hardware error\n"
     (tmp_path / "job.log").write_text(STEPS + FRAMES + line + FRAMES + TABLE)
-    assert "unknown" == said(explain(tmp_path))[0]
+    assert "low" == explain(tmp_path).incident["root_cause"]["hypotheses"][0]["confidence"]
 
 
 def test_memory_of_the_host_is_not_the_devices(explain, tmp_path):
