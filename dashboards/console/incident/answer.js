@@ -1,7 +1,7 @@
 // The head of an incident's page: what broke, where, how sure, what to do now, and what it costs.
 
 import { command, h, link, list } from "../parts/dom.js";
-import { chance, clock, digits, duration, epoch, help, lost, noticed, place, ranks, shortened, title, utc, weight } from "../parts/units.js";
+import { chance, clock, digits, duration, epoch, help, lost, noticed, past, place, ranks, shortened, title, utc, weight } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
 import { feedbackPart } from "./feedback.js";
 
@@ -98,7 +98,7 @@ export function impact(incident) {
   const held = (cost.ranks ?? 0) - (cost.ranks_at_cause ?? 0);
   const jobs = count("job", cost.jobs ?? list(incident.jobs).length);
   return h("section", {}, h("h2", {}, t("impact.title")), h("dl", { class: "figures" },
-    figure(t("impact.lost"), lost(cost.gpu_seconds_lost)),
+    figure(t(past() ? "impact.lost.past" : "impact.lost"), lost(cost.gpu_seconds_lost)),
     figure(t("impact.step"), stopped ? t("impact.nosteps") : cost.slowdown === 1 ? t("impact.usual") : `× ${digits(cost.slowdown)}`),
     figure(t("impact.ranks"), cost.ranks ?? "–"),
     figure(t("impact.nodes"), cost.nodes ?? "–")),
