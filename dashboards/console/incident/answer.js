@@ -18,7 +18,7 @@ export function header(incident, act) {
     Number.isFinite(incident.attempt) && incident.attempt > 0 && t("incident.attempt", { n: incident.attempt }),
     incident.cluster && t("incident.cluster", { name: incident.cluster }),
     h("time", { datetime: utc(incident.opened_at), title: utc(incident.opened_at) }, t("incident.since", { at: clock(incident.opened_at) })),
-    Number.isFinite(delay) && t("incident.detected", { time: duration(Math.max(0, delay)) }),
+    Number.isFinite(delay) && !past() && t("incident.detected", { time: duration(Math.max(0, delay)) }),
     handling.acknowledged && t("incident.acknowledged", { by: handling.acknowledged.by }),
     handling.assignee && t("incident.assigned", { to: handling.assignee }),
     incident.resolved_at && t("incident.resolved", { at: clock(incident.resolved_at) }),

@@ -6,27 +6,28 @@ import { count, t, word } from "../texts/texts.js";
 
 const KINDS = 12; // that are shown at once
 
-/** Return the lines that tell, the first of each role and signature; those of no job apart. Null without any. */
+/** Return the lines that tell, the first of each role and signature, those of no job apart, and what is missing; null without any. */
 export function quotedLines(left) {
   const lines = list(left?.lines);
-  if (!lines.length) return null;
+  const missing = list(left?.missing);
+  if (!lines.length && !missing.length) return null;
   const told = kinds(lines.filter((line) => line.role !== "background"));
   const apart = kinds(lines.filter((line) => line.role === "background"));
   const body = h("ol", { class: "quotes" });
   const fill = (most) => show(body, ...told.slice(0, most).map(quote), told.length > most && h("li", {}, h("button", { type: "button", class: "quiet", onclick: () => fill(told.length) }, t("more"))));
   fill(KINDS);
-  return h("section", { class: "leftovers" }, told.length > 0 && [h("h2", {}, t("left.lines")), h("p", { class: "fine" }, t("left.lines.help")), body],
+  return h("section", { class: "leftovers" }, h("h2", {}, t("left.lines")), h("p", { class: "fine" }, t("left.lines.help")), body,
+    missing.map((text) => h("p", {}, h("span", { class: "muted" }, `${t("left.missing")} `), text)),
     apart.length > 0 && h("details", { "data-key": "left apart" }, h("summary", {}, t("left.apart", { lines: count("line", lines.filter((line) => line.role === "background").length) })), h("ol", { class: "quotes" }, apart.map(quote))));
 }
 
-/** Return which files were read and as what, which were not, and what a diagnosis would be surer with. */
+/** Return which files were read, as what, and which were not. */
 export function sources(left) {
   if (!left) return null;
   const read = Object.entries(left.read ?? {});
   const unread = Object.entries(left.unread ?? {});
   const part = (name, rows) => rows.length > 0 && [h("h3", {}, name), h("ul", { class: "plain files" }, rows.map(([file, how]) => h("li", {}, h("code", {}, file), " ", h("span", { class: "fine" }, how))))];
   return h("section", { class: "leftovers" }, h("h2", {}, t("left.title")),
-    list(left.missing).length > 0 && [h("h3", {}, t("left.missing")), h("ul", { class: "plain" }, left.missing.map((text) => h("li", {}, text)))],
     part(t("left.read"), read), part(t("left.unread"), unread));
 }
 

@@ -3,7 +3,7 @@
 import { bar } from "../charts/waits.js";
 import { get, items } from "../parts/api.js";
 import { h, show } from "../parts/dom.js";
-import { digits, duration, lost, now, title } from "../parts/units.js";
+import { digits, duration, lost, now, past, title } from "../parts/units.js";
 import { count, t } from "../texts/texts.js";
 import { incidentRows, order } from "./incidents.js";
 import { goodput, jobOrder, jobRows, noJobs } from "./jobs.js";
@@ -30,7 +30,7 @@ export function overviewPage() {
     shown = text;
     const active = incidents.flat().sort(order);
     show(figures, summary(jobs, stats, active));
-    show(open, h("h2", {}, t("overview.now")), active.length ? incidentRows(active.slice(0, MOST.incidents)) : h("p", { class: "good" }, t("overview.fine")),
+    show(open, h("h2", {}, t(past() ? "overview.past" : "overview.now")), active.length ? incidentRows(active.slice(0, MOST.incidents)) : h("p", { class: "good" }, t("overview.fine")),
       active.length > MOST.incidents && h("p", {}, h("a", { href: "#/incidents" }, t("overview.all", { n: active.length }))));
     const sorted = jobs.sort(jobOrder);
     show(jobsPart, h("h2", {}, t("nav.jobs")), sorted.length ? jobRows(sorted.slice(0, MOST.jobs), active) : noJobs(),
