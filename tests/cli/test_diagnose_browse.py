@@ -17,8 +17,8 @@ import pytest
 from rankscope.cli.main import main
 
 LOG = """\
- [2026-05-13 12:00:10] iteration 1/ 500 | elapsed time per iteration (ms): 10000.0 | lm loss: 2.4E+00 |
- [2026-05-13 12:00:20] iteration 2/ 500 | elapsed time per iteration (ms): 10000.0 | lm loss: 2.2E+00 |
+ [2026-05-13 12:00:10] iteration 1/ 5 | elapsed time per iteration (ms): 10000.0 | lm loss: 2.4 |
+ [2026-05-13 12:00:20] iteration 2/ 5 | elapsed time per iteration (ms): 10000.0 | lm loss: 2.2 |
 [rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
 """
 
