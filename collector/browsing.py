@@ -20,7 +20,9 @@ from .api.services import CollectorParts
 from .artefacts import FolderDiagnosis
 from .flows.concluded import ConcludedFlow
 from .history.journal_reader import FileJournalReader
+from .pipeline.pipeline import DetectionPipeline
 from .process import listening
+from .process.listening import BoundSocket
 from .profiles.shelf import ProfileShelf
 from .settings.collector import CollectorSettings
 from .store.store import IncidentDatabaseStore
@@ -36,14 +38,17 @@ class DiagnosedIncident(Incident):
     leftovers: Annotated[Mapping[str, Any], FieldPresence.FILLED]
 
 
-def serve(diagnosis: FolderDiagnosis, port: int, ready: Callable[[str], None]) -> None:
-    """Serve the incidents and the job of a diagnosis on 127.0.0.1 until SIGINT or SIGTERM.
+def bind(port: int) -> BoundSocket:
+    """Return a socket of 127.0.0.1, 0: any free port. Raises OSError where it is taken."""
+    return listening.listen("127.0.0.1", port, protected=False)
 
-    `port` 0: any free one. `ready` gets the address of the gravest incident's page, once it is
-    answered. What is on disk lies in a folder that is removed at the end. Raises OSError where the
-    port is taken.
+
+def serve(diagnosis: FolderDiagnosis, bound: BoundSocket, ready: Callable[[str], None]) -> None:
+    """Serve the incidents and the job of a diagnosis until SIGINT or SIGTERM; close the socket.
+
+    `ready` gets the address of the gravest incident's page, once it is answered. What is on disk
+    lies in a folder that is removed at the end.
     """
-    bound = listening.listen("127.0.0.1", port, protected=False)
     with bound.socket, tempfile.TemporaryDirectory(prefix="rankscope-browse-") as folder:
         settings = CollectorSettings(data_dir=Path(folder))
         store = IncidentDatabaseStore(settings.store_url)
@@ -82,6 +87,7 @@ def _parts(
         )
         for incident in run.incidents()
     ]
+    assert isinstance(run.pipeline, DetectionPipeline)  # noqa: S101  no diagnosis has another
     until = max(change.incident.updated_at for change in changes)
     store.commit(changes, until)
     clock = SystemClock()

@@ -107,10 +107,11 @@ def _browsed(diagnosis: "FolderDiagnosis", arguments: argparse.Namespace) -> boo
         print(f"\n{address}\nCtrl-C ends it; nothing is kept.", file=out, flush=True)
 
     try:
-        browsing.serve(diagnosis, arguments.port, ready)
+        bound = browsing.bind(arguments.port)
     except OSError as error:
         _complain(f"--port {arguments.port}: {error.strerror}; leave it out for a free one")
         return False
+    browsing.serve(diagnosis, bound, ready)
     return True
 
 

@@ -135,7 +135,7 @@ def test_without_a_fault_there_is_nothing_to_look_at(tmp_path, capsys):
 )
 def test_wrong_use_is_named(options, message, tmp_path, capsys):
     try:
-        code = main(["diagnose", str(tmp_path), *options])
+        code: object = main(["diagnose", str(tmp_path), *options])
     except SystemExit as error:
         code = error.code
     assert 2 == code
