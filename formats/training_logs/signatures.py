@@ -1,15 +1,18 @@
-"""The signatures of signatures.toml: which line points at which fault, and in which role."""
+"""The signatures of *signatures.toml: which line points at which fault, and in which role."""
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
 from ...vocabulary import tables
+from ...vocabulary.patterns import DeferredPattern
 from ...vocabulary.samples import Scalar
+from .. import needles
 from . import cleaning
 
+_FILES = ("device_signatures.toml", "process_signatures.toml", "signatures.toml")
+"""In this order: what a device says of itself is particular, whoever passes it on."""
 _NUMBERS = frozenset({"rank", "seq", "enqueued", "completed", "pid"})
 _PASSED_ON = ("peer", "seq", "op", "group", "enqueued", "completed", "device", "pid")
 
@@ -21,15 +24,17 @@ class LogSignature:
     name: str
     role: Literal["root", "cascade", "confirmation"]
     needle: str
-    pattern: re.Pattern[str]
+    pattern: DeferredPattern
     meaning: str
+    also: tuple[str, ...] = ()
+    """Further texts of which a line that lacks the needle has one."""
     about_named_rank: bool = False
     starts: bool = False
     """Whether who logs it, in a log without steps, gave up before its first one."""
     link: Literal["", "down", "up"] = ""
     """What became of the network port that the line names, or of one of its host."""
     of_host: bool = False
-    inside: re.Pattern[str] | None = None
+    inside: DeferredPattern | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +59,15 @@ class TrainingLogFault:
 
 @cache
 def catalogue() -> tuple[LogSignature, ...]:
-    """Return all signatures; the first that matches a line wins."""
+    """Return all signatures, one for each text of a row; the first that matches a line wins."""
     package = __package__ or ""
     return tuple(
-        tables.packaged(
-            LogSignature,
-            package,
-            "signatures.toml",
-            "signature",
-            beside="version source",
-            unique=False,
+        replace(one, needle=needle)
+        for name in _FILES
+        for one in tables.packaged(
+            LogSignature, package, name, "signature", beside="version source", unique=False
         )
+        for needle in (one.needle, *one.also)
     )
 
 
@@ -91,16 +94,15 @@ def read(text: str, innermost: str = "") -> TrainingLogFault | None:
 
     The call stands above the line, where that is an exception's: its place and its source.
     """
-    for one in catalogue():
+    for one, found in needles.matches(catalogue(), text):
         if one.inside is not None and not one.inside.search(innermost):
             continue
-        if one.needle in text and (found := one.pattern.search(text)):
-            groups = found.groupdict()
-            details = {
-                name: int(groups[name]) if name in _NUMBERS else cleaning.shown(groups[name])
-                for name in _PASSED_ON
-                if groups.get(name)
-            }
-            rank = groups.get("rank")
-            return TrainingLogFault(one, int(rank) if rank else None, details)
+        groups = found.groupdict()
+        details = {
+            name: int(groups[name]) if name in _NUMBERS else cleaning.shown(groups[name])
+            for name in _PASSED_ON
+            if groups.get(name)
+        }
+        rank = groups.get("rank")
+        return TrainingLogFault(one, int(rank) if rank else None, details)
     return None
