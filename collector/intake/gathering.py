@@ -8,10 +8,10 @@ they send meanwhile. Few senders, each of which waits for its answer, are never 
 import time
 from collections.abc import Callable
 
-PAUSE_SECONDS = 0.02
-MANY_A_SECOND = 100
+PAUSE_SECONDS = 0.01
+MANY_A_SECOND = 200
 """Payloads a second from which on a pause may be worth it."""
-WORTH_PAYLOADS = 4
+WORTH_PAYLOADS = 3
 """A pause that brings fewer than these is not: their senders wait for nothing but the pause."""
 WATCHED_SECONDS = 0.5
 """How long payloads are counted before it is decided anew."""
