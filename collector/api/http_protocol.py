@@ -11,6 +11,7 @@ from collections import deque
 from concurrent.futures import Future
 from typing import Any, cast
 
+import httptools
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
@@ -73,7 +74,7 @@ class CollectorHttpProtocol(HttpToolsProtocol):
         if admitted is None:
             super().on_headers_complete()
             return
-        cycle = DirectCycle(self, admitted, keep_alive=self.parser.should_keep_alive())
+        cycle = DirectCycle(self, admitted, keep_alive=self._parser.should_keep_alive())
         self.cycle = cast("RequestResponseCycle", cycle)
 
     def on_body(self, body: bytes) -> None:
@@ -115,11 +116,16 @@ class CollectorHttpProtocol(HttpToolsProtocol):
             self.transport.close()
         self.on_response_complete()
 
+    @property
+    def _parser(self) -> httptools.HttpRequestParser:
+        """Return the parser, which is there while the connection is."""
+        return cast("httptools.HttpRequestParser", self.parser)
+
     def _admitted(self) -> AdmittedPayload | None:
-        parser = self.parser
+        parser = self._parser
         if parser.get_method() != b"POST" or parser.get_http_version() != "1.1":
             return None
-        busy = self.cycle is not None and not self.cycle.response_complete
+        busy = self.cycle and not self.cycle.response_complete
         if busy or self.expect_100_continue or parser.should_upgrade():
             return None
         return self._direct.admitted(self.url, self.headers)

@@ -93,9 +93,12 @@ def test_what_waits_is_looked_for_only_when_a_step_ends_that_may_be_its_own(vali
     valid.batch((LOSS, 0, 2, 2.4), now=2)
     looked = []
     find = StepGrid._find
-    monkeypatch.setattr(
-        StepGrid, "_find", lambda grid, *asked: looked.append(asked) or find(grid, *asked)
-    )
+
+    def noted(grid, *asked):
+        looked.append(asked)
+        return find(grid, *asked)
+
+    monkeypatch.setattr(StepGrid, "_find", noted)
     valid.step(0, 2, at=3, now=3)
     valid.step(1, 1, at=2, now=3)
     assert [] == looked
