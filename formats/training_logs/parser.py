@@ -24,6 +24,7 @@ from . import (
 )
 from .attribution import LogAttribution
 from .cleaning import CleanedLine
+from .learned import own_values
 from .line_formats import LineFormat
 from .logged import LoggedLine
 from .prefilter import TextPrefilter, ending
@@ -166,7 +167,7 @@ class TrainingLogParser:
     @property
     def _inside(self) -> bool:
         """Tell whether every line is to be looked at."""
-        return self._block.open or self._stack.open or self._tracebacks.open
+        return self._block.open or self._stack.open or self._tracebacks.open or self._values.inside
 
     def _at(
         self, data: bytes, start: int, end: int, counted: int, at: float | None
@@ -353,6 +354,7 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
         *line_formats.needles(formats),
         *(one.needle for one in signatures.catalogue()),
         *(one.needle for one in overflows.forms()),
+        *own_values.NEEDLES,
         communicators.NEEDLE,
         tracebacks.BEGINS,
     ]
