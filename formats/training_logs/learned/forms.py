@@ -157,33 +157,27 @@ def _counted(lines: Sequence[Sequence[LineField]], loss: str) -> _OwnForm | None
         {(rank, one.label) for one in lines[0] if (rank := names.of_count(one)) is not None}
     )
     epoch = next((label for _, label in counts if names.of_epoch(label)), "")
-    for _, label in counts:
-        every = [_first(one, label) for one in lines]
-        listed = [one for one in every if one is not None and one.count]
-        if len(listed) < len(lines):
-            continue
-        if _rise([one.value for one in listed]):
-            return _OwnForm(loss, label, "" if names.of_epoch(label) and label != epoch else epoch)
-        totals = [one.of for one in listed if one.of is not None]
-        if len(totals) == len(listed) and _rise(totals):
+    listed = {
+        label: [found for one in lines if (found := _first(one, label)) is not None and found.count]
+        for _, label in counts
+    }
+    listed = {label: found for label, found in listed.items() if len(found) == len(lines)}
+    for label, found in listed.items():
+        if _rise([one.value for one in found]):
+            return _OwnForm(loss, label, epoch)
+    for label, found in listed.items():
+        totals = [one.of for one in found if one.of is not None]
+        if len(totals) == len(found) and _rise(totals):
             return _OwnForm(loss, label, total=True)
-        if epoch and label != epoch and _rise_in_epochs(lines, label, epoch):
+    for label, found in listed.items():
+        pairs = [(one.value, two.value) for one, two in zip(listed.get(epoch, []), found)]
+        if label != epoch and pairs and _rise(pairs):
             return _OwnForm(loss, label, epoch)
     return None
 
 
-def _rise(values: Sequence[float]) -> bool:
+def _rise(values: Sequence[float] | Sequence[tuple[float, float]]) -> bool:
     return all(after > before for before, after in itertools.pairwise(values))
-
-
-def _rise_in_epochs(lines: Sequence[Sequence[LineField]], label: str, epoch: str) -> bool:
-    pairs: list[tuple[float, float]] = []
-    for one in lines:
-        number, count = _first(one, epoch), _first(one, label)
-        if number is None or count is None:
-            return False
-        pairs.append((number.value, count.value))
-    return all(after > before for before, after in itertools.pairwise(pairs))
 
 
 def _first(fields: Sequence[LineField], label: str) -> LineField | None:
