@@ -139,6 +139,7 @@ def _detectors(
         "never_started": {"announced": True},
         "loss_spike": {"few": _FEW_POINTS},
         "divergence": {"orders": _ORDERS},
+        "bad_resume": {"fewest": _FEW_POINTS},
     }
     if found.until is not None:
         ours["nonfinite"] = {"over_at": found.until}

@@ -17,6 +17,7 @@ from . import (
     crashes,
     line_formats,
     overflows,
+    resumes,
     signatures,
     times,
     torchrun,
@@ -203,7 +204,8 @@ class TrainingLogParser:
             if not reported[1]:
                 reported = self._guessed(placed)
         overflowed = self._overflows.read(text, sent_at, self._whose.written_by(cleaned))
-        samples, events = reported[0], [*stack, *reported[1], *overflowed]
+        resumed = resumes.read(text, sent_at, self._whose.written_by(cleaned))
+        samples, events = reported[0], [*stack, *reported[1], *overflowed, *resumed]
         if not samples and not events:
             return None
         return self._logged(text, at, samples, events)
@@ -354,6 +356,7 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
         *line_formats.needles(formats),
         *(one.needle for one in signatures.catalogue()),
         *(one.needle for one in overflows.forms()),
+        *(one.needle for one in resumes.forms()),
         *own_values.NEEDLES,
         communicators.NEEDLE,
         tracebacks.BEGINS,

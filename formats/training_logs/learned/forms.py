@@ -170,7 +170,9 @@ def _counted(lines: Sequence[Sequence[LineField]], loss: str) -> _OwnForm | None
         if len(totals) == len(found) and _rise(totals):
             return _OwnForm(loss, label, total=True)
     for label, found in listed.items():
-        pairs = [(one.value, two.value) for one, two in zip(listed.get(epoch, []), found)]
+        pairs = [
+            (one.value, two.value) for one, two in zip(listed.get(epoch, []), found, strict=False)
+        ]
         if label != epoch and pairs and _rise(pairs):
             return _OwnForm(loss, label, epoch)
     return None

@@ -22,7 +22,8 @@ _MEAN = frozenset({
     "reduced", "moving", "iter",
 })  # fmt: skip
 _LIKE = frozenset({
-    "nll", "xent", "cost", "perplexity", "crossentropy", "logloss", "elbo", "bce", "mse", "objective", "ce",
+    "nll", "xent", "cost", "perplexity", "crossentropy", "logloss", "elbo", "bce",
+    "mse", "objective", "ce",
 })  # fmt: skip
 _STEP_LOSS = ("step", "loss")
 
@@ -35,15 +36,13 @@ _COUNTS = frozenset({
 })  # fmt: skip
 _EPOCHS = frozenset({"epoch", "epochs", "ep", "e", "round", "第"})
 _DATA = frozenset({
-    "data_time", "data time", "datatime", "data", "data (t", "data_s", "data_t", "dataloading",
-    "data_cost", "avg_reader_cost", "reader_cost", "load_time", "data_load_time", "time_data",
-    "dataload", "data loading time", "data_loading_time", "loader_time", "data_wait", "time/data",
-    "t_data", "batch_load_time", "fetch_time", "dataloader_time", "data load time",
+    "datatime", "data", "datat", "datas", "dataloading", "datacost", "avgreadercost", "readercost",
+    "loadtime", "dataloadtime", "timedata", "dataload", "dataloadingtime", "loadertime", "datawait",
+    "tdata", "batchloadtime", "fetchtime", "dataloadertime", "datawaittime", "avgdatatime",
 })  # fmt: skip
 _STEP_TIMES = frozenset({
-    "time", "batch_time", "batch time", "batch (t", "batch_cost", "avg_batch_cost", "iter_time",
-    "step_time", "step time", "time/iter", "iteration_time", "iter time", "time_step", "t_iter",
-    "time/step", "batch_t", "sec/iter", "s/it",
+    "time", "batchtime", "batcht", "batchcost", "avgbatchcost", "itertime", "steptime", "timeiter",
+    "iterationtime", "timestep", "titer", "batch", "avgbatchtime", "timeperstep", "timebatch",
 })  # fmt: skip
 
 
@@ -95,9 +94,9 @@ def of_epoch(label: str) -> bool:
 
 def of_data(label: str) -> bool:
     """Tell whether a label is that of the wait for a batch."""
-    return label.lower() in _DATA
+    return "".join(words(label)) in _DATA
 
 
 def of_step_time(label: str) -> bool:
     """Tell whether a label is that of the time of a step."""
-    return label.lower() in _STEP_TIMES
+    return "".join(words(label)) in _STEP_TIMES
