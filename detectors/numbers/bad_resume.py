@@ -35,14 +35,14 @@ class BadResumeDetector(Detector):
 
     The curve of the attempt before this one (or of the steps that this one went back behind) is
     held in `window.baselines.loss.earlier`; where the job's own log says that it resumed, all
-    before that is of before. Its points before the first step that is reported now say where the checkpoint stood: their median, or where the line through the newest of them ends,
-    as a loss that falls steeply is lower there; and no lower than what the same steps had before,
-    where they are repeated. Each of the first points has to be above it, less
-    what the line falls by meanwhile, by `least` of it and by three standard deviations, and their
-    median by eight times the standard error of both medians. A rise that halves within fewer points
-    is a spike that passes: then all of them are waited for. The plane
-    has to be the same: a loss of another scope has another noise, and perhaps another unit. Below
-    `severe` nobody is paged.
+    before that is of before. Its points before the first step that is reported now say where the
+    checkpoint stood: their median, or where the line through the newest of them ends, as a loss
+    that falls steeply is lower there; and no lower than what the same steps had before, where they
+    are repeated. Each of the first points has to be above it, less what the line falls by
+    meanwhile, by `least` of it and by three standard deviations, and their median by eight times
+    the standard error of both medians. A rise that halves within fewer points is a spike that
+    passes: then all of them are waited for. The plane has to be the same: a loss of another scope
+    has another noise, and perhaps another unit. Below `severe` nobody is paged.
 
     Parameters
     ----------
