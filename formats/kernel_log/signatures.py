@@ -6,6 +6,7 @@ from functools import cache
 from typing import Literal
 
 from ...vocabulary import tables
+from .. import needles
 from . import bus, device_lines, stacks
 from .reports import TEXT, LogFault
 
@@ -26,12 +27,11 @@ class KernelSignature:
 
     def read(self, text: str) -> LogFault | None:
         """Return what a line reports, None where it is another."""
-        if self.needle not in text:
-            return None
-        found = self.pattern.search(text)
-        if found is None:
-            return None
-        groups = found.groupdict()
+        return next((one.fault(found) for one, found in needles.matches([self], text)), None)
+
+    def fault(self, found: re.Match[str]) -> LogFault:
+        """Return what a line reports in which the pattern was found."""
+        text, groups = found.string, found.groupdict()
         if self.pid is not None and (process := self.pid.search(text)):
             groups |= process.groupdict()
         pid = groups.get("pid") or ""
@@ -82,8 +82,5 @@ def relevant(data: bytes) -> bool:
 
 def read(text: str) -> LogFault | None:
     """Return what a line reports by signature, None when nothing."""
-    for signature in catalogue():
-        found = signature.read(text)
-        if found is not None:
-            return found
-    return None
+    every = needles.matches(catalogue(), text)
+    return next((signature.fault(found) for signature, found in every), None)

@@ -11,6 +11,7 @@ from functools import cache
 from ...vocabulary import tables
 from ...vocabulary.log_lines import SCALE_FLOOR
 from ...vocabulary.samples import Event, Scalar
+from .. import needles
 from . import cleaning, numbers
 
 _LEAST = 1.0
@@ -64,7 +65,5 @@ class OverflowRun:
 
 
 def _scale(text: str) -> float | None:
-    for form in forms():
-        if form.needle in text and (found := form.pattern.search(text)):
-            return numbers.number(found["scale"].rstrip("."))
-    return None
+    every = needles.matches(forms(), text)
+    return next((numbers.number(found["scale"].rstrip(".")) for _, found in every), None)

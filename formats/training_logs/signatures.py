@@ -8,6 +8,7 @@ from typing import Literal
 
 from ...vocabulary import tables
 from ...vocabulary.samples import Scalar
+from .. import needles
 from . import cleaning
 
 _NUMBERS = frozenset({"rank", "seq", "enqueued", "completed", "pid"})
@@ -91,16 +92,15 @@ def read(text: str, innermost: str = "") -> TrainingLogFault | None:
 
     The call stands above the line, where that is an exception's: its place and its source.
     """
-    for one in catalogue():
+    for one, found in needles.matches(catalogue(), text):
         if one.inside is not None and not one.inside.search(innermost):
             continue
-        if one.needle in text and (found := one.pattern.search(text)):
-            groups = found.groupdict()
-            details = {
-                name: int(groups[name]) if name in _NUMBERS else cleaning.shown(groups[name])
-                for name in _PASSED_ON
-                if groups.get(name)
-            }
-            rank = groups.get("rank")
-            return TrainingLogFault(one, int(rank) if rank else None, details)
+        groups = found.groupdict()
+        details = {
+            name: int(groups[name]) if name in _NUMBERS else cleaning.shown(groups[name])
+            for name in _PASSED_ON
+            if groups.get(name)
+        }
+        rank = groups.get("rank")
+        return TrainingLogFault(one, int(rank) if rank else None, details)
     return None
