@@ -64,6 +64,7 @@ def gather(
             found.unread[name] = f"cannot be read: {error.strerror}"
         else:
             telling[name] = one.telling
+    gathered.succession.apply(gathered.samples, gathered.events)
     gathered.kernels, told = kernel_logs.gather(telling, gathered.span(), zone=zone)
     for name, own in said.items():
         lines = own + told.get(name, 0)

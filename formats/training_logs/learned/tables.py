@@ -34,8 +34,10 @@ class HeadedTable:
             return False
         between = next((one for mark, one in _BETWEEN.items() if mark in text), _SPACES)
         listed = [one.strip() for one in between.split(text.strip(" |"))]
-        if len(listed) < 2 or not all(listed) or any(len(one) > 40 for one in listed):
+        if len(listed) < 2 or any(not 0 < len(one) <= 40 for one in listed):
             return False
+        if any(numbers.number(one) is not None for one in listed):
+            return False  # a row whose number is none
         if all(names.of_loss(one) is None for one in listed) or ":" in text or "=" in text:
             return False
         self._names, self._between, self._stray = listed, between, 0

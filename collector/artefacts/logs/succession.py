@@ -9,8 +9,8 @@ import re
 from collections.abc import MutableSequence
 from dataclasses import dataclass, field, replace
 
-from ...vocabulary.samples import Event, Sample
-from .endings import UNDATED
+from ....vocabulary.samples import Event, Sample
+from ..job.endings import UNDATED
 
 RESUMED = "training.resumed"
 _NUMERIC = "training.numeric"
@@ -28,25 +28,31 @@ class LogSuccession:
     """Follows all logs, one after the other. `_logs`: those that resumed, and what each has."""
 
     _waiting: list[int] = field(default_factory=list[int])
+    _resumed: bool = False
     _logs: list[tuple[str, slice, slice]] = field(default_factory=list[tuple[str, slice, slice]])
 
     def event(self, event: Event, place: int) -> None:
         """Take an event of the log at hand, by its place among all."""
-        if event.name == RESUMED and event.at < UNDATED:
-            self._waiting.append(place)
+        if event.name == RESUMED:
+            self._resumed = True
+            if event.at < UNDATED:
+                self._waiting.append(place)
 
     def value(self, sample: Sample, events: Events) -> None:
         """Take a value: a line without a time that the job resumed stands before the next one."""
+        if not self._waiting or sample.at >= UNDATED:
+            return
         for place in self._waiting:
             rank, host, event = events[place]
             events[place] = rank, host, replace(event, at=sample.at)
         self._waiting.clear()
 
-    def ended(self, name: str, samples: slice, events: slice, *, resumed: bool) -> None:
+    def ended(self, name: str, samples: slice, events: slice) -> None:
         """Take the end of a log, and where among all its samples and events are."""
-        self._waiting.clear()
-        if resumed:
+        if self._resumed:
             self._logs.append((name, samples, events))
+        self._waiting.clear()
+        self._resumed = False
 
     def apply(self, samples: Samples, events: Events) -> None:
         """Move the orders of logs that resumed behind those of the others."""
