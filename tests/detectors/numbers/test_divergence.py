@@ -137,7 +137,8 @@ def test_a_short_log_in_which_the_loss_grew_by_orders_of_magnitude_is_found(repo
 
 
 @pytest.mark.parametrize("loss", [
-    [0.0, 0.0, 1e-4, 2e-3, 5e-2, 0.4], [-0.1, 0.2, 0.1, 3.0, 4.0, 5.0], [1.0, 9.0, 90.0, 95.0, 99.0],
+    [0.0, 0.0, 1e-4, 2e-3, 5e-2, 0.4], [-0.1, 0.2, 0.1, 3.0, 4.0, 5.0],
+    [1.0, 9.0, 90.0, 95.0, 99.0],
     [9.0, 8.0, 7.0, 95.0, 7.0, 6.0], [2.0, 2.1, 2.0, 6.0, 7.0, 8.0],
 ])  # fmt: skip
 def test_what_had_no_level_or_came_back_is_not_lost(reported, loss):
