@@ -1,10 +1,10 @@
 """Lines by which a job says that it goes on from a checkpoint: what is before them is of before."""
 
-import re
 from dataclasses import dataclass
 from functools import cache
 
 from ...vocabulary import tables
+from ...vocabulary.patterns import DeferredPattern
 from ...vocabulary.samples import Event, Scalar
 from . import cleaning
 
@@ -17,7 +17,7 @@ class ResumeForm:
 
     name: str
     needle: str
-    pattern: re.Pattern[str]
+    pattern: DeferredPattern
     example: str
 
 

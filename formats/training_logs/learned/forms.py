@@ -162,24 +162,28 @@ def _counted(lines: Sequence[Sequence[LineField]], loss: str) -> _OwnForm | None
         for _, label in counts
     }
     listed = {label: found for label, found in listed.items() if len(found) == len(lines)}
-    for label, found in listed.items():
-        if _rise([one.value for one in found]):
+    for label, every in listed.items():
+        if _rise([one.value for one in every]):
             return _OwnForm(loss, label, epoch)
-    for label, found in listed.items():
-        totals = [one.of for one in found if one.of is not None]
-        if len(totals) == len(found) and _rise(totals):
+    for label, every in listed.items():
+        totals = [one.of for one in every if one.of is not None]
+        if len(totals) == len(every) and _rise(totals):
             return _OwnForm(loss, label, total=True)
-    for label, found in listed.items():
-        pairs = [
-            (one.value, two.value) for one, two in zip(listed.get(epoch, []), found, strict=False)
-        ]
-        if label != epoch and pairs and _rise(pairs):
+    for label, every in listed.items():
+        epochs = [one.value for one in listed.get(epoch, [])]
+        pairs = list(zip(epochs, [one.value for one in every], strict=False))
+        if label != epoch and pairs and _later(pairs):
             return _OwnForm(loss, label, epoch)
     return None
 
 
-def _rise(values: Sequence[float] | Sequence[tuple[float, float]]) -> bool:
+def _rise(values: Sequence[float]) -> bool:
     return all(after > before for before, after in itertools.pairwise(values))
+
+
+def _later(pairs: Sequence[tuple[float, float]]) -> bool:
+    """Tell whether each epoch and count come after those before them."""
+    return all(after > before for before, after in itertools.pairwise(pairs))
 
 
 def _first(fields: Sequence[LineField], label: str) -> LineField | None:

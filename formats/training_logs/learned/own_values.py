@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from ....vocabulary.patterns import DeferredPattern
 from ..line_formats import LineForm, LineFormat
 from ..named import of_a_test as speaks_of_a_test
 from ..values import LineReading, Parts
@@ -22,7 +23,7 @@ FORMAT = LineFormat(
     name="own",
     framework="a form of its own",
     rank="each",
-    lines=(LineForm(needle="", pattern=re.compile(""), interval=True),),
+    lines=(LineForm(needle="", pattern=DeferredPattern(""), interval=True),),
     whole=False,
 )
 
