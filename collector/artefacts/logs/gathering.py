@@ -68,6 +68,7 @@ def gather(
             telling[name] = one.telling
     if unplaced.of_devices(gathered.events):
         _place_by_nccl(gathered, (files[name] for name in said))
+    gathered.succession.apply(gathered.samples, gathered.events)
     gathered.kernels, told = kernel_logs.gather(telling, gathered.span(), zone=zone)
     for name, own in said.items():
         lines = own + told.get(name, 0)
