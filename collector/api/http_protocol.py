@@ -36,6 +36,8 @@ def serving(direct: DirectIntake) -> type[asyncio.Protocol]:
 class CollectorHttpProtocol(HttpToolsProtocol):
     """One connection."""
 
+    parser: httptools.HttpRequestParser
+
     def __init__(
         self,
         config: Config,
@@ -74,7 +76,7 @@ class CollectorHttpProtocol(HttpToolsProtocol):
         if admitted is None:
             super().on_headers_complete()
             return
-        cycle = DirectCycle(self, admitted, keep_alive=self._parser.should_keep_alive())
+        cycle = DirectCycle(self, admitted, keep_alive=self.parser.should_keep_alive())
         self.cycle = cast("RequestResponseCycle", cycle)
 
     def on_body(self, body: bytes) -> None:
@@ -116,13 +118,8 @@ class CollectorHttpProtocol(HttpToolsProtocol):
             self.transport.close()
         self.on_response_complete()
 
-    @property
-    def _parser(self) -> httptools.HttpRequestParser:
-        """Return the parser, which is there while the connection is."""
-        return cast("httptools.HttpRequestParser", self.parser)
-
     def _admitted(self) -> AdmittedPayload | None:
-        parser = self._parser
+        parser = self.parser
         if parser.get_method() != b"POST" or parser.get_http_version() != "1.1":
             return None
         busy = self.cycle and not self.cycle.response_complete
