@@ -31,6 +31,8 @@ from .prefilter import TextPrefilter, ending
 from .prefixes import LinePrefixes
 from .value_lines import PlacedLine, Reported, ValueLines
 
+_LAST_ERROR = "Last error:"
+"""Above the last warning of NCCL, in an exception of torch."""
 _BLOCK = 1 << 20
 
 
@@ -80,6 +82,8 @@ class TrainingLogParser:
         self._overflows = overflows.OverflowRun()
         self._stack_of: tuple[int | None, int | None] = (None, None)
         """The rank and local rank that prefixes of a stack's lines name."""
+        self._quotes_of: tuple[int | None, int | None] | None = None
+        """Whose exception goes on with the last warning of NCCL, on its next line."""
         self._rest = b""
         self._overlong = False
         self._lines = 0
@@ -179,7 +183,8 @@ class TrainingLogParser:
     @property
     def _inside(self) -> bool:
         """Tell whether every line is to be looked at."""
-        return self._block.open or self._stack.open or self._tracebacks.open
+        quotes = self._quotes_of is not None
+        return quotes or self._block.open or self._stack.open or self._tracebacks.open
 
     def _at(
         self, data: bytes, start: int, end: int, counted: int, at: float | None
@@ -266,7 +271,7 @@ class TrainingLogParser:
             return [], [Event("collective.communicator", at, member)]
         kind = self._raised(cleaned)
         innermost = self._tracebacks.innermost((cleaned.rank, cleaned.local)) if kind else ""
-        fault = signatures.read(text, innermost)
+        fault = self._warned(cleaned) or signatures.read(text, innermost)
         if fault is None:
             return [], self._exception(kind, cleaned, at)
         name = fault.signature.name
@@ -283,6 +288,20 @@ class TrainingLogParser:
         rank = self._whose.reported_by(cleaned, fault)
         event = Event("log.fault", at, fault.pairs(text, rank))
         return self._counters(fault, rank, at), [event]
+
+    def _warned(self, cleaned: CleanedLine) -> signatures.TrainingLogFault | None:
+        """Return what a warning of NCCL reports that an exception ends with, below `Last error:`.
+
+        It stands there without what NCCL prints before it.
+        """
+        whose = (cleaned.rank, cleaned.local)
+        if cleaned.text.strip() == _LAST_ERROR:
+            self._quotes_of = whose
+            return None
+        if self._quotes_of != whose or not cleaned.text.strip():
+            return None
+        self._quotes_of = None
+        return signatures.read(f"NCCL WARN {cleaned.text}")
 
     def _raised(self, cleaned: CleanedLine) -> str:
         """Take a line that a traceback may begin or end with; return the exception it names."""
@@ -379,4 +398,5 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
         *(one.needle for one in overflows.forms()),
         communicators.NEEDLE,
         tracebacks.BEGINS,
+        _LAST_ERROR,
     ]

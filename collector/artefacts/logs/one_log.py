@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ....formats.training_logs import LoggedLine, TrainingLogParser, exports
 from ....vocabulary.samples import Event, Sample, Scalar
+from ..collectives import differing
 from ..found import ArtefactContents, LogQuote
 from ..job.startup import ProcessPlace
 from ..launches.record import LaunchFile
@@ -115,7 +116,8 @@ class LogReading:
             gathered.hang.files[self._name].add(own)
         if line.at is None:
             self._survival.error(line.line, event, own)
-        for whose, said in ((own, event), (None, gathered.ports.read(event))):
+        both = differing.of_peer(event, own)
+        for whose, said in ((own, event), (None, gathered.ports.read(event)), both or (None, None)):
             if said is not None:
                 self._survival.event(line.line, said, len(gathered.events))
                 gathered.events.append((whose, "", said))
