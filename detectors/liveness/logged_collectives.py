@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 
 from ...vocabulary.equal_sizes import equal_size
 from ...vocabulary.findings import Finding
-from ...vocabulary.log_lines import ENDS
+from ...vocabulary.log_lines import APART, ENDS
 from ..tenants import logged, own_logs
 from . import stops
 from .collective_signs import OTHER_COLLECTIVE, fresh
@@ -73,7 +73,20 @@ def unlike(stall: StalledWindow) -> list[Finding]:
                 row, OTHER_COLLECTIVE, "log.fault", of_rank[rank], usual or "another one",
                 3.0 if usual and len(of_rank) > 2 else 2.0, text,
             )  # fmt: skip
-    return [findings[row] for row in sorted(findings)]
+    return [findings[row] for row in sorted(findings)] or _apart(stall)
+
+
+def _apart(stall: StalledWindow) -> list[Finding]:
+    """Return ranks that wait in collectives which cannot be of one sequence, by all their lines."""
+    return [
+        stall.sign(
+            row, OTHER_COLLECTIVE, "log.fault", "other collectives", "those of its peers", 2.0,
+            str(event.attributes.get("text", "")),
+        )
+        for event in own_logs(stall.window)
+        if event.attributes.get("signature") == APART and event.at >= stall.last - stall.usual
+        and (row := stall.window.row_of_event(event)) is not None
+    ]  # fmt: skip
 
 
 def _called(stall: StalledWindow) -> tuple[_Called, set[int]]:
