@@ -38,6 +38,9 @@ _MISMATCH = re.compile(
 )
 """PyTorch's TORCH_DISTRIBUTED_DEBUG=DETAIL: two ranks of a line, the logging one among them."""
 
+_STALLED = re.compile(r"horovod\.stalled\b")
+"""What Horovod's coordinator logs of those that it waits for, again and again."""
+
 _CUT = re.compile(r"gloo/transport/.*(?:closed|reset) by peer|caused pair closure", re.IGNORECASE)
 """A rank whose collective of gloo lost its peers."""
 
@@ -163,7 +166,7 @@ def unlogged(stall: StalledWindow) -> list[Finding]:
     """
     window = stall.window
     waited = {rank for event in own_logs(window)
-              if event.at > stall.last and stops.is_time_out(event)
+              if event.at > stall.last and (stops.is_time_out(event) or _STALLED.match(logged(event)))
               and (rank := stops.rank_of(event)) is not None}  # fmt: skip
     read = {rank for event in window.events if event.name in _LOGGED
             and (rank := stops.rank_of(event)) is not None}  # fmt: skip

@@ -13,6 +13,7 @@ from functools import cache
 
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from . import (
+    continued,
     cleaning,
     communicators,
     crashes,
@@ -31,8 +32,6 @@ from .prefilter import TextPrefilter, ending
 from .prefixes import LinePrefixes
 from .value_lines import PlacedLine, Reported, ValueLines
 
-_LAST_ERROR = "Last error:"
-"""Above the last warning of NCCL, in an exception of torch."""
 _BLOCK = 1 << 20
 
 
@@ -82,8 +81,7 @@ class TrainingLogParser:
         self._overflows = overflows.OverflowRun()
         self._stack_of: tuple[int | None, int | None] = (None, None)
         """The rank and local rank that prefixes of a stack's lines name."""
-        self._quotes_of: tuple[int | None, int | None] | None = None
-        """Whose exception goes on with the last warning of NCCL, on its next line."""
+        self._continued = continued.ContinuedLines()
         self._rest = b""
         self._overlong = False
         self._lines = 0
@@ -183,8 +181,8 @@ class TrainingLogParser:
     @property
     def _inside(self) -> bool:
         """Tell whether every line is to be looked at."""
-        quotes = self._quotes_of is not None
-        return quotes or self._block.open or self._stack.open or self._tracebacks.open
+        stacks = self._block.open or self._stack.open or self._tracebacks.open
+        return stacks or self._continued.open
 
     def _at(
         self, data: bytes, start: int, end: int, counted: int, at: float | None
@@ -271,7 +269,8 @@ class TrainingLogParser:
             return [], [Event("collective.communicator", at, member)]
         kind = self._raised(cleaned)
         innermost = self._tracebacks.innermost((cleaned.rank, cleaned.local)) if kind else ""
-        fault = self._warned(cleaned) or signatures.read(text, innermost)
+        whole = self._continued.read((cleaned.rank, cleaned.local), text)
+        fault = signatures.read(whole or text, innermost)
         if fault is None:
             return [], self._exception(kind, cleaned, at)
         name = fault.signature.name
@@ -288,20 +287,6 @@ class TrainingLogParser:
         rank = self._whose.reported_by(cleaned, fault)
         event = Event("log.fault", at, fault.pairs(text, rank))
         return self._counters(fault, rank, at), [event]
-
-    def _warned(self, cleaned: CleanedLine) -> signatures.TrainingLogFault | None:
-        """Return what a warning of NCCL reports that an exception ends with, below `Last error:`.
-
-        It stands there without what NCCL prints before it.
-        """
-        whose = (cleaned.rank, cleaned.local)
-        if cleaned.text.strip() == _LAST_ERROR:
-            self._quotes_of = whose
-            return None
-        if self._quotes_of != whose or not cleaned.text.strip():
-            return None
-        self._quotes_of = None
-        return signatures.read(f"NCCL WARN {cleaned.text}")
 
     def _raised(self, cleaned: CleanedLine) -> str:
         """Take a line that a traceback may begin or end with; return the exception it names."""
@@ -398,5 +383,5 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
         *(one.needle for one in overflows.forms()),
         communicators.NEEDLE,
         tracebacks.BEGINS,
-        _LAST_ERROR,
+        *continued.BEGINS,
     ]

@@ -32,7 +32,8 @@ class HangStory:
 
     `began`, `until`: since when ranks waited and when they gave up, s since the epoch. `crashed`:
     when ranks ended by errors of their own. `late`: ranks that lines name as those waited for.
-    `present`: ranks whose lines, or silence, are known. `absent`: ranks of which there is no log.
+    `apart`: ranks of which
+    lines say that each lacks what others did. `present`: ranks whose lines, or silence, are known. `absent`: ranks of which there is no log.
     `sized`: lines say how many ranks there are.
     """
 
@@ -41,6 +42,7 @@ class HangStory:
     waited: frozenset[int]
     crashed: Mapping[int, float]
     late: frozenset[int]
+    apart: frozenset[int]
     present: frozenset[int]
     absent: frozenset[int]
     sized: bool
@@ -123,7 +125,7 @@ class HangStory:
 
     def _parted(self) -> dict[int, str]:
         """Return what ranks wait in whose group is not in one sequence: of both sides, or fewer."""
-        found: dict[int, str] = {}
+        found = dict.fromkeys(sorted(self.apart)[:_FEW], "an operation that others did not submit")
         for group, ranks in self.hung:
             late = _apart(ranks) if _comparable(group, ranks) else []
             ahead = [rank for rank, one in ranks.items() if one.kind and rank not in late]
