@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
+from ..vocabulary.patterns import DeferredPattern
+
 
 class NeedleForm(Protocol):
     """A form of a line. Most lines lack the needle, which is found faster than the pattern."""
@@ -14,7 +16,7 @@ class NeedleForm(Protocol):
         ...
 
     @property
-    def pattern(self) -> re.Pattern[str]:
+    def pattern(self) -> DeferredPattern:
         """Return what is searched in a line that has it."""
         ...
 

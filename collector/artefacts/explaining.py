@@ -49,13 +49,13 @@ def incidents(
     found: ArtefactContents,
     settings: "CollectorSettings | None",
     failed: Callable[[str, Exception], None],
-) -> list[dict[str, Any]]:
-    """Return the documents of all incidents, the gravest first.
+) -> tuple[list[dict[str, Any]], ReplayRun]:
+    """Return the documents of all incidents, the gravest first, and the run that found them.
 
     Without settings the detectors and limits are those that ship. Where no cause is named, though
     lines speak of a fault, they are evaluated again as what is left of a job that is dead.
     """
-    best: list[dict[str, Any]] = []
+    best: tuple[list[dict[str, Any]], ReplayRun] | None = None
     for over in (None, _newest(found)):
         pipeline = DetectionPipeline(
             detectors=_detectors(settings, found, over),
@@ -67,10 +67,11 @@ def incidents(
         table = pipeline.table.alike()
         received = run.run_decoded(_received(found, table), table, _EvaluationPace.of(found))
         answers = sorted(received, key=_gravity)
-        if not best or (answers and _gravity(answers[0]) < _gravity(best[0])):
-            best = answers
-        if _answered(best) or not any(quote.telling for quote in found.quotes):
+        if best is None or (answers and _graver(answers, best[0])):
+            best = answers, run
+        if _answered(best[0]) or not any(quote.telling for quote in found.quotes):
             break
+    assert best is not None  # noqa: S101  of the first pass
     return best
 
 
@@ -106,6 +107,11 @@ def _newest(found: ArtefactContents) -> float:
 def _gravity(incident: dict[str, Any]) -> tuple[int, bool]:
     """Return where an incident stands among others: the gravest first, of equals a named one."""
     return _SEVERITIES.index(incident["severity"]), _fault(incident) == UNKNOWN
+
+
+def _graver(some: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:
+    """Return whether the first of some incidents is graver than that of others."""
+    return not others or _gravity(some[0]) < _gravity(others[0])
 
 
 def _answered(found: list[dict[str, Any]]) -> bool:

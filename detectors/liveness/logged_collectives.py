@@ -166,7 +166,8 @@ def unlogged(stall: StalledWindow) -> list[Finding]:
     """
     window = stall.window
     waited = {rank for event in own_logs(window)
-              if event.at > stall.last and (stops.is_time_out(event) or _STALLED.match(logged(event)))
+              if event.at > stall.last
+              and (stops.is_time_out(event) or _STALLED.match(logged(event)))
               and (rank := stops.rank_of(event)) is not None}  # fmt: skip
     read = {rank for event in window.events if event.name in _LOGGED
             and (rank := stops.rank_of(event)) is not None}  # fmt: skip

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Literal
 
 from ...vocabulary import tables
+from ...vocabulary.patterns import DeferredPattern
 from .. import needles
 from . import bus, device_lines, stacks
 from .reports import TEXT, LogFault
@@ -21,9 +22,9 @@ class KernelSignature:
     name: str
     role: Literal["root", "cascade", "confirmation"]
     needle: str
-    pattern: re.Pattern[str]
+    pattern: DeferredPattern
     meaning: str
-    pid: re.Pattern[str] | None = None
+    pid: DeferredPattern | None = None
 
     def read(self, text: str) -> LogFault | None:
         """Return what a line reports, None where it is another."""

@@ -4,12 +4,12 @@ A scaler starts too high on purpose, and an overflow halves the scale: that is i
 scale of one nothing is scaled any more.
 """
 
-import re
 from dataclasses import dataclass
 from functools import cache
 
 from ...vocabulary import tables
 from ...vocabulary.log_lines import SCALE_FLOOR
+from ...vocabulary.patterns import DeferredPattern
 from ...vocabulary.samples import Event, Scalar
 from .. import needles
 from . import cleaning, numbers
@@ -25,7 +25,7 @@ class OverflowForm:
 
     name: str
     needle: str
-    pattern: re.Pattern[str]
+    pattern: DeferredPattern
 
 
 @cache

@@ -13,9 +13,9 @@ from functools import cache
 
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from . import (
-    continued,
     cleaning,
     communicators,
+    continued,
     crashes,
     line_formats,
     overflows,

@@ -1,12 +1,12 @@
 """The signatures of signatures.toml: which line points at which fault, and in which role."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 from ...vocabulary import tables
+from ...vocabulary.patterns import DeferredPattern
 from ...vocabulary.samples import Scalar
 from .. import needles
 from . import cleaning
@@ -22,7 +22,7 @@ class LogSignature:
     name: str
     role: Literal["root", "cascade", "confirmation"]
     needle: str
-    pattern: re.Pattern[str]
+    pattern: DeferredPattern
     meaning: str
     about_named_rank: bool = False
     starts: bool = False
@@ -30,7 +30,7 @@ class LogSignature:
     link: Literal["", "down", "up"] = ""
     """What became of the network port that the line names, or of one of its host."""
     of_host: bool = False
-    inside: re.Pattern[str] | None = None
+    inside: DeferredPattern | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ does not.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from ....formats.training_logs import watchdog
@@ -90,7 +91,7 @@ class CollectiveHang:
         if self.stalled.lacking:
             self.forget_stall()
 
-    def passed(self, file: str, lines: Set[int]) -> None:
+    def passed(self, file: str, lines: AbstractSet[int]) -> None:
         """Note lines of a file after which the job went on."""
         if self.stalled.last[0] == file and self.stalled.last[1] in lines:
             self.forget_stall()

@@ -39,7 +39,7 @@ def read(
     for name, path in logs.items():
         dated += dated_answers.inside(name, path, zone)
     dated.sort(key=lambda one: one.at)
-    for name in {one.file for one in dated}:
+    for name in dict.fromkeys(one.file for one in dated):
         found.read[name] = described([one.answer for one in dated if one.file == name])
         found.unread.pop(name, None)
     if dated:

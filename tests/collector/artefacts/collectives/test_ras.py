@@ -43,6 +43,11 @@ def test_a_healthy_answer_is_no_fault_and_says_so(answers):
     )
 
 
+def test_answers_are_listed_in_the_order_of_their_times(answers):
+    diagnosis = answers(*[told("OK")] * 7)
+    assert [f"ras_{number}.txt" for number in range(7)] == list(diagnosis.found.read)
+
+
 @pytest.mark.parametrize("texts", [
     (behind(60), behind(70, 80)), (behind(60), told("OK")),
 ])  # fmt: skip

@@ -7,7 +7,9 @@ import json
 import pytest
 from tests.collector.artefacts.test_always_an_answer import said
 
-FRAMES = 'Traceback (most recent call last):\n  File "/opt/train.py", line 8, in <module>\n    go()\n'
+FRAMES = (
+    'Traceback (most recent call last):\n  File "/opt/train.py", line 8, in <module>\n    go()\n'
+)
 ENDED = "[2026-05-13 12:00:15,164] torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: 1) local_rank: 0 (pid: 77) of binary: /usr/bin/python3\n"
 MISMATCH = "RuntimeError: Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=5, OpType=ALLREDUCE, TensorShape=[3]), but Rank 0 is running collective: CollectiveFingerPrint(SequenceNumber=5, OpType=BROADCAST, TensorShape=[1])\n"
 START = ("software.init_failed", "job", "job")
@@ -89,7 +91,9 @@ def test_horovods_missing_rank_is_waited_for(told, stall):
 
 
 def test_ranks_that_each_miss_what_others_did_called_other_operations(told):
-    lists = "[1,0]<stderr>:Missing ranks:\n[1,0]<stderr>:0: [bcast.a]\n[1,0]<stderr>:1: [reduce.b]\n"
+    lists = (
+        "[1,0]<stderr>:Missing ranks:\n[1,0]<stderr>:0: [bcast.a]\n[1,0]<stderr>:1: [reduce.b]\n"
+    )
     fault, _, _ = told(HEAD.format(1, "stall_inspector.cc:105") + lists)
     assert fault == "software.collective_mismatch"
 

@@ -6,7 +6,7 @@ just made in another way, and the event.
 
 from collections.abc import Mapping
 
-from ...vocabulary.samples import Event, TelemetryResource, attributes
+from ..vocabulary.samples import Event, TelemetryResource, attributes
 
 FAULT = "rankscope.exporter.fault"
 """A series of fault codes: no metric of the vocabulary, but what events are made of."""
