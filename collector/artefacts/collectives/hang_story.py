@@ -32,8 +32,8 @@ class HangStory:
 
     `began`, `until`: since when ranks waited and when they gave up, s since the epoch. `crashed`:
     when ranks ended by errors of their own. `late`: ranks that lines name as those waited for.
-    `apart`: ranks of which
-    lines say that each lacks what others did. `present`: ranks whose lines, or silence, are known. `absent`: ranks of which there is no log.
+    `apart`: ranks of which lines say that each lacks what others did. `present`: ranks whose lines,
+    or silence, are known. `absent`: ranks of which there is no log.
     `sized`: lines say how many ranks there are.
     """
 

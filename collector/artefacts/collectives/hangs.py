@@ -152,7 +152,7 @@ class CollectiveHang:
             waited=frozenset(waited),
             crashed={rank: max(ended or began, began) for rank, ended in self.fatal.items()
                      if rank not in waited},
-            late=(self.late | self.stalled.late) - waited,
+            late=frozenset((self.late | self.stalled.late) - waited),
             apart=self.stalled.apart,
             present=present,
             absent=every - present - self.late,
