@@ -29,6 +29,11 @@ _PAUSE_SECONDS = 20.0
 
 _LEAST_SECONDS = 2.0
 """A standstill that outlasted the job's own time-out is one, however short that was set."""
+
+_FEW_POINTS, _ORDERS = 5, 10.0
+"""Of a log that people paste, points before a spike, and by how much a loss that is lost has grown:
+a log may begin in the middle of a curve, and its end is known.
+"""
 _TIMED_OUT = frozenset({
     "collective.timeout", "gloo.timeout", "gloo.barrier_timeout", "nccl.watchdog_timeout",
     "hccl.notify_timeout",
@@ -138,6 +143,9 @@ def _detectors(
         "stalls": stalls,
         "fault_codes": {"unplaced": True},
         "never_started": {"announced": True},
+        "loss_spike": {"few": _FEW_POINTS},
+        "divergence": {"orders": _ORDERS},
+        "bad_resume": {"fewest": _FEW_POINTS},
     }
     if found.until is not None:
         ours["nonfinite"] = {"over_at": found.until}
