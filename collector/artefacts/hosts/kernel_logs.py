@@ -87,7 +87,7 @@ class KernelContents:
         for fault in self.faults:
             host = host_names.among(fault.host, fault.file, hosts, len(self.hosts))
             if not hosts:  # a log is always of some host, named or not
-                host = host or UNNAMED_HOST
+                host = host or (next(iter(self.hosts)) if len(self.hosts) == 1 else UNNAMED_HOST)
             own = replace(fault.event.resource, host=host)
             event = replace(fault.event, at=fault.at or fault.latest or 0.0, resource=own)
             why = _apart(fault, span, newest) or victims.strange(event)

@@ -19,6 +19,7 @@ FILES = (
     "clouds",
     "containers",
     "platforms",
+    "shells",
     "others",
 )
 """The files beside this one; of the forms that a line may have the first counts."""
