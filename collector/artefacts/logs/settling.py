@@ -5,7 +5,7 @@ from dataclasses import replace
 from ....vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from ..collectives.hang_story import HangStory
 from ..found import UNNAMED_HOST, ArtefactContents, LogQuote
-from ..hosts import device_ranks
+from ..hosts import device_ranks, memory_kills
 from ..job.endings import UNDATED
 from ..job.startup import START_SECONDS
 from ..launches import verdicts
@@ -210,6 +210,8 @@ def _settle(gathered: LogContents, found: ArtefactContents) -> None:
     record = gathered.launches
     if not record.reports:
         return
+    kernels = gathered.kernels.faults
+    record.reports = memory_kills.explained(record.reports, kernels, gathered.span())
     size = max(found.world_size, gathered.survey.size, record.size)
     gathered.survey = replace(gathered.survey, size=max(gathered.survey.size, record.size))
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
