@@ -173,11 +173,11 @@ class ExitsDetector(Detector):
                 lines.setdefault(rank, []).append(event)
         findings: list[Finding] = []
         for rank, own in lines.items():
-            row, event = window.row_of(rank), telling.first(own)
-            if row is None or event is None:
+            row, first = window.row_of(rank), telling.first(own)
+            if row is None or first is None:
                 continue
-            signature = str(event.attributes.get("signature", ""))
-            text = str(event.attributes.get("text", "")).strip().splitlines()
+            signature = str(first.attributes.get("signature", ""))
+            text = str(first.attributes.get("text", "")).strip().splitlines()
             line = text[0][:160] if text else ""
             findings.append(
                 report(
@@ -185,8 +185,8 @@ class ExitsDetector(Detector):
                     self.name,
                     "rank.root_log",
                     window.rank_entity(row),
-                    onset=event.at,
-                    seen=(event.at, event.at),
+                    onset=first.at,
+                    seen=(first.at, first.at),
                     score=2.0,
                     signal="log.fault",
                     observed=signature,
