@@ -11,6 +11,9 @@ from functools import total_ordering
 MOST = 10_000_000
 """Ranks that a written set may name; more is a sender's mistake and would fill the memory."""
 
+MOST_HELD = 4096
+"""Larger sets are not held member by member to compare them."""
+
 LISTED = 16
 """A document lists so many ranks one by one; larger sets are written as runs."""
 
@@ -88,10 +91,17 @@ class RankSet:
             return False
         if self._members is not None:
             return rank in self._members
-        return any(
-            first <= rank <= last and (rank - first) % stride == 0
-            for first, last, stride in self._runs
-        )
+        for first, last, stride in self._runs:
+            if first <= rank <= last and (rank - first) % stride == 0:
+                return True
+        return False
+
+    def meets(self, other: "RankSet") -> bool:
+        """Tell whether any rank is in both."""
+        few, many = (self, other) if self._size <= other._size else (other, self)
+        if few._size <= 1 or many._size > MOST_HELD:
+            return any(rank in many for rank in few)
+        return not few.members.isdisjoint(many.members)
 
     def __getitem__(self, index: int) -> int:
         if not -self._size <= index < self._size:

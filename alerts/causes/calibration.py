@@ -81,7 +81,7 @@ def overlap(one: Entity, other: Entity) -> bool:
     """Return whether two places share a rank; a job shares with everything."""
     if "job" in (one.type, other.type):
         return True
-    return any(rank in other.ranks for rank in one.ranks)
+    return one.ranks.meets(other.ranks)
 
 
 def at(curve: Curve, lead: float) -> float:

@@ -55,9 +55,7 @@ class FindingIndex:
             self._affected[kind] = frozenset(ranks)
         return self._affected[kind]
 
-    def meant(
-        self, finding: Finding, kind: EntityType, as_type: AsType
-    ) -> tuple[Entity, ...]:
+    def meant(self, finding: Finding, kind: EntityType, as_type: AsType) -> tuple[Entity, ...]:
         """Return what the entity of one of the findings means as another type; found out once."""
         key = (id(finding), kind)
         found = self._meant.get(key)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...detectors.window import Floats, Ints
-from .plane_data import FIRST_SLOTS, THIN_SECONDS, THIN_SLOTS, PlaneData
+from .plane_data import CELLS_AT_ONCE, FIRST_SLOTS, THIN_SECONDS, THIN_SLOTS, PlaneData
 from .reporting_interval import INTERVALS, ReportingInterval
 from .slot_times import PARTS, part_of
 
@@ -126,9 +126,11 @@ class MetricPlane(PlaneData):
     def write_at(self, rows: Ints | slice, at: float, value: Floats) -> None:
         """Write readings of one time, as `write` does; rows that follow one another as a slice."""
         first = rows.start if isinstance(rows, slice) else rows[0]
-        self._learn(at - float(self.last_at[first]))
-        if not self._reporting.known:
-            self._stretch(at, at)
+        gap = at - self.last_at.item(first)
+        if not self._reporting.usual(gap, self.interval):
+            self._learn(gap)
+            if not self._reporting.known:
+                self._stretch(at, at)
         self._write_one_time(rows, at, value)
 
     def _write_one_time(self, rows: Ints | slice, at: float, value: Floats) -> None:
@@ -139,9 +141,12 @@ class MetricPlane(PlaneData):
             self._advance(tick)
         kept = value
         if self.base is not None:
-            if np.count_nonzero(value != self.last_value[rows]):
+            before = self.last_value[rows]
+            if np.count_nonzero(value != before):
                 kept = self._beyond_base(numbers(rows), value)
-                self.moved_at = max(self.moved_at, at, self.newest_at)
+                # A first value is none that moved.
+                if np.count_nonzero((value != before) & (before == before)):
+                    self.moved_at = max(self.moved_at, at, self.newest_at)
             else:
                 kept = value - self.base[rows]  # every row has one: it has a value
         if tick > self.newest - len(self.used):
@@ -211,19 +216,24 @@ class MetricPlane(PlaneData):
 
     def _thin(self, quarter: float) -> None:
         begin = quarter * THIN_SECONDS
-        total = np.zeros(len(self.last_at))
-        count = np.zeros(len(self.last_at), np.int32)
-        for slot in self.slots(begin, begin + THIN_SECONDS - self.interval)[0]:
-            valid = (self.part[slot] > 0) & np.isfinite(self.value[slot])
+        slots = self.slots(begin, begin + THIN_SECONDS - self.interval)[0]
+        thin = self.thin[int(quarter) % THIN_SLOTS]
+        thin[:] = np.nan
+        many = max(CELLS_AT_ONCE // max(len(slots), 1), 1)
+        for first in range(0, len(thin) if len(slots) else 0, many):
+            here = slice(first, first + many)
+            value = self.value[slots, here]
+            valid = (self.part[slots, here] > 0) & np.isfinite(value)
+            count = valid.sum(axis=0)
             if self.counter:
-                total[valid], count[valid] = self.value[slot][valid], 1
+                newest = len(slots) - 1 - np.argmax(valid[::-1], axis=0)
+                kept = value[newest, np.arange(value.shape[1])]
             else:
-                total[valid] += self.value[slot][valid]
-                count += valid
-        slot = int(quarter) % THIN_SLOTS
-        with np.errstate(invalid="ignore", divide="ignore"):
-            self.thin[slot] = np.where(count > 0, total / count, np.nan)
-        self.thin_at[slot] = begin + THIN_SECONDS
+                # Summed one after the other, so that the mean is the same however many rows it has.
+                sums = np.add.accumulate(np.where(valid, value, 0.0), axis=0, dtype=np.float64)
+                kept = (sums[-1] + 0.0) / np.maximum(count, 1)  # no negative zero
+            thin[here] = np.where(count > 0, kept, np.nan)
+        self.thin_at[int(quarter) % THIN_SLOTS] = begin + THIN_SECONDS
 
     def _rebase(self, at: float) -> None:
         if self.base is not None and math.isfinite(self._based_at):
