@@ -98,8 +98,8 @@ class RankSet:
 
     def meets(self, other: "RankSet") -> bool:
         """Tell whether any rank is in both."""
-        few, many = (self, other) if self._size <= other._size else (other, self)
-        if few._size <= 1 or many._size > MOST_HELD:
+        few, many = (self, other) if len(self) <= len(other) else (other, self)
+        if len(few) <= 1 or len(many) > MOST_HELD:
             return any(rank in many for rank in few)
         return not few.members.isdisjoint(many.members)
 

@@ -26,7 +26,7 @@ def groups(attempt: JobAttempt) -> list[GroupProgress]:
 
 def reported(attempt: JobAttempt) -> list[GroupProgress]:
     """Return every group that is reported, also where several sources report the same one."""
-    members, planes = attempt.members, attempt.members.planes
+    planes = attempt.members.planes
     counters = [
         planes.planes[number] if number is not None else None
         for name in ("enqueued", "completed")

@@ -40,6 +40,9 @@ class MetricPlane(PlaneData):
 
     def write(self, rows: Ints, at: Floats, value: Floats) -> None:
         """Write readings, all [points], in any order; of two in one slot the newer stays."""
+        if len(rows) == 1:
+            self.write_one(int(rows[0]), float(at[0]), float(value[0]))
+            return
         first, last = float(at.min()), float(at.max())
         if first == last:
             self.write_at(rows, first, value)
@@ -125,13 +128,49 @@ class MetricPlane(PlaneData):
 
     def write_at(self, rows: Ints | slice, at: float, value: Floats) -> None:
         """Write readings of one time, as `write` does; rows that follow one another as a slice."""
-        first = rows.start if isinstance(rows, slice) else rows[0]
-        gap = at - self.last_at.item(first)
+        self._follow(at, rows.start if isinstance(rows, slice) else int(rows[0]))
+        self._write_one_time(rows, at, value)
+
+    def write_one(self, row: int, at: float, value: float) -> None:
+        """Write one reading, as `write` does: what a host shows once is most of all that is written.
+
+        Numbers one by one, for which an array's ways cost several times as much.
+        """
+        self._follow(at, row)
+        self.version += 1
+        tick = math.floor(at / self.interval)
+        if tick > self.newest:
+            self._advance(tick)
+        kept, before = value, self.last_value.item(row)
+        if self.base is not None:
+            base = self.base.item(row)
+            if math.isnan(base):
+                base = self.base[row] = value if math.isfinite(value) else 0.0
+            kept = value - base
+            if value != before and not math.isnan(before):
+                self.moved_at = max(self.moved_at, at, self.newest_at)
+        if tick > self.newest - len(self.used):
+            slot = tick % len(self.used)
+            self.value[slot, row] = kept
+            self.part[slot, row] = part_of(at, tick, self.interval)
+            self.used[slot] = True
+        else:
+            self.late += 1
+        if at >= self.newest_at:
+            self.newest_at = at
+        elif self.last_at.item(row) > at:
+            return
+        if self.changed_at is not None and value != before:
+            self.changed_at[row] = at
+        self.last_at[row], self.last_value[row] = at, value
+
+    def _follow(self, at: float, row: int) -> None:
+        """Adapt the slots to the reporting interval before a reading of a row is written."""
+        gap = at - self.last_at.item(row)
         if not self._reporting.usual(gap, self.interval):
             self._learn(gap)
             if not self._reporting.known:
                 self._stretch(at, at)
-        self._write_one_time(rows, at, value)
 
     def _write_one_time(self, rows: Ints | slice, at: float, value: Floats) -> None:
         # Most of what a window costs to fill is here: a few operations on few values each.
@@ -145,7 +184,7 @@ class MetricPlane(PlaneData):
             if np.count_nonzero(value != before):
                 kept = self._beyond_base(numbers(rows), value)
                 # A first value is none that moved.
-                if np.count_nonzero((value != before) & (before == before)):
+                if np.count_nonzero((value != before) & ~np.isnan(before)):
                     self.moved_at = max(self.moved_at, at, self.newest_at)
             else:
                 kept = value - self.base[rows]  # every row has one: it has a value
