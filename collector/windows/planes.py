@@ -132,9 +132,9 @@ class MetricPlane(PlaneData):
         self._write_one_time(rows, at, value)
 
     def write_one(self, row: int, at: float, value: float) -> None:
-        """Write one reading, as `write` does: what a host shows once is most of all that is written.
+        """Write one reading, as `write` does: most of what is written is what a host shows once.
 
-        Numbers one by one, for which an array's ways cost several times as much.
+        Number by number, for arrays of one cost several times as much.
         """
         self._follow(at, row)
         self.version += 1

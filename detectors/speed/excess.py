@@ -74,8 +74,8 @@ def standing_out(
 
     ratio: [ranks, steps] to healthy peers. strays: gives its `noise`. scales: the shortest first,
     which says what is reported of a rank that several show. counts: how many newest steps they
-    cover. isolated: few ranks may stand out by little from the first step on. unlike: [ranks], whose skew
-    from the first step on is no fault: their devices are of another model than most.
+    cover. isolated: few ranks may stand out by little from the first step on. unlike: [ranks],
+    whose skew from the first step on is no fault: their devices are of another model than most.
     """
     same = np.ones(len(ratio), np.bool_) if unlike is None else ~unlike
     found = [
