@@ -5,14 +5,16 @@ import logging
 import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...vocabulary.samples import Event, Sample
-from ..exporters.fetching import PageClient
-from ..exporters.targets import ExporterTarget, SeriesOwnership, TargetThread
 from ..health import AgentHealth
 from ..latest import PERIODS
 from ..settings import ExportersSettings
 from ..state import rewrite
+
+if TYPE_CHECKING:
+    from ..exporters.targets import TargetThread
 
 _WAIT_SECONDS = 0.25
 """An exporter on this node answers within; a slower one is shown with the next reading."""
@@ -63,25 +65,14 @@ class ExporterReader:
     ) -> None:
         self.period = settings.period_seconds or period
         self._path = state / _FILE if state is not None else None
-        ownership = SeriesOwnership(lasting=PERIODS * self.period)
-        self._watches = [
-            TargetThread(
-                ExporterTarget(
-                    target,
-                    place=place,
-                    client=PageClient(
-                        target.url, timeout=settings.timeout_seconds, ca_file=settings.ca_file
-                    ),
-                    max_bytes=settings.max_bytes,
-                    ownership=ownership,
-                    native=native,
-                    emit=emit,
-                    health=health,
-                    doubled=dcgm_names_shown,
-                )
-            )
-            for place, target in enumerate(settings.targets)
-        ]
+        self._watches = _watches(
+            settings,
+            lasting=PERIODS * self.period,
+            emit=emit,
+            health=health,
+            native=native,
+            doubled=dcgm_names_shown,
+        )
         if self._watches:
             health.show("double_names", 0)
         self._status_reported = status_reported
@@ -168,3 +159,39 @@ class ExporterReader:
         except OSError as error:
             _log.warning("exporters: %s: %s", self._path, error)
         self._saved = text
+
+
+def _watches(
+    settings: ExportersSettings,
+    *,
+    lasting: float,
+    emit: Callable[[Event], None],
+    health: AgentHealth,
+    native: Callable[[str], bool],
+    doubled: bool,
+) -> "list[TargetThread]":
+    """Return a thread for each target; most nodes have none, and load no tables of vendors."""
+    if not settings.targets:
+        return []
+    from ..exporters import targets  # noqa: PLC0415
+    from ..exporters.fetching import PageClient  # noqa: PLC0415
+
+    ownership = targets.SeriesOwnership(lasting=lasting)
+    return [
+        targets.TargetThread(
+            targets.ExporterTarget(
+                target,
+                place=place,
+                client=PageClient(
+                    target.url, timeout=settings.timeout_seconds, ca_file=settings.ca_file
+                ),
+                max_bytes=settings.max_bytes,
+                ownership=ownership,
+                native=native,
+                emit=emit,
+                health=health,
+                doubled=doubled,
+            )
+        )
+        for place, target in enumerate(settings.targets)
+    ]

@@ -46,7 +46,8 @@ class TrainingLogs(BackgroundReader):
             named=settings.files,
         )
         zone = zoneinfo.ZoneInfo(settings.time_zone) if settings.time_zone else None
-        self._formats = (*(one.format() for one in settings.formats), *training_logs.shipped())
+        own = tuple(one.format() for one in settings.formats)
+        self._formats = (*own, *training_logs.shipped()) if own else None
         self._follower = LogFollower(
             sources=self._sources,
             positions=FilePositions(state),
