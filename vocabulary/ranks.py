@@ -11,9 +11,6 @@ from functools import total_ordering
 MOST = 10_000_000
 """Ranks that a written set may name; more is a sender's mistake and would fill the memory."""
 
-MOST_HELD = 4096
-"""Larger sets are not held member by member to compare them."""
-
 LISTED = 16
 """A document lists so many ranks one by one; larger sets are written as runs."""
 
@@ -95,13 +92,6 @@ class RankSet:
             if first <= rank <= last and (rank - first) % stride == 0:
                 return True
         return False
-
-    def meets(self, other: "RankSet") -> bool:
-        """Tell whether any rank is in both."""
-        few, many = (self, other) if len(self) <= len(other) else (other, self)
-        if len(few) <= 1 or len(many) > MOST_HELD:
-            return any(rank in many for rank in few)
-        return not few.members.isdisjoint(many.members)
 
     def __getitem__(self, index: int) -> int:
         if not -self._size <= index < self._size:

@@ -129,7 +129,7 @@ def _within(entity: Entity, root: Entity, topology: JobTopology) -> bool:
     host = topology.host_of_entity(root)
     if entity.type == "host" and host is not None:
         return host == entity.id
-    return entity.ranks.meets(root.ranks)
+    return any(rank in root.ranks for rank in entity.ranks)
 
 
 def _bearing(symptoms: set[str], knowledge: CauseCatalogue) -> set[str]:
@@ -176,6 +176,6 @@ def _without(
             return finding.entity.type != scope.type
         if host is not None and host == topology.host_of_entity(finding.entity):
             return False
-        return not finding.entity.ranks.meets(scope.ranks)
+        return not any(rank in scope.ranks for rank in finding.entity.ranks)
 
     return FindingIndex([f for f in index.findings if left(f)], topology)
