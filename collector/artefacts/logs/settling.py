@@ -5,12 +5,12 @@ from dataclasses import replace
 from ....vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from ..collectives.hang_story import HangStory
 from ..found import UNNAMED_HOST, ArtefactContents, LogQuote
-from ..hosts import device_ranks, memory_kills
+from ..hosts import device_ranks
 from ..job.endings import UNDATED
 from ..job.startup import START_SECONDS
 from ..launches import verdicts
 from ..launches.verdicts import KnownRanks
-from . import host_lines, survival, uncounted, unplaced, unranked
+from . import host_lines, memory_kills, survival, uncounted, unplaced, unranked
 from .contents import LogContents
 from .unknown_lines import shown
 

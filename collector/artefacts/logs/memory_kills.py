@@ -7,9 +7,9 @@ container it has another number: a lone kill of the kernel is then that of the l
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from ..hosts.kernel_logs import KernelFault
 from ..job.span import JobSpan
 from ..launches.record import FiledReport
-from .kernel_logs import KernelFault
 
 _KILLED = -9
 

@@ -5,8 +5,8 @@ from datetime import UTC
 import pytest
 
 KERNEL = (
-    "Apr 25 06:31:56 lab-1 kernel: [594646.252861] Killed process 29918 (python) total-vm:232708084kB,"
-    " anon-rss:31121884kB, file-rss:6572kB, shmem-rss:0kB\n"
+    "Apr 25 06:31:56 lab-1 kernel: [594646.252861] Killed process 29918 (python) "
+    "total-vm:232708084kB, anon-rss:31121884kB, file-rss:6572kB, shmem-rss:0kB\n"
 )
 
 
