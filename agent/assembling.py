@@ -41,13 +41,21 @@ def readings(
     health: AgentHealth,
     now: Callable[[], float],
     deliver: Callable[[NodeReader, list[Sample], float], None],
+    delivered: Callable[[], None],
     support: SupportLog,
 ) -> list[ReadingThread]:
     """Return what runs the readers: quick ones apart, so that no slow one holds them up."""
     slow = [reader for reader in chosen if reader.period > QUICK_SECONDS]
     quick = [reader for reader in chosen if reader.period <= QUICK_SECONDS]
     return [
-        ReadingThread(readers=group, health=health, now=now, deliver=deliver, support=support)
+        ReadingThread(
+            readers=group,
+            health=health,
+            now=now,
+            deliver=deliver,
+            delivered=delivered,
+            support=support,
+        )
         for group in (slow, quick)
         if group
     ]

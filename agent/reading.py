@@ -21,6 +21,10 @@ _ASK_AGAIN_SECONDS = 600.0
 _log = logging.getLogger(__name__)
 
 
+def _nothing() -> None:
+    """Wake nobody."""
+
+
 @dataclass(slots=True)
 class _ReaderTurn:
     """One reader and when it is due next, in monotonic seconds."""
@@ -32,7 +36,10 @@ class _ReaderTurn:
 
 
 class ReadingThread:
-    """Delivers samples through `deliver(reader, samples, now)`, called on the reading thread."""
+    """Delivers samples through `deliver(reader, samples, now)`, called on the reading thread.
+
+    `delivered` is called when no more is due at once: one wake-up of whoever waits for them all.
+    """
 
     def __init__(
         self,
@@ -41,6 +48,7 @@ class ReadingThread:
         health: AgentHealth,
         now: Callable[[], float],
         deliver: Callable[[NodeReader, list[Sample], float], None],
+        delivered: Callable[[], None] = _nothing,
         support: SupportLog,
         stuck_seconds: float = 10.0,
     ) -> None:
@@ -48,6 +56,8 @@ class ReadingThread:
         self._health = health
         self._now = now
         self._deliver = deliver
+        self._delivered = delivered
+        self._any_delivered = False
         self._stuck_seconds = stuck_seconds
         self._lock = threading.Condition()
         self._turns = [_ReaderTurn(reader, time.monotonic()) for reader in readers]
@@ -110,6 +120,9 @@ class ReadingThread:
             wait = None if turn is None else turn.due - time.monotonic()
             if turn is not None and wait is not None and wait <= 0:
                 return turn
+            if self._any_delivered:
+                self._any_delivered = False
+                self._delivered()
             self._lock.wait(wait)
         return None
 
@@ -145,3 +158,4 @@ class ReadingThread:
         turn.due = max(turn.due, started - reader.period) + reader.period
         if samples:
             self._deliver(reader, samples, now)
+            self._any_delivered = True

@@ -100,6 +100,7 @@ class NodeAgent:
                 health=self._health,
                 now=self._clock.now,
                 deliver=self._handover.deliver,
+                delivered=self._handover.wake,
                 support=self._support,
             )
         except state.StateError as error:

@@ -6,7 +6,7 @@ take, and ends the process when the agent closes its end (stdin), whatever the l
 
 Messages, one object a line; the first key is the kind: `hello` (versions, devices) or `fatal`,
 once, at the start; `readings` (a device's values by subject: a layout's number, values, and the
-layout itself when new); `notes` (functions without an answer, and why); `gone` and `hung` (a device
+layout itself when new; no values where they are what they were); `notes` (functions without an answer, and why); `gone` and `hung` (a device
 that fails, a call that does not return); `back` (it answers again); `unusable` (an answer that made
 no sense); `event` (NVML's own events), `no_events` (there are none); `operational` (GPU
 Operational Events); `heartbeat` every second.
@@ -30,6 +30,7 @@ from .call_watchdog import CallWatchdog
 from .device_poller import DevicePoller
 from .pipe import LinePipe, leave
 from .subjects.identity import text
+from .turns import DeviceTurns
 
 HEARTBEAT_SECONDS = 1.0
 _WAIT_MILLISECONDS = 10_000
@@ -79,9 +80,10 @@ def _begin(
         pipe.write(fatal=code_of(error), text=str(error))
         leave(3)
     devices.extend(found)
+    turns = DeviceTurns(pipe)
     for device in found:
         poller = DevicePoller(device, pipe=pipe, subjects=subjects, period=period)
-        threading.Thread(target=poller.run, name=device.uuid, daemon=True).start()
+        threading.Thread(target=poller.run, args=(turns,), name=device.uuid, daemon=True).start()
         threading.Thread(target=_watch_events, args=(pipe, device), daemon=True).start()
         if operational.supported():
             threading.Thread(target=_watch_operational, args=(pipe, device), daemon=True).start()

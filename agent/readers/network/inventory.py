@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from ...settings import NetworkSettings
-from . import kernel_files
+from ... import kernel_files
 
 Kind = Literal["infiniband", "roce", "efa", "ethernet"]
 

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from . import kernel_files
+from ... import kernel_files
 from .flapping import LinkFlaps
 from .inventory import NetworkPort
-from .kernel_files import FileTrouble, HeldFile
+from ...kernel_files import FileTrouble, HeldFile
 
 State = Literal["up", "down", "off", "away", "unknown"]
 """off: set down on this host. away: its files are gone. unknown: no file shows it."""
