@@ -36,14 +36,6 @@ class HeldFile:
             self.close()
             return FileTrouble.ABSENT if error.errno in _GONE else FileTrouble.REFUSED
 
-    def number(self) -> int | None:
-        """Return the number in it, None where it is absent or holds anything else."""
-        text = self.text()
-        try:
-            return int(text, 0) if isinstance(text, str) else None
-        except ValueError:
-            return None
-
     def data(self, most: int = 4096) -> bytes | None:
         """Return its first bytes as they are, None where it gives none now."""
         try:
@@ -93,8 +85,13 @@ def number(path: str) -> int | None:
 
     Drivers write "N/A (no PMA)" for counters their port does not keep.
     """
+    return parsed(text(path))
+
+
+def parsed(text: str | bytes | None) -> int | None:
+    """Return the number that a small file's text is, None where it is anything else."""
     try:
-        return int(text(path), 0)
+        return None if text is None else int(text, 0)
     except ValueError:
         return None
 

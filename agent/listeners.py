@@ -103,6 +103,8 @@ def _push(
         )
     except SpoolError as error:
         raise StartError(str(error)) from error
+    except ValueError as error:
+        raise StartError(f"push.token: {error}") from error
     except OSError as error:
         raise StartError(f"push.ca_file: {error.strerror or error}") from error
     listeners.sender = SpoolSender(spool=listeners.spool, post=post, health=health, now=now)

@@ -1,5 +1,6 @@
 """One device's thread in the worker: asks the subjects that are due and writes their answers."""
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -38,10 +39,11 @@ class DevicePoller:
         pulse = min(
             (SUBJECTS[subject] or self._period for subject in self._due), default=self._period
         )
-        due = time.monotonic()
+        due = turns.begin
         while True:
             turns.take(lambda: self.poll(time.monotonic()))
-            due = max(due + pulse, time.monotonic())
+            late = time.monotonic() - due
+            due += pulse * max(1, math.floor(late / pulse))  # on the beat of the others
             time.sleep(max(0.0, due - time.monotonic()))
 
     def poll(self, now: float) -> None:

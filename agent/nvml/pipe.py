@@ -27,6 +27,11 @@ class LinePipe:
         with self._lock:
             self._gathered.append(line)
 
+    @property
+    def waiting(self) -> bool:
+        """Return whether something is gathered that is not written yet."""
+        return bool(self._gathered)
+
     def flush(self) -> None:
         """Write what was gathered."""
         with self._lock:

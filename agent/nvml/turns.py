@@ -1,6 +1,7 @@
 """The devices' threads take turns: one asks after the other, while calls return."""
 
 import threading
+import time
 from collections.abc import Callable
 
 from .pipe import LinePipe
@@ -22,6 +23,8 @@ class DeviceTurns:
         self._turn = threading.Lock()
         self._lock = threading.Lock()
         self._waiting = 0
+        self.begin = time.monotonic()
+        """When all devices are due first, in monotonic seconds."""
 
     def take(self, poll: Callable[[], None]) -> None:
         """Ask one device, after those before it or after a tenth of a second."""

@@ -6,10 +6,11 @@ take, and ends the process when the agent closes its end (stdin), whatever the l
 
 Messages, one object a line; the first key is the kind: `hello` (versions, devices) or `fatal`,
 once, at the start; `readings` (a device's values by subject: a layout's number, values, and the
-layout itself when new; no values where they are what they were); `notes` (functions without an answer, and why); `gone` and `hung` (a device
-that fails, a call that does not return); `back` (it answers again); `unusable` (an answer that made
-no sense); `event` (NVML's own events), `no_events` (there are none); `operational` (GPU
-Operational Events); `heartbeat` every second.
+layout itself when new; no values where they are what they were); `notes` (functions without an
+answer, and why); `gone` and `hung` (a device that fails, a call that does not return); `back` (it
+answers again); `unusable` (an answer that made no sense); `event` (NVML's own events), `no_events`
+(there are none); `operational` (GPU Operational Events); `heartbeat` every second, with the
+readings where there are any.
 """
 
 import contextlib
@@ -66,7 +67,10 @@ def main() -> None:
         readable, _, _ = select.select([sys.stdin], [], [], HEARTBEAT_SECONDS)
         if readable and not os.read(0, 1024):
             leave(0)
-        pipe.write(heartbeat=round(time.time(), 3))
+        silent = pipe.waiting  # no device's readings took the last heartbeat along
+        pipe.gather(heartbeat=round(time.time(), 3))
+        if silent:
+            pipe.flush()
         watchdog.check()
 
 

@@ -5,8 +5,8 @@ A device that fell off the bus vanishes from sysfs, or its configuration space r
 
 import os
 import time
-from contextlib import suppress
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ...vocabulary.samples import Event, Sample, attributes

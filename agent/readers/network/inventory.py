@@ -15,8 +15,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-from ...settings import NetworkSettings
 from ... import kernel_files
+from ...settings import NetworkSettings
 
 Kind = Literal["infiniband", "roce", "efa", "ethernet"]
 

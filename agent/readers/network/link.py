@@ -3,9 +3,9 @@
 from typing import Literal
 
 from ... import kernel_files
+from ...kernel_files import FileTrouble, HeldFile
 from .flapping import LinkFlaps
 from .inventory import NetworkPort
-from ...kernel_files import FileTrouble, HeldFile
 
 State = Literal["up", "down", "off", "away", "unknown"]
 """off: set down on this host. away: its files are gone. unknown: no file shows it."""

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from ....vocabulary.device_faults import thresholds
 from ....vocabulary.samples import Attributes, Event, Sample, attributes
+from ... import kernel_files
 from ...baselines import CounterBaselines
 from ...health import AgentHealth
-from ... import kernel_files
 from ...kernel_files import HeldFile
 from . import counters
 from .crossings import ThresholdCrossings
@@ -30,13 +30,22 @@ _WIDEST_LEGACY = 32
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _CountedFile:
-    """One file that counts, and the name of its baseline."""
+    """One file that counts, the name of its baseline, and what stood in it last."""
 
     counter: counters.CounterFile
     held: HeldFile
     key: str
+    data: bytes | None = None
+    number: int | None = None
+
+    def read(self) -> int | None:
+        """Return its number now, None where it has none. Most have what they had."""
+        data = self.held.data()
+        if data != self.data:
+            self.data, self.number = data, kernel_files.parsed(data)
+        return self.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +126,7 @@ class NetworkPorts:
 
     def _count(self, port: NetworkPort, file: _CountedFile, now: float) -> float | None:
         counter = file.counter
-        raw = file.held.number()
+        raw = file.read()
         if raw is None or raw < 0:
             return None
         step = self._baselines.advance(file.key, raw)

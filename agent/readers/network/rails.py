@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from ....vocabulary.samples import Sample, attributes
+from ... import kernel_files
 from ...devices import DeviceRegister, normal
 from ...settings import NetworkSettings
-from ... import kernel_files
 from .inventory import NetworkPort, PortInventory
 
 _CLASSES = ("0x0302", "0x0380", "0x1200")
