@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Mapping
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 from ..vocabulary.clock import Clock, SystemClock
 from ..vocabulary.samples import attributes
@@ -28,10 +29,12 @@ from .latest import LatestValues
 from .loop import AgentLoop
 from .names import NodeNames
 from .routing import TelemetryRouter
-from .settings import AgentSettings
 from .support_log import SupportLog
 from .trainers import TrainerRegister
 from .users import ProcessUsers
+
+if TYPE_CHECKING:
+    from .settings import AgentSettings
 
 _SWITCH_SECONDS = 0.0005
 _DRAIN_SECONDS = 2.0
@@ -43,7 +46,7 @@ class NodeAgent:
     """One agent. The constructor takes every socket and folder, or raises listeners.StartError."""
 
     def __init__(
-        self, settings: AgentSettings, *, environ: Mapping[str, str], clock: Clock | None = None
+        self, settings: "AgentSettings", *, environ: Mapping[str, str], clock: Clock | None = None
     ) -> None:
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -258,7 +261,7 @@ class NodeAgent:
         )
 
 
-def run(settings: AgentSettings) -> int:
+def run(settings: "AgentSettings") -> int:
     """Run an agent until SIGTERM or SIGINT; return 0, or 1 when it could not start."""
     try:
         agent = NodeAgent(settings, environ=os.environ)

@@ -5,14 +5,17 @@ import logging
 import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...vocabulary.samples import Event, Sample
 from ..exporters.fetching import PageClient
 from ..exporters.targets import ExporterTarget, SeriesOwnership, TargetThread
 from ..health import AgentHealth
 from ..latest import PERIODS
-from ..settings import ExportersSettings
 from ..state import rewrite
+
+if TYPE_CHECKING:
+    from ..settings import ExportersSettings
 
 _WAIT_SECONDS = 0.25
 """An exporter on this node answers within; a slower one is shown with the next reading."""
@@ -51,7 +54,7 @@ class ExporterReader:
         self,
         *,
         period: float,
-        settings: ExportersSettings,
+        settings: "ExportersSettings",
         emit: Callable[[Event], None],
         health: AgentHealth,
         native: Callable[[str], bool] = _never,

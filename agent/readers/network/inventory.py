@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ... import kernel_files
-from ...settings import NetworkSettings
+
+if TYPE_CHECKING:
+    from ...settings import NetworkSettings
 
 Kind = Literal["infiniband", "roce", "efa", "ethernet"]
 
@@ -59,7 +61,7 @@ class NetworkPort:
 class PortInventory:
     """Looks again every 30 s, or when asked to. For every thread."""
 
-    def __init__(self, *, settings: NetworkSettings, sys: Path, proc: Path) -> None:
+    def __init__(self, *, settings: "NetworkSettings", sys: Path, proc: Path) -> None:
         self._settings = settings
         self.sys = str(sys)
         self._proc = str(proc)
