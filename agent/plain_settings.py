@@ -7,10 +7,9 @@ once. They live and end in a child process, which sends what it found.
 import os
 import pickle
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, TypeVar, cast
 
-if TYPE_CHECKING:
-    from .settings import AgentSettings
+T = TypeVar("T")
 
 
 class PlainSection:
@@ -39,8 +38,8 @@ class PlainSecret:
         return "PlainSecret(...)"
 
 
-def apart(load: Callable[[], "AgentSettings"]) -> "AgentSettings":
-    """Return what `load` returns in a child process; what it raises there is raised here.
+def apart(load: Callable[[], T]) -> T:
+    """Return what `load` returns in a child process, `plain`; what it raises there is raised here.
 
     To be called before any thread is started.
     """
@@ -56,10 +55,10 @@ def apart(load: Callable[[], "AgentSettings"]) -> "AgentSettings":
     found = pickle.loads(sent)  # noqa: S301  our own child's
     if isinstance(found, BaseException):
         raise found
-    return cast("AgentSettings", found)
+    return cast("T", found)
 
 
-def _send(load: Callable[[], "AgentSettings"], writing: int) -> None:
+def _send(load: Callable[[], object], writing: int) -> None:
     """Load, send, and end this process."""
     try:
         try:

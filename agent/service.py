@@ -12,7 +12,6 @@ import socket
 import sys
 import time
 from collections.abc import Mapping
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 from ..vocabulary.clock import Clock, SystemClock
@@ -46,12 +45,17 @@ class NodeAgent:
     """One agent. The constructor takes every socket and folder, or raises listeners.StartError."""
 
     def __init__(
-        self, settings: "AgentSettings", *, environ: Mapping[str, str], clock: Clock | None = None
+        self,
+        settings: "AgentSettings",
+        *,
+        environ: Mapping[str, str],
+        clock: Clock | None = None,
+        version: str = "",
     ) -> None:
         self._settings = settings
         self._clock = clock or SystemClock()
         self._health = AgentHealth()
-        self._health.show("info", 1, metadata.version("rankscope"))
+        self._health.show("info", 1, version or _version())
         self._names = NodeNames(
             host=settings.node.host or socket.gethostname(),
             cluster=settings.node.cluster,
@@ -261,10 +265,16 @@ class NodeAgent:
         )
 
 
-def run(settings: "AgentSettings") -> int:
+def _version() -> str:
+    from importlib import metadata  # noqa: PLC0415  with parsers of mail and archives, 2 MB
+
+    return metadata.version("rankscope")
+
+
+def run(settings: "AgentSettings", *, version: str = "") -> int:
     """Run an agent until SIGTERM or SIGINT; return 0, or 1 when it could not start."""
     try:
-        agent = NodeAgent(settings, environ=os.environ)
+        agent = NodeAgent(settings, environ=os.environ, version=version)
     except listeners.StartError as error:
         _log.error("%s", error)
         return 1

@@ -25,7 +25,7 @@ from typing import Any
 
 import pynvml
 
-from . import SUBJECTS, operational
+from . import SUBJECTS, clock_words, operational
 from .asking import PolledDevice, code_of
 from .call_watchdog import CallWatchdog
 from .device_poller import DevicePoller
@@ -51,10 +51,11 @@ _EVENTS = {
 
 
 def main() -> None:
-    """Run until stdin closes. The one argument is JSON: period, subjects, events."""
+    """Run until stdin closes. The one argument is JSON: period, subjects, clock_words."""
     asked = json.loads(sys.argv[1])
     with contextlib.suppress(OSError):
         os.nice(_NICE)
+    clock_words.tell(asked["clock_words"])
     pipe = LinePipe(sys.stdout.fileno())
     subjects = [name for name in SUBJECTS if name in asked["subjects"]]
     devices: list[PolledDevice] = []

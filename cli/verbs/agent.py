@@ -27,15 +27,18 @@ def run(arguments: argparse.Namespace) -> int:
     from ...agent import plain_settings  # noqa: PLC0415
 
     # Before anything is imported that may start a thread.
-    loaded = plain_settings.apart(lambda: _loaded(arguments.config))
+    loaded, version = plain_settings.apart(lambda: _loaded(arguments.config))
     from ...agent import logs, service  # noqa: PLC0415  needs the extra
 
     logs.configure()
-    return service.run(loaded)
+    return service.run(loaded, version=version)
 
 
-def _loaded(config: Path | None) -> "AgentSettings":
+def _loaded(config: Path | None) -> "tuple[AgentSettings, str]":
+    from importlib import metadata  # noqa: PLC0415  with parsers of mail and archives, 2 MB
+
     from ... import settings  # noqa: PLC0415  needs the extra
     from ...agent.settings import FOREIGN, AgentSettings  # noqa: PLC0415
 
-    return settings.load(AgentSettings, path=config, environ=os.environ, foreign=FOREIGN)
+    loaded = settings.load(AgentSettings, path=config, environ=os.environ, foreign=FOREIGN)
+    return loaded, metadata.version("rankscope")
