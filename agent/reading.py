@@ -97,34 +97,42 @@ class ReadingThread:
         ).start()
 
     def _run(self, generation: int) -> None:
+        due: list[_ReaderTurn] = []
+        turn: _ReaderTurn | None = None
         while True:
             with self._lock:
-                turn = self._next(generation)
-                if turn is None:
-                    return
-                self._busy = (turn, time.monotonic())
-            self._take(turn)
-            with self._lock:
-                if generation != self._generation:
+                if turn is not None and generation != self._generation:
                     # We were given up while this reader hung: it is back, our successor goes on.
                     _log.warning("reader %s answers again", turn.reader.name)
                     self._turns.append(turn)
                     self._lock.notify_all()
                     return
                 self._busy = None
+                due = due or self._next(generation)
+                if not due or self._stopped:
+                    return
+                turn = due.pop()
+                self._busy = (turn, time.monotonic())
+            self._take(turn)
 
-    def _next(self, generation: int) -> _ReaderTurn | None:
-        """Wait for the next reader that is due; None when this thread shall end. Holds the lock."""
+    def _next(self, generation: int) -> list[_ReaderTurn]:
+        """Wait for readers that are due, the last due first; none when this thread shall end.
+
+        Holds the lock.
+        """
         while not self._stopped and generation == self._generation:
-            turn = min(self._turns, key=lambda one: one.due, default=None)
-            wait = None if turn is None else turn.due - time.monotonic()
-            if turn is not None and wait is not None and wait <= 0:
-                return turn
+            now = time.monotonic()
+            due = [turn for turn in self._turns if turn.due <= now]
+            if due:
+                due.sort(key=lambda one: one.due)
+                due.reverse()
+                return due
             if self._any_delivered:
                 self._any_delivered = False
                 self._delivered()
-            self._lock.wait(wait)
-        return None
+            soonest = min((turn.due for turn in self._turns), default=None)
+            self._lock.wait(None if soonest is None else soonest - now)
+        return []
 
     def _take(self, turn: _ReaderTurn) -> None:
         reader = turn.reader

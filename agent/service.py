@@ -4,6 +4,7 @@ The main thread gathers (loop.py); readers, disk, network and the page have thre
 """
 
 import contextlib
+import gc
 import logging
 import os
 import selectors
@@ -278,6 +279,9 @@ def run(settings: "AgentSettings", *, version: str = "") -> int:
     except listeners.StartError as error:
         _log.error("%s", error)
         return 1
+    # All that is there by now stays: no collection shall look through it again.
+    gc.collect()
+    gc.freeze()
     # A scrape shall not wait five milliseconds for every turn of another thread.
     sys.setswitchinterval(_SWITCH_SECONDS)
     for number in (signal.SIGTERM, signal.SIGINT):

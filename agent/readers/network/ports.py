@@ -32,20 +32,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _CountedFile:
-    """One file that counts, the name of its baseline, and what stood in it last."""
+    """One file that counts, the name of its baseline, and what stood in it when last read."""
 
     counter: counters.CounterFile
     held: HeldFile
     key: str
     data: bytes | None = None
-    number: int | None = None
-
-    def read(self) -> int | None:
-        """Return its number now, None where it has none. Most have what they had."""
-        data = self.held.data()
-        if data != self.data:
-            self.data, self.number = data, kernel_files.parsed(data)
-        return self.number
+    total: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +118,23 @@ class NetworkPorts:
         self._baselines.close()
 
     def _count(self, port: NetworkPort, file: _CountedFile, now: float) -> float | None:
-        counter = file.counter
-        raw = file.read()
-        if raw is None or raw < 0:
-            return None
-        step = self._baselines.advance(file.key, raw)
-        if counter.bits <= _WIDEST_LEGACY:
-            self._note_full(port, counter, raw)
-        if counter.metric == "hw.network.errors":
+        counter, grown = file.counter, 0
+        data = file.held.data()
+        if data is None or data != file.data:  # most errors are what they were
+            file.data, file.total = data, None
+            raw = kernel_files.parsed(data)
+            if raw is None or raw < 0:
+                return None
+            step = self._baselines.advance(file.key, raw)
+            file.total = step.total
             grown = 0 if step.reset else step.grown
+            if counter.bits <= _WIDEST_LEGACY:
+                self._note_full(port, counter, raw)
+        if file.total is None:
+            return None
+        if counter.metric == "hw.network.errors":
             self._crossings.take(port, counter.label[1], grown, now)
-        return float(step.total * counter.times)
+        return float(file.total * counter.times)
 
     def _note_full(self, port: NetworkPort, counter: counters.CounterFile, raw: int) -> None:
         """Tell a counter that stands at the highest value of its kind: it can count no more."""
