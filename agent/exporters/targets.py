@@ -11,10 +11,11 @@ from ...formats import exporters, exposition
 from ...formats.exporters.devices import ExporterDevice
 from ...vocabulary.samples import Event, Sample
 from ..health import AgentHealth
-from .fetching import FetchError, PageClient
+from .errors import FetchError
 
 if TYPE_CHECKING:
     from ..settings import ExporterTargetSettings
+    from .fetching import PageClient
 
 
 class SeriesOwnership:
@@ -58,7 +59,7 @@ class ExporterTarget:
         settings: "ExporterTargetSettings",
         *,
         place: int,
-        client: PageClient,
+        client: "PageClient",
         max_bytes: int,
         ownership: SeriesOwnership,
         native: Callable[[str], bool],

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...vocabulary.samples import Event, Sample
-from ..exporters.fetching import PageClient
 from ..exporters.targets import ExporterTarget, SeriesOwnership, TargetThread
 from ..health import AgentHealth
 from ..latest import PERIODS
 from ..state import rewrite
 
 if TYPE_CHECKING:
+    from ..exporters.fetching import PageClient
     from ..settings import ExportersSettings
 
 _WAIT_SECONDS = 0.25
@@ -72,9 +72,7 @@ class ExporterReader:
                 ExporterTarget(
                     target,
                     place=place,
-                    client=PageClient(
-                        target.url, timeout=settings.timeout_seconds, ca_file=settings.ca_file
-                    ),
+                    client=_client(target.url, settings),
                     max_bytes=settings.max_bytes,
                     ownership=ownership,
                     native=native,
@@ -171,3 +169,9 @@ class ExporterReader:
         except OSError as error:
             _log.warning("exporters: %s: %s", self._path, error)
         self._saved = text
+
+
+def _client(url: str, settings: "ExportersSettings") -> "PageClient":
+    from ..exporters.fetching import PageClient  # noqa: PLC0415  its HTTP takes 4 MB
+
+    return PageClient(url, timeout=settings.timeout_seconds, ca_file=settings.ca_file)

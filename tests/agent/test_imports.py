@@ -15,6 +15,13 @@ HEAVY = (
     "sqlalchemy",
     "torch",
     "rankscope.collector",
+    # Settings are read in another process; metrics and HTTP are written by hand.
+    "pydantic",
+    "yaml",
+    "prometheus_client",
+    "http.client",
+    "email",
+    "ssl",
 )
 
 
