@@ -5,25 +5,15 @@ true and false are booleans and only plain decimal numbers are numbers; everythi
 """
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from .contents import SettingsFile
 from .errors import SettingsProblem
 
 LARGEST = 1 << 20
 """Bytes of a settings file: far above any real one, so that a wrong path is refused early."""
-
-
-@dataclass(slots=True)
-class SettingsFile:
-    """What stands in a file: nested values, the line of every key path, and what is wrong."""
-
-    values: dict[str, Any] = field(default_factory=dict)
-    lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
-    problems: list[SettingsProblem] = field(default_factory=list)
 
 
 class _StrictLoader(yaml.SafeLoader):

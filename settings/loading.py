@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from . import environment, files
+from . import environment
+from .contents import SettingsFile
 from .errors import InnerError, SettingsError, SettingsProblem
 from .nearest import known_or_nearest
 from .sections import section_of, variable
@@ -55,7 +56,7 @@ def load(
     `foreign` names the sections of the other process, whose variables are passed over.
     Raises SettingsError, which lists every problem with its key and fix.
     """
-    file = files.read(path) if path is not None else files.SettingsFile()
+    file = _read(path) if path is not None else SettingsFile()
     variables = environment.read(model, environ, foreign=foreign)
     problems = [*file.problems, *variables.problems]
     _open_empty_sections(model, file.values)
@@ -74,13 +75,19 @@ def load(
     return loaded
 
 
+def _read(path: Path) -> SettingsFile:
+    from . import files  # noqa: PLC0415  YAML's parser: many processes have no file
+
+    return files.read(path)
+
+
 @dataclass(frozen=True, slots=True)
 class _GivenSettings:
     """What was given, and where each part of it stands."""
 
     values: dict[str, Any]
     path: Path | None
-    file: files.SettingsFile
+    file: SettingsFile
     variables: environment.EnvironmentVariables
 
     def where(self, loc: Loc) -> str:

@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from . import tables
 
@@ -94,6 +95,7 @@ def identify(
     )
 
 
+@cache
 def _launchers() -> list[JobLauncher]:
     return tables.packaged(JobLauncher, __package__ or "", "identity.toml", "launcher")
 

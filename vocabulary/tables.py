@@ -3,20 +3,21 @@
 The fields of the dataclass are the keys of a row, their annotations the types, their defaults what
 may be left out. Everything that is wrong with a file is in one TableError: file, row, key, and what
 to write instead. Annotations may be texts, numbers, truth values, Literals, NewTypes, patterns
-(re.Pattern), other row classes, `| None`, and tuples, frozensets and mappings of these. `Annotated`
-with `KnownValues` holds a text to the names of another table, with `WrittenAs` it says how a value
-stands in the file. The first field names the row. Metadata `key` gives a field another key than its
-name, or, empty, none: it is set later.
+(DeferredPattern: none is compiled here), other row classes, `| None`, and tuples, frozensets and
+mappings of these. `Annotated` with `KnownValues` holds a text to the names of another table, with
+`WrittenAs` it says how a value stands in the file. The first field names the row. Metadata `key`
+gives a field another key than its name, or, empty, none: it is set later.
 """
 
 import dataclasses
-import re
+import pkgutil
 import tomllib
 import types
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib import resources
+from functools import cache, lru_cache
 from typing import Annotated, Any, Literal, NewType, TypeVar, Union, cast, get_args, get_origin
+
+from .patterns import DeferredPattern
 
 R = TypeVar("R")
 
@@ -78,8 +79,9 @@ def packaged(
     `beside`: further keys of the file, in one text, that somebody else reads; `others`: of its
     rows (None: whatever `kind` does not have). `unique`: no two rows have one name.
     """
-    source, file = text(package, name), shown(package, name)
-    return rows(kind, source, key, file=file, beside=beside, unique=unique, others=others)
+    this = shown(package, name)
+    content = parsed(text(package, name), this)
+    return _rows_of(kind, content, key, file=this, beside=beside, unique=unique, others=others)
 
 
 def file(kind: type[R], package: str, name: str) -> R:
@@ -107,7 +109,8 @@ def joined(
     for name in names:
         file = shown(package, name)
         try:
-            more = packaged(kind, package, name, key, others=others)
+            content = _shared(package, name)
+            more = _rows_of(kind, content, key, file=file, beside="", unique=True, others=others)
         except TableError as error:
             mistakes.append(str(error))
             continue
@@ -133,6 +136,19 @@ def rows(
 ) -> list[R]:
     """Return the `[[key]]` rows of a TOML text, `file` being its name in messages."""
     content = parsed(source, file)
+    return _rows_of(kind, content, key, file=file, beside=beside, unique=unique, others=others)
+
+
+def _rows_of(
+    kind: type[R],
+    content: Mapping[str, Any],
+    key: str,
+    *,
+    file: str,
+    beside: str,
+    unique: bool,
+    others: Container[str] | None,
+) -> list[R]:
     mistakes = list(_unknown(content, {key, *beside.split()}, file))
     found: list[R] = []
     if key in content:
@@ -192,9 +208,15 @@ def parsed(source: str, file: str) -> Mapping[str, Any]:
         raise TableError(f"{file}: it is not TOML: {error}") from error
 
 
+@lru_cache(maxsize=16)
+def _shared(package: str, name: str) -> Mapping[str, Any]:
+    """Return what a file holds that several read, each its own keys of every row."""
+    return parsed(text(package, name), shown(package, name))
+
+
 def text(package: str, name: str) -> str:
     """Return the text of a file of a package."""
-    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+    return (pkgutil.get_data(package, name) or b"").decode()
 
 
 def shown(package: str, name: str) -> str:
@@ -254,6 +276,8 @@ def _reader(annotation: Any) -> _RowReader:
         return _reader(cast("Any", annotation.__supertype__))
     if annotation in _PLAIN:
         return _plain(annotation)
+    if annotation is DeferredPattern:
+        return _RowReader(_pattern, "'...'")
     if annotation is Any:
         return _RowReader(lambda value, _where, _mistakes: value, "...")
     if hasattr(annotation, "__dataclass_fields__"):
@@ -267,8 +291,6 @@ def _composed(annotation: Any, origin: Any, inner: tuple[Any, ...]) -> _RowReade
         return _made(note) if isinstance(note, WrittenAs) else _referring(_reader(inner[0]), note)
     if origin is Literal:
         return _one_of(inner)
-    if origin is re.Pattern:
-        return _RowReader(_pattern, "'...'")
     if origin in (tuple, frozenset):
         return _several(origin, inner)
     if origin in (Union, types.UnionType):
@@ -336,11 +358,7 @@ def _pattern(value: Any, where: str, mistakes: list[str]) -> Any:
     if not isinstance(value, str):
         mistakes.append(f"{where} is {_said(value)}; write a regular expression")
         return None
-    try:
-        return re.compile(value)
-    except re.error as error:
-        mistakes.append(f"{where}: it is not a regular expression: {error}")
-        return None
+    return DeferredPattern(value)
 
 
 def _several(kind: Any, inner: tuple[Any, ...]) -> _RowReader:

@@ -56,7 +56,7 @@ class FaultTracker:
         self._saving = threading.Lock()
         self._boot_id = boot_id
         self._devices = devices or DeviceRegister()
-        self._catalogue = knowledge or device_faults.catalogue()
+        self._knowledge = knowledge
         self._state = state
         self._storms: StormFolding[tuple[str, str]] = StormFolding()
         self._changed = False
@@ -71,6 +71,11 @@ class FaultTracker:
                 restored = OpenFault(fault, restored_until=fault.last_seen + _CLOCK_SLACK)
                 self._open[restored.key] = restored
         self._after_boot(now)
+
+    @property
+    def _catalogue(self) -> DeviceFaultCatalogue:
+        """Return what codes mean; the tables that ship are read for the first fault."""
+        return self._knowledge or device_faults.catalogue()
 
     def take(self, event: Event, now: float) -> Event | None:
         """Take any event; return what is to leave the agent, None for a repeat that was folded.

@@ -11,14 +11,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from .errors import FetchError
-
 _PIECE = 64 << 10
 _HEADERS = {
     "Accept": "text/plain;version=0.0.4,*/*;q=0.1",
     "Accept-Encoding": "gzip",
     "User-Agent": "rankscope-agent",
 }
+
+
+class FetchError(Exception):
+    """The page could not be had; `reason` is one word for counting, the text says why."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
 
 
 class PageClient:

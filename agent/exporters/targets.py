@@ -11,11 +11,10 @@ from ...formats import exporters, exposition
 from ...formats.exporters.devices import ExporterDevice
 from ...vocabulary.samples import Event, Sample
 from ..health import AgentHealth
-from .errors import FetchError
+from .fetching import FetchError, PageClient
 
 if TYPE_CHECKING:
     from ..settings import ExporterTargetSettings
-    from .fetching import PageClient
 
 
 class SeriesOwnership:
@@ -59,7 +58,7 @@ class ExporterTarget:
         settings: "ExporterTargetSettings",
         *,
         place: int,
-        client: "PageClient",
+        client: PageClient,
         max_bytes: int,
         ownership: SeriesOwnership,
         native: Callable[[str], bool],

@@ -15,7 +15,7 @@ from typing import Any
 from . import clock_words
 
 _BEGIN = (
-    "import sys; sys.path[:0] = {folders!r}; from rankscope.agent.nvml.worker import main; main()"
+    "import sys; sys.path[:0] = {folders!r}; from rankscope.agent.nvml.starting import main; main()"
 )
 _LONGEST = 1 << 20
 """Bytes a line may have: a device of many links and processes takes some 20 KiB."""

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...vocabulary.samples import Event, Sample
-from ..exporters.targets import ExporterTarget, SeriesOwnership, TargetThread
 from ..health import AgentHealth
 from ..latest import PERIODS
 from ..state import rewrite
 
 if TYPE_CHECKING:
-    from ..exporters.fetching import PageClient
+    from ..exporters.targets import TargetThread
     from ..settings import ExportersSettings
 
 _WAIT_SECONDS = 0.25
@@ -66,23 +65,14 @@ class ExporterReader:
     ) -> None:
         self.period = settings.period_seconds or period
         self._path = state / _FILE if state is not None else None
-        ownership = SeriesOwnership(lasting=PERIODS * self.period)
-        self._watches = [
-            TargetThread(
-                ExporterTarget(
-                    target,
-                    place=place,
-                    client=_client(target.url, settings),
-                    max_bytes=settings.max_bytes,
-                    ownership=ownership,
-                    native=native,
-                    emit=emit,
-                    health=health,
-                    doubled=dcgm_names_shown,
-                )
-            )
-            for place, target in enumerate(settings.targets)
-        ]
+        self._watches = _watches(
+            settings,
+            lasting=PERIODS * self.period,
+            emit=emit,
+            health=health,
+            native=native,
+            doubled=dcgm_names_shown,
+        )
         if self._watches:
             health.show("double_names", 0)
         self._status_reported = status_reported
@@ -171,7 +161,37 @@ class ExporterReader:
         self._saved = text
 
 
-def _client(url: str, settings: "ExportersSettings") -> "PageClient":
-    from ..exporters.fetching import PageClient  # noqa: PLC0415  its HTTP takes 4 MB
+def _watches(
+    settings: "ExportersSettings",
+    *,
+    lasting: float,
+    emit: Callable[[Event], None],
+    health: AgentHealth,
+    native: Callable[[str], bool],
+    doubled: bool,
+) -> "list[TargetThread]":
+    """Return a thread for each target; most nodes have none, and load no tables of vendors."""
+    if not settings.targets:
+        return []
+    from ..exporters import targets  # noqa: PLC0415
+    from ..exporters.fetching import PageClient  # noqa: PLC0415
 
-    return PageClient(url, timeout=settings.timeout_seconds, ca_file=settings.ca_file)
+    ownership = targets.SeriesOwnership(lasting=lasting)
+    return [
+        targets.TargetThread(
+            targets.ExporterTarget(
+                target,
+                place=place,
+                client=PageClient(
+                    target.url, timeout=settings.timeout_seconds, ca_file=settings.ca_file
+                ),
+                max_bytes=settings.max_bytes,
+                ownership=ownership,
+                native=native,
+                emit=emit,
+                health=health,
+                doubled=doubled,
+            )
+        )
+        for place, target in enumerate(settings.targets)
+    ]

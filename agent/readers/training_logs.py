@@ -20,6 +20,7 @@ from ..training_logs.positions import FilePositions
 if TYPE_CHECKING:
     from ..settings import LogsSettings, OwnLogFormat
 
+
 _TURN_SECONDS = 1.0
 
 
@@ -49,7 +50,8 @@ class TrainingLogs(BackgroundReader):
             named=settings.files,
         )
         zone = zoneinfo.ZoneInfo(settings.time_zone) if settings.time_zone else None
-        self._formats = (*map(_own_format, settings.formats), *training_logs.shipped())
+        own = tuple(map(_own_format, settings.formats))
+        self._formats = (*own, *training_logs.shipped()) if own else None
         self._follower = LogFollower(
             sources=self._sources,
             positions=FilePositions(state),
@@ -87,7 +89,7 @@ class TrainingLogs(BackgroundReader):
         self._health.count("log_failures", reason, by=by)
 
 
-def _own_format(given: "OwnLogFormat") -> training_logs.LineFormat:
+def _own_format(given: "OwnLogFormat") -> "training_logs.LineFormat":
     return training_logs.own(
         given.name,
         contains=given.contains,

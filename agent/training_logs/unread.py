@@ -12,14 +12,17 @@ _LOOKED_AT = 64 << 10
 _MOST_FILES = 16
 
 
-def described(sources: Iterable[LogSource], formats: Sequence[LineFormat]) -> str:
-    """Return what to say of the ends of these files; "" where all is understood."""
+def described(sources: Iterable[LogSource], formats: Sequence[LineFormat] | None) -> str:
+    """Return what to say of the ends of these files; "" where all is understood.
+
+    `formats` None: those that ship.
+    """
     logs = [one for one in sources if tensorboard.MARK not in one.name.rpartition("/")[2]]
     parts = [found for one in logs[:_MOST_FILES] if (found := _unread(one, formats))]
     return "; ".join(parts)
 
 
-def _unread(source: LogSource, formats: Sequence[LineFormat]) -> str:
+def _unread(source: LogSource, formats: Sequence[LineFormat] | None) -> str:
     lines: list[str] = []
     parser = TrainingLogParser(formats=formats, unknown=lambda _line, text: lines.append(text))
     try:

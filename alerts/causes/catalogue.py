@@ -60,7 +60,7 @@ class PredictedFinding:
 
 @dataclass(frozen=True, slots=True)
 class CauseAdvice:
-    """An action or a check, with {host} {rank} {pid} {id} to be filled in.
+    """An action or a check, with {job} {host} {rank} {pid} {id} to be filled in.
 
     `minutes` is what a check costs a person, waiting included.
     """

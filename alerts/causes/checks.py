@@ -21,6 +21,9 @@ RELIABLE = 0.9
 LEADING = 2
 """Checks of so many leading causes are named."""
 
+_PLAUSIBLE = 0.005
+"""The share from which on a cause behind the first one is worth a person's minutes."""
+
 
 def next_checks(
     rows: Sequence[Hypothesis],
@@ -30,6 +33,8 @@ def next_checks(
 ) -> tuple[NextCheck, ...]:
     """Return the checks of the two leading causes, those that are worth most first.
 
+    Of the second only where it is plausible.
+
     `chances` are the probabilities of the hypotheses. What separates the two leading causes comes
     before what separates one of them from something less likely.
     """
@@ -37,7 +42,11 @@ def next_checks(
     likely: dict[Fault, float] = {}
     for row, chance in zip(rows, chances, strict=True):
         likely[row.fault] = likely.get(row.fault, 0.0) + chance
-    leading = _leading(rows, by_fault)
+    leading = [
+        row
+        for place, row in enumerate(_leading(rows, by_fault))
+        if place == 0 or likely[row.fault] >= _PLAUSIBLE
+    ]
     # Of causes that are all but ruled out any check gains nothing: a little doubt keeps an order.
     total = sum(likely.values()) + 0.01 * len(likely)
     shares = {fault: (chance + 0.01) / total for fault, chance in likely.items()}

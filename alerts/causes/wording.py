@@ -2,19 +2,23 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.topology import JobTopology
 from .catalogue import CauseAdvice
 
 _ONE_DEVICE = " -i {id}"
-_BLANK = re.compile(r"\{(host|rank|pid|id)\}")
+_BLANK = re.compile(r"\{(job|host|rank|pid|id)\}")
 
 
 def text(advice: CauseAdvice, entity: Entity, topology: JobTopology) -> str:
-    """Return what an advice says about an entity."""
-    return _filled(advice.text, entity, topology, quote=str)
+    """Return what an advice says about an entity; a host or rank that nobody knows has no name."""
+    rank = entity.ranks[0] if entity.ranks else None
+    named = "{rank}" in advice.text or "{id}" in advice.text
+    host = "its host" if named else "the host" if rank is None else f"the host of rank {rank}"
+    blank = advice.text if rank is not None else advice.text.replace("rank {rank}", "the rank")
+    return _filled(blank, entity, topology, quote=str, unknown={"host": host})
 
 
 def command(advice: CauseAdvice, entity: Entity, topology: JobTopology) -> str:
@@ -23,7 +27,7 @@ def command(advice: CauseAdvice, entity: Entity, topology: JobTopology) -> str:
     Of a whole host a command is about every device: nothing selects one.
     """
     blank = advice.command.replace(_ONE_DEVICE, "") if entity.type == "host" else advice.command
-    return _filled(blank, entity, topology, quote=_quoted)
+    return _filled(blank, entity, topology, quote=_quoted, unknown={})
 
 
 def _quoted(name: str) -> str:
@@ -32,9 +36,14 @@ def _quoted(name: str) -> str:
 
 
 def _filled(
-    blank: str, entity: Entity, topology: JobTopology, *, quote: Callable[[str], str]
+    blank: str,
+    entity: Entity,
+    topology: JobTopology,
+    *,
+    quote: Callable[[str], str],
+    unknown: Mapping[str, str],
 ) -> str:
-    """Fill in {host} {rank} {pid} {id}; an unknown one stays as the word in angle brackets.
+    """Fill in {job} {host} {rank} {pid} {id}; what is unknown stays as its word in angle brackets.
 
     Names come from telemetry, so in commands they are quoted, and those that would be options
     (`ssh -oProxyCommand=...`) are left to the reader.
@@ -42,9 +51,12 @@ def _filled(
     rank = entity.ranks[0] if entity.ranks else None
     pid = topology.pid(rank) if rank is not None else None
     values = {
-        "host": quote(topology.host_of_entity(entity) or "") or "<host>",
-        "rank": "<rank>" if rank is None else str(rank),
-        "pid": "<pid>" if pid is None else str(pid),
-        "id": quote(entity.id) or "<id>",
+        "job": quote(topology.job),
+        "host": quote(topology.host_of_entity(entity) or ""),
+        "rank": "" if rank is None else str(rank),
+        "pid": "" if pid is None else str(pid),
+        "id": quote(entity.id),
     }
-    return _BLANK.sub(lambda match: values[match[1]], blank)
+    return _BLANK.sub(
+        lambda match: values[match[1]] or unknown.get(match[1], f"<{match[1]}>"), blank
+    )

@@ -41,6 +41,9 @@ VERBS: dict[str, str] = {
 }
 """Name of the verb as typed -> name of its module in this package."""
 
+SERVING = frozenset({"agent", "collector", "mcp"})
+"""Verbs that run until they are stopped."""
+
 
 class CliVerb(Protocol):
     """What a verb's module offers."""

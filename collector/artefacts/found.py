@@ -6,6 +6,9 @@ from typing import Any
 
 from ...vocabulary.samples import Event, Sample, TelemetryResource
 
+UNNAMED_HOST = "unnamed-host"
+"""Stands for the host of what no line says where it was."""
+
 
 @dataclass(frozen=True, slots=True)
 class LogQuote:

@@ -10,8 +10,10 @@ from ...formats.nccl import inspector
 from ...formats.nccl import ras as ras_format
 from ...vocabulary.samples import TelemetryResource
 from ..recordings.otlp_lines import RecordingError
-from . import debug_server, inputs, logs, nccl, ras, recorders
+from .collectives import debug_server, nccl, ras, recorders
+from .files import inputs
 from .found import ArtefactContents
+from .logs import gathering, settling
 
 _HEAD = 4096
 _KINDS = ("dump", "page", "stacks", "ras", "inspector", "exporter", "log")
@@ -66,11 +68,11 @@ def _read(
     dumps = recorders.load(of_kind["dump"], of_kind["page"], found)
     # What begins with an answer of RAS may go on as a log.
     written = {**of_kind["log"], **of_kind["ras"]}
-    lines = logs.gather(written, dumps.groups, found, empty=empty, zone=zone, known=dumps.last)
+    lines = gathering.gather(written, dumps.groups, found, empty=empty, zone=zone, known=dumps.last)
     recorders.add(dumps, lines.endings, resource, found)
     answers = ras.read(
         of_kind["ras"],
-        of_kind["log"],
+        {name: path for name, path in of_kind["log"].items() if name in lines.answering},
         zone=zone,
         hosts={rank: one.host for rank, one in lines.processes.items() if one.host},
         pids={rank: one.pid for rank, one in lines.processes.items() if one.pid is not None},
@@ -81,9 +83,9 @@ def _read(
         lines.hang.files[name] |= ranks
     debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone)
     nccl.read_inspector(of_kind["inspector"], resource, found)
-    logs.add(lines, resource, found)
+    settling.add(lines, resource, found)
     if of_kind["exporter"]:
-        from . import pages  # noqa: PLC0415  it loads the tables of all vendors
+        from .hosts import pages  # noqa: PLC0415  it loads the tables of all vendors
 
         alone = len(of_kind["exporter"]) == sum(map(len, of_kind.values()))
         pages.read(of_kind["exporter"], resource, found, alone=alone)
@@ -111,12 +113,12 @@ def _kind(head: bytes) -> str:
         return "stacks"
     if _is_page(head):
         return "exporter"
-    return "log" if logs.is_text(head) else "no log, dump or answer that is known"
+    return "log" if gathering.is_text(head) else "no log, dump or answer that is known"
 
 
 def _is_page(head: bytes) -> bool:
     if _SERIES.search(head) is None:
         return False
-    from . import pages  # noqa: PLC0415  as above
+    from .hosts import pages  # noqa: PLC0415  as above
 
     return pages.is_page(head)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints
-from ...formats.exporters import fault_reports
+from ...formats import fault_reports
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary import device_faults
 from ...vocabulary.samples import Event, TelemetryResource

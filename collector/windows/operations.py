@@ -8,7 +8,7 @@ import statistics
 from dataclasses import dataclass
 
 from ...vocabulary import operations
-from ...vocabulary.answers.collectives import ClockOffsetDocument
+from ...vocabulary.answers.clock_offsets import ClockOffsetDocument
 from ...vocabulary.samples import Event
 
 KEPT, FEWEST = 32, 4

@@ -4,7 +4,7 @@ One table a vendor (`<vendor>.toml`); `loading` reads and checks them, `binding`
 series into what is done with its values, `mapping` does it page by page, `faults` finds new faults.
 
 In: series of an exporter's page. Out: samples and fault codes in the vocabulary's names. Imports:
-vocabulary; exposition.
+vocabulary; exposition, fault_reports.
 """
 
 from ...vocabulary.tables import TableError

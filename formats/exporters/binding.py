@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ...vocabulary import metrics
 from ...vocabulary.samples import Attributes, Scalar, attributes
 from ..exposition import ExpositionSeries
+from ..fault_reports import spelled
 from .devices import ExporterDevice, ExporterDevices, whole
-from .fault_reports import spelled
 from .tables import ContractTarget, ExporterMetric, ExporterTable
 from .units import CURVES, curve
 

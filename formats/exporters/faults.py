@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...vocabulary.samples import Event
-from . import fault_reports
+from .. import fault_reports
 from .binding import FaultBinding
 from .devices import ExporterDevice
 

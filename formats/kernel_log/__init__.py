@@ -1,7 +1,7 @@
 """The kernel's log: records of /dev/kmsg and lines of dmesg and journal, and what they mean.
 
 In: records and lines of the kernel's log. Out: fault codes, ends of processes, `log.fault` events.
-Imports: vocabulary; json_text.
+Imports: vocabulary; json_text, needles.
 """
 
 from .parser import KernelLogParser

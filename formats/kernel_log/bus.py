@@ -5,10 +5,10 @@ listed when it booted. Sources: Linux 5.4 to 6.14, drivers/pci/pcie/{aer,err,dpc
 pci/pci.c, pci/hotplug/pciehp_ctrl.c, firmware/efi/cper.c.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...vocabulary.patterns import DeferredPattern
 from .reports import TEXT, DeviceFault, LogFault
 
 NEEDLES = (
@@ -24,36 +24,38 @@ _TOGETHER_SECONDS = 30.0
 """A port is reset, and its devices are asked, within seconds of the error."""
 _MOST = 4096
 
-_MARKS = re.compile(
+_MARKS = DeferredPattern(
     r"AER|PCI|DPC|pciehp|enabling device|giving up|inaccessible|\[Hardware Error\]|type 00 class"
 )
 _AT = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
-_BRIDGE = re.compile(rf"\bpci ({_AT}): PCI bridge to \[bus ([0-9a-f]{{2}})(?:-([0-9a-f]{{2}}))?\]")
-_LISTED = re.compile(
+_BRIDGE = DeferredPattern(
+    rf"\bpci ({_AT}): PCI bridge to \[bus ([0-9a-f]{{2}})(?:-([0-9a-f]{{2}}))?\]"
+)
+_LISTED = DeferredPattern(
     rf"\bpci ({_AT}): \[([0-9a-f]{{4}}):[0-9a-f]{{4}}\] type 00 class 0x([0-9a-f]{{4}})"
 )
 _TROUBLES = (
-    re.compile(
+    DeferredPattern(
         r"AER: .*Uncorrect(?:ed|able) \((?P<grade>(?:Non-)?Fatal)\) error (?:message )?"
         rf"received(?: from|:)? (?P<at>{_AT})"
     ),
-    re.compile(
+    DeferredPattern(
         rf"(?P<at>{_AT}): (?:AER: )?PCIe Bus Error: severity=Uncorrect(?:ed|able) "
         r"\((?P<grade>(?:Non-)?Fatal)\)"
     ),
-    re.compile(rf"DPC: .*ERR_(?P<grade>(?:NON)?FATAL) received from (?P<at>{_AT})"),
-    re.compile(rf"(?P<at>{_AT}): DPC: (?:containment event|unmasked uncorrectable error)"),
-    re.compile(rf"(?P<at>{_AT}): pciehp: Slot\([^)]*\): (?:Link Down|Card not present)"),
+    DeferredPattern(rf"DPC: .*ERR_(?P<grade>(?:NON)?FATAL) received from (?P<at>{_AT})"),
+    DeferredPattern(rf"(?P<at>{_AT}): DPC: (?:containment event|unmasked uncorrectable error)"),
+    DeferredPattern(rf"(?P<at>{_AT}): pciehp: Slot\([^)]*\): (?:Link Down|Card not present)"),
 )
-_UNRECOVERED = re.compile(rf"({_AT}): (?:AER: )?can't recover \(")
-_GONE = re.compile(
+_UNRECOVERED = DeferredPattern(rf"({_AT}): (?:AER: )?can't recover \(")
+_GONE = DeferredPattern(
     rf"({_AT}): (?:not ready \d+ms after [^;]{{1,40}}; giving up|"
     r"Unable to change power state from \S+ to \S+, device inaccessible)"
 )
-_SEVERITY = re.compile(r"\[Hardware Error\]:\s+event severity: (\w+)")
-_NAMED = re.compile(rf"\[Hardware Error\]:\s+device_id: ({_AT})")
-_MADE_BY = re.compile(r"\[Hardware Error\]:\s+vendor_id: 0x([0-9a-f]{4})")
-_DRIVER = re.compile(rf"^(?:infiniband )?([a-z][\w-]{{1,20}}) ({_AT}): ")
+_SEVERITY = DeferredPattern(r"\[Hardware Error\]:\s+event severity: (\w+)")
+_NAMED = DeferredPattern(rf"\[Hardware Error\]:\s+device_id: ({_AT})")
+_MADE_BY = DeferredPattern(r"\[Hardware Error\]:\s+vendor_id: 0x([0-9a-f]{4})")
+_DRIVER = DeferredPattern(rf"^(?:infiniband )?([a-z][\w-]{{1,20}}) ({_AT}): ")
 
 _DRIVERS = {"nvidia": "nvidia", "amdgpu": "amd", "habanalabs": "habana"}
 _VENDORS = {"10de": "nvidia", "1002": "amd", "1da3": "habana", "19e5": "ascend"}

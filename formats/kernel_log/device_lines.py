@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...vocabulary import tables
+from ...vocabulary.patterns import DeferredPattern
 from .devices import normal
 from .reports import TEXT, DeviceFault
 
@@ -16,7 +17,7 @@ class DriverLine:
     code: str
     vendor: str
     needle: str
-    pattern: re.Pattern[str]
+    pattern: DeferredPattern
     follows: bool = False
 
     def read(self, text: str) -> DeviceFault | None:

@@ -1,29 +1,30 @@
 """Faults of NVIDIA devices in the kernel log: XIDs, SXIDs, and a GPU that fell off the bus."""
 
-import re
-
 from ...vocabulary import device_faults
+from ...vocabulary.patterns import DeferredPattern
 from .reports import TEXT, DeviceFault
 
-_XID = re.compile(
-    r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F]{1,8}(?::[0-9a-fA-F]{1,4}){1,2}(?:\.[0-9a-fA-F])?)"
+_XID = DeferredPattern(
+    r"(?s)NVRM: Xid \((?:PCI:)?([0-9a-fA-F]{1,8}(?::[0-9a-fA-F]{1,4}){1,2}(?:\.[0-9a-fA-F])?)"
     r"[^)]{0,40}\): (\d{1,5})(?:, ?(.*))?$",
-    re.DOTALL,
 )
-_SXID = re.compile(
-    r"SXid \((?:PCI:)?([0-9a-fA-F]{1,8}(?::[0-9a-fA-F]{1,4}){1,2}(?:\.[0-9a-fA-F])?)\): "
+_SXID = DeferredPattern(
+    r"(?s)SXid \((?:PCI:)?([0-9a-fA-F]{1,8}(?::[0-9a-fA-F]{1,4}){1,2}(?:\.[0-9a-fA-F])?)\): "
     r"(\d{4,6})(?:, ?(.*))?$",
-    re.DOTALL,
 )
-_PID = re.compile(r"\bpid=['\"]?(\d{1,9})\b")
-_NAME = re.compile(r"\bname=([^,]{1,64})")
-_UNIT = re.compile(
+_PID = DeferredPattern(r"\bpid=['\"]?(\d{1,9})\b")
+_NAME = DeferredPattern(r"\bname=([^,]{1,64})")
+_UNIT = DeferredPattern(
     r"\b([A-Z][A-Z0-9_/]{1,40}) +(Fatal|Non-?[Ff]atal) +(?:XC\d+ +)?(?:i\d+ +)?Link (-?\d{1,4})"
 )
-_LINK = re.compile(r"\bLink (-?\d{1,4})\b")
-_RECOVERY = re.compile(r"recovery action changed from .{0,60}? to (0x[0-9a-fA-F]{1,4}|\d{1,3})")
-_ADDRESS = re.compile(r"\b([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-9a-fA-F])?)\b")
-_UUID = re.compile(r"NVRM: GPU at PCI:([0-9a-fA-F:.]{7,20}): (GPU-[0-9a-fA-F-]{8,40})")
+_LINK = DeferredPattern(r"\bLink (-?\d{1,4})\b")
+_RECOVERY = DeferredPattern(
+    r"recovery action changed from .{0,60}? to (0x[0-9a-fA-F]{1,4}|\d{1,3})"
+)
+_ADDRESS = DeferredPattern(
+    r"\b([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-9a-fA-F])?)\b"
+)
+_UUID = DeferredPattern(r"NVRM: GPU at PCI:([0-9a-fA-F:.]{7,20}): (GPU-[0-9a-fA-F-]{8,40})")
 _DETAILS = ("Severity ", "Data {")
 """Lines that only continue the SXID above them."""
 

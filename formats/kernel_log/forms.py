@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
+from ...vocabulary.patterns import DeferredPattern
+
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH = "|".join(_MONTHS)
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
@@ -86,8 +88,8 @@ class LineHead:
         )
 
 
-def _form(pattern: str, *, kernels: bool) -> tuple[re.Pattern[str], bool]:
-    return re.compile(pattern, re.DOTALL), kernels
+def _form(pattern: str, *, kernels: bool) -> tuple[DeferredPattern, bool]:
+    return DeferredPattern(f"(?s){pattern}"), kernels
 
 
 _FORMS = (
@@ -117,8 +119,8 @@ _FORMS = (
     _form(rf"{_LEVEL}\[?(?P<iso>{_ISO})\]?:? ", kernels=False),
     _form(r"(?P<who>kernel:) ?", kernels=True),
 )  # fmt: skip
-_QUOTED = re.compile(r"[ \t>]{0,64}")
-_SENDER = re.compile(rf"{_HOST}: ?")
+_QUOTED = DeferredPattern(r"[ \t>]{0,64}")
+_SENDER = DeferredPattern(rf"{_HOST}: ?")
 """What pdsh and its like write before each line: the host."""
 _MOST_HEADS = 5
 

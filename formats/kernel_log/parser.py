@@ -1,8 +1,8 @@
 """Reads line after line, joins what stands on several, and reports each thing once."""
 
-import re
 from dataclasses import replace
 
+from ...vocabulary.patterns import DeferredPattern
 from . import device_lines, devices, signatures
 from .bus import PcieTree
 from .reports import TEXT, DeviceFault, LogFault, OomKill, Report
@@ -17,10 +17,10 @@ _FOLLOWS_SECONDS = 60.0
 _LINES = 12
 """A GPU that fell off the bus fills about four lines."""
 
-_OOM = re.compile(r"oom-kill:constraint=")
-_KILLED = re.compile(r"Killed process (\d{1,9})[, ]+\(?([^)]{0,64})\)?")
-_GROUP = re.compile(r"\bTask in (\S+) killed as a result of limit")
-_LOST = re.compile(r"fallen off the bus|NVRM:.*\b(?:off|lost from) the bus")
+_OOM = DeferredPattern(r"oom-kill:constraint=")
+_KILLED = DeferredPattern(r"Killed process (\d{1,9})[, ]+\(?([^)]{0,64})\)?")
+_GROUP = DeferredPattern(r"\bTask in (\S+) killed as a result of limit")
+_LOST = DeferredPattern(r"fallen off the bus|NVRM:.*\b(?:off|lost from) the bus")
 _APPLICATION = frozenset({"13", "31", "43", "45"})
 """XIDs that programs bring about: no reset follows them."""
 

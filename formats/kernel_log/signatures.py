@@ -6,6 +6,8 @@ from functools import cache
 from typing import Literal
 
 from ...vocabulary import tables
+from ...vocabulary.patterns import DeferredPattern
+from .. import needles
 from . import bus, device_lines, stacks
 from .reports import TEXT, LogFault
 
@@ -20,18 +22,17 @@ class KernelSignature:
     name: str
     role: Literal["root", "cascade", "confirmation"]
     needle: str
-    pattern: re.Pattern[str]
+    pattern: DeferredPattern
     meaning: str
-    pid: re.Pattern[str] | None = None
+    pid: DeferredPattern | None = None
 
     def read(self, text: str) -> LogFault | None:
         """Return what a line reports, None where it is another."""
-        if self.needle not in text:
-            return None
-        found = self.pattern.search(text)
-        if found is None:
-            return None
-        groups = found.groupdict()
+        return next((one.fault(found) for one, found in needles.matches([self], text)), None)
+
+    def fault(self, found: re.Match[str]) -> LogFault:
+        """Return what a line reports in which the pattern was found."""
+        text, groups = found.string, found.groupdict()
         if self.pid is not None and (process := self.pid.search(text)):
             groups |= process.groupdict()
         pid = groups.get("pid") or ""
@@ -82,8 +83,5 @@ def relevant(data: bytes) -> bool:
 
 def read(text: str) -> LogFault | None:
     """Return what a line reports by signature, None when nothing."""
-    for signature in catalogue():
-        found = signature.read(text)
-        if found is not None:
-            return found
-    return None
+    every = needles.matches(catalogue(), text)
+    return next((signature.fault(found) for signature, found in every), None)

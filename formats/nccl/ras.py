@@ -13,19 +13,19 @@ from . import ras_json, ras_text
 from .communicators import RankPlace, RasCommunicator, RasError, RasStatus
 
 __all__ = [
+    "MARKS",
     "RankPlace",
     "RasCommunicator",
     "RasError",
     "RasStatus",
     "answers",
-    "holds_answer",
     "is_answer",
     "read",
     "torn",
 ]
 
 _IN_JSON = '"communicators_count"'
-_MARKS = (
+MARKS = (
     b"Communicators... (",
     b") MISMATCH",
     b") INCOMPLETE",
@@ -42,11 +42,6 @@ def is_answer(head: bytes) -> bool:
     if head.lstrip()[:1] == b"{":
         return b'"communicators_count"' in head or b'"communicators"' in head
     return b"NCCL version" in head and b"Job summary" in head
-
-
-def holds_answer(block: bytes) -> bool:
-    """Tell whether a part of a file may hold an answer of RAS."""
-    return any(mark in block for mark in _MARKS)
 
 
 def torn(text: str) -> bool:

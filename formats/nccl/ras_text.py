@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ...vocabulary.patterns import DeferredPattern
 from .. import names
 from .communicators import MOST_RANKS, RankPlace, RasCommunicator, RasStatus
 
@@ -20,41 +21,43 @@ _TELLS = (
 """Words of which every line inside an answer that tells something has one; rows of the job's
 summary, which stand before those of communicators, have none."""
 
-_BEGIN = re.compile(r"Job summary\s*$")
-_ROW = re.compile(
+_BEGIN = DeferredPattern(r"Job summary\s*$")
+_ROW = DeferredPattern(
     r"(?<!\S)(?P<group>\d{1,6})\s+(?P<count>\d{1,7})\s+\d{1,7}\s+[\d-]{1,15}\s+(?P<size>\d{1,7})\s+"
     r"\d{1,7}\s+(?:NOCOMM|UNKNOWN|INIT|RUNNING|FINALIZE|ABORT)\s+"
     r"(?P<status>(?:OK|MISMATCH|ERROR|INCOMPLETE)(?:,[A-Z]+)*)\s*$"
 )
-_TOTALS = re.compile(
+_TOTALS = DeferredPattern(
     r"(?<!\S)(?P<nodes>\d{1,7})\s+\d{1,7}\s+(?:\d{1,4}\s+\d{1,7}\s+)?(?P<devices>\d{1,7})\s*$"
 )
 """Where nodes differ, rows of each kind of node come first; the last row is of the whole job."""
-_OF_COMMUNICATOR = re.compile(
+_OF_COMMUNICATOR = DeferredPattern(
     r"#(?P<group>\d{1,6})-\d{1,6} \((?P<hash>[0-9a-f]{1,32})\) (?P<what>MISMATCH|INCOMPLETE|ERROR)"
 )
-_OF_JOB = re.compile(r"(?:^|\s)(INCOMPLETE|DEAD|TIMEOUT)\s*$")
-_UNEQUAL = re.compile(r"ranks have different (?P<kind>\w{1,32}) operation counts")
-_STATUS = re.compile(r"ranks have different status")
-_PART = re.compile(
+_OF_JOB = DeferredPattern(r"(?:^|\s)(INCOMPLETE|DEAD|TIMEOUT)\s*$")
+_UNEQUAL = DeferredPattern(r"ranks have different (?P<kind>\w{1,32}) operation counts")
+_STATUS = DeferredPattern(r"ranks have different status")
+_PART = DeferredPattern(
     r"(?<!\S)(?P<count>\d{1,7}) ranks? (?:have|has) (?:launched up to operation (?P<n>\d{1,18})\b|"
     r"(?P<none>not launched any))"
 )
-_STATUS_PART = re.compile(r"(?<!\S)\d{1,7} ranks? (?:have|has) status (?P<status>\w{1,16})")
-_ERROR_PART = re.compile(r"(?<!\S)\d{1,7} ranks? reported (?P<error>[A-Z][\w ]{2,40})")
-_RANK = re.compile(
+_STATUS_PART = DeferredPattern(r"(?<!\S)\d{1,7} ranks? (?:have|has) status (?P<status>\w{1,16})")
+_ERROR_PART = DeferredPattern(r"(?<!\S)\d{1,7} ranks? reported (?P<error>[A-Z][\w ]{2,40})")
+_RANK = DeferredPattern(
     r"Rank (?P<rank>\d{1,7})(?P<said> [a-z][^-]{0,120}?)? -- (?:GPU (?P<gpu>\S+)"
     r"(?: \(NVML (?P<nvml>\d{1,4})\))? managed by process (?P<pid>\d{1,9}) on node "
     r"(?P<host>\S{1,255})|\[process information not found\])"
 )
-_RANK_STATUS = re.compile(r"Rank (?P<rank>\d{1,7}) has status (?P<status>\w{1,16})\s*$")
-_ALONE = re.compile(r" has (?:launched up to operation (?P<n>\d{1,18})\b|(?P<none>not launched))")
-_LIST = re.compile(r"The (?P<what>missing|unknown) ranks?: (?P<ranks>[\d,\s]{1,4000})")
-_PROCESS = re.compile(
+_RANK_STATUS = DeferredPattern(r"Rank (?P<rank>\d{1,7}) has status (?P<status>\w{1,16})\s*$")
+_ALONE = DeferredPattern(
+    r" has (?:launched up to operation (?P<n>\d{1,18})\b|(?P<none>not launched))"
+)
+_LIST = DeferredPattern(r"The (?P<what>missing|unknown) ranks?: (?P<ranks>[\d,\s]{1,4000})")
+_PROCESS = DeferredPattern(
     r"Process (?P<pid>\d{1,9}) on node (?P<host>\S{1,255}) managing GPUs? (?P<gpu>[\d,]{1,200})"
     r"(?: \(NVML (?P<nvml>[\d,]{1,200})\))?"
 )
-_INDEX = re.compile(r"[0-9]{1,4}")
+_INDEX = DeferredPattern(r"[0-9]{1,4}")
 
 _OUTSIDE = frozenset({"NOCOMM", "UNKNOWN"})
 """Of ranks that answered and did not speak of the communicator; NCCL 2.24 and 2.25 say UNKNOWN."""

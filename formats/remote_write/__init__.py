@@ -4,7 +4,7 @@
 contract's terms, `decoder` makes columns of it, `encode` writes WriteRequests.
 
 In: WriteRequests, or series. Out: columns, or WriteRequests. Imports: vocabulary; exporters,
-exposition, otlp, wire.
+exposition, fault_reports, otlp, wire.
 """
 
 from .decoder import LIMIT, RemoteWriteDecoder, decode

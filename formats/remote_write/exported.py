@@ -12,9 +12,9 @@ from functools import cache
 from ...vocabulary.samples import Attributes, TelemetryResource
 from .. import exporters
 from ..exporters.binding import BoundSeries, FaultBinding, SeriesBinder, SeriesSlot, converted
-from ..exporters.fault_reports import FAULT
 from ..exporters.tables import ContractTarget, ExporterMetric, ExporterTable
 from ..exposition import ExpositionSeries
+from ..fault_reports import FAULT
 from . import labels as naming
 
 _PREFIXED = ("hygon", "metax")

@@ -1,7 +1,6 @@
 """From bytes of an event file, as they come, to samples: one time a step."""
 
 import math
-import re
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from functools import cache, lru_cache
 from typing import Annotated
 
 from ...vocabulary import tables
+from ...vocabulary.patterns import DeferredPattern
 from ...vocabulary.samples import Event as Reported
 from ...vocabulary.samples import Sample, Scalar, attributes
 from ..training_logs.line_formats import LineValue, value_of
@@ -27,7 +27,7 @@ def _value(spec: str) -> LineValue:
 class MetricTag:
     """Tags that match a pattern whole, and the metric that they are."""
 
-    pattern: re.Pattern[str]
+    pattern: DeferredPattern
     value: Annotated[LineValue, tables.WrittenAs(str, _value)]
 
 

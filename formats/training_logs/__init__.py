@@ -4,12 +4,12 @@
 frameworks are data (frameworks/*.toml), and so are signatures of faults (signatures.toml).
 
 In: lines of a job's output. Out: samples, events and steps, each with its line. Imports:
-vocabulary; json_text.
+vocabulary; json_text, needles.
 """
 
 from .line_formats import FormatError, LineFormat, own, shipped
 from .logged import LoggedLine
-from .parser import TrainingLogParser, read
+from .parser import TrainingLogParser, read, texts
 
 __all__ = [
     "FormatError",
@@ -19,4 +19,5 @@ __all__ = [
     "own",
     "read",
     "shipped",
+    "texts",
 ]

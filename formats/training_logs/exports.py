@@ -5,6 +5,7 @@
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
@@ -12,6 +13,7 @@ from .. import json_text
 
 _MOST_BYTES = 256 << 20
 _HEAD = 400
+_BEGINS = re.compile(rb"\[\s*(?:\{|$)")
 
 
 def lines(opened: IO[bytes]) -> Iterator[bytes]:
@@ -19,19 +21,22 @@ def lines(opened: IO[bytes]) -> Iterator[bytes]:
 
     A file that is not one, or too large to be held, is yielded as it is.
     """
+    yield from held(opened) or opened
+
+
+def held(opened: IO[bytes]) -> list[bytes]:
+    """Return the lines that such an export holds, oldest first; none of any other file.
+
+    The file stands at its beginning afterwards.
+    """
     head = opened.read(_HEAD).lstrip(b"\xef\xbb\xbf \r\n\t")
     opened.seek(0)
-    if not head.startswith(b"[") and not (head.startswith(b"{") and b'"result"' in head):
-        yield from opened
-        return
+    if not _BEGINS.match(head) and not (head.startswith(b"{") and b'"result"' in head):
+        return []
     data = opened.read(_MOST_BYTES + 1)
     opened.seek(0)
     entries = _entries(data) if len(data) <= _MOST_BYTES else []
-    if not entries:
-        yield from opened
-        return
-    for entry in sorted(entries, key=_time):
-        yield json.dumps(entry).encode() + b"\n"
+    return [json.dumps(entry).encode() + b"\n" for entry in sorted(entries, key=_time)]
 
 
 def _entries(data: bytes) -> list[Mapping[str, Any]]:

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Annotated, Literal
 
 from ...vocabulary import metrics, tables
+from ...vocabulary.patterns import DeferredPattern
 from ...vocabulary.samples import Scalar
 from . import named, numbers
 
@@ -51,6 +52,7 @@ FRAMEWORKS = (
 _SPECIAL = frozenset({"rank", "pairs", "epoch", "batch", "batches", "total"})
 _PREFIX = "training."
 _LONGEST_PATTERN = 2000
+_GROUP = re.compile(r"\(\?P<(\w+)>")
 
 
 class FormatError(ValueError):
@@ -87,13 +89,13 @@ class LineForm:
     """
 
     needle: str
-    pattern: re.Pattern[str]
-    names: re.Pattern[str] | None = None
+    pattern: DeferredPattern
+    names: DeferredPattern | None = None
     found_by: tuple[str, ...] = ()
     least: int = 1
     trains: bool = False
     follows: bool = False
-    pair: re.Pattern[str] | None = None
+    pair: DeferredPattern | None = None
     values: Mapping[str, LineValue | None] = field(default_factory=dict)
     needs: frozenset[str] = frozenset()
     cumulative: frozenset[str] = frozenset()
@@ -178,12 +180,15 @@ def own(
         raise FormatError("contains: write a text of 3 characters or more that every line has")
     if len(pattern) > _LONGEST_PATTERN:
         raise FormatError(f"pattern: more than {_LONGEST_PATTERN} characters")
+    try:
+        groups = set(re.compile(pattern).groupindex)
+    except re.error as error:
+        raise FormatError(f"pattern: {error}") from error
     line = _line(
         LineRow(
             contains, pattern, values={group: f"{group} {unit}" for group, unit in units.items()}
         )
     )
-    groups = set(line.pattern.groupindex)
     if unknown := sorted(set(units) - groups):
         raise FormatError(f"units: the pattern has no group {', '.join(unknown)}")
     if "pairs" in groups or not groups - _SPECIAL:
@@ -198,22 +203,21 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
 
 
 def _line(row: LineRow) -> LineForm:
-    pattern = _compiled("pattern", row.pattern)
     values: dict[str, LineValue | None] = {
         name: value_of(name, spec) if spec else None for name, spec in row.values.items()
     }
-    for group in pattern.groupindex:
+    for group in _GROUP.findall(row.pattern):
         if group not in _SPECIAL and group not in values:
             values[group] = value_of(group, group)
     return LineForm(
         needle=row.needle,
-        pattern=pattern,
+        pattern=DeferredPattern(row.pattern),
         names=named.pattern(row.values) if row.named else None,
         found_by=row.found_by or (row.needle,),
         least=row.least,
         trains=row.trains,
         follows=row.follows,
-        pair=_compiled("pair", row.pair) if row.pair else None,
+        pair=DeferredPattern(row.pair) if row.pair else None,
         values=values,
         needs=frozenset(f"{_PREFIX}{name}" for name in row.needs),
         cumulative=frozenset(f"{_PREFIX}{name}" for name in row.cumulative),
@@ -224,13 +228,7 @@ def _line(row: LineRow) -> LineForm:
     )
 
 
-def _compiled(what: str, pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise FormatError(f"{what}: {error}") from error
-
-
+@cache
 def _names() -> dict[str, str]:
     """Return every metric of training by the name that a group has for it."""
     return {

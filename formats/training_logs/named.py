@@ -6,6 +6,8 @@
 import re
 from collections.abc import Iterable
 
+from ...vocabulary.patterns import DeferredPattern
+
 _VALUE = (
     r"""['"]?(?:\s{0,8}[:=]\s{0,8}|\s{1,8}(?=['"\[(]?[-+.]?(?:\d|nan|inf)))['"]?"""
     r"""(?:(?:[A-Za-z_]\w{0,20}\.)?[A-Za-z_]\w{0,20}\()?\[?\s{0,8}"""
@@ -42,14 +44,14 @@ _COUNT = re.compile(
 _COUNTED = re.compile(r"(\d{1,12})(?:\.0+)?/\d{1,12}")
 
 
-def pattern(names: Iterable[str]) -> re.Pattern[str]:
+def pattern(names: Iterable[str]) -> DeferredPattern:
     """Return the pattern of any of these names and of a value behind it, long names first."""
     every = sorted({key(name) for name in names}, key=lambda one: (-len(one), one))
     listed = "|".join(re.escape(name).replace(r"\ ", r"[ _]") for name in every)
-    return re.compile(rf"(?i)(?<![_/.%-])(?P<name>{listed})(?![\w/]){_VALUE}")
+    return DeferredPattern(rf"(?i)(?<![_/.%-])(?P<name>{listed})(?![\w/]){_VALUE}")
 
 
-def read(names: re.Pattern[str], text: str) -> dict[str, str] | None:
+def read(names: DeferredPattern, text: str) -> dict[str, str] | None:
     """Return what stands behind each name; None where a name stands twice: two lines in one.
 
     A number that ends the line may be cut: it is "", unless no more than digits behind a point can

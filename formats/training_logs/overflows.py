@@ -4,13 +4,14 @@ A scaler starts too high on purpose, and an overflow halves the scale: that is i
 scale of one nothing is scaled any more.
 """
 
-import re
 from dataclasses import dataclass
 from functools import cache
 
 from ...vocabulary import tables
 from ...vocabulary.log_lines import SCALE_FLOOR
+from ...vocabulary.patterns import DeferredPattern
 from ...vocabulary.samples import Event, Scalar
+from .. import needles
 from . import cleaning, numbers
 
 _LEAST = 1.0
@@ -24,7 +25,7 @@ class OverflowForm:
 
     name: str
     needle: str
-    pattern: re.Pattern[str]
+    pattern: DeferredPattern
 
 
 @cache
@@ -64,7 +65,5 @@ class OverflowRun:
 
 
 def _scale(text: str) -> float | None:
-    for form in forms():
-        if form.needle in text and (found := form.pattern.search(text)):
-            return numbers.number(found["scale"].rstrip("."))
-    return None
+    every = needles.matches(forms(), text)
+    return next((numbers.number(found["scale"].rstrip(".")) for _, found in every), None)

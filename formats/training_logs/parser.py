@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
+from functools import cache
 
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from . import (
@@ -63,12 +64,13 @@ class TrainingLogParser:
         self.missed: Counter[str] = Counter()
         self.attribute(rank=rank, world_size=world_size, local_ranks=local_ranks)
         self._resource = TelemetryResource(host=host or "")
+        known = shipped_prefilter() if formats is None else TextPrefilter(needles(formats))
         formats = tuple(line_formats.shipped() if formats is None else formats)
         self._prefixes = LinePrefixes()
         self._values = ValueLines(formats, self.missed, unknown)
         self._late: list[LoggedLine] = []
         """Lines before the one at hand that only now count."""
-        self._prefilter = TextPrefilter(needles(formats))
+        self._prefilter = known
         self._zone = zone
         self._groups = groups or {}
         self._near = near
@@ -98,13 +100,20 @@ class TrainingLogParser:
         return self._values.chosen.name if self._values.chosen else ""
 
     def feed(
-        self, data: bytes, at: float | None = None, since: float | None = None
+        self,
+        data: bytes,
+        at: float | None = None,
+        since: float | None = None,
+        places: Sequence[int] | None = None,
     ) -> list[LoggedLine]:
         """Take the next bytes, read at `at`; return what the lines that they end report.
 
         since: when the first of them may have been written. A line without a time of its own then
-        was written between the two, where it lies among the bytes.
+        was written between the two, where it lies among the bytes. places: where `texts` stand in
+        the bytes, ascending, where that is known already.
         """
+        if self._overlong or self._rest:
+            places = None
         if self._overlong:
             end = ending(data, 0)
             if end == len(data):
@@ -120,7 +129,7 @@ class TrainingLogParser:
         if len(self._rest) > cleaning.LONGEST:
             # No text that long is a line we know; its beginning may still point at a fault.
             self._rest, self._overlong = self._rest[: cleaning.LONGEST], True
-        return list(self._scan(data[:cut], at)) if cut else []
+        return list(self._scan(data[:cut], at, places)) if cut else []
 
     def end(self, at: float | None = None) -> list[LoggedLine]:
         """Take the end of the log: its last line may lack the end of line."""
@@ -140,10 +149,14 @@ class TrainingLogParser:
         self._rest, self._overlong = b"", True
         self._lines += lines
 
-    def _scan(self, data: bytes, at: float | None) -> Iterator[LoggedLine]:
+    def _scan(
+        self, data: bytes, at: float | None, places: Sequence[int] | None
+    ) -> Iterator[LoggedLine]:
         """Look at the lines that the prefilter names, and inside a block at every one."""
         position = counted = 0
-        for here in self._prefilter.find(data):
+        for here in self._prefilter.find(data) if places is None else places:
+            if here >= len(data):
+                break
             while self._inside and position < here:
                 end = ending(data, position)
                 if end >= here:
@@ -345,6 +358,17 @@ def read(
             waiting, size = [], 0
     yield from parser.feed(b"".join(waiting), default_at)
     yield from parser.end(default_at)
+
+
+@cache
+def shipped_prefilter() -> TextPrefilter:
+    """Return the search for lines of the shipped formats and of signatures."""
+    return TextPrefilter(needles(line_formats.shipped()))
+
+
+def texts() -> tuple[bytes, ...]:
+    """Return what is searched in a log of the shipped formats: a line that reports has one."""
+    return shipped_prefilter().texts
 
 
 def needles(formats: Sequence[LineFormat]) -> list[str]:

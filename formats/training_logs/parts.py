@@ -11,6 +11,8 @@ _WRITTEN = re.compile(
     r"""(?i)(?<![\w/.-])(?P<name>[a-z_][\w./-]*(?: [a-z]+)?)['"]?\s{0,4}[:=]\s{0,4}['"]?"""
     r"""(?:[a-z_][\w.]*\()?(?P<value>[-+]?(?:nan|inf(?:inity)?))(?![\w.])"""
 )
+_VALUE = re.compile(r"""(?i)[:=]\s{0,4}['"]?(?:[a-z_][\w.]*\()?[-+]?(?:nan|inf)""")
+"""What every such value has: most lines have none, and `number of nan iterations`."""
 _WORD = re.compile(r"[A-Za-z][a-z]*|[A-Z]+")
 _MEASURES = frozenset({"loss", "norm", "gnorm"})
 _PARTS = frozenset({
@@ -25,8 +27,7 @@ _OTHERS = frozenset({
 
 def nonfinite(text: str) -> dict[str, str]:
     """Return the values that are not finite by the names of parts, as the text has them."""
-    lowered = text.lower()
-    if "nan" not in lowered and "inf" not in lowered:
+    if _VALUE.search(text) is None:
         return {}
     return {
         found["name"]: found["value"]

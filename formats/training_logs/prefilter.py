@@ -25,8 +25,10 @@ class TextPrefilter:
         every = _shortest(plain)
         self._plain = [one.encode() for one in every]
         parts = [one for one in _shortest(capital) if not any(two in one for two in every)]
-        pattern = b"|".join(re.escape(one.encode()) for one in sorted(parts))
-        self._pattern = re.compile(pattern) if parts else None
+        encoded = [one.encode() for one in sorted(parts)]
+        self.texts = (*self._plain, *encoded)
+        """What is searched: a line that has none of these has none of the texts."""
+        self._pattern = re.compile(b"|".join(map(re.escape, encoded))) if parts else None
 
     def find(self, data: bytes) -> list[int]:
         """Return places inside all lines that have one of the texts, ascending; one may repeat."""

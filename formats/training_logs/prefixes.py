@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...vocabulary import tables
+from ...vocabulary.patterns import DeferredPattern
 
 _GROUPS = ("rank", "local", "task", "host", "stamp")
 _LEAST_SHARE = 0.6
@@ -18,7 +19,7 @@ class LinePrefix:
     """One kind of prefix; `every`: it counts only where most lines of a log have it."""
 
     name: str
-    pattern: re.Pattern[str]
+    pattern: DeferredPattern
     example: str
     every: bool = False
 

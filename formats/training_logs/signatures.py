@@ -1,13 +1,14 @@
 """The signatures of signatures.toml: which line points at which fault, and in which role."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 from ...vocabulary import tables
+from ...vocabulary.patterns import DeferredPattern
 from ...vocabulary.samples import Scalar
+from .. import needles
 from . import cleaning
 
 _NUMBERS = frozenset({"rank", "seq", "enqueued", "completed", "pid"})
@@ -21,7 +22,7 @@ class LogSignature:
     name: str
     role: Literal["root", "cascade", "confirmation"]
     needle: str
-    pattern: re.Pattern[str]
+    pattern: DeferredPattern
     meaning: str
     about_named_rank: bool = False
     starts: bool = False
@@ -29,7 +30,7 @@ class LogSignature:
     link: Literal["", "down", "up"] = ""
     """What became of the network port that the line names, or of one of its host."""
     of_host: bool = False
-    inside: re.Pattern[str] | None = None
+    inside: DeferredPattern | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +92,15 @@ def read(text: str, innermost: str = "") -> TrainingLogFault | None:
 
     The call stands above the line, where that is an exception's: its place and its source.
     """
-    for one in catalogue():
+    for one, found in needles.matches(catalogue(), text):
         if one.inside is not None and not one.inside.search(innermost):
             continue
-        if one.needle in text and (found := one.pattern.search(text)):
-            groups = found.groupdict()
-            details = {
-                name: int(groups[name]) if name in _NUMBERS else cleaning.shown(groups[name])
-                for name in _PASSED_ON
-                if groups.get(name)
-            }
-            rank = groups.get("rank")
-            return TrainingLogFault(one, int(rank) if rank else None, details)
+        groups = found.groupdict()
+        details = {
+            name: int(groups[name]) if name in _NUMBERS else cleaning.shown(groups[name])
+            for name in _PASSED_ON
+            if groups.get(name)
+        }
+        rank = groups.get("rank")
+        return TrainingLogFault(one, int(rank) if rank else None, details)
     return None

@@ -7,38 +7,39 @@ ProcessGroupNCCL, torch 1.13 to 2.13; of gloo, and of HCCL itself. A group is na
 later). The rank in it, and that of `[Rank 3] Watchdog caught`, counts inside the group.
 """
 
-import re
 from dataclasses import dataclass
 
-_TIMED_OUT = re.compile(
+from ...vocabulary.patterns import DeferredPattern
+
+_TIMED_OUT = DeferredPattern(
     r"(?:\[Rank (?P<place>\d{1,7})\]\s+)?Watchdog caught collective operation timeout: "
     r"Work\w{0,8}\((?:SeqNum=(?P<seq>\d{1,18}), )?OpType=(?P<op>\w{1,40})"
     r"(?:, NumelIn=(?P<taken>-?\d{1,20}), NumelOut=(?P<given>-?\d{1,20}))?"
     r"(?:, TensorShape=\[[\d, ]*\])?"
     r"(?:, Timeout\(ms\)=(?P<timeout>\d{1,15}))?\)? ran for (?P<ran>\d{1,15}) (?:milliseconds|ms)"
 )
-_GROUP = re.compile(
+_GROUP = DeferredPattern(
     r"\[PG (?:ID \d{1,6} PG GUID (?P<guid>[^\s(\]]{1,120})|(?P<local>\w{1,40}))"
     r" ?(?:\((?P<desc>[^)\]]{1,120})\) )?(?:Rank|rank) (?P<place>\d{1,7})\]"
 )
-_STATUS = re.compile(
+_STATUS = DeferredPattern(
     r"(?:detected by watchdog at work(?: sequence id)?|Timeout at \w{2,8} work): "
     r"(?P<seq>-?\d{1,18})"
 )
-_COUNTS = re.compile(
+_COUNTS = DeferredPattern(
     r"[Ll]ast (?:enqueued|enstreamd)(?: \w{2,8})? work: (?P<enqueued>-?\d{1,18}), "
     r"(?:last started work: -?\d{1,18}(?: \(\w+\))?, )?"
     r"last completed(?: \w{2,8})? work: (?P<completed>-?\d{1,18})(?!\d)"
 )
-_TOLD = re.compile(
+_TOLD = DeferredPattern(
     r"Received a (?:dump|timeout) signal (?:due to|because of)? ?(?:a collective \w+ )?from "
     r"{1,2}(?:rank (?P<by>\d{1,7})|this local rank)|Received a global timeout from another rank"
 )
-_WAITED = re.compile(
+_WAITED = DeferredPattern(
     r"Timed out waiting (?P<ms>\d{1,12})ms for (?:recv|send) operation|(?P<hccl>Notify register "
     r"times? ?out|HCCL_EXEC_TIMEOUT)|(?P<reached>successfully reached monitoredBarrier, but)"
 )
-_LATE = re.compile(
+_LATE = DeferredPattern(
     r"Ranks? (?P<barrier>\d{1,7}(?:, ?\d{1,7})*) failed to pass monitoredBarrier in "
     r"(?P<ms>\d{1,12})"
     r"|\[(?P<joined>\d{1,7}(?:, ?\d{1,7})*)\] finished collective #\d{1,18}, but didn't join"

@@ -195,8 +195,9 @@ def test_a_pid_from_inside_a_container_becomes_the_hosts(run_agent, trainer, int
         """,
     )
     until(lambda: intake.points("training.rank.info") and intake.events("process.stack"))
-    assert intake.points("training.rank.info")[0][1]["pid"] == process.pid
-    assert intake.events("process.stack")[0][1]["pid"] == process.pid
+    info, stack = intake.points("training.rank.info")[0][1], intake.events("process.stack")[0][1]
+    assert (info["pid"], info["rank"], info["world_size"]) == (process.pid, 0, 1)
+    assert (stack["pid"], stack["rank"], stack["text"]) == (process.pid, 0, "main")
     started = intake.points("training.rank.info")[0][1]["process.start_time"]
     assert started == int(procfs.started_at(process.pid) or 0)
     until(lambda: intake.points("process.memory.usage"))

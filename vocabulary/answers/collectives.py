@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from ..shapes import DocumentShape, FieldPresence, OptionalText
+from .clock_offsets import ClockOffsetDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,19 +88,6 @@ class CollectiveOperation(DocumentShape):
     sequence: int
     size: int | None
     members: list[OperationMember]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClockOffsetDocument(DocumentShape):
-    """How far a host's clock is ahead of the middle of all hosts, by when collectives ended.
-
-    `uncertainty_seconds`: the spread over `collectives`, at least how exactly their ends are known.
-    """
-
-    host: str
-    seconds: float
-    uncertainty_seconds: float
-    collectives: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
+from ....vocabulary.answers.clock_offsets import ClockOffsetDocument
 from ....vocabulary.answers.collectives import (
-    ClockOffsetDocument,
     CollectiveMember,
     CollectiveOperation,
     CollectiveOperations,

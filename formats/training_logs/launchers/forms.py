@@ -1,11 +1,11 @@
 """The forms of launchers' lines as data: what a line looks like, and what it reports."""
 
-import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 from ....vocabulary import tables
+from ....vocabulary.patterns import DeferredPattern
 
 FILES = (
     "slurm",
@@ -48,7 +48,7 @@ class LaunchForm:
     name: str
     kind: ReportKind
     needle: str
-    pattern: re.Pattern[str]
+    pattern: DeferredPattern
     meaning: str
     counts: Counting = ""
     after: tuple[str, ...] = ()

@@ -1,19 +1,19 @@
 """What `kubectl describe pod` says of a pod: where it ran, and how its containers ended."""
 
-import re
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ....vocabulary.patterns import DeferredPattern
 from .forms import LaunchForm, ReportKind
 from .reports import LaunchReport
 
 NEEDLE = "Name:  "
 """A description begins so: names of fields are padded to one column."""
 
-_FIELD = re.compile(r"([A-Z][\w ]{1,24}):(?:\s+(.*))?")
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
-_GPUS = re.compile(r"(?:nvidia\.com/gpu|amd\.com/gpu|huawei\.com/\w+): +(\d{1,3})$")
-_INDEX = re.compile(
+_FIELD = DeferredPattern(r"([A-Z][\w ]{1,24}):(?:\s+(.*))?")
+_NAME = DeferredPattern(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+_GPUS = DeferredPattern(r"(?:nvidia\.com/gpu|amd\.com/gpu|huawei\.com/\w+): +(\d{1,3})$")
+_INDEX = DeferredPattern(
     r"(?P<part>master|launcher|head|chief|leader|server)?-(?P<index>\d{1,6})(?:-[a-z0-9]{5})?$"
 )
 _LONGEST = 2000
@@ -25,7 +25,7 @@ _FIRST = frozenset({"master", "chief", "leader"})
 
 
 def _form(name: str, kind: ReportKind, meaning: str, reason: str = "") -> LaunchForm:
-    return LaunchForm(name, kind, "", re.compile(""), meaning, "rank", reason=reason)
+    return LaunchForm(name, kind, "", DeferredPattern(""), meaning, "rank", reason=reason)
 
 
 ENDED = _form("kubernetes.container_ended", "exit", "How a container ended")

@@ -2,10 +2,11 @@
 
 import re
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 from functools import cache
 
+from ... import needles
 from .. import cleaning, times
 from ..prefilter import TextPrefilter
 from .forms import LaunchForm, catalogue
@@ -36,7 +37,7 @@ def read(
     zone: of times without one, None: the machine's. near: a time close to that of lines that name
     no year.
     """
-    reader = _LaunchLines(zone, near)
+    reader = LaunchLines(zone, near)
     rest = b""
     for piece in pieces:
         data = rest + piece if rest else piece
@@ -51,8 +52,8 @@ def read(
     yield from reader.end()
 
 
-class _LaunchLines:
-    """Follows the lines of one log."""
+class LaunchLines:
+    """Follows the lines of one log; zone and near as for `read`."""
 
     def __init__(self, zone: tzinfo | None, near: float | None) -> None:
         self._zone = zone
@@ -68,15 +69,19 @@ class _LaunchLines:
         self._tail = b""
         """Lines before the block, and the end of the last one of them."""
 
-    def block(self, data: bytes) -> Iterator[LaunchReport]:
-        """Look at whole lines; most blocks have none that matters, and cost one search."""
-        places = self._prefilter.find(data)
+    def block(self, data: bytes, places: Sequence[int] | None = None) -> Iterator[LaunchReport]:
+        """Look at whole lines; most blocks have none that matters, and cost one search.
+
+        places: where `texts` stand in them, ascending, where that is known already.
+        """
+        if places is None:
+            places = self._prefilter.find(data)
         if places or self._look_until > self._before or self._pod.open:
             yield from self._lines(data, places)
         self._before += data.count(b"\n")
         self._tail = (self._tail + data)[-_TAIL:]
 
-    def _lines(self, data: bytes, places: list[int]) -> Iterator[LaunchReport]:
+    def _lines(self, data: bytes, places: Sequence[int]) -> Iterator[LaunchReport]:
         lines = data.split(b"\n")[:-1]
         start = place = seen = 0
         for index, line in enumerate(lines):
@@ -112,20 +117,19 @@ class _LaunchLines:
         stamped = times.read(cleaned.stamp or text, self._zone, self._last_at or self._near)
         self._last_at = stamped if stamped is not None else self._last_at
         yield from self._pod.read(text, number)
-        for form in catalogue():
-            if form.needle in text and (found := form.pattern.search(text)):
-                groups = {name: value for name, value in found.groupdict().items() if value}
-                before = self._opener(form, number)
-                if before is None:
-                    continue
-                named, opener = before
-                groups = named | groups
-                whole = f"{opener} {text}" if opener else text
-                self._opened[form.name] = (number, groups, whole)
-                if form.name in _openers():
-                    self._look_until = max(self._look_until, number + _openers()[form.name])
-                yield self._report(form, number, whole, groups, stamped)
-                return
+        for form, found in needles.matches(catalogue(), text):
+            groups = {name: value for name, value in found.groupdict().items() if value}
+            before = self._opener(form, number)
+            if before is None:
+                continue
+            named, opener = before
+            groups = named | groups
+            whole = f"{opener} {text}" if opener else text
+            self._opened[form.name] = (number, groups, whole)
+            if form.name in _openers():
+                self._look_until = max(self._look_until, number + _openers()[form.name])
+            yield self._report(form, number, whole, groups, stamped)
+            return
 
     def _opener(self, form: LaunchForm, number: int) -> tuple[dict[str, str], str] | None:
         """Return what the line named that a form needs before it, and it; None: there is none."""
@@ -165,6 +169,11 @@ class _LaunchLines:
     def _described(self, form: LaunchForm) -> str:
         """Return the node of the pod that was described just before its events."""
         return self._pod.place if form.name.startswith("kubernetes.") else ""
+
+
+def texts() -> tuple[bytes, ...]:
+    """Return what a line has that a launcher may have written, one of these at least."""
+    return _prefilter().texts
 
 
 @cache

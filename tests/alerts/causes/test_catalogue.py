@@ -87,7 +87,7 @@ def test_it_says_what_to_do_now(cause):
         assert advice.text.strip()
         assert advice.when in ("now", "investigate")
         blanks = set(re.findall(r"\{(\w+)\}", advice.text + advice.command))
-        assert blanks <= {"host", "rank", "pid", "id"}
+        assert blanks <= {"job", "host", "rank", "pid", "id"}
 
 
 @EVERY

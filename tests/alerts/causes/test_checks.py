@@ -29,20 +29,25 @@ def test_two_equally_likely_causes_are_worth_about_half_a_bit():
     assert gain(ONE, advice(OTHER), {ONE: 0.5, OTHER: 0.5}) == pytest.approx(0.531, abs=1e-3)
 
 
-def test_of_two_checks_that_gain_as_much_the_cheaper_comes_first(topology, found):
+def test_of_two_checks_the_cheaper_comes_first(topology, found):
     """Reading the clocks takes two minutes, a matrix multiplication on a device fifteen."""
-    rank = topology.rank_entity(2)
-    cause = explain(
-        [
-            found("job.slow", topology.job_entity),
-            found("rank.slow_compute", rank),
-            found("gpu.throttled", topology.gpu_entity(2)),
-        ],
-        topology,
-        observed=EVERYTHING,
-    )
-    first, second = cause.next_checks[:2]
+    slow = found("rank.slow_compute", topology.rank_entity(2))
+    steps = frozenset({"training.step.duration"})
+    cause = explain([found("job.slow", topology.job_entity), slow], topology, observed=steps)
+    first, second = cause.next_checks
     assert ("gpu.thermal_throttle", "gpu.slow") == (first.separates[0], second.separates[0])
+
+
+def test_nobody_is_asked_to_check_what_is_all_but_ruled_out(topology, found):
+    """Where devices are watched, one that is throttled leaves no doubt about the others."""
+    slow = found("rank.slow_compute", topology.rank_entity(2))
+    findings = [found("job.slow", topology.job_entity), slow]
+    throttled = found("gpu.throttled", topology.gpu_entity(2))
+    cause = explain([*findings, throttled], topology, observed=EVERYTHING)
+    chance = cause.hypotheses[1].probability
+    assert chance is not None
+    assert chance < 0.001
+    assert {"gpu.thermal_throttle"} == {check.separates[0] for check in cause.next_checks}
 
 
 def test_every_check_says_what_it_costs():

@@ -5,6 +5,8 @@ import shlex
 import pytest
 from tests.alerts.explaining import explain
 
+from rankscope.alerts.causes import wording
+from rankscope.alerts.causes.catalogue import CauseAdvice
 from rankscope.vocabulary import entities
 
 
@@ -55,3 +57,22 @@ def test_a_device_id_is_quoted_too(topology, found):
     )
     check = next(c for c in cause.next_checks if c.command)
     assert "GPU-2; reboot" == shlex.split(check.command)[-1]
+
+
+def test_an_advice_about_a_host_or_a_rank_that_nobody_knows_reads_as_a_sentence(lay_out):
+    topology = lay_out(hosts=())
+    advice = CauseAdvice("Drain {host}", "ssh {host} reboot")
+    both = CauseAdvice("Read the log of rank {rank} on {host}", "")
+    assert wording.text(advice, entities.rank(3), topology) == "Drain the host of rank 3"
+    assert wording.text(both, entities.rank(3), topology) == "Read the log of rank 3 on its host"
+    job = topology.job_entity
+    assert wording.text(advice, job, topology) == "Drain the host"
+    assert wording.text(both, job, topology) == "Read the log of the rank on its host"
+    assert wording.command(advice, job, topology) == "ssh <host> reboot"
+
+
+def test_a_profile_is_asked_of_the_job_by_its_name(topology):
+    advice = CauseAdvice("", "rankscope profile {job} --ranks {rank}")
+    assert wording.command(advice, topology.rank_entity(2), topology) == (
+        f"rankscope profile {topology.job} --ranks 2"
+    )

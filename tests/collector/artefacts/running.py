@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.waiting import PATIENCE_SECONDS
 
-JOB = Path(__file__).with_name("job.py")
+JOB = Path(__file__).with_name("left_job.py")
 
 
 def leave_dumps(folder: Path, fault: str, culprit: int) -> None:

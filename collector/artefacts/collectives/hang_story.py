@@ -1,0 +1,152 @@
+"""What the logs of a hang tell, as the telemetry that nobody received.
+
+A live collector would have seen counters of collectives; here they follow from the numbers in lines
+about waits.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ....vocabulary.groups import ProcessGroup, world
+from ....vocabulary.log_lines import ENDS
+from ....vocabulary.samples import Event, Sample, Scalar, attributes
+from .hung_groups import POINT_TO_POINT, RankStanding
+
+_MOST_APART = 100
+"""Numbers in one group that lie further apart count something else on some of the ranks."""
+
+Standing = tuple[ProcessGroup, Mapping[int, RankStanding]]
+"""A group, and how far the members were that reported from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class HangStory:
+    """Who waited for whom, by all logs of a job.
+
+    `began`, `until`: since when ranks waited and when they gave up, s since the epoch. `crashed`:
+    when ranks ended by errors of their own. `late`: ranks that lines name as those waited for.
+    `present`: ranks whose lines, or silence, are known. `absent`: ranks of which there is no log.
+    `sized`: lines say how many ranks there are.
+    """
+
+    began: float
+    until: float
+    waited: frozenset[int]
+    crashed: Mapping[int, float]
+    late: frozenset[int]
+    present: frozenset[int]
+    absent: frozenset[int]
+    sized: bool
+    hung: list[Standing]
+
+    @property
+    def silent(self) -> frozenset[int]:
+        """Return the ranks whose logs say nothing of the wait, of the groups that waited."""
+        if self.late:
+            return self.late - self.crashed.keys()
+        reported = {rank for _, ranks in self.hung for rank in ranks}
+        silent = self.present - self.waited - self.crashed.keys() - reported
+        waiting = [
+            group
+            for group, ranks in self.hung
+            if any(one.seq is not None for one in ranks.values())
+        ]
+        involved = {rank for group in waiting for rank in group.ranks}
+        return silent & involved if involved else silent
+
+    @property
+    def ranks(self) -> frozenset[int]:
+        """Return the ranks that were there for sure."""
+        return self.waited | self.silent | self.crashed.keys()
+
+    def samples(self) -> Iterator[tuple[int, Sample]]:
+        """Yield the counters of collectives by rank: before the wait, at its beginning and end."""
+        counted = [one for one in self.hung if _comparable(*one)]
+        if not counted:
+            # No line has a number that compares: that they waited in one is all that is known.
+            group = world(max(self.ranks | self.absent) + 1)
+            counted = [(group, {rank: RankStanding(seq=1) for rank in self.waited})]
+        for group, ranks in counted:
+            yield from self._group(group, ranks)
+
+    def _group(
+        self, group: ProcessGroup, ranks: Mapping[int, RankStanding]
+    ) -> Iterator[tuple[int, Sample]]:
+        # Of members that waited in another group it is not known how far they were in this one.
+        elsewhere = self.waited - ranks.keys()
+        group = replace(group, ranks=tuple(rank for rank in group.ranks if rank not in elsewhere))
+        inside = {rank: one for rank, one in ranks.items() if one.seq is not None}
+        newest = max(one.seq or 0 for one in inside.values())
+        kinds = _unlike(inside)
+        yield min(ranks), group.info(self.began - 1.0)
+        for rank, one in ranks.items():
+            labels: dict[str, Scalar] = {"rank": rank, "group": group.name, "source": "log"}
+            numbers = (newest, newest - 1) if rank in kinds else one.counters(newest)
+            for name, number in zip(("enqueued", "completed"), numbers, strict=True):
+                metric = f"collective.{name}"
+                for at, value in (
+                    (self.began - 1.0, number - 1), (self.began, number), (self.until, number),
+                ):  # fmt: skip
+                    yield rank, Sample(metric, float(value), at, attributes(labels))
+            if rank in kinds:
+                pairs = attributes(labels | {"op": kinds[rank]})
+                yield rank, Sample("collective.launches", float(newest), self.until, pairs)
+
+    def events(self) -> Iterator[tuple[int, Event]]:
+        """Yield the ends of ranks that crashed, and what stands for the silence of the others."""
+        for rank, at in sorted(self.crashed.items()):
+            yield rank, Event("process.exit", at, {"rank": rank, "exit_code": 1})
+        pairs: dict[str, Scalar] = {
+            "signature": ENDS,
+            "role": "confirmation",
+            "text": "the log of this rank says nothing of the collective that others waited in",
+        }
+        for rank in sorted(self.silent):
+            yield rank, Event("log.fault", self.until, pairs)
+
+    def ended(self, rank: int | None) -> float | None:
+        """Return when a rank wrote what has no time: as it crashed, None for another rank."""
+        return None if rank is None else self.crashed.get(rank)
+
+    def missing(self) -> list[str]:
+        """Return what would tell more."""
+        if self.silent or self.crashed:
+            return []
+        if self.absent:
+            ranks = ", ".join(map(str, sorted(self.absent)[:16]))
+            several = "s" if len(self.absent) > 1 else ""
+            return [f"no log of rank{several} {ranks}, for which the others may have waited"]
+        if not self.sized:
+            known = len(self.present)
+            text = f"how many ranks the job has: no line says it, and {known} are known; the others"
+            return [f"{text} may have waited for one that has no log"]
+        return []
+
+
+def _comparable(group: ProcessGroup, ranks: Mapping[int, RankStanding]) -> bool:
+    """Tell whether members waited in a group, and its numbers mean the same on all of them."""
+    inside = [one for one in ranks.values() if one.seq is not None]
+    if not inside or len(group.ranks) < 2 or any(one.kind in POINT_TO_POINT for one in inside):
+        return False
+    numbers = [one.seq or 0 for one in inside]
+    ahead = any((one.completed or 0) >= max(numbers) for one in ranks.values() if one.seq is None)
+    return max(numbers) - min(numbers) <= _MOST_APART and not ahead
+
+
+def _unlike(inside: Mapping[int, RankStanding]) -> dict[int, str]:
+    """Return what each rank called, where a minority called something else than the others.
+
+    A minority at a higher number of the same kind called one more; one at a lower number is late.
+    """
+    called = {rank: (one.kind, one.seq or 0) for rank, one in inside.items() if one.kind}
+    counts = Counter(called.values()).most_common(1)
+    if len(called) < len(inside) or not counts or 2 * counts[0][1] <= len(called):
+        return {}
+    usual = counts[0][0]
+    odd = [one for one in called.values() if one != usual]
+    if not any(kind != usual[0] or number > usual[1] for kind, number in odd):
+        return {}
+    numbered = any(kind == usual[0] for kind, _ in odd)
+    return {rank: f"{kind} as {number}" if numbered else kind
+            for rank, (kind, number) in called.items()}  # fmt: skip

@@ -1,0 +1,160 @@
+"""What launchers and schedulers said of the ends of a job, gathered file by file.
+
+`verdicts` settles what it means; here stands who said what, in which order.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+
+from ....formats.training_logs import launchers
+from ....formats.training_logs.launchers import LaunchReport
+from ..found import ArtefactContents, LogQuote
+from ..walk.blocks import LogBlock, TextGroup
+
+_TRACEBACK_LINES = 300
+"""A traceback that a launcher quotes is no longer."""
+
+_NODE_LAUNCHERS = ("torchrun.", "deepspeed.")
+"""Launchers that start all ranks of one node, and are one task of another launcher's."""
+
+
+@dataclass(frozen=True, slots=True)
+class FiledReport:
+    """A report, and the file that it stands in."""
+
+    file: str
+    report: LaunchReport
+
+    @property
+    def order(self) -> tuple[float, str, int]:
+        """Return what sorts reports by time, those of one file by their lines."""
+        return self.report.at or 0.0, self.file, self.report.line
+
+
+class LaunchFile:
+    """Follows the blocks of one log; what launchers report in it goes to `reports`."""
+
+    def __init__(
+        self, name: str, reports: list[FiledReport], zone: tzinfo | None, near: float | None
+    ) -> None:
+        self._name = name
+        self._reports = reports
+        self._begin = len(reports)
+        self._lines = launchers.LaunchLines(zone, near)
+
+    def learn(self, block: LogBlock) -> None:
+        """Take the next block."""
+        self._take(self._lines.block(block.lines, block.line_places[TextGroup.LAUNCHERS]))
+
+    def end(self) -> int:
+        """Take the end of the log; return how many of its lines say something."""
+        self._take(self._lines.end())
+        later: float | None = None
+        new = range(self._begin, len(self._reports))
+        for number in reversed(new):
+            report = self._reports[number].report
+            if report.at is None:  # before the first line with a time
+                report = replace(report, at=later)
+                self._reports[number] = FiledReport(self._name, report)
+            later = report.at
+        return sum(self._reports[number].report.form.kind != "place" for number in new)
+
+    def _take(self, found: Iterable[LaunchReport]) -> None:
+        self._reports += [FiledReport(self._name, one) for one in found]
+
+
+@dataclass(slots=True)
+class LaunchRecord:
+    """All reports of the launchers of a job, in the order of their files and lines."""
+
+    reports: list[FiledReport] = field(default_factory=list[FiledReport])
+
+    def raised_in(self, name: str, line: int) -> int | None:
+        """Return the rank whose traceback a launcher quotes at a line of a file, None for none."""
+        before = [
+            one.report
+            for one in self.reports
+            if one.file == name
+            and one.report.form.kind == "raised"
+            and 0 < line - one.report.line <= _TRACEBACK_LINES
+        ]
+        return before[-1].tasks[0] if before and before[-1].tasks else None
+
+    def of_kind(self, *kinds: str) -> list[FiledReport]:
+        """Return the reports of some kinds, the first one first."""
+        return sorted(
+            (one for one in self.reports if one.report.form.kind in kinds),
+            key=lambda one: one.order,
+        )
+
+    @property
+    def size(self) -> int:
+        """Return how many ranks the job has at least, by what launchers say; 0: nothing."""
+        asked = {one.report.pid for one in self.reports if one.report.form.name == "torchrun.asked"}
+        named = [1 + max(one.report.tasks) for one in self.reports if one.report.tasks]
+        return max([len(asked) + 1 if asked else 0, *named, *(o.report.size for o in self.reports)])
+
+    @property
+    def places(self) -> Mapping[int, tuple[str, int | None]]:
+        """Return host and pid of ranks, where launchers say them."""
+        found: dict[int, tuple[str, int | None]] = {}
+        for one in self.reports:
+            report = one.report
+            if report.form.kind != "place" or report.form.counts != "rank":
+                continue
+            host = "" if report.host == "localhost" else report.host
+            if host or report.pid is not None:
+                found |= dict.fromkeys(report.tasks, (host, report.pid))
+        return found
+
+    @property
+    def nodes(self) -> Mapping[str, str]:
+        """Return the nodes of pods, where anything says them: the last one of each."""
+        return {
+            one.report.pod: one.report.host
+            for one in self.of_kind("place")
+            if one.report.pod and one.report.host
+        }
+
+    def per_task(self, size: int) -> int:
+        """Return how many ranks each task of a scheduler is, of a job of so many ranks.
+
+        More than one where the tasks are launchers of nodes: torchrun under srun.
+        """
+        tasks = [max(one.report.tasks) for one in self.reports
+                 if one.report.form.counts == "task" and one.report.tasks]  # fmt: skip
+        inner = any(one.report.form.name.startswith(_NODE_LAUNCHERS) for one in self.reports)
+        if not tasks or not inner:
+            return 1
+        return max(1, size // (max(tasks) + 1))
+
+    def quote(
+        self, found: ArtefactContents, roots: Mapping[tuple[str, int], int | None], size: int
+    ) -> None:
+        """Add the lines as quotes, where they are none yet, of a job of `size` ranks.
+
+        `roots`: those of the cause, and the rank of each where it is one.
+        """
+        each = self.per_task(size)
+        known = {(quote.file, quote.line) for quote in found.quotes}
+        for one in self._telling():
+            place = (one.file, one.report.line)
+            if place in known:
+                continue
+            report = one.report
+            rank = roots.get(place)
+            whose = rank
+            if (
+                whose is None
+                and len(report.tasks) == 1
+                and (each == 1 or report.form.counts == "rank")
+            ):
+                whose = report.tasks[0]
+            role = "root" if place in roots else "confirmation"
+            found.quotes.append(
+                LogQuote(*place, report.at, whose, report.form.name, role, report.text)
+            )
+
+    def _telling(self) -> Iterator[FiledReport]:
+        return (one for one in self.reports if one.report.form.kind != "place")

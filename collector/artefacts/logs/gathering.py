@@ -1,0 +1,89 @@
+"""All logs of a job: who wrote each, and what their lines report."""
+
+from collections.abc import Iterable, Mapping
+from datetime import tzinfo
+from pathlib import Path
+
+from ..found import ArtefactContents
+from ..hosts import kernel_logs
+from ..job import log_names, size
+from ..job.startup import StartUp, speaks_of_steps
+from ..walk.telling_lines import TellingLines
+from .contents import LogContents
+from .one_log import LogReading
+from .unknown_lines import of_file
+
+_CONTROLS = bytes(one for one in range(32) if one not in b"\t\n\r\x08\x1b\f")
+_TEXT_SHARE = 0.98
+
+
+def is_text(head: bytes) -> bool:
+    """Tell whether a file that begins so may be a log.
+
+    One whose host lost its power has holes full of NULs, and terminals leave control codes.
+    """
+    written = head.replace(b"\0", b"")
+    return len(written.translate(None, _CONTROLS)) >= _TEXT_SHARE * len(written) > 0
+
+
+def gather(
+    files: Mapping[str, Path],
+    groups: Mapping[int, Mapping[str, str]],
+    found: ArtefactContents,
+    *,
+    empty: Iterable[str] = (),
+    zone: tzinfo | None,
+    known: float | None = None,
+) -> LogContents:
+    """Return what the lines of all logs of a job report, given by name; `empty` are files of none.
+
+    `groups` holds by rank the names of its groups by their description, where dumps tell them.
+    `zone` is that of times without one, None: the machine's. `known` is when the job ran, where
+    dumps tell it, s since the epoch.
+    """
+    gathered = LogContents(zone)
+    ranks = log_names.ranks_of([*empty, *files])
+    said: dict[str, int] = {}
+    telling: dict[str, TellingLines] = {}
+    for name in empty:
+        gathered.has_log(ranks.get(name))
+    gathered.survey = size.survey(files, zone, known)
+    gathered.hang.files.update(gathered.survey.ranks)
+    gathered.whose = {
+        name: log_names.checked(name, ranks.get(name), gathered.survey.ranks.get(name, set()))
+        for name in files
+    }
+    for name, path in files.items():
+        rank = gathered.whose.get(name)
+        gathered.has_log(rank)
+        known_groups = {} if rank is None else groups.get(rank, {})
+        one = LogReading(name, path, known_groups, gathered, found)
+        try:
+            said[name] = one.read()
+        except OSError as error:
+            found.unread[name] = f"cannot be read: {error.strerror}"
+        else:
+            telling[name] = one.telling
+    gathered.kernels, told = kernel_logs.gather(telling, gathered.span(), zone=zone)
+    for name, own in said.items():
+        lines = own + told.get(name, 0)
+        if lines:
+            found.read[name] = f"log, {lines} lines of which say something"
+        else:
+            found.unread[name] = "no line in it is of a form or a fault that is known"
+            found.unread[name] += of_file(found.unknown, name)
+    if gathered.start.failed(()) and _stepped(files.values()):
+        gathered.start = StartUp()  # who gave up a store or a group did so while it trained
+    return gathered
+
+
+def _stepped(files: Iterable[Path]) -> bool:
+    """Return whether any log has lines of steps, whose form need not be known."""
+    for path in files:
+        try:
+            with path.open("rb") as opened:
+                if speaks_of_steps(opened):
+                    return True
+        except OSError:
+            continue  # said where it was read
+    return False

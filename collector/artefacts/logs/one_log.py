@@ -1,0 +1,153 @@
+"""One log of a job: each of its blocks goes to launchers', ranks' and kernels' readers in turn."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ....formats.training_logs import LoggedLine, TrainingLogParser, exports
+from ....vocabulary.samples import Event, Sample, Scalar
+from ..found import ArtefactContents, LogQuote
+from ..job.startup import ProcessPlace
+from ..launches.record import LaunchFile
+from ..walk import blocks
+from ..walk.blocks import TextGroup
+from ..walk.telling_lines import TellingLines
+from .contents import LogContents, number
+from .nonfinite import NonfiniteQuotes
+from .survival import LogSurvival
+from .unknown_lines import UnknownLines
+
+_QUOTED = frozenset({"log.fault", "gpu.fault", "host.oom_kill"})
+_SHOWN_BYTES = 256 << 20
+"""How far it is in a log is said each time after so many bytes."""
+
+
+class LogReading:
+    """Reads one log into what is gathered of a job.
+
+    `groups` holds the names of its rank's groups by their description.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        path: Path,
+        groups: Mapping[str, str],
+        gathered: LogContents,
+        found: ArtefactContents,
+    ) -> None:
+        self._name = name
+        self._path = path
+        self._gathered = gathered
+        self._found = found
+        self._rank = gathered.whose.get(name)
+        self._survival = LogSurvival(path)
+        self._nonfinite, self._unknown = NonfiniteQuotes(name), UnknownLines(name)
+        self._parser = TrainingLogParser(
+            rank=self._rank,
+            groups=groups,
+            zone=gathered.zone,
+            near=gathered.survey.near,
+            unknown=self._unknown.learn,
+        )
+        self.telling = TellingLines(path)
+
+    def read(self) -> int:
+        """Read it; return how many of its lines say something. Raises OSError."""
+        gathered, place = self._gathered, ProcessPlace()
+        launched = LaunchFile(
+            self._name, gathered.launches.reports, gathered.zone, gathered.survey.near
+        )
+        self._found.reading(self._name)
+        said = done = 0
+        with self._path.open("rb") as opened:
+            held = exports.held(opened)
+            for block in blocks.blocks(opened):
+                launched.learn(block)
+                self.telling.learn(block)
+                if block.places[TextGroup.RAS]:
+                    gathered.answering.add(self._name)
+                if self._rank is not None and place.learn(block.lines):
+                    process = gathered.process(self._rank)
+                    process.host, process.pid = place.found or ("", None)
+                if not held:
+                    places = block.places[TextGroup.TRAINING]
+                    said += self._take(self._parser.feed(block.data, places=places))
+                done += len(block.data)
+                if done // _SHOWN_BYTES > (done - len(block.data)) // _SHOWN_BYTES:
+                    self._found.reading(f"{self._name}, {done / 1e9:.1f} GB of it")
+        said += self._take(self._parser.feed(b"".join(held))) if held else 0
+        said += self._take(self._parser.end())
+        self._close()
+        return launched.end() + said
+
+    def _take(self, lines: Iterable[LoggedLine]) -> int:
+        """Take lines that report something; return how many there were."""
+        count = 0
+        for line in lines:
+            count += 1
+            values = self._rank
+            for sample in line.samples:
+                values = self._sample(line, sample)
+            for event in line.events:
+                self._event(line, event)
+            self._nonfinite.learn(line, values)
+        return count
+
+    def _sample(self, line: LoggedLine, sample: Sample) -> int | None:
+        """Take a value of a line; return whose it is."""
+        gathered = self._gathered
+        own = _rank(dict(sample.attributes), self._rank)
+        self._survival.value(line.line, sample, own)
+        gathered.samples.append((own, sample))
+        gathered.hang.went_on(own)
+        if own is not None and line.at is not None:
+            gathered.process(own).lives(line.at)
+        return own
+
+    def _event(self, line: LoggedLine, event: Event) -> None:
+        gathered = self._gathered
+        own = _rank(event.attributes, self._rank)
+        if own is None and event.attributes.get("role") == "root":
+            own = gathered.launches.raised_in(self._name, line.line)
+        event = gathered.hang.learn(event, own, line.at)
+        if own is not None:
+            gathered.hang.files[self._name].add(own)
+        if line.at is None:
+            self._survival.error(line.line, event, own)
+        for whose, said in ((own, event), (None, gathered.ports.read(event))):
+            if said is not None:
+                self._survival.event(line.line, said, len(gathered.events))
+                gathered.events.append((whose, "", said))
+        gathered.learn_process(event, own, line.at)
+        gathered.start.learn(event, own)
+        gathered.endings.learn(event, own)
+        self._quote(event, own, line)
+
+    def _quote(self, event: Event, rank: int | None, line: LoggedLine) -> None:
+        if event.name not in _QUOTED:
+            return
+        signature = str(event.attributes.get("signature") or event.attributes.get("code") or "")
+        role = str(event.attributes.get("role") or "root")
+        text = str(event.attributes.get("text", ""))
+        self._found.quotes.append(
+            LogQuote(self._name, line.line, line.at, rank, signature, role, text)
+        )
+
+    def _close(self) -> None:
+        """Take back what the job survived; add what is known at the end of the log."""
+        found = self._found
+        if passed := self._survival.settle(self._gathered.events):
+            found.quotes = [
+                replace(one, role="confirmation")
+                if one.file == self._name and one.role == "root" and one.line in passed
+                else one
+                for one in found.quotes
+            ]
+        found.quotes += self._nonfinite.quotes()
+        found.unknown += self._unknown.lines()
+
+
+def _rank(pairs: Mapping[str, Scalar], otherwise: int | None) -> int | None:
+    found = number(pairs.get("rank"))
+    return otherwise if found is None else found

@@ -1,0 +1,273 @@
+"""What logs told, as telemetry: each line of a rank, on a host, at a time."""
+
+from dataclasses import replace
+
+from ....vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from ..collectives.hang_story import HangStory
+from ..found import UNNAMED_HOST, ArtefactContents, LogQuote
+from ..hosts import device_ranks
+from ..job.endings import UNDATED
+from ..job.startup import START_SECONDS
+from ..launches import verdicts
+from ..launches.verdicts import KnownRanks
+from . import host_lines, survival, uncounted, unranked
+from .contents import LogContents
+from .survival import MAY_END
+from .unknown_lines import shown
+
+_MOST_RANKS = 1 << 16
+_ORDER = {"root": 0, "background": 2}
+"""Roles of quoted lines that stand first and last."""
+
+
+def _put_right(gathered: LogContents, found: ArtefactContents) -> None:
+    """Move the times of logs into the zone of dumps, whose times have one."""
+    shifted = gathered.hang.zone_apart(gathered.endings.stood)
+    if shifted:
+        gathered.shift(shifted)
+        found.missing.append(
+            f"the time zone of the logs: by the dumps they are {abs(shifted) / 60:.0f} minutes "
+            f"{'behind' if shifted > 0 else 'ahead'}, which was put right"
+        )
+
+
+def _hang(
+    gathered: LogContents, found: ArtefactContents, newest: float, *, dated: bool
+) -> HangStory | None:
+    """Return what is told of a hang; `newest`: the newest line's time, `dated`: one has any."""
+    endings = gathered.endings
+    size = max(found.world_size, gathered.survey.size)
+    if endings.failed:
+        present = gathered.hang.present(gathered.processes, size)
+        endings.logs |= present - endings.exits.keys()
+    # A rank that gave up ended soon after; where no end is listed, the job wrote until it waited.
+    first = endings.first if endings.stood is None else None
+    hang = gathered.hang.story(
+        first or endings.stood or newest,
+        size,
+        gathered.processes,
+        begins=first is None and (dated or endings.stood is not None),
+    )
+    for rank in () if hang is None else hang.ranks:
+        gathered.process(rank)
+    return hang
+
+
+def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactContents) -> None:
+    """Give each sample and event its host and, where its line has none, a time; add them."""
+    _put_right(gathered, found)
+    _place_unranked(gathered, found)
+    _settle(gathered, found)
+    counted = uncounted.places(gathered.samples)
+    gathered.samples += uncounted.steps(counted)
+    gathered.events = [
+        (rank, name, uncounted.event(event, rank, counted)) for rank, name, event in gathered.events
+    ]
+    kernels = _kernels(gathered, found)
+    gathered.events += [(rank, "", event) for rank, event in kernels]
+    _place_host_lines(gathered)
+    times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
+    times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
+    times += [event.at for _, _, event in gathered.settled]
+    newest = max([0.0 if found.until is None else found.until, *times]) or gathered.survey.written
+    endings = gathered.endings
+    hang = _hang(gathered, found, newest, dated=bool(times))
+    size = max([found.world_size, gathered.survey.size, *(rank + 1 for rank in gathered.processes)])
+    if hang is not None:
+        newest = max(newest, hang.until)
+        times.append(hang.began)
+    oldest = min([newest, *times])
+
+    places: dict[str, TelemetryResource] = {}
+
+    def of(rank: int | None, named: str) -> TelemetryResource:
+        host = (gathered.processes[rank].host if rank in gathered.processes else "") or named
+        if host not in places:
+            places[host] = replace(resource, host=host)
+        return places[host]
+
+    if hang is not None and endings.stood is None:
+        endings.stood = hang.began
+        found.samples += [(of(one, ""), sample) for one, sample in hang.samples()]
+    for rank, sample in endings.dated(gathered.samples, newest):
+        found.samples.append((of(rank, ""), sample))
+    moved = endings.moved(gathered.samples, newest)
+    orders = {order: at for (_, order), at in moved.items()}
+    silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
+    if hang is not None:
+        silent += [(one, "", event) for one, event in hang.events()]
+        found.missing += hang.missing()
+    for rank, _, event in [*gathered.events, *silent]:
+        # A line without a time was written at the end, as most errors are.
+        at = event.at or (hang and hang.ended(rank)) or endings.of(rank, newest)
+        if event.name == "training.numeric":  # of a step
+            at = moved.get((rank, event.at), at)
+        elif 0 < event.at < UNDATED:
+            at = orders.get(event.at, newest)
+        pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
+        found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
+    for rank, host, event in gathered.settled:
+        place = replace(resource, host=host) if host else of(rank, "")
+        found.events.append(replace(event, resource=place))
+    found.missing += endings.missing()
+    if found.unknown:
+        found.missing.append(shown(found.unknown))
+    start = gathered.start
+    start.ran = bool(endings.exits or gathered.launches.of_kind("asked", "exit", "verdict"))
+    if start.failed(sample for _, sample in found.samples):
+        start.named(gathered.processes)
+        for rank in start.gave_up:
+            gathered.process(rank)
+        size = max(size, start.joined[1] if start.joined else 0)
+        oldest -= START_SECONDS
+        for rank, event in start.events(gathered.processes, oldest, newest):
+            found.events.append(replace(event, resource=of(rank, "")))
+        found.missing += start.missing(gathered.processes)
+    # A device that failed by its rank's own word may be known by nothing but that rank.
+    devices = {
+        rank: f"device-of-rank-{rank}"
+        for rank, _, event in gathered.events
+        if rank is not None and event.attributes.get("signature") == "cuda.ecc"
+    }
+    for rank in devices:
+        gathered.process(rank).host = gathered.process(rank).host or UNNAMED_HOST
+    for rank, process in gathered.processes.items():
+        labels: dict[str, Scalar | None] = {
+            "rank": rank, "world_size": size, "pid": process.pid,
+            "hw.id": process.hw_id or devices.get(rank),
+        }  # fmt: skip
+        for at in sorted({process.first or oldest, process.last or newest}):
+            info = Sample("training.rank.info", 1.0, at, attributes(labels))
+            found.samples.append((of(rank, ""), info))
+    found.world_size = size
+    if newest:
+        found.until = newest
+    found.quotes = [_placed(quote, gathered) for quote in found.quotes]
+    found.quotes.sort(
+        key=lambda one: (_ORDER.get(one.role, 1), one.at or newest, one.file, one.line)
+    )
+
+
+def _kernels(gathered: LogContents, found: ArtefactContents) -> device_ranks.KernelEvents:
+    """Return what kernels report, with the ranks that own words and devices name."""
+    victims = gathered.victims()
+    told = gathered.kernels.settled(gathered.span(), victims, found)
+    said = ((rank, event) for rank, _, event in gathered.events)
+    places = device_ranks.joined(said, told, victims.processes)
+    for rank, place in places.items():
+        process = gathered.process(rank)
+        process.host, process.hw_id = place.host, place.hw_id
+    return device_ranks.placed(told, places)
+
+
+def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:
+    """Give values that name no rank to the highest that is known."""
+    if all(rank is not None for rank, _ in gathered.samples):
+        return
+    last = max([0, found.world_size - 1, *gathered.processes])
+    for number, (rank, sample) in enumerate(gathered.samples):
+        if rank is None:
+            gathered.samples[number] = (last, unranked.sample(sample, last))
+            if sample.at > UNDATED:
+                gathered.process(last).lives(sample.at)
+    gathered.process(last)
+    for number, (rank, name, event) in enumerate(gathered.events):
+        if rank is None and event.name == "training.numeric":
+            gathered.events[number] = (last, name, unranked.event(event, last))
+
+
+def _place_host_lines(gathered: LogContents) -> None:
+    """Give lines about a host that do not name it theirs, and a host to the ranks that it has.
+
+    Those are the ranks of such lines, and all that have none where a line names no rank either.
+    What steps followed was survived, and stays a line.
+    """
+    over = survival.until(sample for _, sample in gathered.samples)
+    about = [
+        host_lines.about_host(event) and not UNDATED <= event.at < over
+        for _, _, event in gathered.events
+    ]
+    whose = [rank for (rank, _, _), of_host in zip(gathered.events, about, strict=True) if of_host]
+    named = {event.resource.host for _, _, event in gathered.events if event.resource.host}
+    host = host_lines.host_of({r: one.host for r, one in gathered.processes.items()}, named)
+    if not whose or not host:
+        return
+    if None in whose:
+        whose += [*gathered.processes] or [0]
+    for rank in {rank for rank in whose if rank is not None}:
+        process = gathered.process(rank)
+        process.host = process.host or host
+    gathered.events = [
+        (rank, file, host_lines.placed(event, host) if of_host and rank is None else event)
+        for (rank, file, event), of_host in zip(gathered.events, about, strict=True)
+    ]
+
+
+def _settle(gathered: LogContents, found: ArtefactContents) -> None:
+    """Add what launchers said of the ends of ranks, hosts and the job."""
+    record = gathered.launches
+    if not record.reports:
+        return
+    size = max(found.world_size, gathered.survey.size, record.size)
+    gathered.survey = replace(gathered.survey, size=max(gathered.survey.size, record.size))
+    times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
+    times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
+    newest = max([found.until or 0.0, *times]) or gathered.survey.written
+    verdict = verdicts.settle(record, _known(gathered, size), newest)
+    for placed, host in verdict.hosts.items():
+        gathered.process(placed).host = host
+    for rank, host, event in verdict.events:
+        if rank is not None:
+            gathered.process(rank)
+        gathered.settled.append((rank, host, event))
+        gathered.endings.learn(event, rank)
+    gathered.events = [
+        (verdict.raised, file, event) if _unplaced(rank, event) else (rank, file, event)
+        for rank, file, event in gathered.events
+    ]
+    found.missing += verdict.missing
+    record.quote(found, verdict.roots, size)
+
+
+def _known(gathered: LogContents, size: int) -> KnownRanks:
+    """Return what the logs of ranks say; `size`: of the job, as far as anything else says it."""
+    cut = {
+        rank
+        for rank, _, event in gathered.events
+        if rank is not None and event.attributes.get("role") == "cascade"
+    }
+    roots = frozenset(gathered.hang.fatal)
+    spoke = gathered.endings.logs | {r for ranks in gathered.hang.files.values() for r in ranks}
+    spoke |= {rank for rank, _ in gathered.samples if rank is not None}
+    cut -= roots
+    size = max(size, 1 + max(gathered.processes, default=-1))
+    silent = spoke - gathered.endings.faults if cut else set[int]()
+    absent = set(range(min(size, _MOST_RANKS))) - spoke
+    if cut and not silent and len(absent) == 1:
+        silent = absent
+    return KnownRanks(
+        size=size,
+        ranks=frozenset(gathered.processes) | spoke or frozenset({0}),
+        roots=roots,
+        cut=frozenset(cut),
+        silent=tuple(sorted(silent)),
+        hung=bool(gathered.hang.waited) or gathered.endings.waited > 0,
+        hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
+        kernels=frozenset(gathered.kernels.hosts),
+        listed=dict(gathered.endings.exits),
+    )
+
+
+def _unplaced(rank: int | None, event: Event) -> bool:
+    """Tell whether an event is an error that ended a process, which one no line says."""
+    return (
+        rank is None
+        and MAY_END.match(str(event.attributes.get("signature", ""))) is not None
+        and event.attributes.get("role") == "root"
+    )
+
+
+def _placed(quote: LogQuote, gathered: LogContents) -> LogQuote:
+    """Return a quoted line with the host that its rank ran on, where that is known."""
+    process = None if quote.rank is None else gathered.processes.get(quote.rank)
+    return quote if quote.host or process is None else replace(quote, host=process.host)

@@ -1,0 +1,186 @@
+"""Whether a job survived what a line of its logs says: it went on to make steps.
+
+Lines with times are told apart by these. Of a log without times only the order is left: a line is
+taken for one of the end, as most errors are, unless steps of the same log follow it. An exception
+that the program caught looks as one that ended it.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from ....formats.training_logs import tracebacks
+from ....vocabulary.samples import Event, Sample
+from ..job.endings import UNDATED
+from ..job.startup import speaks_of_steps
+from ..walk import blocks
+
+MAY_END = re.compile(
+    r"^(?:python|cuda|gpu|dataloader|shm|storage|checkpoint|driver|library|native)\."
+)
+"""Signatures of errors that end the process that logs them, unless it catches them."""
+
+_STEP = "training.step"
+_FOLLOW = 4
+"""Steps after a line: what other ranks had begun, and a log holds back, is fewer."""
+
+_BAR = re.compile(rb"\d{1,12}/\d{1,12} \[[^\]]{0,40}<[^\]]{0,80}(?:it/s|s/it)")
+"""A progress bar that moved."""
+_DONE = re.compile(
+    rb"(?i)\btraining (?:is |was |has )?(?:successfully )?(?:complete|finished|done)|"
+    rb"\btrain_runtime\b"
+)
+_FOLLOWED = 3
+"""Lines of steps that show it: other ranks print one more before they notice, a bar its last state
+again."""
+
+_BEGINS = tracebacks.BEGINS.encode()
+_HARMLESS = (b"Exception ignored in", b"--- Logging error ---")
+"""What stands above a traceback that Python prints of an exception which nobody needs to catch."""
+_LONGEST = 1000
+
+PlacedEvent = tuple[int | None, str, Event]
+"""Rank, host and event."""
+
+
+def until(samples: Iterable[Sample]) -> float:
+    """Return until when a line was survived: two steps of the job or more followed it. 0: none."""
+    times = sorted({sample.at for sample in samples if sample.at >= UNDATED})
+    return times[-2] if len(times) > 1 else 0.0
+
+
+@dataclass(slots=True)
+class LogSurvival:
+    """Follows one log: the lines of its steps and values, and what may have ended a process."""
+
+    path: Path
+    _steps: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
+    """(line, order) of steps without a time."""
+    _values: dict[int | None, set[int]] = field(default_factory=dict[int | None, set[int]])
+    """By rank the lines with values."""
+    _causes: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """(line, place among all events) of what may be the cause and has no time."""
+    _errors: list[tuple[int, int | None]] = field(default_factory=list[tuple[int, int | None]])
+    """(line, rank) of errors without a time that end a process."""
+    _roots: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+    def value(self, line: int, sample: Sample, rank: int | None) -> None:
+        """Take a value of a line; that of a step without a time only has an order."""
+        self._values.setdefault(rank, set()).add(line)
+        if sample.metric == _STEP and sample.at < UNDATED:
+            self._steps.append((line, sample.at))
+
+    def event(self, line: int, event: Event, place: int) -> None:
+        """Take an event by its place among all."""
+        root = event.attributes.get("role") == "root"
+        if root:
+            self._roots.append((line, place))
+        if (root or event.name == "network.link") and not event.at:
+            self._causes.append((line, place))
+
+    def error(self, line: int, event: Event, rank: int | None) -> None:
+        """Take an event of a line without a time."""
+        root = event.name == "log.fault" and event.attributes.get("role") == "root"
+        if root and MAY_END.match(str(event.attributes.get("signature", ""))):
+            self._errors.append((line, rank))
+
+    def settle(self, events: list[PlacedEvent]) -> set[int]:
+        """Turn events that were survived into what they are; return the lines that are no cause.
+
+        Errors become confirmations; others get the order of the step that followed them as time.
+        Raises OSError.
+        """
+        passed = self._passed() if self._errors else set[int]()
+        for line, place in self._roots:
+            if line in passed:
+                rank, host, event = events[place]
+                pairs = {**event.attributes, "role": "confirmation"}
+                events[place] = rank, host, replace(event, attributes=pairs)
+        for place, order in self._ordered():
+            rank, host, event = events[place]
+            events[place] = rank, host, replace(event, at=order)
+        return passed
+
+    def _ordered(self) -> Iterator[tuple[int, float]]:
+        """Yield (place, order) of the events after which steps follow."""
+        self._steps.sort()
+        numbers = [line for line, _ in self._steps]
+        for line, place in self._causes:
+            after = bisect_right(numbers, line)
+            if len(numbers) - after >= _FOLLOW:
+                # The next one may have been done already, and the first of all has order 0.
+                yield place, self._steps[after + 1][1]
+
+    def _passed(self) -> set[int]:
+        """Return the lines of errors below which training went on, and of harmless ones."""
+        with self.path.open("rb") as opened:
+            pieces, harmless = _looked_at(opened, {line for line, _ in self._errors})
+            last = _last_shown(opened, pieces, min(line for line, _ in self._errors))
+        return harmless | {
+            line
+            for line, rank in self._errors
+            if self._below(line, rank) or (rank is None and line < last)
+        }
+
+    def _below(self, line: int, rank: int | None) -> bool:
+        own = self._values.values() if rank is None else [self._values.get(rank, set())]
+        below = {one for lines in own for one in lines if one > line}
+        return len(below) >= _FOLLOWED
+
+
+@dataclass(frozen=True, slots=True)
+class _LogPiece:
+    """Whole lines of a file: where they begin, in bytes and lines from 1, and how long they are."""
+
+    offset: int
+    size: int
+    number: int
+
+
+def _looked_at(opened: BinaryIO, errors: set[int]) -> tuple[list[_LogPiece], set[int]]:
+    """Return the pieces of a log from its first error on, and the lines of harmless errors.
+
+    These have something of their own above their traceback.
+    """
+    found: list[_LogPiece] = []
+    harmless = set[int]()
+    first, number, offset = min(errors), 1, 0
+    ignored, above = False, b""
+    for data in blocks.pieces(opened):
+        below = number + data.count(b"\n")
+        last = below - data.endswith(b"\n")
+        if last >= first:
+            found.append(_LogPiece(offset, len(data), number))
+        if any(number <= line <= last for line in errors) or _BEGINS in data:
+            for at, line in enumerate(data.removesuffix(b"\n").split(b"\n"), number):
+                head = line[:_LONGEST]
+                if _BEGINS in head:
+                    ignored = any(text in above for text in _HARMLESS)
+                above = head if head.strip() else above
+                if at in errors and ignored:
+                    harmless.add(at)
+        elif written := data.rstrip():
+            above = written[written.rfind(b"\n") + 1 :][:_LONGEST]
+        number, offset = below, offset + len(data)
+    return found, harmless
+
+
+def _last_shown(opened: BinaryIO, pieces: list[_LogPiece], first: int) -> int:
+    """Return the line above which every error was survived, by lines of steps in whatever form.
+
+    It is looked for from the end of the log up to the line `first`; 0: none.
+    """
+    shown = 0
+    for piece in reversed(pieces):
+        opened.seek(piece.offset)
+        lines = opened.read(piece.size).removesuffix(b"\n").split(b"\n")
+        for number in range(piece.number + len(lines) - 1, max(first, piece.number - 1), -1):
+            head = lines[number - piece.number][:_LONGEST]
+            if _BAR.search(head) or speaks_of_steps([head]):
+                shown += max(1, head.rstrip(b"\r").count(b"\r"))
+            if shown >= _FOLLOWED or _DONE.search(head):
+                return number
+    return 0

@@ -1,0 +1,64 @@
+"""Errors in a log without times: those that training went on below, and those that ended it."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from rankscope.collector.artefacts.logs.survival import LogSurvival, PlacedEvent
+from rankscope.collector.artefacts.walk import blocks
+from rankscope.vocabulary.samples import Event
+
+ERROR = "ValueError: bad sample 17\n"
+STEP = "epoch {0} step {0} loss 2.5\n"
+NOISE = "a line that says nothing\n"
+ROOT: Mapping[str, str | int] = {"role": "root", "signature": "python.exception", "rank": 0}
+
+
+@pytest.fixture
+def survived(tmp_path):
+    """Return a function that tells which of the lines with an error were survived."""
+
+    def told(text):
+        path = tmp_path / "log"
+        path.write_text(text)
+        survival = LogSurvival(path)
+        events: list[PlacedEvent] = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if line == ERROR.strip():
+                event = Event("log.fault", 0.0, ROOT)
+                survival.error(number, event, None)
+                survival.event(number, event, len(events))
+                events.append((None, "", event))
+        passed = survival.settle(events)
+        roles = [event.attributes["role"] for _, _, event in events]
+        assert roles.count("confirmation") == len(passed)
+        return passed
+
+    return told
+
+
+@pytest.mark.parametrize("size", [50, 1 << 19])
+def test_an_error_below_which_steps_follow_was_survived_and_the_last_was_not(
+    survived, monkeypatch, size
+):
+    monkeypatch.setattr(blocks, "_BLOCK", size)
+    steps = "".join(STEP.format(number) for number in range(1, 9))
+    text = NOISE * 30 + ERROR + steps + NOISE * 30 + ERROR + NOISE * 3
+    assert {31} == survived(text)
+
+
+def test_two_lines_of_steps_below_it_are_those_that_others_still_printed(survived):
+    assert set() == survived(ERROR + STEP.format(1) + STEP.format(2) + NOISE)
+
+
+def test_a_job_that_says_that_it_is_done_survived_all_above(survived):
+    assert {1} == survived(ERROR + NOISE + "Training is complete\n" + NOISE)
+
+
+@pytest.mark.parametrize("size", [40, 1 << 19])
+def test_an_exception_that_python_ignores_is_harmless(survived, monkeypatch, size):
+    monkeypatch.setattr(blocks, "_BLOCK", size)
+    head = "Exception ignored in: <function Pool.__del__ at 0x7f>\n"
+    traceback = "Traceback (most recent call last):\n"
+    assert {34} == survived(NOISE * 30 + head + "\n" + traceback + ERROR + NOISE)
+    assert set() == survived(NOISE * 30 + traceback + ERROR + NOISE)
