@@ -107,7 +107,8 @@ class HttpConnection:
             answer.body = self._rest()
 
     def _chunks(self) -> bytes:
-        found, size = [], 0
+        found: list[bytes] = []
+        size = 0
         while True:
             text = self._line().partition(b";")[0].strip()
             try:

@@ -65,7 +65,16 @@ def test_a_mistake_is_told_as_it_would_be_here(tmp_path):
     assert there.value.problems == here.value.problems
 
 
-def test_no_process_is_left_behind(given):
+def test_no_process_is_left_behind(given, monkeypatch):
+    children = []
+    real = os.fork
+
+    def fork():
+        child = real()
+        children.append(child)
+        return child
+
+    monkeypatch.setattr(os, "fork", fork)
     apart(given)
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(children[0], os.WNOHANG)

@@ -29,7 +29,12 @@ def parsed(monkeypatch):
     """Return the texts that are parsed from now on."""
     found: list[object] = []
     real = kernel_files.parsed
-    monkeypatch.setattr(kernel_files, "parsed", lambda text: found.append(text) or real(text))
+
+    def noting(text):
+        found.append(text)
+        return real(text)
+
+    monkeypatch.setattr(kernel_files, "parsed", noting)
     return found
 
 
