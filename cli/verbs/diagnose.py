@@ -12,12 +12,14 @@ from .. import terminal
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
+    from ...collector.artefacts import FolderDiagnosis
     from ...collector.settings.collector import CollectorSettings
 
 HELP = "post-mortem of what a job left: dumps, NCCL, framework and kernel logs"
 EXTRA: str | None = "collector"
 
 _WIDTH = 60
+_MOST_PORT = 65535
 _SETTINGS = "RANKSCOPE_"
 """What the names of variables begin with that hold settings."""
 
@@ -40,6 +42,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of times in logs that name none: UTC, Asia/Shanghai, ... (default: this machine's)",
     )
     parser.add_argument("--config", type=Path, help="the collector's settings file")
+    parser.add_argument(
+        "--browse",
+        action="store_true",
+        help="show what was found in the web console of this machine, until Ctrl-C",
+    )
+    parser.add_argument(
+        "--port",
+        type=_port,
+        default=0,
+        metavar="N",
+        help="of 127.0.0.1, with --browse (default: any free one)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -47,6 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
     from ...collector.artefacts import diagnose  # noqa: PLC0415
     from ...collector.recordings.otlp_lines import RecordingError  # noqa: PLC0415
 
+    if arguments.port and not arguments.browse:
+        _complain("--port goes with --browse")
+        return 2
     defects: list[str] = []
     try:
         diagnosis = diagnose(
@@ -76,7 +93,26 @@ def run(arguments: argparse.Namespace) -> int:
         from .. import leftovers  # noqa: PLC0415  not wanted with --json
 
         print(leftovers.report_of(document))
+    if document is not None and arguments.browse and not _browsed(diagnosis, arguments):
+        return 1
     return 1 if defects or document is None else 0
+
+
+def _browsed(diagnosis: "FolderDiagnosis", arguments: argparse.Namespace) -> bool:
+    """Show it in the console until somebody ends that; False where the port is taken."""
+    from ...collector import browsing  # noqa: PLC0415  not wanted with the report alone
+
+    def ready(address: str) -> None:
+        out = sys.stderr if arguments.json else sys.stdout
+        print(f"\n{address}\nCtrl-C ends it; nothing is kept.", file=out, flush=True)
+
+    try:
+        bound = browsing.bind(arguments.port)
+    except OSError as error:
+        _complain(f"--port {arguments.port}: {error.strerror}; leave it out for a free one")
+        return False
+    browsing.serve(diagnosis, bound, ready)
+    return True
 
 
 def _progress(name: str) -> None:
@@ -106,6 +142,12 @@ def _zone(name: str) -> "ZoneInfo":
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise argparse.ArgumentTypeError(f"{name!r} is not a time zone: {error}") from error
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 <= int(text) <= _MOST_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: 1 to {_MOST_PORT}, 0 for any")
+    return int(text)
 
 
 def _complain(text: str) -> None:

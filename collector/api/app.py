@@ -14,7 +14,7 @@ from ..history.asking import JournalHistory
 from ..intake import routes as intake
 from . import openapi, paths, problems, trail
 from .answers import ResponseCache
-from .auth import TokenGuard
+from .auth import LOOKING, OPEN, TokenGuard
 from .feed import ChangeFeed
 from .limits import BodyLimit
 from .routes import (
@@ -72,6 +72,7 @@ def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> Fas
         services.settings.api,
         failures=TokenFailures(services.clock, registry=services.health.registry, sleep=sleep),
         clock=services.clock,
+        everybody=OPEN if services.until is None else LOOKING,
     )
     ledger = CostLedger(services.store, keep_days=services.settings.store.keep_incidents_days)
     watched = services.stages.summaries
@@ -125,7 +126,7 @@ def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> Fas
         app.include_router(router, prefix="/api/v1", dependencies=recorded)
     app.include_router(health.router(services))
     app.include_router(metrics.router(services, exported))
-    app.include_router(console.router())
+    app.include_router(console.router(services.until))
 
     # Pages and series shrink to a fifth; streams of events are left as they are.
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=4)

@@ -63,13 +63,25 @@ class TokenPrincipal:
 OPEN = TokenPrincipal("admin")
 """Everybody, where no token is configured."""
 
+LOOKING = TokenPrincipal("read")
+"""Everybody, where the past is looked at, which nobody may change."""
+
 Require = Callable[..., Awaitable[TokenPrincipal]]
 
 
 class TokenGuard:
     """Holds the tokens. `require(role)` is a FastAPI dependency that returns who asks."""
 
-    def __init__(self, settings: ApiSettings, *, failures: TokenFailures, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: ApiSettings,
+        *,
+        failures: TokenFailures,
+        clock: Clock,
+        everybody: TokenPrincipal = OPEN,
+    ) -> None:
+        """`everybody`: who asks where no token is configured."""
+        self._everybody = everybody
         self._failures = failures
         self._clock = clock
         # Digests have one length, so comparing them says nothing about the tokens' own.
@@ -110,7 +122,7 @@ class TokenGuard:
         self, given: HTTPAuthorizationCredentials | None, request: Request
     ) -> TokenPrincipal:
         if self.open:
-            return OPEN
+            return self._everybody
         if given is None:
             self._failures.count("missing")
             raise ProblemError(

@@ -40,3 +40,5 @@ class CollectorParts:
     health: CollectorHealth = field(default_factory=CollectorHealth)
     connected: Sequence[SiteConnection] = ()
     """What asks or writes stores of the site."""
+    until: float | None = None
+    """When what is looked at was over, where that is the past: nobody may change it."""

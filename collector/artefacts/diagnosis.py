@@ -11,6 +11,7 @@ from .found import ArtefactContents
 from .kinds import gather
 
 if TYPE_CHECKING:
+    from ..replay.replay import ReplayRun
     from ..settings.collector import CollectorSettings
 
 
@@ -25,21 +26,23 @@ class FolderDiagnosis:
     incident: dict[str, Any] | None
     others: list[dict[str, Any]]
     found: ArtefactContents
+    run: "ReplayRun"
+    """What it was evaluated by: the incidents as they were at the end, and the pipeline."""
 
     def document(self) -> dict[str, Any] | None:
-        """Return the incident's document with one key more, `leftovers`: what was read."""
-        if self.incident is None:
-            return None
+        """Return the incident's document with one key more, `leftovers`."""
+        return None if self.incident is None else self.incident | {"leftovers": self.leftovers()}
+
+    def leftovers(self) -> dict[str, Any]:
+        """Return what was read and what was not, the lines that tell, and what else they show."""
         found = self.found
-        return self.incident | {
-            "leftovers": {
-                "read": found.read,
-                "unread": found.unread,
-                "missing": found.missing,
-                "layout": found.layout,
-                "lines": [quote.document() for quote in found.quotes[:_MOST_LINES]],
-                "others": [other["summary"] for other in self.others],
-            }
+        return {
+            "read": found.read,
+            "unread": found.unread,
+            "missing": found.missing,
+            "layout": found.layout,
+            "lines": [quote.document() for quote in found.quotes[:_MOST_LINES]],
+            "others": [other["summary"] for other in self.others],
         }
 
 
@@ -61,5 +64,5 @@ def diagnose(
     found = gather(paths, TelemetryResource("", job=job, attempt=0), zone=zone, reading=reading)
     from . import explaining  # noqa: PLC0415  what was read is known before the engine is loaded
 
-    incidents = explaining.incidents(found, settings, failed)
-    return FolderDiagnosis(incidents[0] if incidents else None, incidents[1:], found)
+    incidents, run = explaining.incidents(found, settings, failed)
+    return FolderDiagnosis(incidents[0] if incidents else None, incidents[1:], found, run)

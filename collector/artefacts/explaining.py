@@ -29,6 +29,11 @@ _PAUSE_SECONDS = 20.0
 
 _LEAST_SECONDS = 2.0
 """A standstill that outlasted the job's own time-out is one, however short that was set."""
+
+_FEW_POINTS, _ORDERS = 5, 10.0
+"""Of a log that people paste, points before a spike, and by how much a loss that is lost has grown:
+a log may begin in the middle of a curve, and its end is known.
+"""
 _TIMED_OUT = frozenset({
     "collective.timeout", "gloo.timeout", "gloo.barrier_timeout", "nccl.watchdog_timeout",
     "hccl.notify_timeout",
@@ -49,13 +54,13 @@ def incidents(
     found: ArtefactContents,
     settings: "CollectorSettings | None",
     failed: Callable[[str, Exception], None],
-) -> list[dict[str, Any]]:
-    """Return the documents of all incidents, the gravest first.
+) -> tuple[list[dict[str, Any]], ReplayRun]:
+    """Return the documents of all incidents, the gravest first, and the run that found them.
 
     Without settings the detectors and limits are those that ship. Where no cause is named, though
     lines speak of a fault, they are evaluated again as what is left of a job that is dead.
     """
-    best: list[dict[str, Any]] = []
+    best: tuple[list[dict[str, Any]], ReplayRun] | None = None
     for over in (None, _newest(found)):
         pipeline = DetectionPipeline(
             detectors=_detectors(settings, found, over),
@@ -67,10 +72,11 @@ def incidents(
         table = pipeline.table.alike()
         received = run.run_decoded(_received(found, table), table, _EvaluationPace.of(found))
         answers = sorted(received, key=_gravity)
-        if not best or (answers and _gravity(answers[0]) < _gravity(best[0])):
-            best = answers
-        if _answered(best) or not any(quote.telling for quote in found.quotes):
+        if best is None or (answers and _graver(answers, best[0])):
+            best = answers, run
+        if _answered(best[0]) or not any(quote.telling for quote in found.quotes):
             break
+    assert best is not None  # noqa: S101  of the first pass
     return best
 
 
@@ -108,6 +114,11 @@ def _gravity(incident: dict[str, Any]) -> tuple[int, bool]:
     return _SEVERITIES.index(incident["severity"]), _fault(incident) == UNKNOWN
 
 
+def _graver(some: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:
+    """Return whether the first of some incidents is graver than that of others."""
+    return not others or _gravity(some[0]) < _gravity(others[0])
+
+
 def _answered(found: list[dict[str, Any]]) -> bool:
     """Return whether a cause is named of more than news."""
     return any(one["severity"] != "info" and _fault(one) != UNKNOWN for one in found)
@@ -132,6 +143,9 @@ def _detectors(
         "stalls": stalls,
         "fault_codes": {"unplaced": True},
         "never_started": {"announced": True},
+        "loss_spike": {"few": _FEW_POINTS},
+        "divergence": {"orders": _ORDERS},
+        "bad_resume": {"fewest": _FEW_POINTS},
     }
     if found.until is not None:
         ours["nonfinite"] = {"over_at": found.until}

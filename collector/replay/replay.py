@@ -17,6 +17,8 @@ from ...formats import segments
 from ...formats.otlp.columns import SeriesTable
 from ...formats.otlp.errors import UndecodableError
 from ...formats.segments import writing
+from ...vocabulary.ids import IncidentId
+from ...vocabulary.incidents import Incident
 from ..evaluation.overload import RecordedSkips, SkipPolicy
 from ..evaluation.schedule import EvaluationSchedule, PipelineEvaluator, ScheduleHooks
 from ..intake.payloads import DecodedPayload, Payload
@@ -59,7 +61,7 @@ class ReplayRun:
     progress: Callable[[ReplayProgress], None] = lambda _: None
     ignore_actions: bool = False
     replayed: ReplayResult = field(default_factory=ReplayResult)
-    _last: dict[str, Any] = field(default_factory=dict)
+    _last: dict[IncidentId, Incident] = field(default_factory=dict)
 
     def run(self, path: Path) -> list[dict[str, Any]]:
         """Return the final document of every incident, ordered by `opened_at`, then id.
@@ -123,9 +125,12 @@ class ReplayRun:
 
         return PayloadDecoder(self.pipeline.table.alike())
 
+    def incidents(self) -> list[Incident]:
+        """Return every incident as it was last, ordered by `opened_at`, then id."""
+        return sorted(self._last.values(), key=lambda row: (row.opened_at, row.id))
+
     def _documents(self) -> list[dict[str, Any]]:
-        ordered = sorted(self._last.values(), key=lambda row: (row.opened_at, row.id))
-        return [incident.document() for incident in ordered]
+        return [incident.document() for incident in self.incidents()]
 
     def _changed(self, changes: Sequence[Any], now: float) -> None:
         self.replayed.note(changes, now)

@@ -86,12 +86,17 @@ class PackedPage:
 
 
 @cache
-def packed(path: str) -> PackedPage | None:
-    """Return the page for a request path, compressed by gzip; None when there is no such page."""
+def packed(path: str, until: str = "") -> PackedPage | None:
+    """Return the page for a request path, compressed by gzip; None when there is no such page.
+
+    until: when what the pages show was over (RFC 3339), where that is the past.
+    """
     found = page(path)
     if found is None:
         return None
     body, media_type = found
+    if until:
+        body = body.replace(b'<html lang="en">', f'<html lang="en" data-until="{until}">'.encode())
     tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
     return PackedPage(gzip.compress(body, 9, mtime=0), media_type, tag)
 

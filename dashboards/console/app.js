@@ -14,7 +14,7 @@ import { reportPage } from "./pages/report.js";
 import { runbookPage } from "./pages/runbook.js";
 import { follow } from "./parts/api.js";
 import { h, show } from "./parts/dom.js";
-import { loadWords } from "./parts/units.js";
+import { clock, loadWords, now, past } from "./parts/units.js";
 import { LANGUAGES, changeLanguage, language, loadTexts, t, word } from "./texts/texts.js";
 
 const content = document.getElementById("content");
@@ -102,7 +102,7 @@ function news() {
 
 const live = document.getElementById("live");
 function state(name) {
-  live.textContent = word("live", name);
+  live.textContent = name === "past" ? t("live.past", { at: clock(now()) }) : word("live", name);
   live.dataset.state = name;
 }
 
@@ -150,7 +150,9 @@ await Promise.all([loadTexts(), loadWords().catch(() => {})]); // ids are readab
 languages.value = language();
 const kept = localStorage.getItem("rankscope.theme");
 useTheme(THEMES.includes(kept) ? kept : "system");
-state("connecting");
+state(past() ? "past" : "connecting");
 open();
-follow(news, state);
-setInterval(news, 5000); // ages move, and a plot grows, without any event
+if (!past()) {
+  follow(news, state);
+  setInterval(news, 5000); // ages move, and a plot grows, without any event
+}

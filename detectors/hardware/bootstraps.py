@@ -26,6 +26,9 @@ LOCAL = re.compile(
 """What a rank writes that finds no way out of its own host; the others then wait for it in vain."""
 
 
+_DEVICE = re.compile(r"^(?:gpu|cuda)\.")
+"""How signatures begin of what a rank says of its own device."""
+
 OTHERS = re.compile(r"clients_missing|key_missing")
 """Signatures of who waited at the store for somebody else: they accuse nobody."""
 
@@ -138,8 +141,12 @@ def _steps(window: JobWindow) -> bool:
 def _lines(window: JobWindow) -> list[Event]:
     """Return the log lines of ranks that did not reach others, consequences only where alone.
 
+    None where a rank says that its device failed: the others lost it for that.
+
     One that only goes with such errors stands in logs of starts that succeeded too.
     """
+    if any(_of_its_device(event) for event in own_logs(window)):
+        return []
     lines = [
         event
         for event in own_logs(window)
@@ -148,6 +155,12 @@ def _lines(window: JobWindow) -> list[Event]:
         and not OTHERS.search(str(event.attributes.get("signature", "")))
     ]
     return [line for line in lines if line.attributes.get("role") != "cascade"] or lines
+
+
+def _of_its_device(event: Event) -> bool:
+    """Tell whether a rank gave up since its device, or the device's memory, failed."""
+    signature = str(event.attributes.get("signature", ""))
+    return event.attributes.get("role") == "root" and _DEVICE.match(signature) is not None
 
 
 def _alone(window: JobWindow, lines: Sequence[Event]) -> str | None:

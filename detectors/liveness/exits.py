@@ -12,7 +12,7 @@ from ..contract import Detector
 from ..findings import report
 from ..tenants import logged, own_events
 from ..window import JobWindow
-from . import exit_order, stops
+from . import exit_order, stops, telling
 from .stops import code_of, is_root, is_stop, rank_of
 
 _WORKER = re.compile(r"DataLoader worker .{0,4000}killed by signal: Killed")
@@ -166,30 +166,34 @@ class ExitsDetector(Detector):
         return abnormal, stops.outcome(window, exits, abnormal) if abnormal else "stopped"
 
     def _logs(self, window: JobWindow) -> list[Finding]:
-        findings: dict[int, Finding] = {}
+        lines: dict[int, list[Event]] = {}
         for event in own_events(window):
             rank = rank_of(event)
-            if not is_root(event) or rank is None or rank in findings:
-                continue
-            row = window.row_of(rank)
-            if row is None:
+            if is_root(event) and rank is not None and window.row_of(rank) is not None:
+                lines.setdefault(rank, []).append(event)
+        findings: list[Finding] = []
+        for rank, own in lines.items():
+            row, event = window.row_of(rank), telling.first(own)
+            if row is None or event is None:
                 continue
             signature = str(event.attributes.get("signature", ""))
             text = str(event.attributes.get("text", "")).strip().splitlines()
             line = text[0][:160] if text else ""
-            findings[rank] = report(
-                window,
-                self.name,
-                "rank.root_log",
-                window.rank_entity(row),
-                onset=event.at,
-                seen=(event.at, event.at),
-                score=2.0,
-                signal="log.fault",
-                observed=signature,
-                text=f"rank {rank} logged {signature}: {line}".rstrip(": "),
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    "rank.root_log",
+                    window.rank_entity(row),
+                    onset=event.at,
+                    seen=(event.at, event.at),
+                    score=2.0,
+                    signal="log.fault",
+                    observed=signature,
+                    text=f"rank {rank} logged {signature}: {line}".rstrip(": "),
+                )
             )
-        return list(findings.values())
+        return findings
 
     def _kills(self, window: JobWindow) -> list[Finding]:
         findings = []

@@ -12,7 +12,7 @@ from ..contract import Detector
 from ..findings import INFORMATION, report
 from ..tenants import own_events
 from ..window import JobWindow
-from . import stops
+from . import stops, telling
 from .stops import rank_of
 
 _OF_DEVICES = ("gpu.fault", "host.oom_kill")
@@ -22,12 +22,22 @@ _MOST_TEXT = 160
 _LAUNCHED = ("python.", "torchrun.")
 """Signatures of cascades that launchers log of what they started."""
 
+_REFUSALS = re.compile(r"^(?:driver\.(?:too_old|no_device|not_ready)|library\.missing)$")
+"""What a process says that could not start, and one that trained and whose device went away."""
+
+_DEVICE_ERROR = "job.device_error"
 _MEANINGS = (
+    (_REFUSALS, "job.start_refused"),
     (
-        re.compile(r"^(?:driver\.(?:too_old|no_device|not_ready)|library\.missing)$"),
-        "job.start_refused",
+        re.compile(r"^(?:gpu\.(?:out_of_memory|device_lost)|cuda\.(?:ecc|nvlink_error))$"),
+        _DEVICE_ERROR,
     ),
-    (re.compile(r"^(?:python\.|checkpoint\.|native\.|cuda\.(?!ecc|nvlink))"), "job.ended_by_error"),
+    (
+        re.compile(
+            r"^(?:python\.|checkpoint\.|native\.|ascend\.|cuda\.(?!ecc|nvlink)|gpu\.(?:page|queue)_)"
+        ),
+        "job.ended_by_error",
+    ),
 )
 """What lines of these signatures say of a job, where they name no rank."""
 
@@ -68,7 +78,13 @@ class LoggedFaultsDetector(Detector):
     """
 
     name = "logged_faults"
-    kinds = ("job.fault_logged", "job.fault_noted", "job.ended_by_error", "job.start_refused")
+    kinds = (
+        "job.fault_logged",
+        "job.fault_noted",
+        "job.ended_by_error",
+        "job.start_refused",
+        _DEVICE_ERROR,
+    )
 
     def __init__(self, *, over: float = math.inf) -> None:
         self.over = over
@@ -80,6 +96,9 @@ class LoggedFaultsDetector(Detector):
             return []
         first = min(lines, key=lambda event: (_order(window, event), event.at))
         order = _order(window, first)
+        if order == _ROOT:
+            roots = (event for event in lines if _order(window, event) == _ROOT)
+            first = telling.first(roots) or first
         entity, ranks = _where(window, first)
         signature = str(first.attributes.get("signature") or first.attributes.get("code") or "")
         text = str(first.attributes.get("text", "")).strip().splitlines()
@@ -100,8 +119,9 @@ class LoggedFaultsDetector(Detector):
             text=named,
             ranks=ranks,
         )
-        meant = [kind for pattern, kind in _MEANINGS if pattern.match(signature)]
-        waited = any(_waited(event) for event in lines[: lines.index(first)])
+        meant = _meant(window, signature)
+        above = () if meant == _DEVICE_ERROR else lines[: lines.index(first)]
+        waited = any(_waited(event) for event in above)
         if order != _ROOT or ranks or entity.type != "job" or waited or not meant:
             return [symptom]
         return [
@@ -109,7 +129,7 @@ class LoggedFaultsDetector(Detector):
             report(
                 window,
                 self.name,
-                meant[0],
+                meant,
                 entity,
                 onset=first.at,
                 seen=seen,
@@ -125,6 +145,13 @@ class LoggedFaultsDetector(Detector):
 
 
 _ROOT, _CASCADE, _SURVIVED = range(3)
+
+
+def _meant(window: JobWindow, signature: str) -> str:
+    """Return the kind of what a line of a signature says of its job, "" where it says nothing."""
+    if _REFUSALS.match(signature) and stops.stepped(window):
+        return ""  # a start that was refused made no steps
+    return next((kind for pattern, kind in _MEANINGS if pattern.match(signature)), "")
 
 
 def _pointing(window: JobWindow) -> list[Event]:

@@ -15,15 +15,15 @@ from .fragmentation import RESERVED, RETRIES
 from .gpu_leak import LIMIT, USAGE
 
 _OOM = re.compile(
-    r"(cuda|hip|npu|xpu|mlu|device|gpu)[\w: -]{0,40}out[ _]of[ _]memory|outofmemoryerror"
-    r"|(cuda|hip|npu|gpu)_?oom|alloc_failed|tried to allocate",
+    r"^gpu\.out_of_memory\b|(cuda|hip|npu|xpu|mlu|device|gpu)[\w: -]{0,40}out[ _]of[ _]memory"
+    r"|outofmemoryerror|(cuda|hip|npu|gpu)_?oom|alloc_failed|tried to allocate",
     re.IGNORECASE,
 )
 """What frameworks of several vendors write; the kernel's own "Out of memory" is another fault."""
 
 _OF_HOSTS = re.compile(
     r"srun: error|slurmstepd|oom[-_. ]?kill|killed process|cgroup out[ -]of[ -]memory|memory limit"
-    r"|node running low on memory|task_out_of_memory",
+    r"|node running low on memory|task_out_of_memory|cpuallocator|alloc_cpu",
     re.IGNORECASE,
 )
 """What launchers and kernels write of a host's memory: its name may be `gpu31`."""

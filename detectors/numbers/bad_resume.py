@@ -34,15 +34,15 @@ class BadResumeDetector(Detector):
     """Report that the first losses after a restart lie well above the loss at the same step before.
 
     The curve of the attempt before this one (or of the steps that this one went back behind) is
-    held in `window.baselines.loss.earlier`; its points before the first step that is reported now
-    say where the checkpoint stood: their median, or where the line through the newest of them ends,
-    as a loss that falls steeply is lower there; and no lower than what the same steps had before,
-    where they are repeated. Each of the first points has to be above it, less
-    what the line falls by meanwhile, by `least` of it and by three standard deviations, and their
-    median by eight times the standard error of both medians. A rise that halves within fewer points
-    is a spike that passes: then all of them are waited for. The plane
-    has to be the same: a loss of another scope has another noise, and perhaps another unit. Below
-    `severe` nobody is paged.
+    held in `window.baselines.loss.earlier`; where the job's own log says that it resumed, all
+    before that is of before. Its points before the first step that is reported now say where the
+    checkpoint stood: their median, or where the line through the newest of them ends, as a loss
+    that falls steeply is lower there; and no lower than what the same steps had before, where they
+    are repeated. Each of the first points has to be above it, less what the line falls by
+    meanwhile, by `least` of it and by three standard deviations, and their median by eight times
+    the standard error of both medians. A rise that halves within fewer points is a spike that
+    passes: then all of them are waited for. The plane has to be the same: a loss of another scope
+    has another noise, and perhaps another unit. Below `severe` nobody is paged.
 
     Parameters
     ----------
@@ -50,6 +50,7 @@ class BadResumeDetector(Detector):
     severe : rise from which on it is certain.
     points : points after the resume that are compared; two are enough to speak.
     keep : points for which a resume that has recovered is reported.
+    fewest : points before the resumed step without which nothing is said.
 
     Examples
     --------
@@ -80,28 +81,37 @@ class BadResumeDetector(Detector):
     of_steps = True
 
     def __init__(
-        self, *, least: float = 0.04, severe: float = 0.1, points: int = 5, keep: int = 100
+        self,
+        *,
+        least: float = 0.04,
+        severe: float = 0.1,
+        points: int = 5,
+        keep: int = 100,
+        fewest: int = FEWEST_BEFORE,
     ) -> None:
         self.least = least
         self.severe = severe
         self.points = points
+        self.fewest = fewest
         self.keep = keep
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding while the resume is recent or has not recovered."""
-        memory = window.baselines.loss
-        earlier = memory.earlier
-        if not len(earlier):
-            return []
         now = window.features.whole_loss
-        if earlier.plane != now.plane or len(now) < 2:
-            return []
+        for earlier in (window.baselines.loss.earlier, _until_said(window, now)):
+            if len(earlier) and len(now) >= 2 and earlier.plane == now.plane:
+                found = self._compared(window, earlier, now)
+                if found:
+                    return found
+        return []
+
+    def _compared(self, window: JobWindow, earlier: JobCurve, now: JobCurve) -> list[Finding]:
         now = now.cut(int(np.searchsorted(now.at, earlier.at[-1], side="right")), len(now))
         now = now.cut(_resumed(now), len(now))
         if len(now) < 2:
             return []
         before = earlier.until(int(now.index[0])).last(BEFORE)
-        if len(before) < FEWEST_BEFORE:
+        if len(before) < self.fewest:
             return []
         (level, slope), first = _stood(before), now.value[: self.points]
         level = max(level, _same_steps(earlier, now.index[: self.points]))
@@ -137,6 +147,18 @@ class BadResumeDetector(Detector):
                 f"there it had been {level:.3g}",
             )
         ]
+
+
+def _until_said(window: JobWindow, loss: JobCurve) -> JobCurve:
+    """Return the points before the job said that it resumed, none where it did not."""
+    said = [event.at for event in window.events if event.name == "training.resumed"]
+    if not said or not len(loss):
+        return curves.NOTHING
+    # Several ranks say so, one after the other, and again at each later restart.
+    reached = [at for at in said if loss.at[0] < at <= loss.at[-1]]
+    if not reached:
+        return curves.NOTHING
+    return loss.cut(0, int(np.searchsorted(loss.at, max(reached))))
 
 
 def _stood(before: JobCurve) -> tuple[float, float]:

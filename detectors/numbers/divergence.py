@@ -35,6 +35,9 @@ deviations, of which this share stays; those beside it are smaller by this facto
 BEFORE = 0.8
 """A loss that has been up by this share of the rise before, and came back, may do so again."""
 
+FEWEST_LOST = 2
+"""Points before and after the place where a loss grew by orders of magnitude."""
+
 AROUND, AFTER = 5.0, 3.0
 """Factors by which the gradient norm may be larger at such a rise, and after it."""
 
@@ -62,6 +65,8 @@ class DivergenceDetector(Detector):
     ----------
     least : smallest rise, as a share of the lowest level.
     critical : rise from which on it is certain.
+    orders : factor by which a loss that has only begun, or of which a log is an excerpt, must have
+        grown to be lost whatever was reached; 0: that is not looked at.
 
     Examples
     --------
@@ -88,13 +93,17 @@ class DivergenceDetector(Detector):
     cadence_seconds = 5.0
     of_steps = True
 
-    def __init__(self, *, least: float = 0.1, critical: float = 0.2) -> None:
+    def __init__(self, *, least: float = 0.1, critical: float = 0.2, orders: float = 0.0) -> None:
+        self.orders = orders
         self.least = least
         self.critical = critical
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding while the loss stands above what it had reached."""
         loss = window.features.whole_loss
+        if len(loss) < FEWEST and (first := _lost_at(loss.value, self.orders)):
+            level = float(np.median(loss.value[:first]))
+            return [self._finding(window, loss, first, level, float(loss.value[-1]))]
         if len(loss) < BLOCK + CLIMBING:
             return []
         low, place = _reached(loss.value, window.baselines.loss)
@@ -117,26 +126,45 @@ class DivergenceDetector(Detector):
         norm = window.features.whole_gradient
         if _other_data(loss, first, low, limit, norm):
             return []
-        now = float(np.median(high.value[-POINTS:]))
-        share = (now - low) / max(abs(low), sigma, 1e-12)
+        return [self._finding(window, loss, first, low, float(np.median(high.value[-POINTS:])))]
+
+    def _finding(
+        self, window: JobWindow, loss: JobCurve, first: int, low: float, now: float
+    ) -> Finding:
+        share = (now - low) / max(abs(low), window.features.loss_noise, 1e-12)
         before = float(loss.at[max(first - 1, 0)])
-        return [
-            report(
-                window,
-                self.name,
-                "job.loss_diverged",
-                window.entity,
-                onset=(before, float(loss.at[first])),
-                seen=(before, float(loss.at[-1])),
-                magnitude=now - low,
-                score=min(1.0 + share / self.critical, 4.0),
-                signal=curves.LOSS,
-                observed=now,
-                expected=low,
-                text=f"the loss is {now:.3g}, and high since step {int(loss.index[first])}, "
-                f"after it had reached {low:.3g}",
-            )
-        ]
+        return report(
+            window,
+            self.name,
+            "job.loss_diverged",
+            window.entity,
+            onset=(before, float(loss.at[first])),
+            seen=(before, float(loss.at[-1])),
+            magnitude=now - low,
+            score=min(1.0 + share / self.critical, 4.0),
+            signal=curves.LOSS,
+            observed=now,
+            expected=low,
+            text=f"the loss is {now:.3g}, and high since step {int(loss.index[first])}, "
+            f"after it had reached {low:.3g}",
+        )
+
+
+def _lost_at(value: Floats, orders: float) -> int:
+    """Return where a loss left its level for another order of magnitude for good, 0: nowhere.
+
+    What it had been is a level where it is above zero and spans less than a factor of two.
+    """
+    if not orders or len(value) < 2 * FEWEST_LOST:
+        return 0
+    for first in range(FEWEST_LOST, len(value) - FEWEST_LOST + 1):
+        before, high = value[:first], value[first:]
+        highest = float(before.max())
+        if not 0 < highest <= 2 * float(before.min()):
+            return 0
+        if high.min() > 2 * highest and high[-FEWEST_LOST:].min() > orders * highest:
+            return first
+    return 0
 
 
 def _reached(value: Floats, memory: curves.CurveMemory) -> tuple[float, int]:

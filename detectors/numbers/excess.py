@@ -53,6 +53,11 @@ EARLY_LEAST, EARLY_SIGMAS = 2.0, 10.0
 deviations of so few points."""
 
 
+FEW_LEAST, FEW_REACHES = 0.25, 3.0
+"""After fewer points than FEWEST_EARLY: share of the level, and times what lies between the lowest
+and the highest of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class CurveExcess:
     """Points [first, last] of a curve that stand above `level`; `over`: normal ones follow.
@@ -69,16 +74,22 @@ class CurveExcess:
 
 
 def found(
-    curve: JobCurve, *, least: float, noise: float, memory: CurveMemory | None = None
+    curve: JobCurve,
+    *,
+    least: float,
+    noise: float,
+    memory: CurveMemory | None = None,
+    few: int = FEWEST_EARLY,
 ) -> list[CurveExcess]:
     """Return the times in which a curve stands above its level, oldest first.
 
     least: smallest excess as a share of the level. noise: of the curve, see `curves.noise`.
-    memory: of the same curve, to compute less.
+    memory: of the same curve, to compute less. few: points before the first that may stand out in a
+    curve that has only begun.
     """
     value = curve.value
     if len(value) < LEVEL + FEWEST:
-        return _early(value, least)
+        return _early(value, least, few)
     level = curves.trailing_median(value, LEVEL, memory)
     beyond = value - level
     odd = _odd(value, level, beyond, least, noise)
@@ -125,18 +136,21 @@ def _limit(beyond: Floats, first: int, least: float, curve: JobCurve) -> float:
     return tail if following > middle + FOLLOWING_SIGMAS * sigma else np.inf
 
 
-def _early(value: Floats, least: float) -> list[CurveExcess]:
+def _early(value: Floats, least: float, few: int) -> list[CurveExcess]:
     """Return the first large excess over the line through the points before it.
 
     With fewer points than a tail can be taken of, only what stands far above and stays for points.
     """
-    for first in range(FEWEST_EARLY, len(value) - FEWEST_FOLLOWING):
+    for first in range(few, len(value) - FEWEST_FOLLOWING):
         before = value[max(first - EARLY_LINE, 0) : first]
         places = np.arange(len(before)) - len(before)
         slope, level = np.polyfit(places, before, 1)
         strays = max(medians.spread(before - slope * places), curves.noise(before))
         high = value[first : first + FEWEST_FOLLOWING + 1]
         limit = max(EARLY_LEAST * least * abs(float(level)), EARLY_SIGMAS * strays)
+        if first < FEWEST_EARLY:  # so few say little of how far they stray
+            reach = float(before.max() - before.min())
+            limit = max(limit, FEW_LEAST * abs(float(level)), FEW_REACHES * reach)
         if high[0] > level + limit and high.min() > level + limit / 2:
             return [_until_over(value, first, float(level), limit)]
     return []

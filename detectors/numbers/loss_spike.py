@@ -27,6 +27,8 @@ class LossSpikeDetector(Detector):
     ----------
     least : smallest excess, as a share of the level.
     keep : points after its end for which a spike is reported.
+    few : points before a spike in a curve that has only begun; of a log, which may be an excerpt,
+        fewer are enough.
 
     Examples
     --------
@@ -52,9 +54,12 @@ class LossSpikeDetector(Detector):
     kinds = ("job.loss_spike",)
     of_steps = True
 
-    def __init__(self, *, least: float = 0.05, keep: int = 10) -> None:
+    def __init__(
+        self, *, least: float = 0.05, keep: int = 10, few: int = excess.FEWEST_EARLY
+    ) -> None:
         self.least = least
         self.keep = keep
+        self.few = few
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the newest spike while it goes on and shortly after."""
@@ -64,6 +69,7 @@ class LossSpikeDetector(Detector):
             least=self.least,
             noise=window.features.loss_noise,
             memory=window.baselines.loss,
+            few=self.few,
         )
         if not found:
             return []

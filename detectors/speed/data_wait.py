@@ -11,6 +11,8 @@ from ..contract import Detector
 from ..features import DATA
 from ..findings import report
 from ..window import Floats, JobWindow, StepValues
+from . import data_share
+from .data_share import JobWait
 
 MOSTLY = 0.7
 """Share of the time beyond usual that names what it is spent with."""
@@ -40,7 +42,8 @@ class DataWaitDetector(Detector):
     all have grown, they share the cause, and a rank stands out only by more than that growth. Where
     more than two thirds of the ranks wait longer than they used to, nobody stands out: the job
     starves (a file system, too few workers), which is info below `starved`, and so does one that
-    has waited for a good part of its steps since it began. Waits that come at every k-th step are
+    has waited for a good part of its steps since it began; where one rank alone reports waits and
+    step times, that is told from half of them on. Waits that come at every k-th step are
     those for k workers.
 
     Parameters
@@ -94,6 +97,9 @@ class DataWaitDetector(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return findings on ranks and the slowness they cause, or on a job that starves."""
+        return self._compared(window) or self._reported(window)
+
+    def _compared(self, window: JobWindow) -> Sequence[Finding]:
         steps = parts.steps_to_compare(window)
         if steps is None or not steps.has(DATA):
             return []
@@ -187,11 +193,31 @@ class DataWaitDetector(Detector):
                 return []
         recent = steps.last(count)
         at = recent.at[np.isfinite(recent.at)]
-        begin, end = float(at.min()), float(at.max())
         every = _every(wait[:, -count:])
-        rhythm = f", at every {every}th step" if every else ""
-        lost = min(seen - usual, 0.95 * step)
-        onset = (begin, end) if usual else begin
+        waits = JobWait(seen, step, usual, float(at.min()), float(at.max()), little)
+        before = window.features.duration[parts.WARM_UP : -count][: parts.HABIT]
+        before = before[np.isfinite(before)]
+        grown = step - float(np.median(before)) if usual and len(before) else waits.lost
+        return self._starves(
+            window, waits, grown=grown, rhythm=f", at every {every}th step" if every else ""
+        )
+
+    def _reported(self, window: JobWindow) -> list[Finding]:
+        """Return that steps are mostly wait by the job's own reports of both, whoever makes them.
+
+        One rank that waits is enough: its peers have to wait for it. Reports are those of single
+        steps or means over many, as a log has them.
+        """
+        waits = data_share.reported(window.features.steps)
+        if waits is None or window.features.stale:
+            return []
+        return self._starves(window, waits, grown=waits.lost, rhythm="")
+
+    def _starves(
+        self, window: JobWindow, waits: JobWait, *, grown: float, rhythm: str
+    ) -> list[Finding]:
+        """Return the findings on a job whose steps wait; `grown`: seconds a step beyond usual."""
+        seen, step, usual, lost = waits.seen, waits.step, waits.usual, waits.lost
 
         def say(kind: str, magnitude: float, score: float, text: str) -> Finding:
             slow = kind == "job.slow"
@@ -200,8 +226,8 @@ class DataWaitDetector(Detector):
                 self.name,
                 kind,
                 window.entity,
-                onset=onset,
-                seen=(begin, end),
+                onset=(waits.begin, waits.end) if usual else waits.begin,
+                seen=(waits.begin, waits.end),
                 magnitude=magnitude,
                 score=score,
                 signal=compute_time.STEP if slow else DATA,
@@ -213,16 +239,13 @@ class DataWaitDetector(Detector):
         share = lost / step
         found = [
             say("job.slow", step / (step - lost),
-                LITTLE_SCORE if little else max(share / self.starved, 1.0),
+                LITTLE_SCORE if waits.little else max(share / self.starved, 1.0),
                 f"steps take {durations.seconds(step)}; without the wait for data they would take "
                 f"{durations.seconds(step - lost)}"),
             say("job.data_wait", seen, min(seen / step / self.starved, 5.0),
                 f"ranks wait {durations.seconds(seen)} for data in a step of "
                 f"{durations.seconds(step)} (usual: {durations.seconds(usual)}){rhythm}"),
         ]  # fmt: skip
-        before = window.features.duration[parts.WARM_UP : -count][: parts.HABIT]
-        before = before[np.isfinite(before)]
-        grown = step - float(np.median(before)) if usual and len(before) else lost
         if lost >= MOSTLY * grown:
             found.append(
                 say("job.data_lost", share, 3.0,

@@ -9,6 +9,10 @@ from .line_formats import LineFormat
 from .signatures import TrainingLogFault
 
 _INSIDE = re.compile(r"\[rank(\d{1,7})\]:")
+_WATCHDOGS = re.compile(
+    r"\[(?:PG (?:0|ID 0 PG GUID 0)(?: ?\((?:default_pg|default)\))? )?Rank:? ?(\d{1,7})\]"
+)
+"""What torch's watchdog and some devices' runtimes write in their lines: the rank of all ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +70,9 @@ class LogAttribution:
             rank = int(inside[1])  # behind another's unfinished line
         if rank is None:
             rank = self.rank
-        return fault.rank if rank is None and cleaned.local is None else rank
+        if rank is not None or cleaned.local is not None:
+            return rank
+        if fault.rank is None and fault.signature.role == "root":
+            said = _WATCHDOGS.search(cleaned.text)
+            return int(said[1]) if said else None
+        return fault.rank

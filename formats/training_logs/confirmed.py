@@ -21,6 +21,11 @@ class ConfirmedLines(Generic[T]):
     _held: dict[tuple[str, ...], list[T]] = field(default_factory=dict[tuple[str, ...], list[T]])
     _forms: int = 0
 
+    @property
+    def any(self) -> bool:
+        """Tell whether lines of a form were borne out."""
+        return bool(self._known)
+
     def take(self, names: tuple[str, ...], line: T, *, torn: bool) -> list[T]:
         """Take a line with these names; return the lines that count now, none while it may not.
 

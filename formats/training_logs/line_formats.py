@@ -38,6 +38,7 @@ FRAMEWORKS = (
     "mmengine",
     "xtuner",
     "paddlenlp",
+    "espnet",
     "mindformers",
     "litgpt",
     "huggingface",
@@ -45,6 +46,8 @@ FRAMEWORKS = (
     "accelerate",
     "nanogpt",
     "bars",
+    "wenet",
+    "clu",
     "plain",
 )
 """The files of frameworks/, one line each; a line is read by the first format that it matches."""

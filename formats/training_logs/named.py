@@ -13,8 +13,13 @@ _VALUE = (
     r"""(?:(?:[A-Za-z_]\w{0,20}\.)?[A-Za-z_]\w{0,20}\()?\[?\s{0,8}"""
     r"""(?P<value>[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?=[\s,;|)\]}'"]|$)"""
     r"""|[^\s,;|()\[\]{}'"<>]+)"""
+    r"""(?:(?:, {0,4}[\d.]{1,16}/s)? {0,4}\( {0,8}(?P<mean>\d{1,12}\.\d{1,12})s?[,)])?"""
 )
-"""A separator, and what wraps a number: quotes, a list, the name of its type."""
+"""A separator, and what wraps a number: quotes, a list, the name of its type; the mean of a window
+behind it, in parentheses."""
+
+MEAN = " (mean"
+"""Behind a name: the mean that stands behind its value."""
 
 _BEFORE = re.compile(r"([A-Za-z_][\w.]*) ?$")
 _MAY_PRECEDE = frozenset({
@@ -31,7 +36,7 @@ _TEST = re.compile(
 _RANK = re.compile(
     r"(?i)(?<!local )(?<!dp )(?<!tp )(?<!pp )(?<![\w-])(?:global[ _])?rank[ :=]{0,2}(\d{1,7})(?!\d)"
 )
-_LAST = re.compile(r"loss|norm")
+_LAST = re.compile(r"loss|norm|time$")
 """In names of what a line may end with."""
 _HEAD = 200
 _NUMBER = r"""['"]?\s{0,4}[:=]?\s{0,4}['"(\[]{0,2}[-+]?(?:\d|nan\b|inf)"""
@@ -72,6 +77,8 @@ def read(names: DeferredPattern, text: str) -> dict[str, str] | None:
         counted = _COUNTED.fullmatch(written)
         cut = one.end("value") == len(text) and not _whole(name, written)
         found[name] = "" if cut else counted[1] if counted else written
+        if one["mean"]:
+            found[name + MEAN] = one["mean"]
     return None if glued & found.keys() else found
 
 

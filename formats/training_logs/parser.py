@@ -18,6 +18,7 @@ from . import (
     crashes,
     line_formats,
     overflows,
+    resumes,
     signatures,
     times,
     torchrun,
@@ -25,6 +26,7 @@ from . import (
 )
 from .attribution import LogAttribution
 from .cleaning import CleanedLine
+from .learned import own_values
 from .line_formats import LineFormat
 from .logged import LoggedLine
 from .prefilter import TextPrefilter, ending
@@ -179,7 +181,7 @@ class TrainingLogParser:
     @property
     def _inside(self) -> bool:
         """Tell whether every line is to be looked at."""
-        return self._block.open or self._stack.open or self._tracebacks.open
+        return self._block.open or self._stack.open or self._tracebacks.open or self._values.inside
 
     def _at(
         self, data: bytes, start: int, end: int, counted: int, at: float | None
@@ -215,7 +217,8 @@ class TrainingLogParser:
             if not reported[1]:
                 reported = self._guessed(placed)
         overflowed = self._overflows.read(text, sent_at, self._whose.written_by(cleaned))
-        samples, events = reported[0], [*stack, *reported[1], *overflowed]
+        resumed = resumes.read(text, sent_at, self._whose.written_by(cleaned))
+        samples, events = reported[0], [*stack, *reported[1], *overflowed, *resumed]
         if not samples and not events:
             return None
         return self._logged(text, at, samples, events)
@@ -377,6 +380,8 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
         *line_formats.needles(formats),
         *(one.needle for one in signatures.catalogue()),
         *(one.needle for one in overflows.forms()),
+        *(one.needle for one in resumes.forms()),
+        *own_values.NEEDLES,
         communicators.NEEDLE,
         tracebacks.BEGINS,
     ]

@@ -1,7 +1,7 @@
-"""The signatures of signatures.toml: which line points at which fault, and in which role."""
+"""The signatures of *signatures.toml: which line points at which fault, and in which role."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -11,6 +11,8 @@ from ...vocabulary.samples import Scalar
 from .. import needles
 from . import cleaning
 
+_FILES = ("device_signatures.toml", "process_signatures.toml", "signatures.toml")
+"""In this order: what a device says of itself is particular, whoever passes it on."""
 _NUMBERS = frozenset({"rank", "seq", "enqueued", "completed", "pid"})
 _PASSED_ON = ("peer", "seq", "op", "group", "enqueued", "completed", "device", "pid")
 
@@ -24,6 +26,8 @@ class LogSignature:
     needle: str
     pattern: DeferredPattern
     meaning: str
+    also: tuple[str, ...] = ()
+    """Further texts of which a line that lacks the needle has one."""
     about_named_rank: bool = False
     starts: bool = False
     """Whether who logs it, in a log without steps, gave up before its first one."""
@@ -55,17 +59,15 @@ class TrainingLogFault:
 
 @cache
 def catalogue() -> tuple[LogSignature, ...]:
-    """Return all signatures; the first that matches a line wins."""
+    """Return all signatures, one for each text of a row; the first that matches a line wins."""
     package = __package__ or ""
     return tuple(
-        tables.packaged(
-            LogSignature,
-            package,
-            "signatures.toml",
-            "signature",
-            beside="version source",
-            unique=False,
+        replace(one, needle=needle)
+        for name in _FILES
+        for one in tables.packaged(
+            LogSignature, package, name, "signature", beside="version source", unique=False
         )
+        for needle in (one.needle, *one.also)
     )
 
 

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 _FULL = re.compile(
-    r"(?<!\d)(?P<date>\d{4}-\d\d-\d\d)(?:[ T_]|-(?=\d\d:))(?P<time>\d\d:\d\d:\d\d)"
+    r"(?<!\d)(?P<date>\d{4}-\d\d-\d\d)(?:[ T_,]|-(?=\d\d:))(?P<time>\d\d:\d\d:\d\d)"
     r"(?:[.,](?P<part>\d{1,9}))?(?P<zone>Z|[+-]\d\d:?\d\d)?"
 )
 _SLASHES = re.compile(

@@ -2,7 +2,7 @@
 
 Formats that read whole lines come first, and the first of them that has a loss is the log's own.
 Those that read by names alone are asked last, of lines that report no fault, and need a second
-line.
+line. What none of them reads may be of the log's own form, which its lines tell (learned/).
 """
 
 from collections import Counter
@@ -14,6 +14,9 @@ from . import cleaning, named, values
 from .attribution import LogAttribution
 from .cleaning import CleanedLine
 from .confirmed import ConfirmedLines
+from .learned import fields, own_values
+from .learned.forms import LearnedLine, OwnForms
+from .learned.tables import HeadedTable
 from .line_formats import LineForm, LineFormat
 
 _MOST_RANKS = 4096
@@ -66,6 +69,8 @@ class ValueLines:
         self._unknown = unknown
         self._torn = False
         self._confirmed: ConfirmedLines[_UnderstoodLine] = ConfirmedLines()
+        self._own: OwnForms[PlacedLine] = OwnForms()
+        self._table = HeadedTable()
         self._progress: dict[tuple[str, int, int | None], values.RankProgress] = {}
         self.chosen: LineFormat | None = None
         self._found_by: set[str] = set()
@@ -98,24 +103,68 @@ class ValueLines:
             return []
         text, torn = placed.cleaned.text, self._torn
         for one, form, line, found in self._understood(self._loose, text):
-            if not found.parts or (line.trains and named.of_a_test(text)):
+            if not found.parts:
                 return []
+            if line.trains and named.of_a_test(text):
+                break
             rank, known = whose.printed_by(placed.cleaned, found.rank, one)
             if not known:
                 self._missed["rank"] += 1
                 return []
             this = _UnderstoodLine(placed, one, form, line, found, rank)
             return self._told(self._confirmed.take((one.name, *found.names), this, torn=torn))
-        if named.looks_like_values(text):
-            self._missed["unknown"] += 1
+        like = named.looks_like_values(text)
+        if like:
             self._confirmed.torn()
-            if self._unknown is not None:
-                self._unknown(placed.number, cleaning.shown(text))
-        return []
+        own = None if self._confirmed.any else self._of_own_form(placed)
+        if own is None:
+            if like:
+                self._not_understood(placed)
+            return []
+        return [
+            (one, *reported)
+            for one, said in own
+            if (reported := self._own_reported(one, said, whose)) is not None
+        ]
+
+    @property
+    def inside(self) -> bool:
+        """Tell whether rows of a table may follow, which nothing tells from other lines."""
+        return self._table.open and self.chosen is None
 
     def end(self) -> list[tuple[PlacedLine, list[Sample], list[Event]]]:
         """Return the line that waited for another one like it, where it is the only one."""
+        for one in self._own.waiting():
+            if named.looks_like_values(one.cleaned.text):
+                self._not_understood(one)
         return self._told(self._confirmed.end())
+
+    def _of_own_form(self, placed: PlacedLine) -> list[tuple[PlacedLine, LearnedLine]] | None:
+        """Return the lines that count now with what they say; None where this is no such line."""
+        text = placed.cleaned.text
+        if self._table.head(text):
+            return []
+        said = self._table.row(text) if self._table.open else []
+        said = said or fields.read(text)
+        if own_values.of_a_test(text, said):
+            return None
+        return self._own.take(placed, said)
+
+    def _own_reported(
+        self, placed: PlacedLine, said: LearnedLine, whose: LogAttribution
+    ) -> Reported | None:
+        found = own_values.reading(said, named.rank(placed.cleaned.text))
+        rank, known = whose.printed_by(placed.cleaned, found.rank, own_values.FORMAT)
+        if not known:
+            self._missed["rank"] += 1
+            return None
+        form = own_values.FORMAT.lines[0]
+        return self._reported(_UnderstoodLine(placed, own_values.FORMAT, 0, form, found, rank))
+
+    def _not_understood(self, placed: PlacedLine) -> None:
+        self._missed["unknown"] += 1
+        if self._unknown is not None:
+            self._unknown(placed.number, cleaning.shown(placed.cleaned.text))
 
     def _understood(
         self, formats: Sequence[LineFormat], text: str

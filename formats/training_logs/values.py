@@ -13,6 +13,7 @@ from .line_formats import LineForm, LineValue
 
 _STEP, _LOSS, _GRAD = "training.step", "training.loss", "training.grad_norm"
 _NONFINITE, _DURATION = "training.nonfinite", "training.step.duration"
+_TIMES = frozenset({_DURATION, "training.data.duration"})
 _COUNTED = re.compile(r"(0|[1-9]\d{0,11})/[1-9]\d{0,11}")
 _LARGEST_STEP = 10**12
 _APART_SECONDS = 1e-5
@@ -121,6 +122,9 @@ def _named(line: LineForm, written: Mapping[str, str], parts: Parts) -> int | No
         text = written.get(named.key(name))
         if value is None or text is None or value.metric in metrics:
             continue
+        if value.metric in _TIMES:
+            # Of one step in ten, that which waits for its batch may be each time the same.
+            text = written.get(named.key(name) + named.MEAN, text)
         if text and not _put(value, text, parts):
             if value.metric in _ESSENTIAL:
                 return None

@@ -27,7 +27,7 @@ def test_a_session_prints_what_the_page_shows(title, session, tmp_path, monkeypa
     ]
     for name, text in files:
         path = tmp_path / name.removeprefix("cat ")
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert 0 == main(command.removeprefix("rankscope ").split()), title
     printed = capsys.readouterr().out

@@ -4,6 +4,7 @@ It serves the real console pages: what is tested is what is shipped.
 """
 
 import base64
+import gzip
 import json
 import queue
 import threading
@@ -35,6 +36,7 @@ class Collector:
         self.culprits = {2, 3}
         self.token = token
         self.role = "admin"
+        self.until = ""
         self.answers: dict[str, tuple[int, Any]] = {}
         self.asked: list[str] = []
         self.done: list[tuple[str, Any]] = []
@@ -223,12 +225,12 @@ class Collector:
                 self._json(200, {"replayed": 1} if action == "replay" else {})
 
             def _page(self, path: str) -> None:
-                found = console.page(path)
+                found = console.packed(path, collector.until)
                 if found is None:
                     self._json(404, {"title": "Not found"})
                     return
-                body, kind = found
-                self._send(200, kind, body, console.HEADERS)
+                body = gzip.decompress(found.body)
+                self._send(200, found.media_type, body, console.HEADERS)
 
             def _json(self, status: int, document: Any) -> None:
                 self._send(status, "application/json", json.dumps(document).encode(), {})

@@ -6,18 +6,21 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from ....dashboards import console
+from ....vocabulary.times import rfc3339
 from ..problems import ProblemError
 
 API_PAGE = "/#/api"
 """The page of the API, made of /openapi.json; FastAPI's own loads scripts from elsewhere."""
 
 
-def router() -> APIRouter:
+def router(until: float | None) -> APIRouter:
+    """Return the routes; `until` is when what they show was over, None while it goes on."""
+    over = "" if until is None else rfc3339(until)
     routes = APIRouter(include_in_schema=False)
 
     @routes.get("/")
     async def index(request: Request) -> Response:
-        return _page("/", request)
+        return _page("/", request, over)
 
     @routes.get("/docs")
     def docs() -> Response:
@@ -30,9 +33,9 @@ def router() -> APIRouter:
     return routes
 
 
-def _page(path: str, request: Request) -> Response:
+def _page(path: str, request: Request, until: str = "") -> Response:
     """Return a file of the console: nothing where the browser has it, else compressed if it can."""
-    found = console.packed(path)
+    found = console.packed(path, until)
     if found is None:
         raise ProblemError(404, f"there is nothing at {path}")
     headers = {**console.HEADERS, "ETag": found.tag, "Vary": "Accept-Encoding"}

@@ -73,8 +73,10 @@ def router(
         seen = watched.jobs()
         now: dict[str, JobSummary] = {row.job: row for row in seen}
         shares = goodputs.of(seen)
+        # Of the past nothing runs, however short ago it ended.
+        at = math.inf if services.until is not None else services.clock.now()
         return {
-            job: _job(job, now.get(job), shares.get(job), active.get(job, 0), services.clock.now())
+            job: _job(job, now.get(job), shares.get(job), active.get(job, 0), at)
             for job in sorted(now.keys() | active.keys())
             if principal.permits([job])
         }

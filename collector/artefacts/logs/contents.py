@@ -15,6 +15,7 @@ from ..job.startup import StartUp
 from ..job.whereabouts import RankWhereabouts
 from ..launches.record import LaunchRecord
 from .port_lines import PortLines
+from .succession import LogSuccession
 
 
 @dataclass(slots=True)
@@ -38,6 +39,7 @@ class LogContents:
     """What launchers' lines mean, by rank and host."""
     kernels: KernelContents = field(default_factory=KernelContents)
     ports: PortLines = field(default_factory=PortLines)
+    succession: LogSuccession = field(default_factory=LogSuccession)
 
     def span(self) -> JobSpan | None:
         """Return when the job ran, by its own lines and its dumps."""

@@ -7,8 +7,10 @@ from pathlib import Path
 from ..found import ArtefactContents
 from ..hosts import kernel_logs
 from ..job import log_names, size
+from ..job.nccl_ranks import NcclProcesses
 from ..job.startup import StartUp, speaks_of_steps
 from ..walk.telling_lines import TellingLines
+from . import unplaced
 from .contents import LogContents
 from .one_log import LogReading
 from .unknown_lines import of_file
@@ -64,6 +66,9 @@ def gather(
             found.unread[name] = f"cannot be read: {error.strerror}"
         else:
             telling[name] = one.telling
+    if unplaced.of_devices(gathered.events):
+        _place_by_nccl(gathered, (files[name] for name in said))
+    gathered.succession.apply(gathered.samples, gathered.events)
     gathered.kernels, told = kernel_logs.gather(telling, gathered.span(), zone=zone)
     for name, own in said.items():
         lines = own + told.get(name, 0)
@@ -75,6 +80,26 @@ def gather(
     if gathered.start.failed(()) and _stepped(files.values()):
         gathered.start = StartUp()  # who gave up a store or a group did so while it trained
     return gathered
+
+
+def _place_by_nccl(gathered: LogContents, files: Iterable[Path]) -> None:
+    """Give lines of NCCL about devices, in logs of several ranks, the ranks that wrote them."""
+    processes = NcclProcesses()
+    try:
+        processes.read(files)
+    except OSError:
+        return  # said where it was read
+
+    def wrote(text: str) -> int | None:
+        who = processes.wrote(text)
+        if who is None:
+            return None
+        rank, host, pid = who
+        process = gathered.process(rank)
+        process.host, process.pid = process.host or host, process.pid or pid
+        return rank
+
+    gathered.events = unplaced.written(gathered.events, wrote)
 
 
 def _stepped(files: Iterable[Path]) -> bool:

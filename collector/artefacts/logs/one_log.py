@@ -41,6 +41,7 @@ class LogReading:
         self._gathered = gathered
         self._found = found
         self._rank = gathered.whose.get(name)
+        self._begins = len(gathered.samples), len(gathered.events)
         self._survival = LogSurvival(path)
         self._nonfinite, self._unknown = NonfiniteQuotes(name), UnknownLines(name)
         self._parser = TrainingLogParser(
@@ -99,6 +100,7 @@ class LogReading:
         gathered = self._gathered
         own = _rank(dict(sample.attributes), self._rank)
         self._survival.value(line.line, sample, own)
+        gathered.succession.value(sample, gathered.events)
         gathered.samples.append((own, sample))
         gathered.hang.went_on(own)
         if own is not None and line.at is not None:
@@ -118,6 +120,7 @@ class LogReading:
         for whose, said in ((own, event), (None, gathered.ports.read(event))):
             if said is not None:
                 self._survival.event(line.line, said, len(gathered.events))
+                gathered.succession.event(said, len(gathered.events))
                 gathered.events.append((whose, "", said))
         gathered.learn_process(event, own, line.at)
         gathered.start.learn(event, own)
@@ -144,6 +147,12 @@ class LogReading:
                 else one
                 for one in found.quotes
             ]
+        samples, events = self._begins
+        self._gathered.succession.ended(
+            self._name,
+            slice(samples, len(self._gathered.samples)),
+            slice(events, len(self._gathered.events)),
+        )
         found.quotes += self._nonfinite.quotes()
         found.unknown += self._unknown.lines()
 

@@ -10,12 +10,13 @@ from ..job.endings import UNDATED
 from ..job.startup import START_SECONDS
 from ..launches import verdicts
 from ..launches.verdicts import KnownRanks
-from . import host_lines, survival, uncounted, unranked
+from . import host_lines, survival, uncounted, unplaced, unranked
 from .contents import LogContents
-from .survival import MAY_END
 from .unknown_lines import shown
 
 _MOST_RANKS = 1 << 16
+_OF_DEVICES = frozenset({"cuda.ecc", "cuda.nvlink_error", "gpu.device_lost"})
+"""Signatures by which a rank says that its device failed, or a link of it."""
 _ORDER = {"root": 0, "background": 2}
 """Roles of quoted lines that stand first and last."""
 
@@ -58,6 +59,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     _put_right(gathered, found)
     _place_unranked(gathered, found)
     _settle(gathered, found)
+    gathered.events = unplaced.placed(gathered.events, raised=None, exits=gathered.endings.exits)
     counted = uncounted.places(gathered.samples)
     gathered.samples += uncounted.steps(counted)
     gathered.events = [
@@ -127,7 +129,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     devices = {
         rank: f"device-of-rank-{rank}"
         for rank, _, event in gathered.events
-        if rank is not None and event.attributes.get("signature") == "cuda.ecc"
+        if rank is not None and event.attributes.get("signature") in _OF_DEVICES
     }
     for rank in devices:
         gathered.process(rank).host = gathered.process(rank).host or UNNAMED_HOST
@@ -221,10 +223,7 @@ def _settle(gathered: LogContents, found: ArtefactContents) -> None:
             gathered.process(rank)
         gathered.settled.append((rank, host, event))
         gathered.endings.learn(event, rank)
-    gathered.events = [
-        (verdict.raised, file, event) if _unplaced(rank, event) else (rank, file, event)
-        for rank, file, event in gathered.events
-    ]
+    gathered.events = unplaced.placed(gathered.events, raised=verdict.raised, exits={})
     found.missing += verdict.missing
     record.quote(found, verdict.roots, size)
 
@@ -255,15 +254,6 @@ def _known(gathered: LogContents, size: int) -> KnownRanks:
         hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
         kernels=frozenset(gathered.kernels.hosts),
         listed=dict(gathered.endings.exits),
-    )
-
-
-def _unplaced(rank: int | None, event: Event) -> bool:
-    """Tell whether an event is an error that ended a process, which one no line says."""
-    return (
-        rank is None
-        and MAY_END.match(str(event.attributes.get("signature", ""))) is not None
-        and event.attributes.get("role") == "root"
     )
 
 

@@ -19,7 +19,7 @@ from ..job.startup import speaks_of_steps
 from ..walk import blocks
 
 MAY_END = re.compile(
-    r"^(?:python|cuda|gpu|dataloader|shm|storage|checkpoint|driver|library|native)\."
+    r"^(?:python|cuda|gpu|ascend|dataloader|shm|storage|checkpoint|driver|library|native)\."
 )
 """Signatures of errors that end the process that logs them, unless it catches them."""
 

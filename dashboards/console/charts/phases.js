@@ -7,10 +7,10 @@ import { lines } from "./lines.js";
 
 const ORDER = ["compute", "comm", "data", "optimizer", "checkpoint", "gc", "other"];
 
-/** Return a figure of an answer of /phases. */
+/** Return a figure of an answer of /phases; null where no phase is reported. */
 export function phasesFigure(answer) {
   const names = ORDER.filter((name) => answer.seconds[name]?.some((value) => value > 0));
-  if (!names.length) return h("p", { class: "muted" }, t("chart.nobody"));
+  if (!names.some((name) => name !== "other")) return null;
   const sums = answer.at.map(() => 0);
   const stacked = names.map((name) => answer.seconds[name].map((value, index) => (sums[index] += value ?? 0)));
   const mean = (values) => values.reduce((sum, value) => sum + (value ?? 0), 0) / values.length;

@@ -20,13 +20,14 @@ export function spreadFigure(answer, variant, { culprits = new Set(), onset = Na
   const others = variant.count - own.length;
   const sentence = summary(since ? t("chart.since", { name }) : name, { own: !since && bad.length ? [] : own, variant, others, times, onset, bad, unit });
   const band = others > 2;
+  const middled = band || peers.length < others; // nobody asked for the lines of these few
   const series = [
     ...(band ? [
       { values: variant.high, colour: "band", between: 1, fill: "band", width: 0 },
       { values: variant.low, colour: "band", width: 0 },
     ] : []),
     ...peers.slice(0, band ? 40 : 3).map((line) => ({ values: line.values, colour: "peer", width: band ? 0.7 : 1.2 })),
-    ...(band ? [{ values: variant.median, colour: "median", width: 1.5, label: t("chart.median") }] : []),
+    ...(middled ? [{ values: variant.median, colour: "median", width: 1.5, label: t("chart.median") }] : []),
     ...own.map((line) => ({ values: line.values, colour: "culprit", width: 2, label: t("place.rank", { id: line.rank }) })),
   ];
   if (!band) series.filter((one) => one.colour === "peer").forEach((one, index) => { one.label = who(peers[index]); });

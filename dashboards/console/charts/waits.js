@@ -7,10 +7,10 @@ import { raster } from "./raster.js";
 
 const LISTED = 5;
 
-/** Return a figure of an answer of /waits. */
+/** Return a figure of an answer of /waits; null where nobody reports how long it waits. */
 export function waitsFigure(answer) {
   const { names, seconds, awaited, by, steps } = answer;
-  if (!names.length) return h("p", { class: "muted" }, t("chart.nobody"));
+  if (!names.length) return null;
   const most = Math.max(...seconds.flat().map((value) => value ?? 0), 1e-9);
   const cells = Uint8Array.from(seconds.flat(), (value) => Math.round((Math.max(0, value ?? 0) / most) * 254));
   const name = (index) => (by === "rank" ? t("place.rank", { id: names[index] }) : names[index]);

@@ -1,7 +1,7 @@
 // The head of an incident's page: what broke, where, how sure, what to do now, and what it costs.
 
 import { command, h, link, list } from "../parts/dom.js";
-import { chance, clock, digits, duration, epoch, help, lost, noticed, place, ranks, shortened, title, utc, weight } from "../parts/units.js";
+import { chance, clock, digits, duration, epoch, help, lost, noticed, past, place, ranks, shortened, title, utc, weight } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
 import { feedbackPart } from "./feedback.js";
 
@@ -18,7 +18,7 @@ export function header(incident, act) {
     Number.isFinite(incident.attempt) && incident.attempt > 0 && t("incident.attempt", { n: incident.attempt }),
     incident.cluster && t("incident.cluster", { name: incident.cluster }),
     h("time", { datetime: utc(incident.opened_at), title: utc(incident.opened_at) }, t("incident.since", { at: clock(incident.opened_at) })),
-    Number.isFinite(delay) && t("incident.detected", { time: duration(Math.max(0, delay)) }),
+    Number.isFinite(delay) && !past() && t("incident.detected", { time: duration(Math.max(0, delay)) }),
     handling.acknowledged && t("incident.acknowledged", { by: handling.acknowledged.by }),
     handling.assignee && t("incident.assigned", { to: handling.assignee }),
     incident.resolved_at && t("incident.resolved", { at: clock(incident.resolved_at) }),
@@ -98,7 +98,7 @@ export function impact(incident) {
   const held = (cost.ranks ?? 0) - (cost.ranks_at_cause ?? 0);
   const jobs = count("job", cost.jobs ?? list(incident.jobs).length);
   return h("section", {}, h("h2", {}, t("impact.title")), h("dl", { class: "figures" },
-    figure(t("impact.lost"), lost(cost.gpu_seconds_lost)),
+    figure(t(past() ? "impact.lost.past" : "impact.lost"), lost(cost.gpu_seconds_lost)),
     figure(t("impact.step"), stopped ? t("impact.nosteps") : cost.slowdown === 1 ? t("impact.usual") : `× ${digits(cost.slowdown)}`),
     figure(t("impact.ranks"), cost.ranks ?? "–"),
     figure(t("impact.nodes"), cost.nodes ?? "–")),

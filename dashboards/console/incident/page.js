@@ -3,13 +3,14 @@
 import { topologyFigure } from "../charts/topology.js";
 import { get, items, mayAct, post } from "../parts/api.js";
 import { h, list, show } from "../parts/dom.js";
-import { title } from "../parts/units.js";
+import { past, title } from "../parts/units.js";
 import { t } from "../texts/texts.js";
 import { answerPart, doNow, header, impact, nextChecks } from "./answer.js";
 import { evidenceTable } from "./evidence.js";
 import { development, similarPart, timeline } from "./history.js";
 import { hypotheses, quality } from "./hypotheses.js";
 import { profiles, stacks } from "./inside.js";
+import { quotedLines, sources } from "./leftovers.js";
 import { plotPanel } from "./plots.js";
 
 /** Return the page of an incident: {root, refresh, close}. */
@@ -57,9 +58,9 @@ export function incidentPage(id) {
       show(head, header(incident, allowed && act));
       show(answer, answerPart(incident, allowed && act));
       show(now, doNow(first), impact(incident));
-      show(evidence, first && h("section", {}, h("h2", {}, t("evidence.why", { fault: title(first.fault) })), h("p", { class: "fine" }, t("evidence.help")), evidenceTable(first.evidence)));
-      show(others, stacks(incident), profiles(incident), hypotheses(cause), development(incident));
-      show(side, nextChecks(cause), similarPart(alike), timeline(incident), quality(cause));
+      show(evidence, quotedLines(incident.leftovers), first && h("section", {}, h("h2", {}, t("evidence.why", { fault: title(first.fault) })), h("p", { class: "fine" }, t("evidence.help")), evidenceTable(first.evidence)));
+      show(others, stacks(incident), profiles(incident), hypotheses(cause), development(incident), sources(incident.leftovers));
+      show(side, nextChecks(cause), !past() && similarPart(alike), timeline(incident), quality(cause));
     }
     await Promise.all([panel.refresh(incident), drawWhere(incident)]);
   }

@@ -3,7 +3,7 @@
 import { spreadFigure } from "../charts/spread.js";
 import { get } from "../parts/api.js";
 import { h, list, show, tabs } from "../parts/dom.js";
-import { epoch, metric, metricHelp, metricName, rankNumbers, unitOf } from "../parts/units.js";
+import { epoch, metric, metricHelp, metricName, now, past, rankNumbers, unitOf } from "../parts/units.js";
 import { t } from "../texts/texts.js";
 
 const FALLBACKS = ["training.compute.duration", "training.progress.age", "training.step.duration"];
@@ -58,7 +58,7 @@ export function plotPanel(signal) {
         answer.source === "journal" && h("p", { class: "fine" }, t("plots.journal")));
     }
     shown = "";
-    return show(root, h("h2", {}, t("plots.against")), h("p", { class: "muted" }, t("plots.gone")));
+    return past() ? show(root) : show(root, h("h2", {}, t("plots.against")), h("p", { class: "muted" }, t("plots.gone")));
   }
 
   function choices(names, current, incident) {
@@ -90,7 +90,7 @@ function signals(hypothesis) {
 function span(incident) {
   const opened = epoch(incident.opened_at);
   const resolved = epoch(incident.resolved_at);
-  const end = Number.isFinite(resolved) ? resolved + 15 : Math.max(Date.now() / 1000, epoch(incident.updated_at));
+  const end = Number.isFinite(resolved) ? resolved + 15 : Math.max(now(), epoch(incident.updated_at));
   const before = Math.max(60, Math.min(600, (end - opened) / 2));
   return { from: Math.round(opened - before), to: Math.round(Math.min(end, opened - before + LONGEST)) };
 }
@@ -98,7 +98,7 @@ function span(incident) {
 /** Return a range that stays the same for a while: that of an open incident grows by steps. */
 function settled({ from, to }) {
   const step = Math.max(60, Math.round((to - from) / 20));
-  return to < Date.now() / 1000 - step ? { from, to } : { from, to: Math.max(from + 1, Math.floor(to / step) * step) };
+  return to < now() - step ? { from, to } : { from, to: Math.max(from + 1, Math.floor(to / step) * step) };
 }
 
 /** Return the answer once the collector has time for it: it reads the past for one at a time. */

@@ -2,7 +2,7 @@
 
 import { get, items } from "../parts/api.js";
 import { choice, h, list, show, table } from "../parts/dom.js";
-import { ago, digits, duration, epoch, quantity } from "../parts/units.js";
+import { ago, digits, duration, epoch, past, quantity } from "../parts/units.js";
 import { count, t } from "../texts/texts.js";
 
 const MOST_PAGES = 5; // of a thousand members each
@@ -30,7 +30,8 @@ export function collectivesPart(path, signal) {
 
   async function draw() {
     const groups = grouped(members);
-    if (!groups.length) return show(root);
+    const counted = (one) => Number.isFinite(one.enqueued) || Number.isFinite(one.completed) || list(one.operations).length;
+    if (!groups.length || (past() && !members.some(counted))) return show(root);
     const group = groups.find((one) => one.name === wanted.group) ?? groups[0];
     const single = await get(`${path}/operations`, { group: group.name, limit: NEWEST }, signal).catch(absent);
     const also = single && !items(single).length && group.also[0] ? await get(`${path}/operations`, { group: group.also[0], limit: NEWEST }, signal).catch(absent) : single;

@@ -3,7 +3,7 @@
 import { get, items } from "../parts/api.js";
 import { choice, h, list, show, table } from "../parts/dom.js";
 import { filterBar, remember, segments } from "../parts/filters.js";
-import { duration, epoch, faults, lost, moment, noticed, place, shortened, title } from "../parts/units.js";
+import { duration, epoch, faults, lost, moment, noticed, now, place, shortened, title } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
 
 const FILTERS = ["status", "severity", "fault", "job"];
@@ -34,12 +34,11 @@ export function incidentsPage(query) {
     const incidents = answers.flatMap(items).sort(order);
     const more = answers.some((answer) => answer?.next_cursor);
     const jobs = incidents.length ? null : items(await get("jobs", {}, abort.signal).catch(() => null));
-    const now = Date.now() / 1000;
-    const text = JSON.stringify([incidents, more, jobs, Math.floor(now / 5)]);
+    const text = JSON.stringify([incidents, more, jobs, Math.floor(now() / 5)]);
     if (text === shown) return;
     shown = text;
     shownCount.textContent = incidents.length ? t("incidents.shown", { n: `${incidents.length}${more ? "+" : ""}` }) : "";
-    show(body, incidents.length ? incidentRows(incidents, now) : nothing(filters, jobs), more && h("p", {}, h("button", {
+    show(body, incidents.length ? incidentRows(incidents) : nothing(filters, jobs), more && h("p", {}, h("button", {
       type: "button", class: "quiet", onclick: () => { limit += PAGE; refresh().catch(() => {}); },
     }, t("more"))));
   }
@@ -67,16 +66,16 @@ function controls(filters, changed) {
 }
 
 /** Return the table of incidents. */
-export function incidentRows(incidents, now) {
+export function incidentRows(incidents) {
   const number = { number: true };
   const columns = [[t("column.what")], [t("column.where")], [t("column.job")], [t("column.opened"), number], [t("column.lasted"), number], [t("column.lost"), number], [t("column.status")]];
-  return table(columns, incidents.map((incident) => row(incident, now)), { class: "incidents cards" });
+  return table(columns, incidents.map((incident) => row(incident)), { class: "incidents cards" });
 }
 
-function row(incident, now) {
+function row(incident) {
   const first = list(incident.root_cause?.hypotheses)[0];
   const until = epoch(incident.resolved_at);
-  const lasted = (Number.isFinite(until) ? until : now) - epoch(incident.opened_at);
+  const lasted = (Number.isFinite(until) ? until : now()) - epoch(incident.opened_at);
   const jobs = list(incident.jobs).length;
   return { "data-severity": incident.severity, "data-status": incident.status, cells: [
     [h("a", { class: "row-link", href: `#/incidents/${encodeURIComponent(incident.id)}`, "data-key": incident.id },

@@ -15,6 +15,7 @@ import { ranksPart } from "./ranks.js";
 import { throughput } from "./throughput.js";
 
 const BY_STEP = ["training.step.duration", "training.compute.duration", "training.comm.duration", "training.data.duration"];
+const FIRST = [BY_STEP[1], BY_STEP[0], ...BY_STEP.slice(2)]; // the first that is reported is shown until one is chosen
 const CURVES = [
   ["training", ["training.loss", "training.grad_norm", "training.learning_rate", "training.tokens"]],
   ["resources", ["training.data.duration", "training.memory.allocated"]],
@@ -36,7 +37,7 @@ export function jobPage(id) {
   const root = h("article", { class: "page job" },
     h("p", { class: "crumb" }, h("a", { href: "#/jobs" }, t("nav.jobs"))),
     parts.head, parts.training, parts.heat, parts.phases, parts.waits, collectives.root, parts.resources, parts.devices, ranks.root);
-  const wanted = { metric: BY_STEP[1], seconds: "600", full: false };
+  const wanted = { metric: "", seconds: "600", full: false };
   let drawn = "";
   let range = {};
   let accused = [];
@@ -64,16 +65,22 @@ export function jobPage(id) {
   }
 
   async function drawHeat(again) {
-    const answer = await ask("heatmap", { metric: wanted.metric, ...(wanted.full && EVERYTHING) });
-    if (!answer) return show(parts.heat);
-    const choices = tabs(t("plots.signal"), BY_STEP.map((name) => [name, metricName(name), metricHelp(name)]), wanted.metric, (name) => again({ metric: name }));
-    const figure = heatmapFigure(answer, { unit: "s", name: metricName(wanted.metric), every: () => again({ full: true }) });
+    let answer = null;
+    let chosen = "";
+    for (chosen of wanted.metric ? [wanted.metric] : FIRST) {
+      answer = await ask("heatmap", { metric: chosen, ...(wanted.full && EVERYTHING) });
+      if (answer?.cells) break;
+    }
+    if (!answer || (!answer.cells && !wanted.metric)) return show(parts.heat);
+    const choices = tabs(t("plots.signal"), BY_STEP.map((name) => [name, metricName(name), metricHelp(name)]), chosen, (name) => again({ metric: name }));
+    const figure = heatmapFigure(answer, { unit: "s", name: metricName(chosen), every: () => again({ full: true }) });
     show(parts.heat, h("h2", {}, t("job.heat")), choices, figure);
   }
 
   async function drawPart(name, heading, figure, query = {}) {
     const answer = await ask(name, query);
-    if (answer) show(parts[name], h("h2", {}, heading), figure(answer));
+    const drawn = answer && figure(answer);
+    show(parts[name], drawn && h("h2", {}, heading), drawn);
   }
 
   async function drawCurves(part, metrics, job) {

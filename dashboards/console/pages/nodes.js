@@ -3,7 +3,7 @@
 import { get, items } from "../parts/api.js";
 import { h, list, show, table } from "../parts/dom.js";
 import { choices, filterBar, holds, search, segments } from "../parts/filters.js";
-import { ago, digits, epoch } from "../parts/units.js";
+import { ago, digits, epoch, now } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
 import { activeIncidents, worst } from "./jobs.js";
 
@@ -34,8 +34,7 @@ export function nodesPage(query) {
     const [rows, named, active] = await Promise.all([get("hosts", {}, abort.signal).then(items),
       get("offenders", { type: "host", at_least: 1, limit: 1000 }, abort.signal).then(items), activeIncidents(abort.signal)]);
     const past = new Map(named.map((row) => [row.id, row.incidents]));
-    const now = Date.now() / 1000;
-    held = rows.map((row) => ({ ...row, silent: now - epoch(row.last_received) > SILENT, past: past.get(row.host) ?? 0, active: active.filter((one) => accused(one) === row.host) }))
+    held = rows.map((row) => ({ ...row, silent: now() - epoch(row.last_received) > SILENT, past: past.get(row.host) ?? 0, active: active.filter((one) => accused(one) === row.host) }))
       .sort((a, b) => (b.active.length > 0) - (a.active.length > 0) || b.silent - a.silent || a.host.localeCompare(b.host, "en", { numeric: true }));
     draw();
   }

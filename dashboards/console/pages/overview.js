@@ -3,7 +3,7 @@
 import { bar } from "../charts/waits.js";
 import { get, items } from "../parts/api.js";
 import { h, show } from "../parts/dom.js";
-import { digits, duration, lost, title } from "../parts/units.js";
+import { digits, duration, lost, now, past, title } from "../parts/units.js";
 import { count, t } from "../texts/texts.js";
 import { incidentRows, order } from "./incidents.js";
 import { goodput, jobOrder, jobRows, noJobs } from "./jobs.js";
@@ -19,19 +19,18 @@ export function overviewPage() {
   let shown = "";
 
   async function refresh() {
-    const since = Math.floor(Date.now() / 1000 / 300) * 300 - DAYS * 86400;
+    const since = Math.floor(now() / 300) * 300 - DAYS * 86400;
     const ask = (path, query) => get(path, query, abort.signal);
     const [jobs, stats, nodes, ...incidents] = await Promise.all([
       ask("jobs").then(items), ask("stats", { since }), ask("offenders", { type: "host", at_least: 1, since, limit: 50 }).then(items),
       ask("incidents", { status: "open", limit: 50 }).then(items), ask("incidents", { status: "acknowledged", limit: 50 }).then(items),
     ]);
-    const now = Date.now() / 1000;
-    const text = JSON.stringify([jobs, stats, nodes, incidents, Math.floor(now / 5)]);
+    const text = JSON.stringify([jobs, stats, nodes, incidents, Math.floor(now() / 5)]);
     if (text === shown) return;
     shown = text;
     const active = incidents.flat().sort(order);
     show(figures, summary(jobs, stats, active));
-    show(open, h("h2", {}, t("overview.now")), active.length ? incidentRows(active.slice(0, MOST.incidents), now) : h("p", { class: "good" }, t("overview.fine")),
+    show(open, h("h2", {}, t(past() ? "overview.past" : "overview.now")), active.length ? incidentRows(active.slice(0, MOST.incidents)) : h("p", { class: "good" }, t("overview.fine")),
       active.length > MOST.incidents && h("p", {}, h("a", { href: "#/incidents" }, t("overview.all", { n: active.length }))));
     const sorted = jobs.sort(jobOrder);
     show(jobsPart, h("h2", {}, t("nav.jobs")), sorted.length ? jobRows(sorted.slice(0, MOST.jobs), active) : noJobs(),

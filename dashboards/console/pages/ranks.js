@@ -39,7 +39,8 @@ function rankTable(ranks, stepSeconds) {
   // Ranks report at different moments: a step or two apart means nothing, standing still does.
   const still = Math.max(2, 5 * (stepSeconds ?? 0));
   const newest = Math.max(...ranks.map((one) => one.last_step ?? -Infinity));
-  const behind = (one) => one.last_step < newest - 1 && one.progress_age > still;
+  const fewer = (one) => Number.isFinite(one.last_step) && one.last_step < newest - 1; // null: it tells of no step
+  const behind = (one) => fewer(one) && one.progress_age > still;
   const number = { number: true };
   const columns = [[t("column.rank"), number], [t("column.host")], [t("column.localrank"), number], [t("column.device")], [t("column.process"), number], [t("column.laststep"), number], [t("column.sincestep"), number]];
   return table(columns, [...ranks].sort((a, b) => behind(b) - behind(a) || a.rank - b.rank).map((one) => ({ class: behind(one) ? "behind" : null, cells: [
@@ -48,7 +49,7 @@ function rankTable(ranks, stepSeconds) {
     one.local_rank ?? "–",
     h("span", { class: "id", title: one.hw_id || null }, one.hw_id ? shortened(one.hw_id) : "–"),
     one.pid ?? "–",
-    [quantity(one.last_step, "1"), one.last_step < newest - 1 && h("span", { class: "fine" }, ` ${t("ranks.behind", { n: digits(newest - one.last_step) })}`)],
+    [quantity(one.last_step, "1"), fewer(one) && h("span", { class: "fine" }, ` ${t("ranks.behind", { n: digits(newest - one.last_step) })}`)],
     duration(one.progress_age),
   ] })), { class: "ranks cards" });
 }

@@ -3,7 +3,7 @@
 import { bar } from "../charts/waits.js";
 import { get, items, text } from "../parts/api.js";
 import { choice, h, list, show, table } from "../parts/dom.js";
-import { clock, digits, duration, lost, place, shortened, title } from "../parts/units.js";
+import { clock, digits, duration, lost, now, place, shortened, title } from "../parts/units.js";
 import { count, t } from "../texts/texts.js";
 
 const BY = ["week,user", "user", "user,job", "job", "week", "fault"];
@@ -14,7 +14,7 @@ export function reportPage(query) {
   const abort = new AbortController();
   const by = BY.includes(query.get("by")) ? query.get("by") : "week,user";
   const days = SINCE.includes(query.get("days")) ? query.get("days") : "";
-  const since = days ? Math.floor(Date.now() / 1000 - days * 86400) : "";
+  const since = days ? Math.floor(now() - days * 86400) : "";
   const go = (change) => { location.hash = `#/report?${new URLSearchParams({ by, days, ...change })}`; };
   const totals = h("div", {});
   const table = h("div", {});

@@ -5,12 +5,23 @@ import { h, list } from "./dom.js";
 
 const NONE = "–";
 const MOST_RANKS = 1_000_000;
+const over = Date.parse(document.documentElement.dataset.until) / 1000;
 let words = { faults: {}, metrics: {} };
 
 /** Load titles, units and kinds from the vocabulary; without them ids are shown. */
 export async function loadWords() {
   const answer = await fetch("console/words.json");
   if (answer.ok) words = await answer.json();
+}
+
+/** Return whether the past is shown, which is over: a diagnosis of what a dead job left. */
+export function past() {
+  return Number.isFinite(over);
+}
+
+/** Return the time in seconds since the epoch; of the past its end. */
+export function now() {
+  return past() ? over : Date.now() / 1000;
 }
 
 /** Return what of a summary stands in no other place: without fault and entity before the first "; ". */
@@ -70,9 +81,10 @@ export function clock(at) {
   return `${moment.toLocaleDateString(language() === "zh" ? "zh-CN" : "en-GB", { day: "numeric", month: "short" })} ${time}`;
 }
 
-/** Return how long ago a moment is. */
+/** Return how long ago a moment is; of the past, when it was. */
 export function ago(at) {
-  const seconds = Date.now() / 1000 - epoch(at);
+  if (past()) return clock(at);
+  const seconds = now() - epoch(at);
   return Number.isFinite(seconds) ? t("ago", { time: duration(Math.max(0, Math.round(seconds))) }) : NONE;
 }
 

@@ -24,7 +24,7 @@ _EPOCH = re.compile(r"\d{10}(?:\.\d{1,9})?")
 _WORDS = {
     "killed": 9, "terminated": 15, "aborted": 6, "segmentation fault": 11, "bus error": 7,
     "floating point exception": 8, "illegal instruction": 4, "hangup": 1, "interrupt": 2,
-    "quit": 3, "user defined signal 1": 10, "user defined signal 2": 12,
+    "quit": 3, "trace/breakpoint trap": 5, "user defined signal 1": 10, "user defined signal 2": 12,
 }  # fmt: skip
 """Signals as strsignal() of glibc names them."""
 
@@ -95,7 +95,11 @@ class LaunchLines:
                     self._date(self._tail.split(b"\n"))
                 self._date(lines[max(seen, index - _LOOK_BACK) : index])
                 seen = index
-                yield from self._line(line[: cleaning.LONGEST], number)
+                reports = list(self._line(line[: cleaning.LONGEST], number))
+                _, turned, last = line.rstrip(b"\r").rpartition(b"\r")
+                if turned and not reports:  # behind what a bar wrote on the same line
+                    reports = list(self._line(last[: cleaning.LONGEST], number))
+                yield from reports
             start = end
 
     def end(self) -> Iterator[LaunchReport]:

@@ -45,7 +45,7 @@ def added(monkeypatch):
         more = ROW.replace(FAULT, fault) if name == "gpu.toml" else ""
         return f"{shipped(package, name)}\n{more}"
 
-    caches = (faults.catalogue, catalogue, causes._by_fault)
+    caches = (faults.catalogue, catalogue, causes._by_fault, tables._shared)
     with monkeypatch.context() as patch:
         patch.setattr(tables, "text", text)
         for one in caches:

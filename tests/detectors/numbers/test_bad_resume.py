@@ -6,6 +6,7 @@ import pytest
 from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.numbers.bad_resume import BadResumeDetector
 from rankscope.detectors.numbers.loss_spike import LossSpikeDetector
+from rankscope.vocabulary.samples import Event
 
 
 @pytest.fixture
@@ -131,3 +132,28 @@ def test_steps_that_are_repeated_are_compared_with_what_they_had_before(reported
     held.follow(before)
     again = reported(risen[200:230], first=200, gaps={0: 1e4}, held_baselines=held)
     assert [] == BadResumeDetector().evaluate(again)
+
+
+RESUMED = "training.resumed"
+
+
+def said_so(reported, loss, at):
+    """Return what is found in one attempt whose log says at a step that it resumed there."""
+    plain = reported(loss)
+    event = Event(RESUMED, float(plain.features.whole_loss.at[at]), {"text": "resumed"})
+    return list(BadResumeDetector().evaluate(reported(loss, events=[event])))
+
+
+def test_a_job_that_says_itself_that_it_resumed_is_compared_with_what_was_before(reported, losses):
+    loss = losses(60)
+    loss[40:] += 2.5
+    (bad,) = said_so(reported, loss, 40)
+    assert "resumed at step 40" in bad.text
+
+
+def test_a_job_that_resumed_where_it_stood_is_quiet(reported, losses):
+    assert [] == said_so(reported, losses(60), 40)
+
+
+def test_a_job_that_says_so_before_its_first_step_is_quiet(reported, losses):
+    assert [] == said_so(reported, losses(60), 0)

@@ -127,3 +127,19 @@ def test_a_jump_with_a_gradient_norm_that_rose_before_it_is_no_other_data(losses
         norm[149] *= factor
         planes = {"training.loss": loss[None], "training.grad_norm": norm[None]}
         assert count == len(DivergenceDetector().evaluate(sketch(own, hosts=1, planes=planes)))
+
+
+def test_a_short_log_in_which_the_loss_grew_by_orders_of_magnitude_is_found(reported):
+    loss = np.array([902.0, 871.0, 1210.0, 9120.0, 4.1e5, 5.1e7])
+    assert [] == DivergenceDetector().evaluate(reported(loss))
+    (rise,) = DivergenceDetector(orders=10).evaluate(reported(loss))
+    assert "high since step 3" in rise.text
+
+
+@pytest.mark.parametrize("loss", [
+    [0.0, 0.0, 1e-4, 2e-3, 5e-2, 0.4], [-0.1, 0.2, 0.1, 3.0, 4.0, 5.0],
+    [1.0, 9.0, 90.0, 95.0, 99.0],
+    [9.0, 8.0, 7.0, 95.0, 7.0, 6.0], [2.0, 2.1, 2.0, 6.0, 7.0, 8.0],
+])  # fmt: skip
+def test_what_had_no_level_or_came_back_is_not_lost(reported, loss):
+    assert [] == DivergenceDetector(orders=10).evaluate(reported(np.array(loss)))

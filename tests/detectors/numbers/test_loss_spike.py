@@ -92,3 +92,23 @@ def test_a_small_jump_of_a_loss_that_fell_steeply_at_first_is_found(spikes):
     loss[190:] += 0.5
     (spike,) = spikes(loss, plane="training.loss|global")
     assert "at step 190 " in spike.text
+
+
+SHORT = np.array([2.961, 2.958, 2.963, 2.956, 2.959, 3.127, 6.81, 8.04, 7.9, 7.7])
+
+
+def test_a_jump_in_the_few_lines_of_a_log_is_found_where_few_are_enough(reported):
+    window = reported(SHORT, plane="training.loss|global", nth=10)
+    assert [] == LossSpikeDetector().evaluate(window)
+    (spike,) = LossSpikeDetector(few=5).evaluate(window)
+    assert spike.observed == pytest.approx(8.04)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_first_lines_of_a_healthy_log_are_quiet_however_few_are_enough(reported, seed):
+    rng = np.random.default_rng(seed)
+    falling = 2.0 + 8.0 * np.exp(-np.arange(30) / rng.uniform(3, 30))
+    loss = falling + rng.normal(0, 0.1, 30) + 0.15 * (np.arange(30) >= 15)  # another epoch's data
+    for end in range(6, 31):
+        window = reported(loss[:end], plane="training.loss|global", nth=10)
+        assert [] == LossSpikeDetector(few=5).evaluate(window)

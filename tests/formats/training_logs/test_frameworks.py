@@ -58,7 +58,7 @@ LINES = {
         "loss": 2.31, "grad_norm": 0.54, "learning_rate": 5e-5,
     },
     "Steps:  10%|# | 100/1000 [00:10<01:30, 8.00it/s, lr=1e-5, step_loss=0.123]": {
-        "step": 100, "step.duration": 0.125,
+        "step": 100, "step.duration": 0.125, "loss": 0.123, "learning_rate": 1e-5,
     },
     "08/22/2026 12:00:00 - INFO - __main__ - epoch: 1, step: 100, loss: 0.5312, lr: 0.1": {
         "step": 100, "loss": 0.5312,

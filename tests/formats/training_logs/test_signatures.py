@@ -54,6 +54,15 @@ def test_every_signature_has_a_line_here():
         "node1:42 NCCL DIAG [INFO] ECC: unavailable via NVML across 8 ranks in comm 0x1f",
         "Possible speed-up: set num_workers",
         "retrying: Broken pipe",
+        "Uncorrectable ECC errors: 0",
+        "CUDA out of memory detected. Train microbatch size will be decreased from 8 -> 4.",
+        "W tsl/framework/bfc_allocator.cc:487] Allocator (GPU_0_bfc) ran out of memory trying to x",
+        "cuda_driver.cc:806] failed to allocate 7.17G from device: CUDA_ERROR_OUT_OF_MEMORY",
+        "grpc._channel._InactiveRpcError: RESOURCE_EXHAUSTED: Received message larger than max",
+        "429 ResourceExhausted: Quota exceeded for requests per minute, out of memory of none",
+        "OOM when allocating tensor with shape[32] on /device:CPU:0 by allocator cpu",
+        "*** SIGTERM (@0x0) received by PID 123 (TID 0x7f) from PID 0; stack trace: ***",
+        "DefaultCPUAllocator: can't allocate memory: you tried to allocate 123 bytes",
     ],
 )
 def test_an_ordinary_line_reports_nothing(line):

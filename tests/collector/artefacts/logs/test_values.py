@@ -42,6 +42,10 @@ def explained(explain, tmp_path):
     return diagnosis
 
 
+def first_cause(diagnosis):
+    return diagnosis.document()["root_cause"]["hypotheses"][0]["fault"]
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("steps", [1, 3, 40])
 def test_a_log_that_ends_with_values_that_are_not_finite_is_explained_with_its_line(
@@ -169,3 +173,42 @@ def test_a_script_that_gives_up_at_a_nan_did_not_crash_by_itself(explained):
     end = ["Loss is nan, stopping training", f"{launcher} {failed}"]
     first = explained(*lines, *end).document()["root_cause"]["hypotheses"][0]
     assert "software.crash" != first["fault"]
+
+
+def own_form(step, loss):
+    return f"[R0] | E{step} iter[ 14/ 15] | [Loss] {loss} | [step] {15 * step + 14:5d} | [url] none"
+
+
+def test_a_loss_that_grew_over_orders_of_magnitude_and_went_is_a_divergence(explained):
+    losses = [902.5, 871.25, 1210.5, 9120.75, 411203.5, 51566519.5, "nan", "nan", "nan"]
+    lines = [own_form(step, loss) for step, loss in enumerate(losses)]
+    assert "numerics.divergence" == first_cause(explained(*lines))
+
+
+@pytest.mark.parametrize("form", [plain, megatron, hugging_face])
+def test_a_spike_in_the_few_lines_of_a_log_is_told_for_information(explained, form):
+    losses = [2.961, 2.957, 2.963, 2.955, 2.959, 3.127, 6.81, 8.044, 7.902, 7.711]
+    diagnosis = explained(*(form(step, loss, 1.25) for step, loss in enumerate(losses, 1)))
+    assert "numerics.loss_spike" == first_cause(diagnosis)
+    assert "info" == diagnosis.document()["severity"]
+
+
+def waiting(step, data):
+    took = data + 0.5
+    return (
+        f"Train Epoch: 0 [{step * 4096:7d}/2905954 (0%)] Data (t): {data:.3f} "
+        f"Batch (t): {took:.3f}, "
+        f"112.518/s LR: 0.000000 Logit Scale: 14.286 Loss: {8.5 - step / 10:.4f} (8.4025)"
+    )
+
+
+def test_a_job_that_waits_for_data_most_of_each_step_is_told_so(explained):
+    lines = [waiting(step, 31.0 if step == 1 else 8.9) for step in range(1, 10)]
+    document = explained(*lines).document()
+    assert "software.dataloader_slow" == document["root_cause"]["hypotheses"][0]["fault"]
+    assert "warning" == document["severity"]
+
+
+def test_a_slow_first_batch_is_quiet(explained):
+    lines = [waiting(step, 31.0 if step == 1 else 0.05) for step in range(1, 10)]
+    assert explained(*lines).document() is None

@@ -1,0 +1,32 @@
+"""Which of several error lines says most of why a process ended.
+
+An exception's last line, or that native code threw one, says that a process ended. A line that says
+what its device reported says why, also where it is printed below the other: frameworks wrap errors
+of devices, and watchdogs print them after the exception that they caused.
+"""
+
+import re
+from collections.abc import Iterable
+
+from ...vocabulary.samples import Event
+
+_GENERAL = re.compile(r"^(?:python\.(?:exception|aborted|fatal_error)|native\.exception)$")
+_OF_DEVICES = re.compile(r"^(?:gpu\.|cuda\.(?:ecc|nvlink|launch_failure|illegal_access))")
+TOGETHER_SECONDS = 60.0
+"""Lines of one end are no further apart."""
+
+
+def first(lines: Iterable[Event]) -> Event | None:
+    """Return the oldest of some lines, or one soon after it that says why; None where none is."""
+    ordered = sorted(lines, key=lambda event: event.at)
+    if not ordered:
+        return None
+    oldest = ordered[0]
+    if not _GENERAL.match(_signature(oldest)):
+        return oldest
+    near = (one for one in ordered if one.at <= oldest.at + TOGETHER_SECONDS)
+    return next((one for one in near if _OF_DEVICES.match(_signature(one))), oldest)
+
+
+def _signature(event: Event) -> str:
+    return str(event.attributes.get("signature", ""))

@@ -1,0 +1,50 @@
+"""A job whose only reporter says how much of each step was wait for data."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.compute_time import STEP
+from rankscope.detectors.features import DATA
+from rankscope.detectors.sketch import sketch
+from rankscope.detectors.speed.data_wait import DataWaitDetector
+
+
+@pytest.fixture
+def evaluated():
+    """Return a function that evaluates reports of waits, each nth step; steps take 0.5 s more."""
+
+    def evaluate(waits, nth=1):
+        count = len(waits) * nth
+        wait, took = np.full((1, count), np.nan), np.full((1, count), np.nan)
+        wait[0, ::nth] = waits
+        took[0, ::nth] = wait[0, ::nth] + 0.5
+        usual = 0.5 + float(np.median(waits))
+        own = np.full((1, count), usual)
+        found = DataWaitDetector().evaluate(sketch(own, hosts=1, planes={DATA: wait, STEP: took}))
+        return [finding.kind for finding in found]
+
+    return evaluate
+
+
+STARVES = ["job.slow", "job.data_wait", "job.data_lost"]
+
+
+@pytest.mark.parametrize(("count", "nth"), [(60, 1), (8, 50), (6, 10)])
+def test_a_job_that_mostly_waits_for_data_from_its_start_on_is_found(evaluated, count, nth):
+    assert STARVES == evaluated(np.full(count, 3.0), nth)
+
+
+@pytest.mark.parametrize("waits", [
+    np.full(60, 0.05),
+    np.full(60, 0.4),
+    np.r_[np.full(4, 20.0), np.full(56, 0.05)],
+    20.0 / np.arange(1, 9),  # the mean since the start, of a slow first batch
+    np.where(np.arange(60) % 8 == 0, 3.0, 0.0),
+    np.full(4, 3.0),
+])  # fmt: skip
+def test_what_is_not_most_of_most_steps_is_quiet(evaluated, waits):
+    assert [] == evaluated(waits, 10)
+
+
+def test_too_few_steps_are_quiet(evaluated):
+    assert [] == evaluated(np.full(12, 3.0))
