@@ -5,10 +5,13 @@ what changes with it stay out, and processes that only a pid distinguishes are a
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+
+from prometheus_client import CollectorRegistry, Metric, generate_latest
+from prometheus_client.registry import Collector
 
 from ..vocabulary import metrics
 from ..vocabulary.samples import Attributes, Scalar, TelemetryResource
@@ -29,7 +32,7 @@ class ExpositionPage:
 
     With `dcgm_page` dcgm-exporter's names come first, so that dashboards built on them lose nothing
     when there are too many. The vocabulary's series are written here: 2,000 of them cost a scrape
-    25 ms through a client library, and 4 ms when what stands before each value is kept from one
+    25 ms through the client library, and 4 ms when what stands before each value is kept from one
     scrape to the next.
     """
 
@@ -49,6 +52,9 @@ class ExpositionPage:
         self._dcgm_page = dcgm_page
         self._failed = False
         self._prefixes: dict[tuple[TelemetryResource, str, Attributes], _SeriesPrefix | None] = {}
+        self._own = _AgentHealth(health)
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self._own)
 
     def render(self, now: float) -> bytes:
         """Return the page as it is now. Not for two threads at once."""
@@ -73,7 +79,8 @@ class ExpositionPage:
                 *(f"{series} {_number(value)}\n" for series, value in values.items()),
             )
         )
-        return (text + "".join(_own_lines(self._health, now))).encode()
+        self._own.now = now
+        return text.encode() + generate_latest(self._registry)
 
     def _families(
         self,
@@ -142,26 +149,35 @@ class _SeriesPrefix:
     last: bool
 
 
-def _own_lines(health: AgentHealth, now: float) -> Iterator[str]:
-    """Yield the lines of every metric of the agent's own health that has a value."""
-    for measure, values in health.everything(now):
-        if values:
-            yield f"# HELP {measure.name} {_one_line(measure.help)}\n"
-            yield f"# TYPE {measure.name} {measure.kind}\n"
-        for labels, value in values.items():
-            named = sorted(zip(measure.labels, labels, strict=True))
-            pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in named)
-            yield f"{measure.name}{f'{{{pairs}}}' if pairs else ''} {_number(value)}\n"
+class _AgentHealth(Collector):
+    """The agent's own health, as the client library's families."""
 
+    def __init__(self, health: AgentHealth) -> None:
+        self._health = health
+        self.now = 0.0
 
-def _one_line(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n")
+    def describe(self) -> Iterable[Metric]:
+        """Return nothing: labels come and go."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every health metric that has a value."""
+        for measure, values in self._health.everything(self.now):
+            # The client takes a counter's name without `_total` and writes it with.
+            counter = measure.kind == "counter"
+            name = measure.name.removesuffix("_total") if counter else measure.name
+            family = Metric(name, measure.help, measure.kind)
+            for labels, value in values.items():
+                named = dict(zip(measure.labels, labels, strict=True))
+                family.add_sample(measure.name, named, value)
+            if values:
+                yield family
 
 
 @cache
 def _head(name: str) -> str:
     metric = metrics.catalogue()[name]
-    text = _one_line(metric.help)
+    text = metric.help.replace("\\", "\\\\").replace("\n", "\\n")
     spelt = metric.prometheus_name
     # Prometheus keeps `_count` for histograms and summaries. Names that OpenTelemetry ends so stay
     # and have no type: promtool then takes them, and Prometheus reads them as it reads a gauge.

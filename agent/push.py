@@ -5,19 +5,20 @@ undecodable (400), too large (413) or of a wrong type (415) is, counted, because
 for ever.
 """
 
+import email.utils
+import http.client
 import logging
 import random
 import socket
-import sys
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from .health import AgentHealth
-from .http_post import ClosedError, HttpAnswerError, HttpConnection, header_lines, tls_context
 from .outgoing import LOGS, METRICS
 from .spool import DiskSpool
 
@@ -68,35 +69,36 @@ class PushConnection:
     ) -> None:
         parts = urlsplit(endpoint)
         self._host = parts.hostname or ""
-        self._path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=")
+        self._port = parts.port
+        self._path = parts.path.rstrip("/")
         self._timeout = timeout
-        self._tls = tls_context(ca_file) if parts.scheme == "https" else None
-        self._port = parts.port or (443 if self._tls else 80)
-        given = {
+        self._tls = None
+        if parts.scheme == "https":
+            self._tls = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
+        self._headers = {
             "Content-Type": "application/x-protobuf",
             "Content-Encoding": "gzip",
             "User-Agent": "rankscope-agent",
             **(headers or {}),
         }
         if token:
-            given["Authorization"] = f"Bearer {token}"
-        self._headers = header_lines(given)
-        self._connection: HttpConnection | None = None
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._connection: http.client.HTTPConnection | None = None
 
     def send(self, kind: int, body: bytes) -> PushAnswer:
         """Post one batch; raises UnreachableError when there is no answer."""
         kept = self._connection is not None
         try:
             return self._send(kind, body)
-        except (OSError, HttpAnswerError) as error:
+        except (OSError, http.client.HTTPException) as error:
             self.close()
             # A server may close a connection that was idle: that is no failure, try a new one.
-            stale = isinstance(error, ClosedError | ConnectionError)
+            stale = isinstance(error, http.client.RemoteDisconnected | ConnectionError)
             if not (kept and stale):
                 raise _unreachable(error) from error
         try:
             return self._send(kind, body)
-        except (OSError, HttpAnswerError) as error:
+        except (OSError, http.client.HTTPException) as error:
             self.close()
             raise _unreachable(error) from error
 
@@ -109,20 +111,23 @@ class PushConnection:
     def _send(self, kind: int, body: bytes) -> PushAnswer:
         if self._connection is None:
             self._connection = self._opened()
-        answer = self._connection.post(self._path + _PATHS[kind], body, self._headers)
-        retry_after = _retry_after(answer.headers.get("retry-after"), time.time())
-        if answer.closes:
+        self._connection.request("POST", self._path + _PATHS[kind], body, self._headers)
+        response = self._connection.getresponse()
+        answer = response.read()
+        retry_after = _retry_after(response.getheader("Retry-After"), time.time())
+        if response.will_close:
             self.close()
         # A full success is an empty message, or one with an empty partial_success: two bytes.
         return PushAnswer(
-            answer.status,
-            retry_after,
-            partial=len(answer.body) > 2,
-            body=answer.body[:_MOST_ANSWER],
+            response.status, retry_after, partial=len(answer) > 2, body=answer[:_MOST_ANSWER]
         )
 
-    def _opened(self) -> HttpConnection:
-        return HttpConnection(self._host, self._port, timeout=self._timeout, tls=self._tls)
+    def _opened(self) -> http.client.HTTPConnection:
+        if self._tls is None:
+            return http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
+        return http.client.HTTPSConnection(
+            self._host, self._port, timeout=self._timeout, context=self._tls
+        )
 
 
 class SpoolSender:
@@ -254,7 +259,7 @@ def _unreachable(error: Exception) -> UnreachableError:
         reason = "refused"
     elif isinstance(error, socket.gaierror):
         reason = "name"
-    elif "ssl" in sys.modules and isinstance(error, sys.modules["ssl"].SSLError):
+    elif isinstance(error, ssl.SSLError):
         reason = "tls"
     elif isinstance(error, OSError):
         reason = "network"
@@ -271,8 +276,6 @@ def _retry_after(header: str | None, now: float) -> float | None:
     if text.isdecimal():
         seconds = float(text)
     else:
-        import email.utils  # noqa: PLC0415  hardly any server writes a date
-
         try:
             seconds = email.utils.parsedate_to_datetime(text).timestamp() - now
         except ValueError:

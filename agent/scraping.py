@@ -4,8 +4,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from socketserver import StreamRequestHandler, TCPServer, ThreadingMixIn
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from socketserver import ThreadingMixIn
 
 from . import exposition, listening
 
@@ -13,16 +13,6 @@ _FRESH_SECONDS = 0.25
 """Scrapes closer together than this share one rendering."""
 _AT_ONCE = 32
 _TIMEOUT_SECONDS = 5.0
-_LONGEST_LINE = 65_536
-_MOST_HEADERS = 100
-_TEXT = "text/plain; charset=utf-8"
-_REASONS = {
-    200: "OK",
-    400: "Bad Request",
-    404: "Not Found",
-    431: "Request Header Fields Too Large",
-    501: "Not Implemented",
-}
 
 
 class ScrapeServer:
@@ -78,83 +68,43 @@ class _RenderedPage:
             return self._body
 
 
-class _ScrapeHandler(StreamRequestHandler):
-    """Answers GET and HEAD in HTTP/1.1, on a connection that is kept as long as the client wants.
-
-    The standard library's handler would bring parsers of mail and TLS along, 4 MB.
-    """
-
+class _ScrapeHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "rankscope-agent"
+    sys_version = ""
     timeout = _TIMEOUT_SECONDS
-    # A small answer on a connection that is kept, as Prometheus keeps it, would wait for the
-    # client's acknowledgement of the one before: 40 ms.
+    # Head and body go in two writes. On a connection that is kept, as Prometheus keeps it, the
+    # second would wait for the client's acknowledgement of the first: 40 ms.
     disable_nagle_algorithm = True
     render: Callable[[], bytes]
     faults: Callable[[], bytes] | None = None
 
-    def handle(self) -> None:
-        """Answer one request after the other."""
-        with suppress(OSError):  # of a client that went away, or says nothing
-            while self._request():
-                pass
-
-    def _request(self) -> bool:
-        """Answer a request; return whether the client may send another."""
-        line = self.rfile.readline(_LONGEST_LINE + 1).decode("latin-1").strip()
-        if not line:
-            return False
-        words = line.split()
-        if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            self._answer(400, _TEXT, b"this is HTTP/1.1\n", keep=False, head=False)
-            return False
-        method, path, version = words
-        asked = self._connection_header()
-        if asked is None:
-            self._answer(431, _TEXT, b"too many headers\n", keep=False, head=False)
-            return False
-        keep = "close" not in asked and (version != "HTTP/1.0" or "keep-alive" in asked)
-        if method not in ("GET", "HEAD"):
-            self._answer(501, _TEXT, b"GET and HEAD are understood\n", keep=False, head=False)
-            return False
-        code, kind, body = self._page(path.partition("?")[0])
-        self._answer(code, kind, body, keep=keep, head=method == "HEAD")
-        return keep
-
-    def _connection_header(self) -> str | None:
-        """Read the headers; return what `Connection` says, None where there are too many."""
-        found = ""
-        for _ in range(_MOST_HEADERS):
-            line = self.rfile.readline(_LONGEST_LINE + 1).decode("latin-1")
-            if len(line) > _LONGEST_LINE:
-                return None
-            name, _, value = line.partition(":")
-            if not line.strip():
-                return found
-            if name.strip().lower() == "connection":
-                found = value.strip().lower()
-        return None
-
-    def _page(self, path: str) -> tuple[int, str, bytes]:
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
         if path == "/metrics":
-            return 200, exposition.CONTENT_TYPE, self.render()
-        if path == "/faults" and self.faults is not None:
-            return 200, "application/json", self.faults()
-        if path in ("/healthz", "/health"):  # the second is dcgm-exporter's
-            return 200, _TEXT, b"ok\n"
-        return 404, _TEXT, b"/metrics is here\n"
+            self._answer(200, exposition.CONTENT_TYPE, self.render())
+        elif path == "/faults" and self.faults is not None:
+            self._answer(200, "application/json", self.faults())
+        elif path in ("/healthz", "/health"):  # the second is dcgm-exporter's
+            self._answer(200, "text/plain; charset=utf-8", b"ok\n")
+        else:
+            self._answer(404, "text/plain; charset=utf-8", b"/metrics is here\n")
 
-    def _answer(self, code: int, kind: str, body: bytes, *, keep: bool, head: bool) -> None:
-        lines = (
-            f"HTTP/1.1 {code} {_REASONS[code]}",
-            "Server: rankscope-agent",
-            f"Content-Type: {kind}",
-            f"Content-Length: {len(body)}",
-            *(() if keep else ("Connection: close",)),
-        )
-        start = "\r\n".join((*lines, "", "")).encode()
-        self.request.sendall(start if head else start + body)
+    do_HEAD = do_GET  # noqa: N815
+
+    def _answer(self, code: int, kind: str, body: bytes) -> None:
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Say nothing: a scrape is no news."""
 
 
-class _ThreadingServer(ThreadingMixIn, TCPServer):
+class _ThreadingServer(ThreadingMixIn, HTTPServer):
     daemon_threads = True
     block_on_close = False
 

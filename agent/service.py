@@ -267,7 +267,7 @@ class NodeAgent:
 
 
 def _version() -> str:
-    from importlib import metadata  # noqa: PLC0415  with parsers of mail and archives, 2 MB
+    from importlib import metadata  # noqa: PLC0415  with readers of archives, 1 MB
 
     return metadata.version("rankscope")
 

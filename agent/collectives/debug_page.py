@@ -1,5 +1,7 @@
 """torch's debug server of a job: one page with what the recorders of all its ranks hold."""
 
+import http.client
+
 from ...formats.flight_recorder import debug_server
 
 
@@ -12,8 +14,6 @@ def ask(address: str, *, timeout: float, max_bytes: int) -> dict[int, bytes]:
 
     Nobody listens in most jobs: that is "no_server". The server asks every rank before it answers.
     """
-    import http.client  # noqa: PLC0415  with parsers of mail and TLS 4 MB, and few jobs have a server
-
     connection = http.client.HTTPConnection(address, timeout=timeout)
     try:
         connection.request("GET", "/fr_trace_json")

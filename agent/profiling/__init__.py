@@ -3,7 +3,7 @@
 Off unless `profiling.allowed` is set: then nobody is asked, no file is written and no trace taken.
 
 In: requests for profiles from the collector. Out: requests to probes, traces to the collector.
-Imports: vocabulary; health, http_post, open_file, settings, trainers.
+Imports: vocabulary; health, open_file, settings, trainers.
 """
 
 from .service import ProfileService

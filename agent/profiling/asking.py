@@ -1,12 +1,13 @@
 """What the agent asks of its collector, and what it uploads there: plain HTTP, a request each."""
 
+import http.client
 import json
+import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from ..http_post import tls_context
 from ..open_file import OpenFile
 
 _LARGEST = 256 << 10
@@ -31,7 +32,9 @@ class ProfileCollector:
         self._host, self._port = parts.hostname or "", parts.port
         self._path = f"{parts.path.rstrip('/')}/api/v1"
         self._timeout = timeout
-        self._tls = tls_context(ca_file) if parts.scheme == "https" else None
+        self._tls = None
+        if parts.scheme == "https":
+            self._tls = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
         self._headers = {"User-Agent": "rankscope-agent", "Accept": "application/json"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
@@ -68,8 +71,6 @@ class ProfileCollector:
         body: bytes | OpenFile | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> bytes:
-        import http.client  # noqa: PLC0415  with parsers of mail and TLS 4 MB, where it is allowed
-
         if self._tls is None:
             connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
         else:

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _loaded(config: Path | None) -> "tuple[AgentSettings, str]":
-    from importlib import metadata  # noqa: PLC0415  with parsers of mail and archives, 2 MB
+    from importlib import metadata  # noqa: PLC0415  with readers of archives, 1 MB
 
     from ... import settings  # noqa: PLC0415  needs the extra
     from ...agent.settings import FOREIGN, AgentSettings  # noqa: PLC0415

@@ -15,13 +15,10 @@ HEAVY = (
     "sqlalchemy",
     "torch",
     "rankscope.collector",
-    # Settings are read in another process; metrics and HTTP are written by hand.
+    # Settings are read in another process, and the version with them.
     "pydantic",
     "yaml",
-    "prometheus_client",
-    "http.client",
-    "email",
-    "ssl",
+    "importlib.metadata",
 )
 
 
