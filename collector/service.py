@@ -18,6 +18,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from ..formats import segments
 from ..vocabulary.clock import Clock, SlewedClock
 from .accounting.metering import UsageMeter
+from .api import http_protocol
 from .api.app import create_app
 from .api.services import CollectorParts, SiteConnection
 from .flows.flow import PayloadLog
@@ -143,10 +144,12 @@ class CollectorService:
         self._connected += over_grpc.intakes(
             settings, sink=self._stages, clock=clock, health=self._health
         )
+        app = create_app(self.services())
         self._server = _ApiServer(
             uvicorn.Config(
-                create_app(self.services()),
-                http="h11",
+                app,
+                http=http_protocol.serving(app.state.direct_intake),
+                loop="uvloop",
                 ws="none",
                 lifespan="off",
                 access_log=False,

@@ -24,8 +24,14 @@ def own_events(window: JobWindow) -> Sequence[Event]:
     return window.features.once(own_events, lambda: tuple(_own(window))) if window.events else ()
 
 
-def own_logs(window: JobWindow) -> Iterator[Event]:
+def own_logs(window: JobWindow) -> Sequence[Event]:
     """Return the log lines among them."""
+    if not window.named("log.fault"):
+        return ()
+    return window.features.once(own_logs, lambda: tuple(_own_logs(window)))
+
+
+def _own_logs(window: JobWindow) -> Iterator[Event]:
     return (event for event in own_events(window) if event.name == "log.fault")
 
 

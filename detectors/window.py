@@ -163,6 +163,17 @@ class JobWindow:
             ],
         )
 
+    @cached_property
+    def _events_by_name(self) -> Mapping[str, Sequence[Event]]:
+        found: dict[str, list[Event]] = {}
+        for event in self.events:
+            found.setdefault(event.name, []).append(event)
+        return found
+
+    def named(self, name: str) -> Sequence[Event]:
+        """Return the events of a name, in their order."""
+        return self._events_by_name.get(name, ())
+
     @property
     def entity(self) -> Entity:
         return self.topology.job_entity

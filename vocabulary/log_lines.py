@@ -5,3 +5,6 @@ ENDS = "log.ends_without_error"
 
 SCALE_FLOOR = "training.loss_scale_floor"
 """Stands for overflows that go on though the loss scale is one or less."""
+
+APART = "log.collectives_apart"
+"""Stands for lines of several ranks, which cannot all have called one sequence of collectives."""

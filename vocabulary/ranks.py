@@ -88,10 +88,10 @@ class RankSet:
             return False
         if self._members is not None:
             return rank in self._members
-        return any(
-            first <= rank <= last and (rank - first) % stride == 0
-            for first, last, stride in self._runs
-        )
+        for first, last, stride in self._runs:
+            if first <= rank <= last and (rank - first) % stride == 0:
+                return True
+        return False
 
     def __getitem__(self, index: int) -> int:
         if not -self._size <= index < self._size:

@@ -81,7 +81,8 @@ def overlap(one: Entity, other: Entity) -> bool:
     """Return whether two places share a rank; a job shares with everything."""
     if "job" in (one.type, other.type):
         return True
-    return any(rank in other.ranks for rank in one.ranks)
+    few, many = sorted((one.ranks, other.ranks), key=len)
+    return any(rank in many for rank in few)
 
 
 def at(curve: Curve, lead: float) -> float:

@@ -19,50 +19,66 @@ MOST_POSSIBLE = 8
 """Entities scored for one cause whose essential evidence was not found."""
 
 
-def candidates(cause: CatalogueCause, index: FindingIndex, topology: JobTopology) -> list[Entity]:
+def candidates(cause: CatalogueCause, index: FindingIndex) -> list[Entity]:
     """Return the entities that the predicted findings touch, of the types the fault points at.
 
     Findings that are essential for the cause choose alone. In order of the entities.
     """
-    predicted = cause.essential_findings or {p.finding for p in cause.predicts}
-    return _touched(cause, predicted, index, topology, MOST_CANDIDATES)
+    predicted = cause.essential_findings or cause.predicted_findings
+    return _touched(cause, predicted, index, MOST_CANDIDATES)
 
 
-def possible(
-    cause: CatalogueCause, near: Entity, index: FindingIndex, topology: JobTopology
-) -> list[Entity]:
-    """Return the entities that a cause may be at whose essential evidence was not found.
+class PossiblePlaces:
+    """Where causes may be whose essential evidence was not found, `near` the entity looked at."""
 
-    Those that `near` means as the types the fault points at, and the few that most of what it
-    predicts touches.
-    """
-    found = _touched(cause, {p.finding for p in cause.predicts}, index, topology, MOST_POSSIBLE)
-    here = [near, *topology.as_type(near, "rank")]
-    for wanted in faults.catalogue()[cause.fault].entities:
-        for start in here:
-            found += [e for e in _as_type(start, wanted, topology) if e not in found]
-    return [
-        e
-        for e in found
-        if (not cause.only_ranks or set(e.ranks) <= set(cause.only_ranks))
-        and (e.type != "group" or not cause.only_groups or e.id.split(":")[0] in cause.only_groups)
-    ]
+    def __init__(self, near: Entity, index: FindingIndex, topology: JobTopology) -> None:
+        self._index, self._topology = index, topology
+        self._here = [near, *topology.as_type(near, "rank")]
+        self._meant: dict[EntityType, list[Entity]] = {}
+
+    def of(self, cause: CatalogueCause) -> list[Entity]:
+        """Return the entities that a cause may be at.
+
+        Those that `near` means as the types the fault points at, and the few that most of what it
+        predicts touches.
+        """
+        found = _touched(cause, cause.predicted_findings, self._index, MOST_POSSIBLE)
+        for wanted in faults.catalogue()[cause.fault].entities:
+            found += [entity for entity in self._as(wanted) if entity not in found]
+        return [
+            e
+            for e in found
+            if (not cause.only_ranks or set(e.ranks) <= set(cause.only_ranks))
+            and (
+                e.type != "group"
+                or not cause.only_groups
+                or e.id.split(":")[0] in cause.only_groups
+            )
+        ]
+
+    def _as(self, wanted: EntityType) -> list[Entity]:
+        """Return what `near` means as another type, each once."""
+        found = self._meant.get(wanted)
+        if found is None:
+            found = self._meant[wanted] = []
+            for start in self._here:
+                found += [e for e in _as_type(start, wanted, self._topology) if e not in found]
+        return found
 
 
 def _touched(
     cause: CatalogueCause,
     predicted: Collection[str],
     index: FindingIndex,
-    topology: JobTopology,
     most: int,
 ) -> list[Entity]:
     """Return the entities that findings of these kinds touch, those with most support."""
     support: dict[Entity, float] = {}
     types = faults.catalogue()[cause.fault].entities
-    for kind in sorted(predicted):
+    for kind in sorted(kind for kind in predicted if kind in index):
         for finding in index.of_kind(kind):
             for wanted in types:
-                for entity in _as_type(finding.entity, wanted, topology):
+                for entity in index.meant(finding, wanted, _as_type):
                     support[entity] = support.get(entity, 0.0) + finding.score
     found = [e for e in support if not cause.only_ranks or set(e.ranks) <= set(cause.only_ranks)]
     if len(found) > most:

@@ -7,7 +7,7 @@ in catalogue.toml.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Annotated, Literal
 
 from ...vocabulary import faults, findings, tables
@@ -72,9 +72,9 @@ class CauseAdvice:
     minutes: float = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CatalogueCause:
-    """One entry of the catalogue."""
+    """One entry of the catalogue; what follows from it alone is worked out once."""
 
     fault: FaultName = field(metadata={"key": "id"})
     share: float
@@ -128,12 +128,27 @@ class CatalogueCause:
         """Return the path of its runbook in this repository."""
         return f"docs/runbooks/{self.fault}.md"
 
-    @property
+    @cached_property
     def essential_findings(self) -> frozenset[str]:
         """Return the findings that decide whether it is a candidate at all; empty for none."""
         return frozenset(
             row.finding for row in self.predicts if row.essential or row.any in self.essential_any
         )
+
+    @cached_property
+    def predicted_findings(self) -> frozenset[str]:
+        """Return the findings that it predicts."""
+        return frozenset(row.finding for row in self.predicts)
+
+    @cached_property
+    def shown_by(self) -> frozenset[str]:
+        """Return the symptoms that it explains."""
+        return frozenset(self.symptoms)
+
+    @cached_property
+    def predicts_by_absence(self) -> tuple[PredictedFinding, ...]:
+        """Return what it predicts, first what is missed most."""
+        return tuple(sorted(self.predicts, key=lambda row: row.absent))
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,9 @@ def _next(
         lead = candidate.score - ranked.unknown.score
         if lead <= least:
             break
-        if lead >= LEAD + knowledge.weights.certain or open_kinds & set(candidate.cause.symptoms):
+        if lead >= LEAD + knowledge.weights.certain or not open_kinds.isdisjoint(
+            candidate.cause.symptoms
+        ):
             return candidate
     return None
 
@@ -100,7 +102,7 @@ def _explains(
         return False
     if _crashed_elsewhere(root, symptom, index):
         return False
-    if symptom.kind in root.cause.symptoms:
+    if symptom.kind in root.cause.shown_by:
         return explains(root.cause, symptom, index)
     stops = any(kinds.catalogue()[kind].effect == "stops" for kind in root.cause.symptoms)
     return stops and effect(symptom) == "stops"
@@ -135,7 +137,7 @@ def _bearing(symptoms: set[str], knowledge: CauseCatalogue) -> set[str]:
     return {
         prediction.finding
         for cause in knowledge.causes
-        if symptoms & set(cause.symptoms)
+        if not symptoms.isdisjoint(cause.shown_by)
         for prediction in (*cause.predicts, *cause.contradicts)
     }
 

@@ -40,7 +40,7 @@ def root_cause(ranked: CauseRanking, view: JobView, knowledge: CauseCatalogue) -
         rows, likely = [ranked.unknown, *rows], [of_unknown, *likely]
     rows, likely = rows[:MOST_HYPOTHESES], likely[:MOST_HYPOTHESES]
     asked = checks.next_checks(rows, likely, ranked.causes, view.topology)
-    wanted = {p.finding for cause in ranked.causes for p in cause.predicts}
+    wanted = {kind for cause in ranked.causes for kind in cause.predicted_findings}
     unseen = wanted & ranked.unseen
     return RootCause(
         status="provisional",

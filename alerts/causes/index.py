@@ -1,12 +1,15 @@
 """What was found, indexed once by kind, entity, host and rank: no candidate scans it all."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ...vocabulary import findings as kinds
-from ...vocabulary.entities import Entity
+from ...vocabulary.entities import Entity, EntityType
 from ...vocabulary.findings import Finding
 from ...vocabulary.topology import JobTopology
 from .catalogue import PredictedFinding
+
+AsType = Callable[[Entity, EntityType, JobTopology], Iterable[Entity]]
+"""Gives what an entity means as another type."""
 
 WIDE = 64
 """Findings about more ranks than this are looked at one by one; there are few of them."""
@@ -25,6 +28,7 @@ class FindingIndex:
         self._by_rank: dict[tuple[str, int], list[Finding]] = {}
         self._wide: dict[str, list[Finding]] = {}
         self._affected: dict[str, frozenset[int]] = {}
+        self._meant: dict[tuple[int, str], tuple[Entity, ...]] = {}
         for finding in self.findings:
             kind, entity = finding.kind, finding.entity
             self._by_kind.setdefault(kind, []).append(finding)
@@ -50,6 +54,14 @@ class FindingIndex:
             ranks = (rank for found in self.of_kind(kind) for rank in found.entity.ranks)
             self._affected[kind] = frozenset(ranks)
         return self._affected[kind]
+
+    def meant(self, finding: Finding, kind: EntityType, as_type: AsType) -> tuple[Entity, ...]:
+        """Return what the entity of one of the findings means as another type; found out once."""
+        key = (id(finding), kind)
+        found = self._meant.get(key)
+        if found is None:
+            found = self._meant[key] = tuple(as_type(finding.entity, kind, self._topology))
+        return found
 
     def related(self, prediction: PredictedFinding, entity: Entity) -> Sequence[Finding]:
         """Return the findings of the predicted kind where the prediction expects them."""

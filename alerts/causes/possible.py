@@ -5,15 +5,16 @@ not yet tell, the true cause stands among those that explain the symptoms withou
 the named ones, below unknown, so that a reader sees what to check next.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ...vocabulary.entities import Entity
+from ...vocabulary.findings import Finding
 from ...vocabulary.ids import Fault
 from . import scoring
-from .candidates import possible
+from .candidates import PossiblePlaces
 from .catalogue import CatalogueCause, CauseCatalogue
-from .ranking import CandidateCause, CauseRanking, explains, prior
+from .ranking import CandidateCause, CausePriors, CauseRanking, explains
 from .view import JobView
 
 BELOW = 0.1
@@ -30,11 +31,13 @@ def not_excluded(
     first = ranked.named
     near = ranked.unknown.entity if first is None else first.entity
     shown = {symptom.kind for symptom in ranked.symptoms}
+    priors = CausePriors(ranked.causes, shown, knowledge)
+    places = PossiblePlaces(near, ranked.index, view.topology)
     found = [
         row
         for cause in ranked.causes
         if cause.fault not in named
-        and (row := _best(cause, near, shown, ranked, view, knowledge)) is not None
+        and (row := _best(cause, priors.of(cause), places, ranked, view, knowledge)) is not None
     ]
     found.sort(key=lambda row: (-round(row.score, 6), -row.cause.share, row.cause.fault))
     # Below unknown, each in its order: what keeps one there must not make it equal to another.
@@ -55,17 +58,19 @@ def _lowered(row: CandidateCause, score: float) -> CandidateCause:
 
 def _best(
     cause: CatalogueCause,
-    near: Entity,
-    shown: set[str],
+    odds: float,
+    places: PossiblePlaces,
     ranked: CauseRanking,
     view: JobView,
     knowledge: CauseCatalogue,
 ) -> CandidateCause | None:
-    odds = prior(cause, ranked.causes, shown, knowledge)
+    explained = [row for row in ranked.symptoms if explains(cause, row, ranked.index)]
+    if not explained:
+        return None
     rows = [
         row
-        for entity in possible(cause, near, ranked.index, view.topology)
-        if (row := _candidate(cause, entity, odds, ranked, view, knowledge)) is not None
+        for entity in places.of(cause)
+        if (row := _candidate(cause, entity, odds, explained, ranked, view, knowledge)) is not None
     ]
     return min(rows, key=lambda row: (-round(row.score, 6), row.entity), default=None)
 
@@ -74,20 +79,20 @@ def _candidate(
     cause: CatalogueCause,
     entity: Entity,
     odds: float,
+    explained: Sequence[Finding],
     ranked: CauseRanking,
     view: JobView,
     knowledge: CauseCatalogue,
 ) -> CandidateCause | None:
     weights = knowledge.weights
-    explained = [row for row in ranked.symptoms if explains(cause, row, ranked.index)]
-    if not explained:
+    lacks = scoring.unproven(cause, entity, ranked.index, view, weights)
+    if lacks is None:
         return None
     found = scoring.terms(
         cause, entity, prior=odds, index=ranked.index, symptoms=explained, view=view,
         weights=weights, proven=False,
     )  # fmt: skip
-    lacks = scoring.unproven(cause, entity, ranked.index, view, weights)
-    if found is None or lacks is None:
+    if found is None:
         return None
     terms = scoring.capped(found, weights.family_cap)
     score = sum(term.weight for term in terms)

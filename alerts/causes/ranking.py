@@ -57,7 +57,7 @@ class CauseRanking:
 
     def only(self, shown: set[str]) -> "CauseRanking":
         """Return the ranking of the causes of some kinds of symptoms."""
-        causes = tuple(cause for cause in self.causes if shown & set(cause.symptoms))
+        causes = tuple(cause for cause in self.causes if not shown.isdisjoint(cause.shown_by))
         kept = {cause.fault for cause in causes}
         rows = tuple(row for row in self.candidates if row.cause.fault in kept)
         return replace(self, candidates=rows, causes=causes)
@@ -65,7 +65,7 @@ class CauseRanking:
 
 def explaining(shown: set[str], knowledge: CauseCatalogue) -> tuple[CatalogueCause, ...]:
     """Return the causes that explain some of these kinds of symptoms."""
-    return tuple(cause for cause in knowledge.causes if shown & set(cause.symptoms))
+    return tuple(cause for cause in knowledge.causes if not shown.isdisjoint(cause.shown_by))
 
 
 def explains(cause: CatalogueCause, symptom: Finding, index: FindingIndex) -> bool:
@@ -75,7 +75,7 @@ def explains(cause: CatalogueCause, symptom: Finding, index: FindingIndex) -> bo
     job became slow enough for one. Where a cause may show otherwise too, and does, that says
     nothing: clocks may be uneven from the first step, and one rank become slow.
     """
-    if symptom.kind not in cause.symptoms:
+    if symptom.kind not in cause.shown_by:
         return False
     if symptom.entity.type != "job" or not _slows(symptom.kind) or symptom.score < PAGES:
         return True
@@ -102,12 +102,13 @@ def scored(
     """Yield every candidate for the symptoms with its terms, families not capped yet."""
     shown = {symptom.kind for symptom in symptoms}
     causes = explaining(shown, knowledge)
+    priors = CausePriors(causes, shown, knowledge)
     for cause in causes:
         explained = [symptom for symptom in symptoms if explains(cause, symptom, index)]
         if not explained:
             continue
-        odds = prior(cause, causes, shown, knowledge)
-        for entity in candidates(cause, index, view.topology):
+        odds = priors.of(cause)
+        for entity in candidates(cause, index):
             terms = scoring.terms(
                 cause, entity, prior=odds, index=index, symptoms=explained, view=view,
                 weights=knowledge.weights,
@@ -127,7 +128,7 @@ def ranking(
         terms = scoring.capped(found, knowledge.weights.family_cap)
         rows.append(CandidateCause(cause, entity, sum(term.weight for term in terms), tuple(terms)))
     rows.sort(key=lambda row: (-round(row.score, 6), row.cause.fault, row.entity))
-    predicted = {prediction.finding for cause in causes for prediction in cause.predicts}
+    predicted = {kind for cause in causes for kind in cause.predicted_findings}
     unseen = frozenset(kind for kind in predicted if not view.observable(kind))
     # Only what the best candidate could not show makes it less sure; a silent vendor exporter
     # does not matter to a NaN.
@@ -147,22 +148,31 @@ def ranking(
     return CauseRanking(index, tuple(symptoms), tuple(rows), causes, unseen, none)
 
 
-def prior(
-    cause: CatalogueCause,
-    causes: Sequence[CatalogueCause],
-    shown: set[str],
-    knowledge: CauseCatalogue,
-) -> float:
-    """Return the log-odds of a cause among those that explain the same symptoms.
+class CausePriors:
+    """The priors of the causes that explain some kinds of symptoms.
 
     Shares were published of other clusters: none is taken for rarer than `least_share`, so that one
     more cause in the catalogue does not make all others unlikely. What people confirmed at this
     site moves the prior from there.
     """
-    mine = shown & set(cause.symptoms)
-    rivals = sum(other.share for other in causes if mine & set(other.symptoms))
-    share = max(cause.share / rivals, knowledge.weights.least_share)
-    return scoring.log_odds(share * (1 - knowledge.weights.unknown_share)) + shift(cause)
+
+    def __init__(
+        self, causes: Sequence[CatalogueCause], shown: set[str], knowledge: CauseCatalogue
+    ) -> None:
+        self._causes, self._shown, self._weights = causes, shown, knowledge.weights
+        self._rivals: dict[frozenset[str], float] = {}
+        """Shares of all causes that explain any of some kinds of symptoms, by these kinds."""
+
+    def of(self, cause: CatalogueCause) -> float:
+        """Return the log-odds of a cause among those that explain the same symptoms."""
+        mine = cause.shown_by & self._shown
+        rivals = self._rivals.get(mine)
+        if rivals is None:
+            rivals = self._rivals[mine] = sum(
+                other.share for other in self._causes if not mine.isdisjoint(other.shown_by)
+            )
+        share = max(cause.share / rivals, self._weights.least_share)
+        return scoring.log_odds(share * (1 - self._weights.unknown_share)) + shift(cause)
 
 
 def shift(cause: CatalogueCause) -> float:

@@ -69,16 +69,21 @@ def terms(
     `symptoms` are those that the cause explains, at least one. Families are not capped yet. With
     `proven` false what is essential may be missing.
     """
+    matches: list[tuple[PredictedFinding, Sequence[Finding]]] = []
+    present: set[str] = set()
+    for prediction in cause.predicts_by_absence:
+        related = index.related(prediction, entity)
+        if related and prediction.any:
+            present.add(prediction.any)
+        elif proven and prediction.essential and not related:
+            return None
+        matches.append((prediction, related))
+    if proven and not present.issuperset(cause.essential_any):
+        return None
     window = (
         min(symptom.onset[0] for symptom in symptoms),
         max(symptom.window[1] for symptom in symptoms),
     )
-    matches = [(prediction, index.related(prediction, entity)) for prediction in cause.predicts]
-    present = {prediction.any for prediction, found in matches if prediction.any and found}
-    if proven and any(prediction.essential and not found for prediction, found in matches):
-        return None
-    if proven and not present.issuperset(cause.essential_any):
-        return None
     rows = [
         ScoreTerm("prior", prior, evidence.of_prior(cause, entity, prior * weights.prior, window))
     ]
@@ -86,7 +91,7 @@ def terms(
     shown = {symptom.kind for symptom in symptoms}
     onsets: list[tuple[Window, bool]] = []
     shown_by: dict[tuple[object, ...], int] = {}
-    for prediction, found in sorted(matches, key=lambda match: match[0].absent):
+    for prediction, found in matches:
         if found:
             _add_once(rows, shown_by, _present(prediction, entity, found), strongest(found))
             onsets.append((min(match.onset for match in found), prediction.finding in shown))
@@ -134,7 +139,9 @@ def unproven(
     catalogue says of its absence: a state that a device reports rules a cause out that lacks it,
     what is told from statistics is often too small to be seen.
     """
-    found = {row.finding for row in cause.predicts if index.related(row, entity)}
+    found = {
+        row.finding for row in cause.predicts if row.finding in index and index.related(row, entity)
+    }
     shown = {row.any for row in cause.predicts if row.any and row.finding in found}
     lacking = [
         row
@@ -199,9 +206,11 @@ def _counted(term: ScoreTerm) -> ScoreTerm:
 
 
 def _contradictions(cause: CatalogueCause, entity: Entity, index: FindingIndex) -> list[ScoreTerm]:
-    predicted = {prediction.finding for prediction in cause.predicts}
+    predicted = cause.predicted_findings
     rows: list[ScoreTerm] = []
     for prediction in cause.contradicts:
+        if prediction.finding not in index:
+            continue
         matches = [
             match
             for match in index.related(prediction, entity)

@@ -15,6 +15,7 @@ from ..intake import routes as intake
 from . import openapi, paths, problems, trail
 from .answers import ResponseCache
 from .auth import LOOKING, OPEN, TokenGuard
+from .direct_intake import DirectIntake
 from .feed import ChangeFeed
 from .limits import BodyLimit
 from .routes import (
@@ -92,10 +93,11 @@ def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> Fas
     services.store.subscribe(feed.put, everywhere=True)
 
     ingest = [Depends(guard.require("ingest"))]
-    app.include_router(
-        intake.router(services.stages, health=services.health, settings=services.settings.intake),
-        dependencies=ingest,
+    taking = intake.IntakeRoutes(
+        services.stages, health=services.health, settings=services.settings.intake
     )
+    app.include_router(intake.router(taking), dependencies=ingest)
+    app.state.direct_intake = DirectIntake(taking, guard)
     for router in (
         session.router(guard),
         jobs.router(services, guard, ledger, watched, goodputs),

@@ -7,7 +7,8 @@ import hashlib
 import hmac
 import ipaddress
 import math
-from collections.abc import Awaitable, Callable, Iterable
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated
@@ -22,6 +23,8 @@ from .problems import ProblemError
 from .token_failures import TokenFailures
 
 _RANK: dict[Role, int] = {"ingest": 0, "read": 1, "admin": 2}
+_PLAIN_HOST = re.compile(rb"(?:localhost|[0-9]{1,3}(?:\.[0-9]{1,3}){3})(?::[0-9]{1,5})?")
+"""A Host that certainly names this machine or an address."""
 _BEARER = HTTPBearer(auto_error=False, description="A token of the settings, section api.tokens")
 
 
@@ -89,11 +92,27 @@ class TokenGuard:
             (row.digest, TokenPrincipal(row.role, row.jobs, row.name, row.expires_at_seconds))
             for row in settings.tokens
         ]
+        self._by_digest = dict(self._tokens)
 
     @property
     def open(self) -> bool:
         """Return whether everybody may do everything."""
         return not self._tokens
+
+    def admitted(self, headers: Mapping[bytes, bytes]) -> TokenPrincipal | None:
+        """Return who sends, where that is beyond question; None: ask `require`, which says why not.
+
+        headers: of a request, each once, by their names in small letters. Any role may send.
+        """
+        if self.open:
+            plain = _PLAIN_HOST.fullmatch(headers.get(b"host", b""))
+            return self._everybody if plain and b"sec-fetch-site" not in headers else None
+        scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+        if scheme != b"Bearer":
+            return None
+        # Looked up by its digest: how long that takes says nothing about a token.
+        found = self._by_digest.get(hashlib.sha256(token).digest())
+        return found if found is not None and self._clock.now() < found.expires_at else None
 
     def require(self, role: Role) -> Require:
         """Return the dependency that lets pass who has at least this role."""

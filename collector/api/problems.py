@@ -134,7 +134,10 @@ async def _unavailable(_request: Request, error: Exception) -> JSONResponse:
 
 async def _defect(request: Request, error: Exception) -> JSONResponse:
     # Starlette raises it again for the server's log, so it is seen; the sender learns no more.
-    _LOG.error(
-        "request failed with an unexpected error", path=request.url.path, error=type(error).__name__
-    )
+    return defect(request.url.path, error)
+
+
+def defect(path: str, error: BaseException) -> JSONResponse:
+    """Log what nobody expected, and return its answer."""
+    _LOG.error("request failed with an unexpected error", path=path, error=type(error).__name__)
     return answer(500, "unexpected error in the collector; see its log")

@@ -8,15 +8,16 @@ from pathlib import Path
 from ...formats.flight_recorder import debug_server as server_format
 from ...formats.nccl import inspector
 from ...formats.nccl import ras as ras_format
+from ...formats.training_logs import error_files as error_format
 from ...vocabulary.samples import TelemetryResource
 from ..recordings.otlp_lines import RecordingError
 from .collectives import debug_server, nccl, ras, recorders
 from .files import inputs
 from .found import ArtefactContents
-from .logs import gathering, settling
+from .logs import error_files, gathering, settling
 
 _HEAD = 4096
-_KINDS = ("dump", "page", "stacks", "ras", "inspector", "exporter", "log")
+_KINDS = ("dump", "page", "stacks", "ras", "inspector", "exporter", "error", "log")
 _SERIES = re.compile(rb"^[a-zA-Z_:][a-zA-Z0-9_:]*\{[^\n]*=\"[^\n]*\} [-+0-9.eE]+\s*$", re.MULTILINE)
 """A series of an exporter's page with labels, as hardly a line of a log looks."""
 
@@ -69,6 +70,7 @@ def _read(
     # What begins with an answer of RAS may go on as a log.
     written = {**of_kind["log"], **of_kind["ras"]}
     lines = gathering.gather(written, dumps.groups, found, empty=empty, zone=zone, known=dumps.last)
+    error_files.add(of_kind["error"], lines, found)
     recorders.add(dumps, lines.endings, resource, found)
     answers = ras.read(
         of_kind["ras"],
@@ -107,6 +109,8 @@ def _kind(head: bytes) -> str:
         return "inspector"
     if recorders.is_dump(head):
         return "dump"
+    if error_format.is_error_file(head):
+        return "error"
     if server_format.is_page(head):
         return "page"
     if server_format.is_stacks(head):

@@ -5,7 +5,7 @@
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,10 +17,10 @@ from ...vocabulary.clock import Clock
 from ..health.health import CollectorHealth
 from ..intake.appending import IntakeThread
 from ..intake.decoding import DecoderPool
-from ..intake.payloads import DecodedPayload, Payload, PayloadOutcome
+from ..intake.payloads import Payload, PayloadOutcome
+from ..intake.tail import DurableEntry
 from ..intake.waiting import REPAIR_SECONDS, UnavailableError
 from ..journal.actions import PendingAction, RecordedAction
-from ..journal.interface import Offset
 from ..journal.kinds import PayloadKind
 from ..pipeline.pipeline import UNKEPT, DetectionPipeline
 from ..settings.collector import CollectorSettings
@@ -48,9 +48,9 @@ _AWAY_SECONDS = 5
 class _NoTail:
     """The intake's tail: who owns the partition reads the log."""
 
-    def add(self, at: float, decoded: DecodedPayload, end: Offset | None = None) -> None:
+    def add(self, entries: Sequence[DurableEntry]) -> None:
         """Take nothing."""
-        del at, decoded, end
+        del entries
 
 
 class ClusterStages:

@@ -5,7 +5,7 @@ the journal whoever decoded it, and a replay assigns the same.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
 from ...formats.otlp.series import IdTranslation
 
 _UNKNOWN = -3
+_SMALL_POINTS, _MOST_SHARED = 512, 20_000
+"""Translated arrays of up to so many points are remembered, so many of them."""
 _MOST_SOURCES = 16
 """Tables remembered, those used last: one for each set of jobs that tokens are limited to."""
 
@@ -25,6 +27,8 @@ class _SourceSeries:
     translation: IdTranslation
     ids: NDArray[np.int32]
     releases: int
+    whole: dict[int, tuple[NDArray[np.int32], NDArray[np.int32]]] = field(default_factory=dict)
+    """Arrays that many batches share, by their identity, each with all of it translated."""
 
 
 class SeriesTranslations:
@@ -42,6 +46,10 @@ class SeriesTranslations:
             return batch
         columns = batch.columns
         known = self._of(source)
+        shared = known.whole.get(id(columns.series))
+        if shared is not None and shared[0] is columns.series:
+            columns = PointColumns(shared[1], columns.at, columns.value)
+            return MetricsBatch(columns, scraped=batch.scraped)
         series = known.ids[columns.series]
         unknown = series == _UNKNOWN
         if unknown.any():
@@ -55,6 +63,11 @@ class SeriesTranslations:
                 self.refused += int((~kept).sum())
                 series = series[kept]
                 columns = PointColumns(columns.series[kept], columns.at[kept], columns.value[kept])
+        elif len(series) <= _SMALL_POINTS and not columns.series.flags.writeable:
+            # Of a layout that its sender repeats.
+            if len(known.whole) >= _MOST_SHARED:
+                known.whole.clear()
+            known.whole[id(columns.series)] = columns.series, series
         return MetricsBatch(PointColumns(series, columns.at, columns.value), scraped=batch.scraped)
 
     def _of(self, source: SeriesTable) -> _SourceSeries:
@@ -75,5 +88,6 @@ class SeriesTranslations:
             held = np.flatnonzero(known.ids >= 0)
             gone = self._target.released_at[known.ids[held]] > known.releases
             known.ids[held[gone]] = _UNKNOWN
+            known.whole.clear()
             known.releases = self._target.releases
         return known

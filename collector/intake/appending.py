@@ -6,7 +6,8 @@ here waits for evaluation or for the database.
 """
 
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 
@@ -17,10 +18,11 @@ from ...vocabulary.clock import Clock
 from ..health.defects import DefectLog
 from ..health.health import CollectorHealth
 from ..journal.entries import JournalEntry
-from ..journal.interface import LogPartition
+from ..journal.interface import LogPartition, Offset
 from ..journal.kinds import PayloadKind
 from . import permits
 from .decoding import DecoderPool
+from .gathering import GroupGathering
 from .payloads import DecodedPayload, Payload, PayloadDefectError, PayloadOutcome
 from .tail import EntrySink
 from .waiting import REPAIR_SECONDS, ByteBoundedQueue, UnavailableError, Waiting
@@ -68,6 +70,7 @@ class IntakeThread:
         self._writing_ns: int | None = None
         """The first receive time of the group that is being written."""
         self._refusing = False
+        self._gathering = GroupGathering()
         self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
 
     @property
@@ -121,6 +124,7 @@ class IntakeThread:
         group = self._queue.take(_GROUP_BYTES)
         if not group:
             return
+        self._gathering.took(len(group))
         try:
             self._accept(group)
         finally:
@@ -130,6 +134,8 @@ class IntakeThread:
 
     def _run(self) -> None:
         while self._queue.wait(_WAIT_SECONDS):
+            if self.ready:
+                self._gathering.pause()
             try:
                 self.step()
             except Exception as error:  # noqa: BLE001  the thread must outlive any defect
@@ -193,14 +199,16 @@ class IntakeThread:
 
     def _write(self, taken: list[_Taken], entries: list[JournalEntry]) -> None:
         written = self._journal.write(entries)
-        self._health.journal_bytes.inc(written.bytes)
         kept, refused = taken[: written.entries], taken[written.entries :]
-        for number, (payload, decoded, future) in enumerate(kept):
-            end = written.ends[number] if number < len(written.ends) else None
-            self._tail.add(entries[number].at, decoded, end)
-            self._health.payloads.labels(payload.kind.name.lower()).inc()
-            counter = self._health.events if decoded.metrics is None else self._health.samples
-            counter.inc(decoded.accepted)
+        ends: Sequence[Offset | None] = written.ends or [None] * len(kept)
+        self._tail.add(
+            [
+                (entry.at, decoded, end)
+                for entry, (_, decoded, _), end in zip(entries, kept, ends, strict=False)
+            ]
+        )
+        self._count(kept, written.bytes)
+        for _, decoded, future in kept:
             future.set_result(
                 PayloadOutcome(decoded.accepted, decoded.rejected, decoded.reason, decoded.written)
             )
@@ -209,6 +217,16 @@ class IntakeThread:
         elif self._refusing:
             self._refusing = False
             _LOG.info("the journal can be written again")
+
+    def _count(self, kept: list[_Taken], written: int) -> None:
+        """Count what a group held."""
+        health = self._health
+        health.journal_bytes.inc(written)
+        for kind, payloads in Counter(payload.kind for payload, _, _ in kept).items():
+            health.payloads.labels(kind.name.lower()).inc(payloads)
+        samples = sum(one.accepted for _, one, _ in kept if one.metrics is not None)
+        health.samples.inc(samples)
+        health.events.inc(sum(one.accepted for _, one, _ in kept) - samples)
 
     def _refuse(self, refused: list[_Taken], failure: OSError) -> None:
         why = failure.strerror or str(failure)

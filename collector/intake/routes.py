@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -67,8 +68,10 @@ _REMOTE_WRITE = {
     "io.prometheus.write.v2.request": PayloadKind.REMOTE_WRITE_2,
 }
 """By the `proto` parameter of the content type, which 1.0 may leave out."""
+_SIGNALS = {kind: signal for signal, kind in _KINDS.items()}
+_WRITES = frozenset(_REMOTE_WRITE.values())
 _WRITTEN = "X-Prometheus-Remote-Write-{}-Written"
-_REFUSALS = (
+REFUSALS = (
     bodies.BodyError,
     UndecodableError,
     NotPermittedError,
@@ -76,7 +79,7 @@ _REFUSALS = (
     UnavailableError,
     ClientDisconnect,
 )
-
+"""What `IntakeRoutes.refused` has an answer for."""
 
 _REPEATED_FOR_EVER = 500
 """What senders of remote write repeat without end, behind which all else waits; both Prometheus and
@@ -90,9 +93,8 @@ class _IntakeRefusal:
     headers: dict[str, str]
 
 
-def router(sink: PayloadSink, *, health: CollectorHealth, settings: IntakeSettings) -> APIRouter:
+def router(intake: "IntakeRoutes") -> APIRouter:
     """Return the routes of the intake. Who may use them is for the application to say."""
-    intake = IntakeRoutes(sink, health=health, settings=settings)
     routes = APIRouter(tags=["ingest"])
     routes.post("/v1/metrics", summary="Take OTLP metrics", openapi_extra=_OTLP_BODY)(
         intake.metrics
@@ -122,8 +124,8 @@ class IntakeRoutes:
     ) -> None:
         self._sink = sink
         self._health = health
-        self._limit = settings.body_limit_bytes
-        self._room = bodies.BodyBudget(settings.buffer_bytes)
+        self.limit = settings.body_limit_bytes
+        self.room = bodies.BodyBudget(settings.buffer_bytes)
         self._heavy = asyncio.Semaphore(2)
 
     async def metrics(self, request: Request) -> Response:
@@ -149,10 +151,6 @@ class IntakeRoutes:
         """
         media, parameters = _content_type(request)
         kind = _REMOTE_WRITE.get(parameters.get("proto", "prometheus.WriteRequest").lower())
-        written: dict[str, str] = {}
-        if kind is PayloadKind.REMOTE_WRITE_2:
-            names = ("Samples", "Histograms", "Exemplars")
-            written = {_WRITTEN.format(name): "0" for name in names}
         encoding = request.headers.get("content-encoding", "snappy").strip().lower()
         try:
             if media != answers.MEDIA["protobuf"] or kind is None:
@@ -166,22 +164,9 @@ class IntakeRoutes:
                 await self._discard(request)
                 raise bodies.BodyError(415, "send remote write with Content-Encoding: snappy")
             outcome = await self._take(request, kind)
-        except _REFUSALS as error:
-            refusal = self._refused(error)
-            given_up = refusal.status == _REPEATED_FOR_EVER
-            return Response(
-                refusal.text + "\n",
-                status_code=400 if given_up else refusal.status,
-                media_type="text/plain",
-                headers={**refusal.headers, **written},
-            )
-        if written:
-            written[_WRITTEN.format("Samples")] = str(outcome.written)
-        if outcome.rejected:
-            # Valid samples are kept; 400 is how remote write says that some were not, for good.
-            text = f"{outcome.rejected} samples left out: {outcome.reason}\n"
-            return Response(text, status_code=400, media_type="text/plain", headers=written)
-        return Response(status_code=204, headers=written)
+        except REFUSALS as error:
+            return self._write_refused(kind, error)
+        return self.answered(kind, outcome)
 
     async def alerts(self, request: Request) -> Response:
         """Take the webhook of an Alertmanager (payload version 4).
@@ -189,13 +174,13 @@ class IntakeRoutes:
         Its alerts become events, kept as OTLP logs by the journal, so that a replay has them too.
         """
         try:
-            body = await bodies.read(request.stream(), limit=self._limit, room=self._room)
+            body = await bodies.read(request.stream(), limit=self.limit, room=self.room)
             found = alertmanager.read(body)
             if found.groups:
                 await self._submit(
                     PayloadKind.LOGS_PROTOBUF, encode.logs_request(found.groups), request
                 )
-        except _REFUSALS as error:
+        except REFUSALS as error:
             refusal = self._refused(error)
             problem = {
                 "type": "about:blank",
@@ -211,6 +196,47 @@ class IntakeRoutes:
             )
         return JSONResponse({"accepted": len(found.groups), "left_out": found.left_out})
 
+    def submit(
+        self, kind: PayloadKind, body: bytes, jobs: tuple[str, ...]
+    ) -> "Future[PayloadOutcome]":
+        """Queue a payload whose sender may speak for these jobs; see `PayloadSink`."""
+        return self._sink.submit(Payload(kind, body, jobs))
+
+    def disconnected(self) -> None:
+        """Count a sender that went away before its body was whole."""
+        self._health.disconnects.inc()
+
+    def answered(self, kind: PayloadKind, outcome: PayloadOutcome) -> Response:
+        """Return the answer to a payload of OTLP or remote write that is kept."""
+        if kind not in _WRITES:
+            return answers.success(outcome, *_SIGNALS[kind])
+        written = _written(kind, outcome.written)
+        if outcome.rejected:
+            # Valid samples are kept; 400 is how remote write says that some were not, for good.
+            text = f"{outcome.rejected} samples left out: {outcome.reason}\n"
+            return Response(text, status_code=400, media_type="text/plain", headers=written)
+        return Response(status_code=204, headers=written)
+
+    def refused(self, kind: PayloadKind, error: Exception) -> Response:
+        """Count one of REFUSALS; return the answer to a payload that met it."""
+        if kind in _WRITES:
+            return self._write_refused(kind, error)
+        return self._otlp_refused(_SIGNALS[kind][1], error)
+
+    def _write_refused(self, kind: PayloadKind | None, error: Exception) -> Response:
+        refusal = self._refused(error)
+        given_up = refusal.status == _REPEATED_FOR_EVER
+        return Response(
+            refusal.text + "\n",
+            status_code=400 if given_up else refusal.status,
+            media_type="text/plain",
+            headers={**refusal.headers, **_written(kind, 0)},
+        )
+
+    def _otlp_refused(self, encoding: Encoding, error: Exception) -> Response:
+        refusal = self._refused(error)
+        return answers.failure(refusal.status, refusal.text, encoding, headers=refusal.headers)
+
     async def _otlp(self, request: Request, signal: Signal) -> Response:
         encoding = _encoding(request)
         try:
@@ -223,19 +249,16 @@ class IntakeRoutes:
                     "application/json",
                 )
             outcome = await self._take(request, _KINDS[signal, encoding])
-        except _REFUSALS as error:
-            refusal = self._refused(error)
-            return answers.failure(
-                refusal.status, refusal.text, encoding or "json", headers=refusal.headers
-            )
-        return answers.success(outcome, signal, encoding)
+        except REFUSALS as error:
+            return self._otlp_refused(encoding or "json", error)
+        return self.answered(_KINDS[signal, encoding], outcome)
 
     async def _discard(self, request: Request) -> None:
-        await bodies.discard(request.stream(), limit=self._limit)
+        await bodies.discard(request.stream(), limit=self.limit)
 
     async def _take(self, request: Request, kind: PayloadKind) -> PayloadOutcome:
-        body = await bodies.read(request.stream(), limit=self._limit, room=self._room)
-        if kind in _REMOTE_WRITE.values():
+        body = await bodies.read(request.stream(), limit=self.limit, room=self.room)
+        if kind in _WRITES:
             body = await self._unpack(body, bodies.unsnap)
         elif encoding := request.headers.get("content-encoding", "").strip().lower():
             body = await self._unpack(body, functools.partial(bodies.unpack, encoding=encoding))
@@ -244,16 +267,14 @@ class IntakeRoutes:
     async def _submit(self, kind: PayloadKind, body: bytes, request: Request) -> PayloadOutcome:
         # Authentication says here who sends, and for which jobs.
         principal = getattr(request.state, "principal", None)
-        payload = Payload(kind, body, () if principal is None else principal.jobs)
-        return await asyncio.wrap_future(self._sink.submit(payload))
+        jobs = () if principal is None else principal.jobs
+        return await asyncio.wrap_future(self.submit(kind, body, jobs))
 
     async def _unpack(self, body: bytes, unpack: Callable[..., bytes]) -> bytes:
         if len(body) <= _INLINE_BYTES:
-            return unpack(body, limit=self._limit)
+            return unpack(body, limit=self.limit)
         async with self._heavy:
-            return await anyio.to_thread.run_sync(
-                functools.partial(unpack, body, limit=self._limit)
-            )
+            return await anyio.to_thread.run_sync(functools.partial(unpack, body, limit=self.limit))
 
     def _refused(self, error: Exception) -> _IntakeRefusal:
         """Count what went wrong and return how it is answered."""
@@ -271,12 +292,20 @@ class IntakeRoutes:
                 status = 503
                 headers["Retry-After"] = str(seconds)
             case _:
-                self._health.disconnects.inc()
+                self.disconnected()
                 return _IntakeRefusal(400, "", {})  # the sender is gone: nobody reads this
         if status == 503:
             headers.setdefault("Retry-After", str(RETRY_SECONDS))
         self._health.refused.labels(str(status)).inc()
         return _IntakeRefusal(status, str(error), headers)
+
+
+def _written(kind: PayloadKind | None, samples: int) -> dict[str, str]:
+    """Return the headers that tell a sender of 2.0 what was taken; there are none for others."""
+    if kind is not PayloadKind.REMOTE_WRITE_2:
+        return {}
+    counts = {"Samples": samples, "Histograms": 0, "Exemplars": 0}
+    return {_WRITTEN.format(name): str(count) for name, count in counts.items()}
 
 
 def _content_type(request: Request) -> tuple[str, dict[str, str]]:

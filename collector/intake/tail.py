@@ -5,6 +5,7 @@ later, so intake never waits: entries are numbered, and a gap in the numbers say
 """
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +16,10 @@ from .payloads import DecodedPayload
 _SAMPLE_BYTES = 20
 _EVENT_BYTES = 1000
 _ENTRY_BYTES = 500
+
+
+DurableEntry = tuple[float, DecodedPayload, Offset | None]
+"""When an entry was received (seconds), what it holds, and the offset after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +38,8 @@ class TailItem:
 class EntrySink(Protocol):
     """What the intake hands durable entries on to."""
 
-    def add(self, at: float, decoded: DecodedPayload, end: Offset | None = None) -> None:
-        """Add the next entry."""
+    def add(self, entries: Sequence[DurableEntry]) -> None:
+        """Add the next entries."""
         ...
 
 
@@ -76,17 +81,17 @@ class IntakeTail(NumberedEntries):
         self._max_bytes = max_bytes
         self._items: deque[tuple[TailItem, int]] = deque()
 
-    def add(self, at: float, decoded: DecodedPayload, end: Offset | None = None) -> None:
-        """Add the next entry, or only count it while there is no room."""
-        size = _ENTRY_BYTES + (
-            decoded.accepted * (_EVENT_BYTES if decoded.metrics is None else _SAMPLE_BYTES)
-        )
+    def add(self, entries: Sequence[DurableEntry]) -> None:
+        """Add the next entries, or only count those for which there is no room."""
         with self._changed:
-            item = TailItem(self._added, at, decoded, end)
-            self._added += 1
-            if not self._bytes or self._bytes + size <= self._max_bytes:
-                self._items.append((item, size))
-                self._bytes += size
+            for at, decoded, end in entries:
+                size = _ENTRY_BYTES + (
+                    decoded.accepted * (_EVENT_BYTES if decoded.metrics is None else _SAMPLE_BYTES)
+                )
+                if not self._bytes or self._bytes + size <= self._max_bytes:
+                    self._items.append((TailItem(self._added, at, decoded, end), size))
+                    self._bytes += size
+                self._added += 1
             self._changed.notify_all()
 
     def first(self) -> TailItem | None:

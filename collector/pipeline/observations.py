@@ -52,8 +52,8 @@ def observed(window: JobWindow) -> frozenset[str]:
 def stacks_since(window: JobWindow, since: float) -> dict[int, str]:
     """Return the newest stack of each rank that was taken after a time, by rank."""
     found: dict[int, str] = {}
-    for event in window.events:
+    for event in window.named("process.stack"):
         rank = event.attributes.get("rank")
-        if event.name == "process.stack" and event.at > since and isinstance(rank, int):
+        if event.at > since and isinstance(rank, int):
             found[rank] = str(event.attributes.get("text", ""))
     return found

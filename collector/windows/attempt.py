@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +27,26 @@ from .steps import StepGrid
 MOST_EVENTS = 5_000
 
 
+@dataclass(frozen=True, slots=True)
+class ReportingMembers:
+    """The members of a group that report it; all [members].
+
+    rows: in the planes of the group's counters. placed: in the matrices of the attempt. absent:
+    the rows there of members that never reported.
+    """
+
+    name: str
+    kind: str
+    rows: Ints
+    placed: Ints
+    absent: Ints
+
+
 class GroupMembers:
     """Ranks as members of communication groups: a row each, in planes of the group's counters."""
+
+    reporting: tuple[tuple[int, ...], tuple[ReportingMembers, ...]] | None = None
+    """Who reported when it was last looked, and the state of all that says so; in no snapshot."""
 
     def __init__(self) -> None:
         self.planes = PlaneSet()
@@ -35,6 +54,10 @@ class GroupMembers:
         self.of_group: dict[str, list[tuple[int, int]]] = {}
         """By group: (rank, row)."""
         self._in_order: dict[str, Ints] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a snapshot keeps."""
+        return {name: held for name, held in vars(self).items() if name != "reporting"}
 
     def row(self, group: str, rank: int) -> int:
         """Return the row of a member, a new one if needed."""

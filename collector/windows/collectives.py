@@ -5,11 +5,14 @@ that number collectives differently name the group differently: torch by its mem
 description, NCCL (RAS, Inspector, its log) by its own hash. Both are joined here by their members.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...detectors.window import GroupProgress, Ints
 from ...vocabulary.ranks import RankSet
-from .attempt import JobAttempt
+from .attempt import JobAttempt, ReportingMembers
+from .planes import MetricPlane
 
 LAUNCHES = "collective.launches|"
 SAME_TIME_SECONDS = 15.0
@@ -23,7 +26,7 @@ def groups(attempt: JobAttempt) -> list[GroupProgress]:
 
 def reported(attempt: JobAttempt) -> list[GroupProgress]:
     """Return every group that is reported, also where several sources report the same one."""
-    members, planes = attempt.members, attempt.members.planes
+    planes = attempt.members.planes
     counters = [
         planes.planes[number] if number is not None else None
         for name in ("enqueued", "completed")
@@ -37,20 +40,12 @@ def reported(attempt: JobAttempt) -> list[GroupProgress]:
     }
     if not any(counters) and not kinds:
         return []
-    for counted in (*counters, *kinds.values()):
-        if counted is not None:
-            counted.fit(planes.rows)
+    read = [plane for plane in (*counters, *kinds.values()) if plane is not None]
+    for counted in read:
+        counted.fit(planes.rows)
     found = []
-    for name in sorted(members.of_group):
-        held = members.in_order(name)
-        rows = held[:, 1]
-        claimed = np.zeros(len(rows), np.bool_)
-        for plane in (*counters, *kinds.values()):
-            if plane is not None:
-                claimed |= plane.last_at[rows] > -np.inf
-        rows, ranks = rows[claimed], held[claimed, 0]
-        if not len(rows):
-            continue
+    for group in _members(attempt, read):
+        rows = group.rows
         values, newest, changed = [], np.full(len(rows), -np.inf), np.full(len(rows), -np.inf)
         for plane in counters:
             if plane is None or plane.changed_at is None:
@@ -65,18 +60,39 @@ def reported(attempt: JobAttempt) -> list[GroupProgress]:
                 changed = np.maximum(changed, plane.changed_at[rows])
         found.append(
             GroupProgress(
-                name=name,
-                kind=attempt.groups[name].kind,
-                rows=attempt.placements.rows(ranks),
+                name=group.name,
+                kind=group.kind,
+                rows=group.placed,
                 enqueued=values[0],
                 completed=values[1],
                 at=newest,
                 changed_at=changed,
                 launches={kind: counts.last_value[rows] for kind, counts in kinds.items()},
-                absent=_absent(attempt, name, ranks),
+                absent=group.absent,
             )
         )
     return found
+
+
+def _members(attempt: JobAttempt, read: Sequence[MetricPlane]) -> Sequence[ReportingMembers]:
+    """Return who reports of each group, by its name; those of last time where nobody joined."""
+    members, placements = attempt.members, attempt.placements
+    heard = (int(np.count_nonzero(plane.last_at > -np.inf)) for plane in read)
+    state = (attempt.version, members.planes.version, placements.version, *heard)
+    if members.reporting is None or members.reporting[0] != state:
+        found: list[ReportingMembers] = []
+        for name in sorted(members.of_group):
+            held = members.in_order(name)
+            claimed = np.zeros(len(held), np.bool_)
+            for plane in read:
+                claimed |= plane.last_at[held[:, 1]] > -np.inf
+            rows, ranks = held[claimed, 1], held[claimed, 0]
+            if len(rows):
+                placed, absent = placements.rows(ranks), _absent(attempt, name, ranks)
+                kind = attempt.groups[name].kind
+                found.append(ReportingMembers(name, kind, rows, placed, absent))
+        members.reporting = (state, tuple(found))
+    return members.reporting[1]
 
 
 def members_of(attempt: JobAttempt, group: str) -> RankSet:

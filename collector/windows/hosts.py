@@ -94,13 +94,14 @@ class HostNumbers:
 
     def received(self, number: int, now: float, *, read_at: float | None = None) -> None:
         """Note that a host reported; `read_at`: when somebody else read what it shows."""
-        self.arrived[number] = max(self.arrived[number], now)
+        self.arrived[number] = max(self.arrived.item(number), now)
         if read_at is not None:
             now = min(now, read_at)
-        if now - self.announced_at[number] > FLUSH_SECONDS:
+        if now - self.announced_at.item(number) > FLUSH_SECONDS:
             self.announced_at[number] = -np.inf
-        gap = now - float(self.last_received[number])
-        usual = float(self.interval[number])
+        last = self.last_received.item(number)
+        gap = now - last
+        usual = self.interval.item(number)
         silent = max(SILENT_SECONDS, 3 * usual) if usual >= 0 else LONGEST_INTERVAL_SECONDS
         if silent < gap < np.inf:
             self.returned_at[number] = now
@@ -108,12 +109,12 @@ class HostNumbers:
             # Quick to learn a longer interval, slow to unlearn it, so that sources with different
             # intervals on one host count as the slowest of them.
             gap = min(gap, LONGEST_INTERVAL_SECONDS)
-            held = float(self._longest[number])
+            held = self._longest.item(number)
             self._longest[number] = max(gap, 0.95 * held + 0.05 * gap) if held >= 0 else gap
             self._gaps[number] += 1
-            if self._gaps[number] >= GAPS_NEEDED:
+            if self._gaps.item(number) >= GAPS_NEEDED:
                 self.interval[number] = max(self._longest[number], self._announced_interval(number))
-        self.last_received[number] = max(self.last_received[number], now)
+        self.last_received[number] = max(last, now)
 
     def announced(self, numbers: Ints) -> Flags:
         """Return which of these hosts announced that their agent stops."""

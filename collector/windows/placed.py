@@ -23,6 +23,8 @@ class SeriesPlacement:
         self.attempt = np.full(1024, NODE, np.int32)
         self.by_labels = np.zeros(1024, np.bool_)
         self.count = 0
+        self.version = 0
+        """Changes whenever a series that has a place may go elsewhere."""
 
     @property
     def nbytes(self) -> int:
@@ -33,11 +35,12 @@ class SeriesPlacement:
     def remove(self, which: NDArray[np.bool_]) -> NDArray[np.int32]:
         """Forget some of the series, [count]; return their numbers."""
         gone = np.flatnonzero(which & (self.kind[: self.count] != FORGOTTEN)).astype(np.int32)
-        self.kind[gone], self.target[gone] = FORGOTTEN, -1
+        self.reopen(gone)
         return gone
 
-    def reopen(self, series: Ints) -> None:
+    def reopen(self, series: Ints | NDArray[np.int32]) -> None:
         """Have series placed again when they next report."""
+        self.version += len(series) > 0
         self.kind[series], self.target[series] = FORGOTTEN, -1
 
     def _fit(self, count: int) -> None:

@@ -66,6 +66,7 @@ class SeriesPlacer(SeriesPlacement):
     def place(self, series: Ints) -> None:
         """Place series, in order of their appearance; any that were placed before anew."""
         table = self._table
+        self.version += 1
         self.attributes.update()
         self.kind[series], self.target[series] = IGNORED, -1
         resources, which = np.unique(table.resource_of[series], return_inverse=True)

@@ -97,9 +97,13 @@ class PlaneSet:
         begins, ends = edges[:-1], np.array(edges[1:])
         follow = (jumps[begins] == jumps[ends - 1]).tolist()
         firsts, held = rows[begins].tolist(), planes[begins].tolist()
-        for begin, end, number, first, slices in zip(
-            begins, edges[1:], held, firsts, follow, strict=True
+        alone = value[begins].tolist()
+        for begin, end, number, first, slices, one in zip(
+            begins, edges[1:], held, firsts, follow, alone, strict=True
         ):
+            if end - begin == 1:
+                self.planes[number].write_one(first, at, one)
+                continue
             here = slice(first, first + end - begin) if slices else rows[begin:end]
             self.planes[number].write_at(here, at, value[begin:end])
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...detectors.window import Floats, Ints
-from .plane_data import FIRST_SLOTS, THIN_SECONDS, THIN_SLOTS, PlaneData
+from .plane_data import CELLS_AT_ONCE, FIRST_SLOTS, THIN_SECONDS, THIN_SLOTS, PlaneData
 from .reporting_interval import INTERVALS, ReportingInterval
 from .slot_times import PARTS, part_of
 
@@ -40,6 +40,9 @@ class MetricPlane(PlaneData):
 
     def write(self, rows: Ints, at: Floats, value: Floats) -> None:
         """Write readings, all [points], in any order; of two in one slot the newer stays."""
+        if len(rows) == 1:
+            self.write_one(int(rows[0]), float(at[0]), float(value[0]))
+            return
         first, last = float(at.min()), float(at.max())
         if first == last:
             self.write_at(rows, first, value)
@@ -125,11 +128,49 @@ class MetricPlane(PlaneData):
 
     def write_at(self, rows: Ints | slice, at: float, value: Floats) -> None:
         """Write readings of one time, as `write` does; rows that follow one another as a slice."""
-        first = rows.start if isinstance(rows, slice) else rows[0]
-        self._learn(at - float(self.last_at[first]))
-        if not self._reporting.known:
-            self._stretch(at, at)
+        self._follow(at, rows.start if isinstance(rows, slice) else int(rows[0]))
         self._write_one_time(rows, at, value)
+
+    def write_one(self, row: int, at: float, value: float) -> None:
+        """Write one reading, as `write` does: most of what is written is what a host shows once.
+
+        Number by number, for arrays of one cost several times as much.
+        """
+        self._follow(at, row)
+        self.version += 1
+        tick = math.floor(at / self.interval)
+        if tick > self.newest:
+            self._advance(tick)
+        kept, before = value, self.last_value.item(row)
+        if self.base is not None:
+            base = self.base.item(row)
+            if math.isnan(base):
+                base = self.base[row] = value if math.isfinite(value) else 0.0
+            kept = value - base
+            if value != before and not math.isnan(before):
+                self.moved_at = max(self.moved_at, at, self.newest_at)
+        if tick > self.newest - len(self.used):
+            slot = tick % len(self.used)
+            self.value[slot, row] = kept
+            self.part[slot, row] = part_of(at, tick, self.interval)
+            self.used[slot] = True
+        else:
+            self.late += 1
+        if at >= self.newest_at:
+            self.newest_at = at
+        elif self.last_at.item(row) > at:
+            return
+        if self.changed_at is not None and value != before:
+            self.changed_at[row] = at
+        self.last_at[row], self.last_value[row] = at, value
+
+    def _follow(self, at: float, row: int) -> None:
+        """Adapt the slots to the reporting interval before a reading of a row is written."""
+        gap = at - self.last_at.item(row)
+        if not self._reporting.usual(gap, self.interval):
+            self._learn(gap)
+            if not self._reporting.known:
+                self._stretch(at, at)
 
     def _write_one_time(self, rows: Ints | slice, at: float, value: Floats) -> None:
         # Most of what a window costs to fill is here: a few operations on few values each.
@@ -139,9 +180,12 @@ class MetricPlane(PlaneData):
             self._advance(tick)
         kept = value
         if self.base is not None:
-            if np.count_nonzero(value != self.last_value[rows]):
+            before = self.last_value[rows]
+            if np.count_nonzero(value != before):
                 kept = self._beyond_base(numbers(rows), value)
-                self.moved_at = max(self.moved_at, at, self.newest_at)
+                # A first value is none that moved.
+                if np.count_nonzero((value != before) & ~np.isnan(before)):
+                    self.moved_at = max(self.moved_at, at, self.newest_at)
             else:
                 kept = value - self.base[rows]  # every row has one: it has a value
         if tick > self.newest - len(self.used):
@@ -211,19 +255,24 @@ class MetricPlane(PlaneData):
 
     def _thin(self, quarter: float) -> None:
         begin = quarter * THIN_SECONDS
-        total = np.zeros(len(self.last_at))
-        count = np.zeros(len(self.last_at), np.int32)
-        for slot in self.slots(begin, begin + THIN_SECONDS - self.interval)[0]:
-            valid = (self.part[slot] > 0) & np.isfinite(self.value[slot])
+        slots = self.slots(begin, begin + THIN_SECONDS - self.interval)[0]
+        thin = self.thin[int(quarter) % THIN_SLOTS]
+        thin[:] = np.nan
+        many = max(CELLS_AT_ONCE // max(len(slots), 1), 1)
+        for first in range(0, len(thin) if len(slots) else 0, many):
+            here = slice(first, first + many)
+            value = self.value[slots, here]
+            valid = (self.part[slots, here] > 0) & np.isfinite(value)
+            count = valid.sum(axis=0)
             if self.counter:
-                total[valid], count[valid] = self.value[slot][valid], 1
+                newest = len(slots) - 1 - np.argmax(valid[::-1], axis=0)
+                kept = value[newest, np.arange(value.shape[1])]
             else:
-                total[valid] += self.value[slot][valid]
-                count += valid
-        slot = int(quarter) % THIN_SLOTS
-        with np.errstate(invalid="ignore", divide="ignore"):
-            self.thin[slot] = np.where(count > 0, total / count, np.nan)
-        self.thin_at[slot] = begin + THIN_SECONDS
+                # Summed one after the other, so that the mean is the same however many rows it has.
+                sums = np.add.accumulate(np.where(valid, value, 0.0), axis=0, dtype=np.float64)
+                kept = (sums[-1] + 0.0) / np.maximum(count, 1)  # no negative zero
+            thin[here] = np.where(count > 0, kept, np.nan)
+        self.thin_at[int(quarter) % THIN_SLOTS] = begin + THIN_SECONDS
 
     def _rebase(self, at: float) -> None:
         if self.base is not None and math.isfinite(self._based_at):

@@ -1,7 +1,5 @@
 """Which hosts a batch came from, and when: by their own clocks, or by the one that scraped them."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,8 +9,8 @@ from .hosts import HostNumbers
 
 def reported(known: HostNumbers, hosts: NDArray[np.int32], at: Floats, now: float) -> Floats:
     """Note which hosts reported; return `at` freed of their clocks' offsets. All [points]."""
-    if at[0] == at[-1] and hosts[0] == hosts[-1] and _one_of(at) and _one_of(hosts):
-        return at - _offset(known, int(hosts[0]), float(at[0]), now)
+    if hosts[0] == hosts[-1] and (hosts == hosts[0]).all():
+        return of_host(known, int(hosts[0]), at, now)
     order = np.lexsort((at, hosts))
     sorted_hosts = hosts[order]
     edges = np.append(0, np.flatnonzero(sorted_hosts[1:] != sorted_hosts[:-1]) + 1)
@@ -21,6 +19,15 @@ def reported(known: HostNumbers, hosts: NDArray[np.int32], at: Floats, now: floa
     for number, middle in zip(hosts[order[edges]].tolist(), at[middles].tolist(), strict=True):
         off |= bool(_offset(known, number, middle, now))
     return at - known.offset[hosts] if off else at
+
+
+def of_host(known: HostNumbers, number: int, at: Floats, now: float) -> Floats:
+    """Do what `reported` does for points of one host."""
+    first = at.item(0)
+    if (at == first).all():
+        return at - _offset(known, number, first, now)
+    offset = _offset(known, number, np.sort(at).item((len(at) - 1) // 2), now)
+    return at - offset if offset else at
 
 
 def scraped(known: HostNumbers, hosts: NDArray[np.int32], at: Floats, now: float) -> Floats:
@@ -45,7 +52,3 @@ def _offset(known: HostNumbers, number: int, middle: float, now: float) -> float
     known.offset[number] = offset
     known.received(number, now)
     return offset
-
-
-def _one_of(values: NDArray[Any]) -> bool:
-    return bool((values == values[0]).all())

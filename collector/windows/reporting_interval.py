@@ -26,6 +26,10 @@ class ReportingInterval:
         shorter = (gaps > _SHORTEST_GAP) & (gaps <= 0.6 * interval)
         return self.known and not self._gaps and not shorter.any()
 
+    def usual(self, gap: float, interval: float) -> bool:
+        """Tell whether the seconds between two readings say nothing new of the interval in use."""
+        return self.known and not self._gaps and gap > 0.6 * interval
+
     def learn(self, gap: float, interval: float) -> float | None:
         """Take the seconds between two readings; return a new interval where it is another.
 

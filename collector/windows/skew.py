@@ -14,6 +14,7 @@ TOLERATED_SECONDS = 30.0
 STEADY_SPAN_SECONDS = 20.0
 STEADY_SPREAD_SECONDS = 10.0
 MEMORY_SECONDS = 120.0
+MOST_SEEN = 64
 
 
 class HostClock:
@@ -21,17 +22,21 @@ class HostClock:
 
     def __init__(self) -> None:
         self.offset = 0.0
-        self._seen: deque[tuple[float, float]] = deque(maxlen=64)
+        self._seen: deque[tuple[float, float]] = deque()
+        self._off = 0
+        """How many of them are not tolerated."""
 
     def update(self, newest: float, now: float) -> float:
         """Take the newest event time of a batch; return the offset to subtract."""
-        self._seen.append((now, newest - now))
-        while now - self._seen[0][0] > MEMORY_SECONDS:
-            self._seen.popleft()
-        recent = [offset for _, offset in self._seen]
-        if min(recent) > -TOLERATED_SECONDS and max(recent) < TOLERATED_SECONDS:
+        seen = self._seen
+        seen.append((now, newest - now))
+        self._off += abs(newest - now) >= TOLERATED_SECONDS
+        while now - seen[0][0] > MEMORY_SECONDS or len(seen) > MOST_SEEN:
+            self._off -= abs(seen.popleft()[1]) >= TOLERATED_SECONDS
+        if not self._off:
             self.offset = 0.0
             return 0.0
+        recent = [offset for _, offset in seen]
         middle = statistics.median(recent)
         if abs(middle) < TOLERATED_SECONDS:
             self.offset = 0.0

@@ -5,8 +5,9 @@ with the same rank and time. A point that arrives before its step waits; where a
 steps, the distinct times of each rank are counted instead.
 """
 
+from collections import deque
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,22 @@ _KEYED_SECONDS = 1e6
 _NOBODY = np.iinfo(np.int8).max
 
 
+class _WaitingPart(NamedTuple):
+    """Points of one batch whose steps are not known yet, all [points], and when it was received."""
+
+    planes: Ints
+    rows: Ints
+    at: Floats
+    value: Floats
+    received: float
+
+    def of(self, which: NDArray[np.bool_]) -> "_WaitingPart":
+        """Return some of the points."""
+        return _WaitingPart(
+            self.planes[which], self.rows[which], self.at[which], self.value[which], self.received
+        )
+
+
 def _key(rows: Ints, seconds: Floats) -> Ints:
     """Return one integer for a row and a time, to the microsecond."""
     key: Ints = (rows << 40) + np.rint(seconds * 1e6).astype(np.int64)
@@ -63,7 +80,12 @@ class StepGrid:
         self._writer: list[NDArray[np.int32]] = []
         self._reports_steps = False
         self._counted: Ints = np.zeros(0, np.int64)
-        self._waiting: list[tuple[Ints, Ints, Floats, Floats, float]] = []
+        self._waiting: deque[_WaitingPart] = deque()
+        self._points_waiting = 0
+        self._waits_until: Floats = np.zeros(0)
+        """[rows], no point that waits, or has waited, is later."""
+        self._rolled_back = False
+        """Steps were undone since what waits was last looked through."""
 
     @property
     def used(self) -> int:
@@ -87,6 +109,7 @@ class StepGrid:
             ("last_index", -1),
             ("began_again", -np.inf),
             ("_counted", 0),
+            ("_waits_until", -np.inf),
         ):
             setattr(self, name, _longer(getattr(self, name), size, fill))
         self._best = [_longer(best, size, _NOBODY) for best in self._best]
@@ -124,7 +147,11 @@ class StepGrid:
         if self._reports_steps and not self._waiting:
             self.append(planes, rows, at, value, now)
             return
-        # Which points have waited for long enough depends on what came with which batch.
+        # Which points have waited for long enough depends on what steps came with which batch.
+        steps = planes == self.columns.plane_ids.get(self.STEP, -1)
+        if self._reports_steps and not steps.any():
+            self.append(planes, rows, at, value, now)
+            return
         edges = [0, *(np.flatnonzero(part[1:] != part[:-1]) + 1).tolist(), len(part)]
         for begin, end in pairwise(edges):
             one = slice(begin, end)
@@ -148,7 +175,7 @@ class StepGrid:
             ended = self._end_steps(rows[steps], at[steps], value[steps], float(now[-1]))
             others = ~steps
             self._place(planes[others], rows[others], at[others], value[others], now[others], ended)
-            self._retry(float(now[-1]))
+            self._retry(ended, float(now[-1]))
         else:
             self._place(planes, rows, at, value, now, None)
         if not self._reports_steps and self._waiting:
@@ -182,6 +209,7 @@ class StepGrid:
             for row in np.unique(rows[back]):
                 self.columns.undo(int(row), int(index[back & (rows == row)].min()))
             self.columns.shrink()
+            self._rolled_back = True
             self.began_again[rows[back]] = at[back]
         newest = self.columns.newest
         known, column_of = self.columns.of(np.unique(index))
@@ -207,11 +235,19 @@ class StepGrid:
         if found.all():
             self._write(planes, rows, column, value)
             return
-        self._write(planes[found], rows[found], column[found], value[found])
-        for received in np.unique(now[~found]).tolist():
-            lost = ~found & (now == received)
-            self._waiting.append((planes[lost], rows[lost], at[lost], value[lost], received))
-            self._forget()
+        if found.any():
+            self._write(planes[found], rows[found], column[found], value[found])
+        lost = ~found
+        planes, rows, at, value, now = planes[lost], rows[lost], at[lost], value[lost], now[lost]
+        np.maximum.at(self._waits_until, rows, at)
+        edges = [0, *(np.flatnonzero(now[1:] != now[:-1]) + 1).tolist(), len(now)]
+        for begin, end in pairwise(edges):
+            one = slice(begin, end)
+            part = _WaitingPart(planes[one], rows[one], at[one], value[one], float(now[begin]))
+            self._waiting.append(part)
+        self._points_waiting += len(rows)
+        while self._points_waiting > MOST_WAITING:
+            self._give_up()
 
     def _write(self, planes: Ints, rows: Ints, column: Ints, value: Floats) -> None:
         # Senders order points by metric; 16 bits make the sort a radix sort where they do not.
@@ -244,8 +280,8 @@ class StepGrid:
 
     def _find(self, rows: Ints, at: Floats) -> Ints:
         """Return [points] the column whose step of that rank ended at that time; -1 if none."""
-        if not self.used:
-            return np.full(len(rows), -1)
+        if not self.used or (at > self.last_at[rows]).all():
+            return np.full(len(rows), -1)  # no step has ended so late
         end = self.columns.start + self.used
         first = max(self.columns.start, end - LOOK_BACK)
         # Points of one step share rank and time, so few distinct pairs are looked up.
@@ -258,29 +294,45 @@ class StepGrid:
         column = np.where(hit.any(axis=0), hit.argmax(axis=0) + first, -1)
         return column[pair_of]
 
-    def _retry(self, now: float) -> None:
-        waiting, self._waiting = self._waiting, []
-        for planes, rows, at, value, last_received in waiting:
-            column = self._find(rows, at)
-            found = column >= 0
-            self._write(planes[found], rows[found], column[found], value[found])
-            lost = ~found
-            if lost.any() and now - last_received < STEP_INDEX_TIMEOUT_SECONDS:
-                self._waiting.append(
-                    (planes[lost], rows[lost], at[lost], value[lost], last_received)
-                )
-            else:
-                self.late += int(lost.sum())
+    def _retry(self, ended: _Ended | None, now: float) -> None:
+        """Write what has waited for steps that just ended, and give up what has for too long."""
+        if self._waiting and self._may_match(ended):
+            waiting, self._waiting = self._waiting, deque()
+            for part in waiting:
+                column = self._find(part.rows, part.at)
+                found = column >= 0
+                if found.any():
+                    here = part.of(found)
+                    self._write(here.planes, here.rows, column[found], here.value)
+                    self._points_waiting -= len(here.rows)
+                    part = part.of(~found)
+                if len(part.rows):
+                    self._waiting.append(part)
+        while self._waiting and now - self._waiting[0].received >= STEP_INDEX_TIMEOUT_SECONDS:
+            self._give_up()
 
-    def _forget(self) -> None:
-        while sum(len(part[1]) for part in self._waiting) > MOST_WAITING:
-            self.late += len(self._waiting.pop(0)[1])
+    def _give_up(self) -> None:
+        """Let go of what has waited for longest."""
+        lost = len(self._waiting.popleft().rows)
+        self._points_waiting -= lost
+        self.late += lost
+
+    def _may_match(self, ended: _Ended | None) -> bool:
+        """Tell whether any of these steps may be one that points wait for.
+
+        Points are looked for when they come, so only what ended since can be theirs; or, where
+        steps were undone, an older one that is among those looked at again.
+        """
+        if self._rolled_back:
+            self._rolled_back = False
+            return True
+        return ended is not None and bool((ended[1] <= self._waits_until[ended[0]]).any())
 
     def _count_instead(self, now: float) -> None:
         """Count the distinct times of each rank as steps, where nobody reports step indices."""
-        if now - self._waiting[0][4] < STEP_INDEX_TIMEOUT_SECONDS and self.used == 0:
+        if now - self._waiting[0].received < STEP_INDEX_TIMEOUT_SECONDS and self.used == 0:
             return
-        parts, self._waiting = self._waiting, []
+        parts, self._waiting, self._points_waiting = self._waiting, deque(), 0
         planes, rows, at, value = (
             np.concatenate([part[column] for part in parts]) for column in range(4)
         )

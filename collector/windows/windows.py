@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...detectors.window import Floats, JobWindow
-from ...formats.otlp.columns import MetricsBatch, SeriesTable
+from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
 from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import Event
@@ -31,6 +32,8 @@ FUTURE_SECONDS = 60.0
 """A point further ahead of `now`, its host's clock offset taken off, has no usable time."""
 
 MOST_ATTEMPTS_A_JOB = 3
+MOST_USUAL_POINTS, MOST_USUAL = 512, 50_000
+"""Batches of up to so many points are remembered, so many of them: the small ones of many hosts."""
 FORGET_SECONDS = 12 * 3600.0
 
 
@@ -47,6 +50,8 @@ class TelemetryWindows:
         self._attempts = AttemptRegister()
         self._placing = SeriesPlacer(table, self.known_hosts, self._attempts)
         self._faults = ExporterFaults(table)
+        self._usual: dict[bytes, tuple[int, int]] = {}
+        self._usual_version = 0
         self._writing = PointWriter(self._placing, self._attempts, table)
         self.ignored = 0
         self.future = 0
@@ -58,6 +63,10 @@ class TelemetryWindows:
         """Take a decoded batch, received at `now`."""
         columns, placing = batch.columns, self._placing
         series, at, value = columns.series, columns.at, columns.value
+        usual = None if batch.scraped else self._usual_owner(series)
+        if usual is not None:
+            self._take_usual(*usual, columns, now)
+            return
         if len(series) and int(series.min()) < 0:
             known = series >= 0
             series, at, value = series[known], at[known], value[known]
@@ -102,9 +111,46 @@ class TelemetryWindows:
         if not placed.all():
             self.ignored += int((~placed).sum())
             series, at, value = series[placed], at[placed], value[placed]
+        elif not batch.scraped and len(numbers) == 1 and len(series) == len(columns.series):
+            self._remember_usual(series, numbers[0])
         self._writing.add(series, at, value, now)
         if any(restarts.possible(self._attempts, number) for number in numbers):
             # Its steps tell where the next attempt begins, before anything else is placed.
+            self._writing.flush()
+
+    def _usual_owner(self, series: NDArray[np.int32]) -> tuple[int, int] | None:
+        """Return host and attempt of series that came together before, None where not just so.
+
+        All of them are placed then, and of one host and one attempt.
+        """
+        placing = self._placing
+        if len(series) > MOST_USUAL_POINTS or len(self.table) > placing.count:
+            return None
+        if self._usual_version != placing.version:
+            self._usual.clear()
+            self._usual_version = placing.version
+        return self._usual.get(series.tobytes())
+
+    def _remember_usual(self, series: NDArray[np.int32], attempt: int) -> None:
+        hosts = self._placing.host[series]
+        if len(series) > MOST_USUAL_POINTS or (hosts != hosts[0]).any():
+            return
+        if len(self._usual) >= MOST_USUAL:
+            self._usual.clear()
+        self._usual[series.tobytes()] = int(hosts[0]), attempt
+
+    def _take_usual(self, host: int, attempt: int, columns: PointColumns, now: float) -> None:
+        """Take points as `metrics` does, of placed series of one host and one attempt."""
+        series, value = columns.series, columns.value
+        at = reporting.of_host(self.known_hosts, host, columns.at, now)
+        if at.min() <= 0 or at.max() > now + FUTURE_SECONDS:
+            sane = (at > 0) & (at <= now + FUTURE_SECONDS)
+            self.future += int((~sane).sum())
+            series, at, value = series[sane], at[sane], value[sane]
+        if attempt >= 0:
+            self._note(attempt, at, now)
+        self._writing.add(series, at, value, now)
+        if restarts.possible(self._attempts, attempt):
             self._writing.flush()
 
     def events(self, events: Sequence[Event], now: float) -> None:

@@ -209,10 +209,10 @@ class ConfigDriftDetector(Detector):
 
     def _changes(self, window: JobWindow) -> list[Finding]:
         found: dict[str, Finding] = {}
-        for event in window.events:
+        for event in window.named("change"):
             host = event.resource.host
             old = event.at < window.now - self.seconds
-            if event.name != "change" or old or host not in window.hosts:
+            if old or host not in window.hosts:
                 continue
             kind, text = str(event.attributes.get("kind", "")), event.attributes.get("text", "")
             if kind == "code":

@@ -107,8 +107,10 @@ class CongestionDetector(Detector):
             if newest == -np.inf:
                 continue
             count = len(plane.hosts)
-            rows = np.unique(np.linspace(0, count - 1, min(count, SAMPLED)).astype(np.int64))
-            readings, hosts_of = plane.readings.of(rows), plane.hosts[rows]
+            readings, hosts_of = plane.readings, plane.hosts
+            if count > SAMPLED:
+                rows = np.unique(np.linspace(0, count - 1, SAMPLED).astype(np.int64))
+                readings, hosts_of = readings.of(rows), hosts_of[rows]
             start = newest - max(self.seconds, 3.2 * readings.period())
             now = readings.rate(start, newest)
             levels = past.blocks(readings, start, self.past, counter=True)

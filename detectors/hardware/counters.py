@@ -53,8 +53,11 @@ def growth(readings: PeriodicReadings, seconds: float) -> CounterGrowth:
     A counter that went backwards began again: what it shows then is growth only as far as it goes
     on growing.
     """
+    moved = readings.moved_at()
+    if moved == -np.inf:
+        return _nothing()  # as mostly: a counter of errors that never counted any
     newest = readings.newest_at()
-    if newest == -np.inf or readings.moved_at() < newest - seconds - ROUNDING:
+    if newest == -np.inf or moved < newest - seconds - ROUNDING:
         return _nothing()
     found = readings.between(newest - seconds, np.inf)
     valid = (found.at >= newest - seconds) & (np.abs(found.value) < MOST)

@@ -136,5 +136,5 @@ class DownPortsDetector(Detector):
 
 
 def _flaps(window: JobWindow) -> Sequence[Finding]:
-    """Return the ports that flap, found once a window: several detectors ask what is down."""
-    return window.features.once(LinkFlapsDetector, lambda: LinkFlapsDetector().evaluate(window))
+    """Return the ports that flap."""
+    return LinkFlapsDetector().evaluate(window)

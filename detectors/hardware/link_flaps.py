@@ -76,6 +76,10 @@ class LinkFlapsDetector(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a port that went down and is up again, or flaps."""
+        key = (LinkFlapsDetector, *vars(self).values())
+        return window.features.once(key, lambda: self._evaluated(window))
+
+    def _evaluated(self, window: JobWindow) -> Sequence[Finding]:
         found: dict[str, _PortFlaps] = {}
         self._counters(window, found)
         self._readings(window, found)
@@ -102,9 +106,7 @@ class LinkFlapsDetector(Detector):
         return findings
 
     def _counters(self, window: JobWindow, found: dict[str, _PortFlaps]) -> None:
-        for plane in ports.planes(window, ERRORS):
-            if plane.middle not in DOWNED:
-                continue
+        for plane in ports.planes(window, ERRORS, DOWNED):
             grown = counters.growth(plane.readings, self.seconds)
             for number, row in enumerate(grown.rows.tolist()):
                 entity = plane.entity(window, row)

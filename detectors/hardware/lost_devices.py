@@ -171,7 +171,7 @@ def _gone_with_its_rank(window: JobWindow, seconds: float) -> Flags:
 
     Then whoever reads for that rank stopped, and nothing is known of its device.
     """
-    exits = (event for event in window.events if event.name == "process.exit")
+    exits = window.named("process.exit")
     ended = {event.attributes.get("rank") for event in exits}
     with np.errstate(invalid="ignore"):
         gone: Flags = window.now - window.last_received > seconds

@@ -24,6 +24,9 @@ PHYSICAL = frozenset(
 )  # fmt: skip
 """Counters of cable, transceiver and port; discards and out-of-order packets are congestion's."""
 
+COUNTED = PHYSICAL - set(DOWNED)
+"""Those whose growth is an error; links that went down are link_flaps.py's."""
+
 TIMEOUTS = {"local_ack_timeout_err": 6.0}
 """So many a minute: a sender stands still for up to seconds at each, and none is usual."""
 
@@ -76,14 +79,16 @@ class PortErrorsDetector(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a port, of the counter furthest beyond its limit."""
+        key = (PortErrorsDetector, *vars(self).values())
+        return window.features.once(key, lambda: self._evaluated(window))
+
+    def _evaluated(self, window: JobWindow) -> Sequence[Finding]:
         worst: dict[tuple[str, str], Finding] = {}
-        for plane in ports.planes(window, ERRORS):
-            if plane.middle not in PHYSICAL or plane.middle in DOWNED:
-                continue
-            limit = _per_minute(plane.middle)
+        for plane in ports.planes(window, ERRORS, COUNTED):
             grown = counters.growth(plane.readings, self.seconds)
             if not len(grown.rows):
                 continue
+            limit = _per_minute(plane.middle)
             rate = np.zeros(len(plane.hosts))
             rate[grown.rows] = grown.total * 60 / np.maximum(grown.seconds, 60.0)
             # Without the port itself: of two, half of its own errors would count as usual.

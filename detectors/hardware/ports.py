@@ -3,15 +3,16 @@
 Most ports are reported by host; those of devices with a network of their own (Ascend) by device.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.samples import Event
+from ..readings import variants
 from ..window import Ints, JobWindow, PeriodicReadings
-from . import counters
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +41,31 @@ class PortPlane:
         return Entity("nic", name, window.hosts[host], window.rank_entity(row).ranks)
 
 
-def planes(window: JobWindow, metric: str) -> Iterator[PortPlane]:
-    """Yield what is reported of the job's ports under a metric, a plane for each name of a port."""
+def planes(
+    window: JobWindow, metric: str, among: Container[str] | None = None
+) -> Iterator[PortPlane]:
+    """Yield what is reported of the job's ports under a metric, a plane for each name of a port.
+
+    among: the values between device and port that are asked for; None: all of them.
+    """
     for held, hosts, by_rank in (
         (window.host_readings, np.arange(len(window.hosts)), False),
         (window.rank_readings, window.host_of, True),
     ):
-        for values, name in counters.variants(held, metric):
-            if len(values) in (2, 3):
-                device, *middle, port = values
-                yield PortPlane(device, "".join(middle), port, held[name], hosts, by_rank)
+        for name in variants(held, metric):
+            parts = _parts(name)
+            if parts is not None and (among is None or parts[1] in among):
+                yield PortPlane(*parts, held[name], hosts, by_rank)
+
+
+@lru_cache(maxsize=4096)
+def _parts(name: str) -> tuple[str, str, str] | None:
+    """Return device, what is between, and port of a plane's name; None for one of no port."""
+    values = name.split("|")[1:]
+    if len(values) not in (2, 3):
+        return None
+    device, *middle, port = values
+    return device, "".join(middle), port
 
 
 def entity(window: JobWindow, host: str, device: str, port: str) -> Entity:
@@ -71,7 +87,7 @@ def of_event(window: JobWindow, event: Event) -> Entity | None:
 
 def events(window: JobWindow, name: str) -> Sequence[Event]:
     """Return the job's events of a name that are no older than its attempt."""
-    return [e for e in window.events if e.name == name and e.at >= window.attempt_started_at]
+    return [e for e in window.named(name) if e.at >= window.attempt_started_at]
 
 
 def up_since(window: JobWindow, port: Entity, at: float) -> bool:

@@ -145,9 +145,7 @@ class EndedHostsDetector(Detector):
     def _followed(self, window: JobWindow, ends: Sequence[Event]) -> bool:
         """Tell whether the logs of all these ranks say that they ended because a peer was gone."""
         roles = {
-            (rank_of(event), event.attributes.get("role"))
-            for event in window.events
-            if event.name == "log.fault"
+            (rank_of(event), event.attributes.get("role")) for event in window.named("log.fault")
         }
         return all(
             (rank_of(event), "cascade") in roles and (rank_of(event), "root") not in roles

@@ -55,7 +55,7 @@ def _says_nothing(event: Event) -> bool:
 
 def _explained(window: JobWindow, exits: Sequence[Event], earliest: float) -> list[Event]:
     """Return the exits no later than polling explains whose ranks had just logged an error."""
-    lines = [(rank_of(event), event.at) for event in window.events if is_root(event)]
+    lines = [(rank_of(event), event.at) for event in window.named("log.fault") if is_root(event)]
     return [
         event
         for event in exits

@@ -92,12 +92,10 @@ class ExitsDetector(Detector):
             return findings
         cascade = {
             rank
-            for event in window.events
-            if event.name == "log.fault"
-            and event.attributes.get("role") == "cascade"
-            and (rank := rank_of(event)) is not None
+            for event in window.named("log.fault")
+            if event.attributes.get("role") == "cascade" and (rank := rank_of(event)) is not None
         }
-        root = {rank_of(event) for event in window.events if is_root(event)}
+        root = {rank_of(event) for event in window.named("log.fault") if is_root(event)}
         suspects = _suspects(exits, cascade - root)
         first, together = exit_order.first(window, suspects, root, self.together)
         alone = len(together) == 1 or (
@@ -152,8 +150,8 @@ class ExitsDetector(Detector):
         """Return abnormal exits of ranks, oldest first, and how the job ended by them."""
         shutdown = {
             rank_of(event)
-            for event in window.events
-            if event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
+            for event in window.named("training.phase")
+            if event.attributes.get("phase") == "shutdown"
         }
         exits = stops.exits_of(window)
         # A vanished process whose code nobody saw ended in order only if it said so before.
@@ -173,11 +171,11 @@ class ExitsDetector(Detector):
                 lines.setdefault(rank, []).append(event)
         findings: list[Finding] = []
         for rank, own in lines.items():
-            row, event = window.row_of(rank), telling.first(own)
-            if row is None or event is None:
+            row, first = window.row_of(rank), telling.first(own)
+            if row is None or first is None:
                 continue
-            signature = str(event.attributes.get("signature", ""))
-            text = str(event.attributes.get("text", "")).strip().splitlines()
+            signature = str(first.attributes.get("signature", ""))
+            text = str(first.attributes.get("text", "")).strip().splitlines()
             line = text[0][:160] if text else ""
             findings.append(
                 report(
@@ -185,8 +183,8 @@ class ExitsDetector(Detector):
                     self.name,
                     "rank.root_log",
                     window.rank_entity(row),
-                    onset=event.at,
-                    seen=(event.at, event.at),
+                    onset=first.at,
+                    seen=(first.at, first.at),
                     score=2.0,
                     signal="log.fault",
                     observed=signature,
@@ -293,8 +291,8 @@ def _unsaid(window: JobWindow) -> set[int | None]:
     """Return the ranks whose logs end without an error: of several nobody knows who was first."""
     return {
         rank_of(event)
-        for event in window.events
-        if event.name == "log.fault" and event.attributes.get("signature") == ENDS
+        for event in window.named("log.fault")
+        if event.attributes.get("signature") == ENDS
     }
 
 

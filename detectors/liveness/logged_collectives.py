@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 
 from ...vocabulary.equal_sizes import equal_size
 from ...vocabulary.findings import Finding
-from ...vocabulary.log_lines import ENDS
+from ...vocabulary.log_lines import APART, ENDS
 from ..tenants import logged, own_logs
 from . import stops
 from .collective_signs import OTHER_COLLECTIVE, fresh
@@ -37,6 +37,9 @@ _MISMATCH = re.compile(
     re.IGNORECASE,
 )
 """PyTorch's TORCH_DISTRIBUTED_DEBUG=DETAIL: two ranks of a line, the logging one among them."""
+
+_STALLED = re.compile(r"horovod\.stalled\b")
+"""What Horovod's coordinator logs of those that it waits for, again and again."""
 
 _CUT = re.compile(r"gloo/transport/.*(?:closed|reset) by peer|caused pair closure", re.IGNORECASE)
 """A rank whose collective of gloo lost its peers."""
@@ -73,7 +76,20 @@ def unlike(stall: StalledWindow) -> list[Finding]:
                 row, OTHER_COLLECTIVE, "log.fault", of_rank[rank], usual or "another one",
                 3.0 if usual and len(of_rank) > 2 else 2.0, text,
             )  # fmt: skip
-    return [findings[row] for row in sorted(findings)]
+    return [findings[row] for row in sorted(findings)] or _apart(stall)
+
+
+def _apart(stall: StalledWindow) -> list[Finding]:
+    """Return ranks that wait in collectives which cannot be of one sequence, by all their lines."""
+    return [
+        stall.sign(
+            row, OTHER_COLLECTIVE, "log.fault", "other collectives", "those of its peers", 2.0,
+            str(event.attributes.get("text", "")),
+        )
+        for event in own_logs(stall.window)
+        if event.attributes.get("signature") == APART and event.at >= stall.last - stall.usual
+        and (row := stall.window.row_of_event(event)) is not None
+    ]  # fmt: skip
 
 
 def _called(stall: StalledWindow) -> tuple[_Called, set[int]]:
@@ -150,7 +166,8 @@ def unlogged(stall: StalledWindow) -> list[Finding]:
     """
     window = stall.window
     waited = {rank for event in own_logs(window)
-              if event.at > stall.last and stops.is_time_out(event)
+              if event.at > stall.last
+              and (stops.is_time_out(event) or _STALLED.match(logged(event)))
               and (rank := stops.rank_of(event)) is not None}  # fmt: skip
     read = {rank for event in window.events if event.name in _LOGGED
             and (rank := stops.rank_of(event)) is not None}  # fmt: skip

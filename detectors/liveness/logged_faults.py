@@ -38,6 +38,13 @@ _MEANINGS = (
         ),
         "job.ended_by_error",
     ),
+    (
+        re.compile(
+            r"^(?:mindspore|determined|skypilot|sagemaker|vertex|azureml|flyte|kubeflow|jobset|lsf|"
+            r"flux|condor|deepspeed|shell)\.\w{1,20}_(?:failed|ended)$|^jobset\.failed$"
+        ),
+        "job.ended_by_error",
+    ),
 )
 """What lines of these signatures say of a job, where they name no rank."""
 

@@ -152,11 +152,7 @@ def _init_since(window: JobWindow) -> float:
 
     A start that fails within seconds ends before anything but its events is reported.
     """
-    phases = [
-        (event.at, event.attributes.get("phase"))
-        for event in window.events
-        if event.name == "training.phase"
-    ]
+    phases = [(event.at, event.attributes.get("phase")) for event in window.named("training.phase")]
     if any(phase != "init" for _, phase in phases):
         return np.inf
     return min((at for at, _ in phases), default=np.inf)

@@ -19,10 +19,9 @@ def phase(window: JobWindow) -> str:
     """
     phases: dict[object, str] = {}
     newest = float("-inf")
-    for event in window.events:
-        if event.name == "training.phase":
-            phases[event.attributes.get("rank")] = str(event.attributes.get("phase", ""))
-            newest = max(newest, event.at)
+    for event in window.named("training.phase"):
+        phases[event.attributes.get("rank")] = str(event.attributes.get("phase", ""))
+        newest = max(newest, event.at)
     counts = Counter(phases.values())
     if counts["shutdown"] and counts["shutdown"] >= len(phases):
         most = 2 * counts["shutdown"] > len(window.ranks)
@@ -42,9 +41,7 @@ def longest(window: JobWindow) -> float:
 def just_announced(window: JobWindow, last: float, usual: float) -> bool:
     """Tell whether somebody evaluated or wrote a checkpoint just before the stall, or ended it."""
     since, pausing = last - max(5.0, 3 * usual), set[object]()
-    for event in window.events:
-        if event.name != "training.phase":
-            continue
+    for event in window.named("training.phase"):
         rank, said = event.attributes.get("rank"), event.attributes.get("phase")
         if said in ("eval", "checkpoint"):
             pausing.add(rank)

@@ -61,7 +61,7 @@ def moved(window: JobWindow) -> Floats:
     collective: such a job may be at work, or over. NCCL says
     of some ranks itself that they are waited for.
     """
-    if AGE in window.rank_readings or any(e.name == "training.phase" for e in window.events):
+    if AGE in window.rank_readings or window.named("training.phase"):
         return np.zeros(0)
     told = [e.at for e in window.events if e.attributes.get("signature") in OF_RAS]
     if not told and not any(waits(group) for group in window.groups):

@@ -281,7 +281,7 @@ def _job_was_over(window: JobWindow, host: int, limit: Floats) -> bool:
     interval = float(np.nan_to_num(window.host_interval).max(initial=0.0))
     if np.isfinite(last):
         # A pause is no stop: as long as one may last, the host may be lost in it.
-        last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
+        last = max([last, *(e.at for e in window.named("training.phase"))])
         pause = max(pauses.longest(window), 2 * usual, STOPPED_SECONDS)
         if silent_since > last + pause + 2 * interval:
             return True

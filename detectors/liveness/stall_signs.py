@@ -184,8 +184,8 @@ def stacks(stall: StalledWindow) -> dict[int, str]:
     """Return the innermost frames of each row's newest stack since the stall began."""
     window = stall.window
     found: dict[int, str] = {}
-    for event in window.events:
-        if event.name == "process.stack" and event.at > stall.last:
+    for event in window.named("process.stack"):
+        if event.at > stall.last:
             row = window.row_of_event(event)
             if row is not None:
                 found[row] = _top(str(event.attributes.get("text", "")))

@@ -165,7 +165,7 @@ class StallsDetector(Detector):
         last = float(ends.max())
         if still.apart is None:
             # A phase that ended and a collective that completed are progress as well.
-            last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
+            last = max([last, *(e.at for e in window.named("training.phase"))])
             moved = progress.collectives_moved(window, last, interval, sparse=still.sparse)
             if moved > last and not still.sparse:
                 # The next collective of a step, and its report, are due within the step.
@@ -301,7 +301,5 @@ def _over(window: JobWindow, last: float) -> bool:
 
 def _all_ended(window: JobWindow) -> bool:
     """Tell whether every rank's process ended: nobody is left to be stuck."""
-    ended = {
-        event.attributes.get("rank") for event in window.events if event.name == "process.exit"
-    }
+    ended = {event.attributes.get("rank") for event in window.named("process.exit")}
     return bool(ended) and bool(len(window.ranks)) and set(window.ranks.tolist()) <= ended

@@ -85,16 +85,22 @@ def is_stop(event: Event) -> bool:
     return code_of(event) in _STOPS
 
 
-def exits_of(window: JobWindow) -> list[Event]:
+def exits_of(window: JobWindow) -> Sequence[Event]:
     """Return the first exit of each rank, oldest first, without those that its steps follow."""
+    if not window.named("process.exit"):
+        return ()
+    return window.features.once(exits_of, lambda: _exits_of(window))
+
+
+def _exits_of(window: JobWindow) -> Sequence[Event]:
     seen: dict[int, Event] = {}
-    for event in window.events:
+    for event in window.named("process.exit"):
         rank = rank_of(event)
-        if event.name != "process.exit" or rank is None or rank in seen:
+        if rank is None or rank in seen:
             continue
         if event.attributes.get("role") != "dataloader" and not _stepped_after(window, rank, event):
             seen[rank] = event
-    return sorted(seen.values(), key=lambda event: event.at)
+    return tuple(sorted(seen.values(), key=lambda event: event.at))
 
 
 def ended(window: JobWindow) -> set[int]:
@@ -112,11 +118,14 @@ def after_time_out(window: JobWindow, exits: Sequence[Event]) -> bool:
     return min(timed_out(window), default=np.inf) <= first + POLLED_SECONDS < np.inf
 
 
-def timed_out(window: JobWindow) -> list[float]:
+def timed_out(window: JobWindow) -> Sequence[float]:
     """Return when ranks logged that a collective timed out, seconds since the epoch."""
-    return [
-        event.at for event in own_logs(window) if rank_of(event) is not None and is_time_out(event)
-    ]
+    lines = own_logs(window)
+    return window.features.once(timed_out, lambda: _timed_out(lines)) if lines else ()
+
+
+def _timed_out(lines: Sequence[Event]) -> Sequence[float]:
+    return [event.at for event in lines if rank_of(event) is not None and is_time_out(event)]
 
 
 def stepped(window: JobWindow) -> bool:
@@ -200,8 +209,8 @@ def wishes(window: JobWindow) -> list[float]:
     ]
     leaving = {
         rank_of(event): event.at
-        for event in reversed(window.events)
-        if event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
+        for event in reversed(window.named("training.phase"))
+        if event.attributes.get("phase") == "shutdown"
     }
     if len(leaving) > len(window.ranks) / 2:
         announced.append(min(leaving.values()))

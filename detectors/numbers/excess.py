@@ -11,6 +11,7 @@ limit; PaLM (2022) 5.1 and Takase et al., Spike no more (2023) for how spikes de
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -47,6 +48,9 @@ lay ever less below the level of its past, which is no noise."""
 EARLY_LINE, FEWEST_EARLY, FEWEST_FOLLOWING = 16, 10, 2
 """Points of the line that an early point is compared with, at most and at least; points after it
 that have to be as high."""
+
+ROUNDING = 1e-6
+"""By which share of the values two ways to fit a line may differ, at most."""
 
 EARLY_LEAST, EARLY_SIGMAS = 2.0, 10.0
 """An early excess is larger by this factor than a late one has to be; and beyond so many standard
@@ -143,6 +147,10 @@ def _early(value: Floats, least: float, few: int) -> list[CurveExcess]:
     """
     for first in range(few, len(value) - FEWEST_FOLLOWING):
         before = value[max(first - EARLY_LINE, 0) : first]
+        near = float(_onward(len(before)) @ before)
+        least_high = near + EARLY_LEAST * least * abs(near)
+        if value[first] <= least_high - ROUNDING * float(np.abs(before).max()):
+            continue  # as mostly: it need not be known how far the points stray
         places = np.arange(len(before)) - len(before)
         slope, level = np.polyfit(places, before, 1)
         strays = max(medians.spread(before - slope * places), curves.noise(before))
@@ -154,6 +162,14 @@ def _early(value: Floats, least: float, few: int) -> list[CurveExcess]:
         if high[0] > level + limit and high.min() > level + limit / 2:
             return [_until_over(value, first, float(level), limit)]
     return []
+
+
+@lru_cache(maxsize=EARLY_LINE)
+def _onward(count: int) -> Floats:
+    """Return what each of `count` points counts for in the line through them, one place further."""
+    places = np.arange(count) - (count - 1) / 2
+    weights: Floats = 1 / count + (count + 1) / 2 * places / (places**2).sum()
+    return weights
 
 
 def _past(beyond: Floats, first: int) -> Floats:

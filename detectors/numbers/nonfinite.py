@@ -93,7 +93,7 @@ class NonfiniteDetector(Detector):
         return [*told, *(said[1:] if told else said)]
 
     def _by_values(self, window: JobWindow) -> list[Finding]:
-        marks = [e for e in window.events if e.name == "training.numeric"]
+        marks = window.named("training.numeric")
         if self._healthy(window.steps, marks):
             return []
         steps = window.steps

@@ -8,12 +8,12 @@ ranks, since the largest of many is far out by chance.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from .. import medians
+from .. import compute_time, medians
 from ..window import Flags, Floats, Ints
 from .scales import ENDED, LONGER, SHORT, SearchScale
 from .usual import UsualRatios
@@ -65,20 +65,23 @@ def standing_out(
     counts: tuple[int, ...],
     *,
     role_of: Ints,
+    strays: Callable[[], Floats],
     least_from_start: float,
     isolated: bool,
     unlike: Flags | None = None,
 ) -> OutstandingRanks | None:
     """Return the ranks that stand out, None where none does.
 
-    ratio: [ranks, steps] to healthy peers. scales: the shortest first, which says what is reported
-    of a rank that several show. counts: how many newest steps they cover.
-    isolated: few ranks may stand out by little from the first step on. unlike: [ranks], whose skew
-    from the first step on is no fault: their devices are of another model than most.
+    ratio: [ranks, steps] to healthy peers. strays: gives its `noise`. scales: the shortest first,
+    which says what is reported of a rank that several show. counts: how many newest steps they
+    cover. isolated: few ranks may stand out by little from the first step on. unlike: [ranks],
+    whose skew from the first step on is no fault: their devices are of another model than most.
     """
     same = np.ones(len(ratio), np.bool_) if unlike is None else ~unlike
     found = [
-        _by_scale(ratio, usual, role_of, scale, count, least_from_start, same, isolated=isolated)
+        _by_scale(
+            ratio, usual, role_of, strays, scale, count, least_from_start, same, isolated=isolated
+        )
         for scale, count in zip(scales, counts, strict=True)
         if count <= ratio.shape[1]
     ]
@@ -109,6 +112,7 @@ def _by_scale(
     ratio: Floats,
     usual: UsualRatios,
     role_of: Ints,
+    strays: Callable[[], Floats],
     scale: SearchScale,
     count: int,
     least_from_start: float,
@@ -128,14 +132,19 @@ def _by_scale(
     if not became.any() and not always.any():
         return None  # a healthy job ends here, without one sort
     middle = medians.median(recent, axis=1)
+    grown, plain = middle / base - 1, middle - 1
+    with np.errstate(invalid="ignore"):
+        enough = became & usual.known & (grown >= scale.least)
+        enough |= always & (plain >= least_from_start)
+    if not enough.any() and not (isolated and _any_beyond(plain, role_of, always, scale)):
+        return None  # whatever the noise is
     within = medians.median(np.abs(recent - middle[:, None]), axis=1)
     error = medians.OF_MEDIAN * medians.OF_MAD * within / math.sqrt(count)
     pooled = error[np.isfinite(error)]
-    error = np.maximum(np.nan_to_num(error), float(np.median(pooled)) if len(pooled) else 0.0)
+    error = np.maximum(np.nan_to_num(error), medians.middle(pooled) if len(pooled) else 0.0)
     # Of five steps the deviation says little, and of two ranks one is always ahead of the other.
-    error = np.maximum(error, medians.OF_MEDIAN * noise(ratio, role_of) / math.sqrt(count))
+    error = np.maximum(error, medians.OF_MEDIAN * strays() / math.sqrt(count))
     sigmas = max(SIGMAS, 1.5 + math.sqrt(2 * math.log(max(len(ratio), 1))))
-    grown, plain = middle / base - 1, middle - 1
     # What is usual is as uncertain as the steps that it was learnt from are few.
     of_both = error * math.sqrt(1 + count / max(usual.steps, 1))
     with np.errstate(invalid="ignore"):
@@ -214,21 +223,32 @@ def _distance(excess: Floats, error: Floats, scale: SearchScale, *, half: bool) 
     """
     valid = np.sort(excess[np.isfinite(excess)])
     valid = valid[: max(len(valid) // 2, 1)] if half else valid
-    centre = float(np.median(valid)) if len(valid) else 0.0
+    centre = medians.middle(valid) if len(valid) else 0.0
     middle = max(centre, 0.0) if half else centre  # the lower half of noise is below what is usual
     spread = medians.spread(valid)
     distance: Floats = (excess - middle) / np.sqrt(error**2 + spread**2 + scale.certainty**2)
     return distance
 
 
+def _any_beyond(plain: Floats, role_of: Ints, among: Flags, scale: SearchScale) -> bool:
+    """Tell whether any of these ranks is as far beyond its role as `_isolated` asks for."""
+    for role in compute_time.roles(role_of):
+        rows = np.flatnonzero((role_of == role) & np.isfinite(plain))
+        if len(rows) >= ISOLATED_PEERS:
+            beyond = plain[rows] - medians.middle(plain[rows])
+            if (among[rows] & (beyond >= scale.least_alone)).any():
+                return True
+    return False
+
+
 def _isolated(plain: Floats, error: Floats, role_of: Ints, scale: SearchScale) -> Flags:
     """Tell who stands out from all ranks of the role, and with few others."""
     alone = np.zeros(len(plain), np.bool_)
-    for role in np.unique(role_of):
+    for role in compute_time.roles(role_of):
         rows = np.flatnonzero((role_of == role) & np.isfinite(plain))
         if len(rows) < ISOLATED_PEERS:
             continue
-        beyond = plain[rows] - float(np.median(plain[rows]))
+        beyond = plain[rows] - medians.middle(plain[rows])
         far = _distance(plain[rows], error[rows], scale, half=False) >= ISOLATED_SIGMAS
         far &= beyond >= scale.least_alone
         if (beyond >= scale.least_alone / 2).sum() <= max(1.0, ISOLATED_SHARE * len(rows)):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..baselines import FEW_WARM_UP
 from ..contract import Detector
 from ..window import Floats, JobWindow, StepValues
 from .asynchronous import aligned, apart
-from .excess import OutstandingRanks, by_chance, standing_out
+from .excess import OutstandingRanks, by_chance, noise, standing_out
 from .hidden import behind_data
 from .newest import with_newest
 from .scales import FEW, LONG, MIDDLE, SHORT, count_of, scales
@@ -174,6 +174,7 @@ class StragglersDetector(Detector):
             count = min(count, past.shape[1])
         look = partial(
             standing_out, past, usual, role_of=window.role_of,
+            strays=cache(lambda: noise(past, window.role_of)),
             least_from_start=self.least_from_start, isolated=isolated,
         )  # fmt: skip
         for searched, counts in (

@@ -20,10 +20,10 @@ class MetricsDecoder:
 
     def protobuf(self, body: bytes) -> MetricsBatch:
         """Return the points of a protobuf request; raises UndecodableError."""
-        self._streams.trim()
         batch = self._layouts.decode(body)
         if batch is not None:
             return batch
+        self._streams.trim()
         try:
             return self._layouts.learn(body)
         except UnusualError:

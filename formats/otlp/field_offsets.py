@@ -17,11 +17,12 @@ _SAMPLED = 64
 class FieldOffsets:
     """Where times and values lie in a body: shared by all layouts that have it in common."""
 
-    __slots__ = ("_ints", "_keep", "_sampled", "_times", "_values", "identity", "users")
+    __slots__ = ("_any_int", "_ints", "_keep", "_sampled", "_times", "_values", "identity", "users")
 
     def __init__(self, scan: LayoutScan, body: bytes) -> None:
         self._times, self._values, starts = scan.times, scan.values, scan.starts
         self._ints = _integers(body, self._values)
+        self._any_int = bool(self._ints.any())
         fields = np.concatenate((self._times, self._values, starts))
         self._keep = np.full(len(body), 0xFF, np.uint8)
         self._keep[(fields[:, None] + _EIGHT).ravel()] = 0
@@ -63,26 +64,31 @@ class FieldOffsets:
 
     def gather(self, body: bytes) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """Return the times in nanoseconds, and the values, of all points."""
-        return gathered(body, self._times, self._values, self._ints)
+        at, bits = _words(body, self._times, self._values)
+        return at, _numbers(bits, self._ints) if self._any_int else bits.view(np.float64)
 
 
 def gathered(
-    body: bytes,
-    times: NDArray[np.int32],
-    values: NDArray[np.int32],
-    integers: NDArray[np.bool_] | None = None,
+    body: bytes, times: NDArray[np.int32], values: NDArray[np.int32]
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
     """Return the times in nanoseconds, and the values, that stand at these offsets."""
+    at, bits = _words(body, times, values)
+    return at, _numbers(bits, _integers(body, values))
+
+
+def _words(
+    body: bytes, times: NDArray[np.int32], values: NDArray[np.int32]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     # A view of the 8 bytes at every offset: not aligned, which numpy's indexing handles.
     words = np.ndarray((len(body) - 7,), "<u8", body, 0, (1,))
-    at = words[times]
-    bits = words[values]
-    value = bits.view(np.float64)
-    if integers is None:
-        integers = _integers(body, values)
-    if integers.any():
-        value = np.where(integers, bits.view(np.int64).astype(np.float64), value)
-    return at, value
+    return words[times], words[values]
+
+
+def _numbers(bits: NDArray[np.uint64], integers: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return values by their eight bytes, of which some are integers."""
+    if not integers.any():
+        return bits.view(np.float64)
+    return np.where(integers, bits.view(np.int64).astype(np.float64), bits.view(np.float64))
 
 
 def _integers(body: bytes, values: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from .columns import FULL, SKIP, MetricsBatch, PointColumns, PointRejections
 from .errors import UndecodableError
 from .streams import StreamNumbers, blank
 from .times import NS
+from .times import seconds as seconds_of
 
 CUMULATIVE = 2  # AGGREGATION_TEMPORALITY_CUMULATIVE
 
@@ -50,6 +51,8 @@ class NumberedPoints:
 
 def seconds(ns: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Return nanoseconds since the epoch as seconds, exactly as `times.seconds` does."""
+    if len(ns) and (ns == ns[0]).all():  # as what is read at once mostly is
+        return np.full(len(ns), seconds_of(int(ns[0])))
     whole = ns // np.uint64(NS)
     return whole.astype(np.float64) + (ns - whole * np.uint64(NS)) / 1e9
 

@@ -7,7 +7,7 @@ many senders share one shape, and not the whole body.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,11 @@ class PayloadLayout:
     series: Ids
     rejections: PointRejections
     releases: int
+    kept: bool = field(init=False)
+    """Whether all of its points are, as long as they have times."""
+
+    def __post_init__(self) -> None:
+        self.kept = not self.rejections.counts and bool((self.series >= 0).all())
 
     def slots(self) -> NDArray[np.int32]:
         """Return the offsets of the 8-byte fields that change: times, values, start times."""
@@ -49,7 +54,10 @@ class PayloadLayout:
 
     def batch(self, body: bytes) -> MetricsBatch:
         """Return the points of a body that has this layout."""
-        return _batch(*self.shape.gather(body), self.series, self.rejections, self)
+        at, value = self.shape.gather(body)
+        if self.kept and at.all():
+            return MetricsBatch(PointColumns(self.series, seconds(at), value), layout=self)
+        return _batch(at, value, self.series, self.rejections, self)
 
 
 class PayloadLayouts:

@@ -18,8 +18,10 @@ from typing import Any, Literal
 MAGIC = b"RANKSEG\x01"
 SUFFIX = ".seg"
 
-Codec = Literal["raw", "zlib", "zstd"]
-CODECS: tuple[Codec, ...] = ("raw", "zlib", "zstd")
+Codec = Literal["raw", "zlib", "zstd", "lz4"]
+CODECS: tuple[Codec, ...] = ("raw", "zlib", "zstd", "lz4")
+SMALL_BYTES = 2048
+"""Up to here zstd takes more than ten times as long as lz4, and saves a twentieth more."""
 
 _FIELDS = struct.Struct("<IBBqI")
 _CHECK = struct.Struct("<I")
@@ -81,14 +83,29 @@ def unpack(header: bytes) -> RecordHeader | None:
     return RecordHeader(*_FIELDS.unpack(fields))
 
 
-def compressor(codec: Codec) -> Callable[[bytes], bytes]:
-    """Return the function that stores a payload. Raises SegmentError where zstd is not at hand."""
+def compressor(codec: Codec) -> Callable[[bytes], tuple[Codec, bytes]]:
+    """Return the function that gives codec and stored form of a payload.
+
+    What "zstd" stores is lz4 where the payload is small, and the payload itself where nothing makes
+    it shorter. Raises SegmentError where a library is not at hand.
+    """
     if codec == "zstd":
-        zstd = _zstd()
-        return lambda payload: bytes(zstd.compress(payload, 3))
+        library = _cramjam(codec)
+        lz4, zstd = library.lz4.compress_block, library.zstd.compress
+
+        def smaller(payload: bytes) -> tuple[Codec, bytes]:
+            if len(payload) <= SMALL_BYTES:
+                return _shorter("lz4", bytes(lz4(payload)), payload)
+            return _shorter("zstd", bytes(zstd(payload, 3)), payload)
+
+        return smaller
     if codec == "zlib":
-        return lambda payload: zlib.compress(payload, 1)
-    return lambda payload: payload
+        return lambda payload: _shorter("zlib", zlib.compress(payload, 1), payload)
+    return lambda payload: ("raw", payload)
+
+
+def _shorter(codec: Codec, stored: bytes, payload: bytes) -> tuple[Codec, bytes]:
+    return (codec, stored) if len(stored) < len(payload) else ("raw", payload)
 
 
 def restored(stored: bytes, codec: int, place: Path, offset: int) -> bytes:
@@ -100,16 +117,18 @@ def restored(stored: bytes, codec: int, place: Path, offset: int) -> bytes:
             case "zlib":
                 return zlib.decompress(stored)
             case "zstd":
-                return bytes(_zstd().decompress(stored))
+                return bytes(_cramjam("zstd").zstd.decompress(stored))
+            case "lz4":
+                return bytes(_cramjam("lz4").lz4.decompress_block(stored))
     except SegmentError as error:
         raise SegmentError(f"{place} at {offset}: {error}") from None
     except Exception as error:  # cramjam's own errors derive from Exception alone
         raise SegmentError(f"{place} at {offset}: codec {codec} failed: {error!r}") from error
 
 
-def _zstd() -> Any:
+def _cramjam(codec: Codec) -> Any:
     try:
         import cramjam  # noqa: PLC0415  the agent writes segments without it
     except ImportError:
-        raise SegmentError("zstd needs cramjam: pip install 'rankscope[collector]'") from None
-    return cramjam.zstd
+        raise SegmentError(f"{codec} needs cramjam: pip install 'rankscope[collector]'") from None
+    return cramjam

@@ -1,6 +1,7 @@
 """Appending records: one lock a folder, a new file whenever one is full."""
 
 import fcntl
+import functools
 import os
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +25,6 @@ class SegmentWriter:
     ) -> None:
         self._folder = folder
         self._segment_bytes = segment_bytes
-        self._codec: Codec = codec
         self._compress = compressor(codec)
         self._file: int | None = None
         self._end = self._synced = 0
@@ -44,10 +44,7 @@ class SegmentWriter:
 
         `kind` is 0 to 255. After an OSError nothing of the record is in the file.
         """
-        stored = self._compress(payload)
-        codec = self._codec
-        if len(stored) >= len(payload):
-            stored, codec = payload, "raw"
+        codec, stored = self._compress(payload)
         record = pack(kind, codec, at_ns, stored)
         if self._file is not None and self._end + len(record) > self._segment_bytes:
             self._finish()
@@ -160,6 +157,7 @@ class SegmentWriter:
                 os.close(file)
 
 
+@functools.lru_cache(maxsize=16)
 def _name(number: int) -> str:
     return f"{number:016d}{SUFFIX}"
 

@@ -15,6 +15,7 @@ from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attr
 from . import (
     cleaning,
     communicators,
+    continued,
     crashes,
     line_formats,
     overflows,
@@ -82,6 +83,7 @@ class TrainingLogParser:
         self._overflows = overflows.OverflowRun()
         self._stack_of: tuple[int | None, int | None] = (None, None)
         """The rank and local rank that prefixes of a stack's lines name."""
+        self._continued = continued.ContinuedLines()
         self._rest = b""
         self._overlong = False
         self._lines = 0
@@ -181,7 +183,8 @@ class TrainingLogParser:
     @property
     def _inside(self) -> bool:
         """Tell whether every line is to be looked at."""
-        return self._block.open or self._stack.open or self._tracebacks.open or self._values.inside
+        inside = self._stack.open or self._tracebacks.open or self._values.inside
+        return inside or self._block.open or self._continued.open
 
     def _at(
         self, data: bytes, start: int, end: int, counted: int, at: float | None
@@ -269,7 +272,8 @@ class TrainingLogParser:
             return [], [Event("collective.communicator", at, member)]
         kind = self._raised(cleaned)
         innermost = self._tracebacks.innermost((cleaned.rank, cleaned.local)) if kind else ""
-        fault = signatures.read(text, innermost)
+        whole = self._continued.read((cleaned.rank, cleaned.local), text)
+        fault = signatures.read(whole or text, innermost)
         if fault is None:
             return [], self._exception(kind, cleaned, at)
         name = fault.signature.name
@@ -384,4 +388,5 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
         *own_values.NEEDLES,
         communicators.NEEDLE,
         tracebacks.BEGINS,
+        *continued.BEGINS,
     ]

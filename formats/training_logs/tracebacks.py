@@ -26,7 +26,8 @@ _PEERS = re.compile(
 """Kinds that say that another process or a connection to it is gone, or what a launcher saw."""
 
 _PEERS_SAY = re.compile(
-    r"[NHXM]CCL|gloo/|TCPStore|process group|Socket Timeout|store->get|monitoredBarrier|[Ww]atchdog"
+    r"[NHXM]CCL|[Hh]ccl[A-Z]|gloo/|TCPStore|process group|Socket Timeout|store->get|"
+    r"monitoredBarrier|[Ww]atchdog"
 )
 """What the message of an exception holds that follows from another rank."""
 

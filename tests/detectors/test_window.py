@@ -6,6 +6,7 @@ import pytest
 from rankscope.detectors.sketch import START, readings, sketch
 from rankscope.detectors.window import PeriodicReadings, StepValues
 from rankscope.vocabulary import entities
+from rankscope.vocabulary.samples import Event
 
 NAN = np.nan
 
@@ -93,3 +94,10 @@ def test_a_metric_that_nobody_reports_has_rows_without_readings(window, steady):
     assert (2, 0) == window.of_hosts("any").at.shape
     valid = readings(START + np.arange(3.0), np.ones((2, 1)))
     assert valid is sketch(steady(), host_readings={"any": valid}).of_hosts("any")
+
+
+def test_events_are_found_by_their_name_in_their_order(steady):
+    rows = [Event(name, START + at, {}) for at, name in enumerate(("b", "a", "b"))]
+    window = sketch(steady(), events=tuple(rows))
+    assert [rows[0], rows[2]] == list(window.named("b"))
+    assert not window.named("c")

@@ -10,6 +10,7 @@ import pytest
 
 from rankscope.formats import segments
 from rankscope.formats.segments import SegmentError, SegmentWriter, read, trim
+from rankscope.formats.segments.format import CODECS, MAGIC
 
 PAYLOADS = [b"", b"a", b"metrics " * 50, bytes(range(256))]
 
@@ -254,12 +255,20 @@ def test_close_may_be_called_twice(tmp_path):
 
 
 def test_zstd_without_cramjam_says_what_to_install(tmp_path, monkeypatch):
-    write(tmp_path, codec="zstd")
+    write(tmp_path, [b"metrics " * 500], codec="zstd")
     monkeypatch.setitem(sys.modules, "cramjam", None)
     with pytest.raises(SegmentError, match=r"pip install 'rankscope\[collector\]'"):
         SegmentWriter(tmp_path / "other", codec="zstd")
     with pytest.raises(SegmentError, match=r"at \d+: zstd needs cramjam"):
         contents(tmp_path)
+
+
+def test_small_payloads_are_stored_in_the_quicker_of_two_codecs(tmp_path):
+    codecs = []
+    for payload in (b"metrics " * 50, b"metrics " * 500):
+        (file,) = write(tmp_path / str(len(payload)), [payload], codec="zstd")
+        codecs.append(CODECS[file.read_bytes()[len(MAGIC) + 5]])
+    assert ["lz4", "zstd"] == codecs
 
 
 def test_trim_by_size_removes_the_oldest_and_keeps_the_newest(tmp_path):

@@ -9,9 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ....vocabulary.groups import ProcessGroup, world
-from ....vocabulary.log_lines import ENDS
+from ....vocabulary.log_lines import APART, ENDS
 from ....vocabulary.samples import Event, Sample, Scalar, attributes
 from .hung_groups import POINT_TO_POINT, RankStanding
+
+_ONE_SIDED = frozenset({"BROADCAST", "REDUCE", "GATHER", "SCATTER"})
+"""Kinds that some members complete though others have not begun."""
+
+_FEW = 4
+"""So many ranks of a side are named that calls other collectives."""
 
 _MOST_APART = 100
 """Numbers in one group that lie further apart count something else on some of the ranks."""
@@ -26,7 +32,8 @@ class HangStory:
 
     `began`, `until`: since when ranks waited and when they gave up, s since the epoch. `crashed`:
     when ranks ended by errors of their own. `late`: ranks that lines name as those waited for.
-    `present`: ranks whose lines, or silence, are known. `absent`: ranks of which there is no log.
+    `apart`: ranks of which lines say that each lacks what others did. `present`: ranks whose lines,
+    or silence, are known. `absent`: ranks of which there is no log.
     `sized`: lines say how many ranks there are.
     """
 
@@ -35,6 +42,7 @@ class HangStory:
     waited: frozenset[int]
     crashed: Mapping[int, float]
     late: frozenset[int]
+    apart: frozenset[int]
     present: frozenset[int]
     absent: frozenset[int]
     sized: bool
@@ -79,6 +87,8 @@ class HangStory:
         inside = {rank: one for rank, one in ranks.items() if one.seq is not None}
         newest = max(one.seq or 0 for one in inside.values())
         kinds = _unlike(inside)
+        if not kinds and _apart(ranks):  # nobody is behind in what was never one sequence
+            kinds = {rank: f"{one.kind} as {one.seq}" for rank, one in inside.items()}
         yield min(ranks), group.info(self.began - 1.0)
         for rank, one in ranks.items():
             labels: dict[str, Scalar] = {"rank": rank, "group": group.name, "source": "log"}
@@ -104,6 +114,26 @@ class HangStory:
         }
         for rank in sorted(self.silent):
             yield rank, Event("log.fault", self.until, pairs)
+        for rank, called in sorted(self._parted().items()):
+            apart: dict[str, Scalar] = {
+                "signature": APART,
+                "role": "confirmation",
+                "text": f"rank {rank} waits in {called}: by how far others of its group are, "
+                "they did not all call the same collectives",
+            }
+            yield rank, Event("log.fault", self.until, apart)
+
+    def _parted(self) -> dict[int, str]:
+        """Return what ranks wait in whose group is not in one sequence: of both sides, or fewer."""
+        found = dict.fromkeys(sorted(self.apart)[:_FEW], "an operation that others did not submit")
+        for group, ranks in self.hung:
+            late = _apart(ranks) if _comparable(group, ranks) else []
+            ahead = [rank for rank, one in ranks.items() if one.kind and rank not in late]
+            sides = sorted((late, ahead), key=len)
+            few = sides[:1] if len(sides[0]) < len(sides[1]) else sides
+            for rank in (rank for side in few for rank in side[:_FEW] if late):
+                found[rank] = f"{ranks[rank].kind} as {ranks[rank].seq}"
+        return found
 
     def ended(self, rank: int | None) -> float | None:
         """Return when a rank wrote what has no time: as it crashed, None for another rank."""
@@ -132,6 +162,26 @@ def _comparable(group: ProcessGroup, ranks: Mapping[int, RankStanding]) -> bool:
     numbers = [one.seq or 0 for one in inside]
     ahead = any((one.completed or 0) >= max(numbers) for one in ranks.values() if one.seq is None)
     return max(numbers) - min(numbers) <= _MOST_APART and not ahead
+
+
+def _apart(ranks: Mapping[int, RankStanding]) -> list[int]:
+    """Return who waits in what others passed, though they called no one sequence of collectives.
+
+    All members of a collective complete it together. So who completed two or more beyond what
+    another one waits in, which had launched those too, called others under these numbers. One
+    beyond may be the last message of a collective that was lost; a member of kinds in which not
+    all wait for all may be further.
+    """
+    inside = {rank: one for rank, one in ranks.items() if one.seq is not None and one.kind}
+    ends = [(one.seq or 0) - 1 for one in inside.values()]
+    done = max([*ends, *(one.completed or 0 for one in ranks.values() if one.seq is None), -1])
+    return [
+        rank
+        for rank, one in inside.items()
+        if one.kind.partition(" ")[0] not in _ONE_SIDED
+        and done >= (one.seq or 0) + 1
+        and (one.enqueued or 0) >= done
+    ]
 
 
 def _unlike(inside: Mapping[int, RankStanding]) -> dict[int, str]:

@@ -7,14 +7,16 @@ does not.
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from ....formats.training_logs import watchdog
 from ....formats.training_logs.watchdog import WatchdogReport
 from ....vocabulary.samples import Event
 from ..job.size import MOST_RANKS
-from . import hung_groups
+from . import horovod, hung_groups
 from .hang_story import HangStory
+from .horovod import HorovodStall
 
 _WAITED = re.compile(
     r"^(?:nccl\.(?:watchdog_timeout|watchdog_status|dump_signal|desync)|hccl\.notify_timeout|"
@@ -51,6 +53,7 @@ class CollectiveHang:
     files: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     cut: set[int] = field(default_factory=set)
     late: set[int] = field(default_factory=set)
+    stalled: HorovodStall = field(default_factory=HorovodStall)
 
     def learn(self, event: Event, rank: int | None, at: float | None) -> Event:
         """Take what a line reports, written at `at` where it says so; return it as it is to stand.
@@ -67,6 +70,10 @@ class CollectiveHang:
                 if rank is not None:
                     self.reports[rank].append((at, report))
             return event if at is not None else replace(event, at=0.0)
+        if horovod.is_stall(event):
+            if self.stalled.learn(str(event.attributes.get("text", ""))):
+                self.reports[self.stalled.waiting].append((at, self.stalled.report(at)))
+            return event
         if rank is None:
             return event
         if _CUT.match(signature):
@@ -81,6 +88,18 @@ class CollectiveHang:
     def went_on(self, rank: int | None) -> None:
         """Note that a rank ended a step: what it logged before it survived."""
         self.fatal.pop(-1 if rank is None else rank, None)
+        if self.stalled.lacking:
+            self.forget_stall()
+
+    def passed(self, file: str, lines: AbstractSet[int]) -> None:
+        """Note lines of a file after which the job went on."""
+        if self.stalled.last[0] == file and self.stalled.last[1] in lines:
+            self.forget_stall()
+
+    def forget_stall(self) -> None:
+        """Note that Horovod went on."""
+        self.reports.pop(self.stalled.waiting, None)
+        self.stalled = HorovodStall()
 
     @property
     def waited(self) -> set[int]:
@@ -133,7 +152,8 @@ class CollectiveHang:
             waited=frozenset(waited),
             crashed={rank: max(ended or began, began) for rank, ended in self.fatal.items()
                      if rank not in waited},
-            late=frozenset(self.late - waited),
+            late=frozenset((self.late | self.stalled.late) - waited),
+            apart=self.stalled.apart,
             present=present,
             absent=every - present - self.late,
             sized=size > 0,
@@ -143,6 +163,7 @@ class CollectiveHang:
     def present(self, logs: Iterable[int], size: int) -> frozenset[int]:
         """Return the ranks whose lines, or silence, are known: `logs` are those that have a log."""
         named = frozenset(logs).union(self.reports, self.fatal, self.cut, *self.files.values())
+        named |= self.stalled.late | self.stalled.apart
         lines = frozenset(rank for rank in named if rank < MOST_RANKS)
         return lines | self._covered(lines, size)
 

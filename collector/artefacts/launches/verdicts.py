@@ -45,6 +45,8 @@ class KnownRanks:
     roots: frozenset[int]
     cut: frozenset[int]
     silent: tuple[int, ...]
+    faulted: bool
+    """Whether any line points at a fault, whosever it is."""
     hung: bool
     """Whether a collective timed out: whoever is killed then was waited for, or waited."""
     hosts: Mapping[int, str]
@@ -103,7 +105,21 @@ class _VerdictSettlement:
         self._emit(exits, wished=wish is not None)
         if wish is None and not exits:
             self._listed()
+            self._nameless(ends)
         return self._found
+
+    def _nameless(self, ends: Iterable[FiledReport]) -> None:
+        """Take an end of nobody known for the cause, where nothing else points at one."""
+        own = [one for one in ends if one.report.form.kind == "exit" and one.report.code]
+        said = [one for one in own if one.report.code not in _ASKED]
+        if not said or self._found.events or self._known.faulted or self._known.listed:
+            return
+        report = said[0].report
+        pairs: dict[str, Scalar] = {
+            "signature": report.form.name, "role": "root", "text": report.text,
+        }  # fmt: skip
+        self._found.events.append((None, "", Event("log.fault", self._at(said[0]), pairs)))
+        self._found.roots[self._place(said[0])] = None
 
     def _listed(self) -> None:
         """Take a lone SIGKILL in torchrun's table for the cause: torchrun itself lived on."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ....formats.training_logs import LoggedLine, TrainingLogParser, exports
 from ....vocabulary.samples import Event, Sample, Scalar
+from ..collectives import differing, horovod
 from ..found import ArtefactContents, LogQuote
 from ..job.startup import ProcessPlace
 from ..launches.record import LaunchFile
@@ -112,12 +113,15 @@ class LogReading:
         own = _rank(event.attributes, self._rank)
         if own is None and event.attributes.get("role") == "root":
             own = gathered.launches.raised_in(self._name, line.line)
+        if horovod.is_stall(event):
+            gathered.hang.stalled.last = self._name, line.line
         event = gathered.hang.learn(event, own, line.at)
         if own is not None:
             gathered.hang.files[self._name].add(own)
-        if line.at is None:
+        if line.at is None or horovod.is_stall(event):
             self._survival.error(line.line, event, own)
-        for whose, said in ((own, event), (None, gathered.ports.read(event))):
+        both = differing.of_peer(event, own)
+        for whose, said in ((own, event), (None, gathered.ports.read(event)), both or (None, None)):
             if said is not None:
                 self._survival.event(line.line, said, len(gathered.events))
                 gathered.succession.event(said, len(gathered.events))
@@ -141,9 +145,10 @@ class LogReading:
         """Take back what the job survived; add what is known at the end of the log."""
         found = self._found
         if passed := self._survival.settle(self._gathered.events):
+            self._gathered.hang.passed(self._name, passed)
             found.quotes = [
                 replace(one, role="confirmation")
-                if one.file == self._name and one.role == "root" and one.line in passed
+                if one.file == self._name and one.role != "background" and one.line in passed
                 else one
                 for one in found.quotes
             ]

@@ -250,6 +250,11 @@ def _known(gathered: LogContents, size: int) -> KnownRanks:
         roots=roots,
         cut=frozenset(cut),
         silent=tuple(sorted(silent)),
+        faulted=any(
+            event.attributes.get("role") in ("root", "cascade") or event.name != "log.fault"
+            for _, _, event in gathered.events
+            if event.name in ("log.fault", "gpu.fault", "host.oom_kill")
+        ),
         hung=bool(gathered.hang.waited) or gathered.endings.waited > 0,
         hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
         kernels=frozenset(gathered.kernels.hosts),

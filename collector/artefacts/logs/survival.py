@@ -14,12 +14,13 @@ from typing import BinaryIO
 
 from ....formats.training_logs import tracebacks
 from ....vocabulary.samples import Event, Sample
+from ..collectives.horovod import is_stall
 from ..job.endings import UNDATED
 from ..job.startup import speaks_of_steps
 from ..walk import blocks
 
 MAY_END = re.compile(
-    r"^(?:python|cuda|gpu|ascend|dataloader|shm|storage|checkpoint|driver|library|native)\."
+    r"^(?:python|collective|cuda|gpu|ascend|dataloader|shm|storage|checkpoint|driver|library|native)\."
 )
 """Signatures of errors that end the process that logs them, unless it catches them."""
 
@@ -76,15 +77,17 @@ class LogSurvival:
     def event(self, line: int, event: Event, place: int) -> None:
         """Take an event by its place among all."""
         root = event.attributes.get("role") == "root"
-        if root:
+        if root or is_stall(event):
             self._roots.append((line, place))
         if (root or event.name == "network.link") and not event.at:
             self._causes.append((line, place))
 
     def error(self, line: int, event: Event, rank: int | None) -> None:
-        """Take an event of a line without a time."""
+        """Take an event of a line without a time, or one that says that something waits."""
         root = event.name == "log.fault" and event.attributes.get("role") == "root"
-        if root and MAY_END.match(str(event.attributes.get("signature", ""))):
+        if is_stall(event):
+            self._errors.append((line, None))
+        elif root and MAY_END.match(str(event.attributes.get("signature", ""))):
             self._errors.append((line, rank))
 
     def settle(self, events: list[PlacedEvent]) -> set[int]:

@@ -18,6 +18,7 @@ FILES = (
     "submitters",
     "clouds",
     "containers",
+    "platforms",
     "others",
 )
 """The files beside this one; of the forms that a line may have the first counts."""

@@ -21,6 +21,8 @@ _LONGEST = 2000
 _TAKEN = {"Evicted": "Evicted", "Preempting": "Preempted", "NodeLost": "NodeLost",
           "NodeShutdown": "NodeShutdown", "Terminated": "Terminated"}  # fmt: skip
 """Reasons for which a whole pod ends."""
+_TAKEN_CODES = frozenset({137, 143})
+"""Exit codes of containers that were ended from outside."""
 _FIRST = frozenset({"master", "chief", "leader"})
 
 
@@ -40,6 +42,11 @@ class _ContainerState:
     reason: str = ""
     code: int | None = None
     finished: float | None = None
+
+    @property
+    def own(self) -> bool:
+        """Return whether the container ended by itself, whatever became of its pod."""
+        return self.reason != "ContainerStatusUnknown" and self.code not in _TAKEN_CODES
 
 
 @dataclass(slots=True)
@@ -83,7 +90,9 @@ class PodDescription:
 
     def end(self) -> list[LaunchReport]:
         """Take the end of a description; return what it reports."""
-        found = [self._report(state) for state in self.states if state.line]
+        # What a node takes is killed, and nobody sees how its containers ended.
+        own = [one for one in self.states if self.taken is None or one.own]
+        found = [self._report(state) for state in own if state.line]
         if self.taken is not None:
             line, reason, message = self.taken
             node = reason in ("NodeLost", "NodeShutdown")

@@ -59,7 +59,8 @@ def of_loss(label: str) -> int | None:
         return 2
     if set(said) & _OTHERS:
         return None
-    ends = {said[0], said[-1] if said[-1] != "is" else said[-2] if len(said) > 1 else ""}
+    plain = [word for word in said if word != "is"] or [""]
+    ends = {plain[0], plain[-1]}
     if not ends & _LOSS:
         like = bool({said[-1]} & _LIKE) or said[-2:] == ("cross", "entropy")
         return LIKE if like else None

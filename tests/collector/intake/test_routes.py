@@ -19,7 +19,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 
 from rankscope.collector.flows.stages import CollectorStages
 from rankscope.collector.intake.decoding import PayloadDecoder
-from rankscope.collector.intake.routes import router
+from rankscope.collector.intake.routes import IntakeRoutes, router
 from rankscope.collector.intake.waiting import BusyError
 from rankscope.collector.settings.intake import IntakeSettings
 
@@ -47,7 +47,8 @@ def services(pipeline, memory_journal, decisions, sink, clock, health):
 def app(services):
     application = FastAPI()
     settings = IntakeSettings(body_limit_bytes=LIMIT)
-    application.include_router(router(services.stages, health=services.health, settings=settings))
+    intake = IntakeRoutes(services.stages, health=services.health, settings=settings)
+    application.include_router(router(intake))
     return application
 
 

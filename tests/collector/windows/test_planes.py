@@ -293,3 +293,48 @@ def test_readings_are_the_same_however_their_rows_are_chosen(rows, count):
         np.testing.assert_array_equal(every_at[rows], at)
         np.testing.assert_array_equal(every_value[rows], value)
         assert at.flags.f_contiguous, "sums over readings add in the same order"
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.0, 40.0), st.sampled_from([0.0, 1.0, 1.0, 7.5, np.nan, np.inf])),
+        min_size=1,
+        max_size=60,
+    ),
+    st.booleans(),
+    st.booleans(),
+)
+@settings(max_examples=examples(100), deadline=None)
+def test_a_reading_by_itself_is_written_as_it_is_among_others(readings, counter, tracked):
+    alone, among = (MetricPlane("m", counter=counter, tracked=tracked) for _ in range(2))
+    for plane in (alone, among):
+        plane.fit(3)
+    at = START
+    for number, (gap, value) in enumerate(readings):
+        at += gap - 2.0 * (number % 7 == 3)
+        alone.write_one(1, at, value)
+        among.write_at(np.array([1]), at, np.array([value]))
+    for name in ("value", "part", "used", "thin", "thin_at", "last_at", "last_value", "changed_at"):
+        assert repr(getattr(alone, name)) == repr(getattr(among, name)), name
+    for name in ("newest", "newest_at", "late", "interval", "moved_at", "version"):
+        assert getattr(alone, name) == getattr(among, name), name
+
+
+class TestACounterHasMoved:
+    @pytest.fixture
+    def counter(self):
+        counter = MetricPlane("errors", counter=True)
+        counter.fit(2)
+        return counter
+
+    def test_not_by_its_first_value_nor_by_the_same_one(self, counter):
+        write(counter, 0.0, 5.0)
+        write(counter, 5.0, 5.0, 9.0)
+        write(counter, 10.0, 5.0, 9.0)
+        assert -np.inf == counter.moved_at
+
+    def test_when_it_grows(self, counter):
+        write(counter, 0.0, 5.0, 9.0)
+        write(counter, 5.0, 5.0, 10.0)
+        write(counter, 10.0, 5.0, 10.0)
+        assert START + 5.0 == counter.moved_at

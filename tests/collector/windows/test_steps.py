@@ -88,6 +88,35 @@ def test_a_point_that_comes_before_its_step_waits_for_it(valid):
     assert 0 == valid.grid.late
 
 
+def test_what_waits_is_looked_for_only_when_a_step_ends_that_may_be_its_own(valid, monkeypatch):
+    valid.step(0, 0, at=1)
+    valid.batch((LOSS, 0, 2, 2.4), now=2)
+    looked = []
+    find = StepGrid._find
+
+    def noted(grid, *asked):
+        looked.append(asked)
+        return find(grid, *asked)
+
+    monkeypatch.setattr(StepGrid, "_find", noted)
+    valid.step(0, 2, at=3, now=3)
+    valid.step(1, 1, at=2, now=3)
+    assert [] == looked
+    valid.step(0, 1, at=2, now=4)
+    assert 1 == len(looked)
+    assert 2.4 == valid.matrix()[1][0][1]
+
+
+def test_a_point_of_an_old_step_finds_it_once_later_steps_are_undone(valid, monkeypatch):
+    monkeypatch.setattr(grid_of, "LOOK_BACK", 2)
+    for index in range(5):
+        valid.step(0, index, at=index)
+    valid.batch((LOSS, 0, 1, 2.4), now=5)
+    assert np.isnan(valid.matrix()[1][0]).all()
+    valid.step(0, 2, at=6, now=6)
+    assert 2.4 == valid.matrix()[1][0][1]
+
+
 def test_a_point_whose_step_never_comes_is_counted_as_late(valid):
     valid.step(0, 0, at=1)
     valid.batch((LOSS, 0, 1.5, 2.4), now=2)

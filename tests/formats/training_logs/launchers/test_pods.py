@@ -54,10 +54,15 @@ def test_a_container_that_ended_in_order_is_no_report():
     assert [] == described(reason="Completed", code=0)
 
 
+def test_a_container_that_failed_before_its_pod_was_evicted_is_a_report_too():
+    exited, evicted = described(code=1, whole="\nReason:           Evicted")
+    assert (1, "stop") == (exited.code, evicted.form.kind)
+
+
 def test_a_pod_that_was_evicted_says_why():
     whole = "\nReason:           Evicted\nMessage:          The node was low on resource: memory."
-    exited, evicted = described(code=137, whole=whole)
-    assert ("exit", "stop", "gpu-17") == (exited.form.kind, evicted.form.kind, evicted.host)
+    (evicted,) = described(code=137, whole=whole)
+    assert ("stop", "gpu-17") == (evicted.form.kind, evicted.host)
     assert evicted.text.endswith("low on resource: memory.")
 
 

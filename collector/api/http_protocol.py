@@ -1,0 +1,182 @@
+"""HTTP/1.1 of the collector: uvicorn's own, with a short way for what the intake takes directly.
+
+Parsing, keep-alive, pipelining and the end of the server are uvicorn's. A request that
+`DirectIntake` admits has no task: it is answered once its payload is kept. Where something turns
+out to be unusual about it, it is handed to uvicorn as if it had come just then.
+"""
+
+import asyncio
+import functools
+from collections import deque
+from concurrent.futures import Future
+from typing import Any, cast
+
+import httptools
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from ..intake.payloads import PayloadOutcome
+from .direct_intake import AdmittedPayload, DirectIntake
+
+MOST_STALLED_BYTES = 64 << 10
+"""Bytes without a head or a part of a body becoming whole: the parser would take any number."""
+
+_Kept = Future[PayloadOutcome]
+
+
+def serving(direct: DirectIntake) -> type[asyncio.Protocol]:
+    """Return what makes the protocol of a connection; one server uses it."""
+    return cast(
+        "type[asyncio.Protocol]",
+        functools.partial(CollectorHttpProtocol, direct=direct, mailbox=AnswerMailbox()),
+    )
+
+
+class CollectorHttpProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    parser: httptools.HttpRequestParser
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        direct: DirectIntake,
+        mailbox: "AnswerMailbox",
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.mailbox = mailbox
+        self._direct = direct
+        self._moved = False
+        self._stalled = 0
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget what has not arrived."""
+        cycle = self._direct_cycle()
+        if cycle is not None and not cycle.whole:
+            self._direct.given_up(cycle.admitted)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; a head without an end is refused."""
+        self._moved = False
+        super().data_received(data)
+        self._stalled = 0 if self._moved else self._stalled + len(data)
+        if self._stalled > MOST_STALLED_BYTES and not self.transport.is_closing():
+            self.send_400_response("The head of the request is too long.")
+
+    def on_headers_complete(self) -> None:
+        """Take a request directly where it may be."""
+        self._moved = True
+        admitted = self._admitted()
+        if admitted is None:
+            super().on_headers_complete()
+            return
+        cycle = DirectCycle(self, admitted, keep_alive=self.parser.should_keep_alive())
+        self.cycle = cast("RequestResponseCycle", cycle)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._moved = True
+        cycle = self._direct_cycle()
+        if cycle is None:
+            super().on_body(body)
+        else:
+            cycle.body += body
+
+    def on_message_complete(self) -> None:
+        """Submit a payload that is taken directly."""
+        self._moved = True
+        cycle = self._direct_cycle()
+        if cycle is None:
+            super().on_message_complete()
+            return
+        cycle.whole = True
+        self._direct.arrived(cycle.admitted)
+        kept = self._direct.submit(cycle.admitted, cycle.body)
+        if kept is not None:
+            kept.add_done_callback(cycle.kept)
+            return
+        self.cycle = cast("RequestResponseCycle", None)
+        super().on_headers_complete()
+        super().on_body(cycle.body)
+        super().on_message_complete()
+
+    def answer(self, cycle: "DirectCycle", kept: _Kept) -> None:
+        """Answer a request that was taken directly, and let the connection go on."""
+        if self.transport.is_closing():
+            return
+        headers = self.server_state.default_headers
+        if not cycle.keep_alive:
+            headers = [*headers, (b"connection", b"close")]
+        self.transport.write(self._direct.answer(cycle.admitted, kept, headers))
+        if not cycle.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
+
+    def _admitted(self) -> AdmittedPayload | None:
+        parser = self.parser
+        if parser.get_method() != b"POST" or parser.get_http_version() != "1.1":
+            return None
+        busy = self.cycle and not self.cycle.response_complete
+        if busy or self.expect_100_continue or parser.should_upgrade():
+            return None
+        return self._direct.admitted(self.url, self.headers)
+
+    def _direct_cycle(self) -> "DirectCycle | None":
+        """Return the request that is being received, where it is taken directly."""
+        cycle: object = self.cycle
+        return cycle if isinstance(cycle, DirectCycle) and not cycle.response_complete else None
+
+
+class DirectCycle:
+    """A request that is taken directly, and its answer; uvicorn asks the same of its own."""
+
+    def __init__(
+        self, protocol: CollectorHttpProtocol, admitted: AdmittedPayload, *, keep_alive: bool
+    ) -> None:
+        self.admitted = admitted
+        self.keep_alive = keep_alive
+        self.body = b""
+        self.whole = False
+        self.response_complete = False
+        self.disconnected = False
+        self.message_event = self
+        self._protocol = protocol
+
+    def set(self) -> None:
+        """Do nothing: no task waits for this request."""
+
+    def kept(self, kept: _Kept) -> None:
+        """Have the event loop answer; from any thread."""
+        self._protocol.mailbox.put(self._protocol.loop, self, kept)
+
+    def answer(self, kept: _Kept) -> None:
+        """Answer, in the event loop."""
+        self.response_complete = True
+        self._protocol.answer(self, kept)
+
+
+class AnswerMailbox:
+    """Answers that are due, from any thread to the event loop, which is woken once for many."""
+
+    def __init__(self) -> None:
+        self._due: deque[tuple[DirectCycle, _Kept]] = deque()
+        self._woken = False
+
+    def put(self, loop: asyncio.AbstractEventLoop, cycle: DirectCycle, kept: _Kept) -> None:
+        """Have a request answered in the event loop of all of them."""
+        self._due.append((cycle, kept))
+        if not self._woken and not loop.is_closed():
+            self._woken = True
+            loop.call_soon_threadsafe(self._answer, loop)
+
+    def _answer(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._woken = False
+        while self._due:
+            cycle, kept = self._due.popleft()
+            loop.call_soon(cycle.answer, kept)

@@ -1,0 +1,45 @@
+"""What torchrun's workers left of their exceptions, a file each, as lines of their ranks."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from ....formats.training_logs import error_files
+from ..found import ArtefactContents, LogQuote
+from .contents import LogContents
+
+_PLACE = re.compile(r"(?:^|/)(?:attempt_(?P<attempt>\d{1,6})/)?(?P<rank>\d{1,7})/[^/]+$")
+
+
+def add(files: Mapping[str, Path], gathered: LogContents, found: ArtefactContents) -> None:
+    """Add the exceptions of the last attempt; those before it are quoted only."""
+    places = {name: _place(name) for name in files}
+    last = max((attempt for attempt, _ in places.values()), default=0)
+    for name, path in files.items():
+        attempt, rank = places[name]
+        try:
+            error = error_files.read(path.read_bytes())
+        except OSError as failed:
+            found.unread[name] = f"cannot be read: {failed.strerror}"
+            continue
+        event = None if error is None else error.event(rank)
+        if error is None or event is None:
+            found.unread[name] = "a worker's error file without an error of its own"
+            continue
+        found.read[name] = "the exception of a worker, as torchrun keeps it"
+        role = str(event.attributes["role"]) if attempt == last else "confirmation"
+        signature = str(event.attributes["signature"])
+        found.quotes.append(LogQuote(name, 1, error.at or None, rank, signature, role, error.text))
+        if attempt < last:
+            continue
+        gathered.has_log(rank)
+        event = gathered.hang.learn(event, rank, error.at or None)
+        gathered.events.append((rank, "", event))
+        gathered.start.learn(event, rank)
+        gathered.endings.learn(event, rank)
+
+
+def _place(name: str) -> tuple[int, int | None]:
+    """Return which attempt and rank a file is of, by its folders."""
+    found = _PLACE.search(name)
+    return (int(found["attempt"] or 0), int(found["rank"])) if found else (0, None)
