@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..vocabulary import device_faults
 from ..vocabulary.samples import Sample
@@ -16,9 +17,11 @@ from .profiling import ProfileService
 from .profiling.asking import ProfileCollector
 from .readers import NodeReader
 from .reading import ReadingThread
-from .settings import AgentSettings
 from .support_log import SupportLog
 from .trainers import TrainerRegister
+
+if TYPE_CHECKING:
+    from .settings import AgentSettings
 
 QUICK_SECONDS = 1.0
 """Readers of this period or less have a thread of their own."""
@@ -41,20 +44,28 @@ def readings(
     health: AgentHealth,
     now: Callable[[], float],
     deliver: Callable[[NodeReader, list[Sample], float], None],
+    delivered: Callable[[], None],
     support: SupportLog,
 ) -> list[ReadingThread]:
     """Return what runs the readers: quick ones apart, so that no slow one holds them up."""
     slow = [reader for reader in chosen if reader.period > QUICK_SECONDS]
     quick = [reader for reader in chosen if reader.period <= QUICK_SECONDS]
     return [
-        ReadingThread(readers=group, health=health, now=now, deliver=deliver, support=support)
+        ReadingThread(
+            readers=group,
+            health=health,
+            now=now,
+            deliver=deliver,
+            delivered=delivered,
+            support=support,
+        )
         for group in (slow, quick)
         if group
     ]
 
 
 def fault_tracker(
-    settings: AgentSettings, *, devices: DeviceRegister, state: Path, now: float
+    settings: "AgentSettings", *, devices: DeviceRegister, state: Path, now: float
 ) -> FaultTracker:
     """Return the tracker with what was kept; raises StartError for bad overrides."""
     knowledge = device_faults.catalogue()
@@ -74,7 +85,7 @@ def fault_tracker(
 
 
 def dcgm_page(
-    settings: AgentSettings, *, host: str, attribution: DeviceAttribution
+    settings: "AgentSettings", *, host: str, attribution: DeviceAttribution
 ) -> DcgmPage | None:
     """Return what shows dcgm-exporter's names, None when nobody asked for them."""
     names = settings.export.dcgm_names
@@ -90,7 +101,7 @@ def dcgm_page(
 
 
 def profiling(
-    settings: AgentSettings,
+    settings: "AgentSettings",
     *,
     host: str,
     socket: Path,

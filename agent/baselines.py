@@ -7,9 +7,8 @@ offset), and the offset takes up what a reset lost.
 
 import json
 import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .state import rewrite
 
@@ -17,8 +16,7 @@ SAVE_SECONDS = 30.0
 _MOST = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class CounterStep:
+class CounterStep(NamedTuple):
     """One reading of a counter: the total to show, and what is new since the reading before.
 
     `known` is False for the first reading of a counter, and for the first one of a boot: what it

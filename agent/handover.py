@@ -34,9 +34,8 @@ class MainThreadHandover:
         self.wake()
 
     def deliver(self, reader: NodeReader, samples: list[Sample], now: float) -> None:
-        """Hand over a reading."""
+        """Hand over a reading; it is taken when the main thread wakes next."""
         self._read.put((reader, samples, now))
-        self.wake()
 
     def wake(self) -> None:
         """Wake the main thread."""

@@ -9,6 +9,7 @@ from typing import Literal
 from ..vocabulary import tables
 
 Labels = tuple[str, ...]
+_PREFIX = "rankscope_agent_"
 _AGE = "_age_seconds"
 
 
@@ -42,16 +43,20 @@ class AgentHealth:
             measure.name: {(): 0.0} if measure.kind == "counter" and not measure.labels else {}
             for measure in measures().values()
         }
+        self._given = {
+            name.removeprefix(_PREFIX): (values, len(measures()[name].labels))
+            for name, values in self._values.items()
+        }
 
     def count(self, what: str, *labels: str, by: int = 1) -> None:
         """Add to a counter."""
-        values = self._of(f"rankscope_agent_{what}_total", labels)
+        values = self._of(f"{what}_total", labels)
         with self._lock:
             values[labels] = values.get(labels, 0.0) + by
 
     def show(self, what: str, value: float, *labels: str) -> None:
         """Set a gauge."""
-        values = self._of(f"rankscope_agent_{what}", labels)
+        values = self._of(what, labels)
         with self._lock:
             values[labels] = value
 
@@ -61,7 +66,7 @@ class AgentHealth:
 
     def counted(self, what: str, *labels: str) -> float:
         """Return what a counter stands at; without labels, the sum over all of them."""
-        values = self._values[f"rankscope_agent_{what}_total"]
+        values, _ = self._given[f"{what}_total"]
         with self._lock:
             return values.get(labels, 0.0) if labels else sum(values.values())
 
@@ -80,6 +85,8 @@ class AgentHealth:
             ]
 
     def _of(self, name: str, labels: Labels) -> dict[Labels, float]:
-        if len(labels) != len(measures()[name].labels):
-            raise ValueError(f"{name} has the labels {measures()[name].labels}, not {labels}")
-        return self._values[name]
+        values, expected = self._given[name]
+        if len(labels) != expected:
+            known = measures()[_PREFIX + name].labels
+            raise ValueError(f"{_PREFIX}{name} has the labels {known}, not {labels}")
+        return values

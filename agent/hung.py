@@ -17,14 +17,17 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from ..formats.training_logs import crashes
 from ..vocabulary.samples import Event, Scalar
 from . import procfs
 from .open_file import OpenFile
 from .profiling import spying
-from .settings import StacksSettings
 from .trainers import Key, TrainerProcess
+
+if TYPE_CHECKING:
+    from .settings import StacksSettings
 
 SHORTEST_SECONDS = 12.0
 """As long as a probe may be silent."""
@@ -85,7 +88,7 @@ class HungProcesses:
     """Looks at silent processes once a second, on the agent's main thread."""
 
     def __init__(
-        self, settings: StacksSettings, *, proc: Path, spied: Callable[[Event], None]
+        self, settings: "StacksSettings", *, proc: Path, spied: Callable[[Event], None]
     ) -> None:
         self._proc = proc
         self._files: dict[Key, OpenFile] = {}

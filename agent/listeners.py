@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..vocabulary.samples import TelemetryResource
 from . import exposition, listening
@@ -11,8 +12,10 @@ from .health import AgentHealth
 from .outgoing import OutgoingTelemetry
 from .push import PushConnection, SpoolSender
 from .scraping import ScrapeServer
-from .settings import AgentSettings, ForwardSettings
 from .spool import DiskSpool, SpoolError
+
+if TYPE_CHECKING:
+    from .settings import AgentSettings, ForwardSettings
 
 
 class StartError(Exception):
@@ -42,7 +45,7 @@ class AgentListeners:
 
 
 def opened(
-    settings: AgentSettings,
+    settings: "AgentSettings",
     *,
     environ: Mapping[str, str],
     health: AgentHealth,
@@ -82,7 +85,7 @@ def _udp(listen: str) -> socket.socket:
 
 def _push(
     listeners: AgentListeners,
-    settings: AgentSettings,
+    settings: "AgentSettings",
     *,
     environ: Mapping[str, str],
     health: AgentHealth,
@@ -103,6 +106,8 @@ def _push(
         )
     except SpoolError as error:
         raise StartError(str(error)) from error
+    except ValueError as error:
+        raise StartError(f"push.token: {error}") from error
     except OSError as error:
         raise StartError(f"push.ca_file: {error.strerror or error}") from error
     listeners.sender = SpoolSender(spool=listeners.spool, post=post, health=health, now=now)
@@ -113,7 +118,7 @@ def _push(
 
 def _forward(
     listeners: AgentListeners,
-    settings: ForwardSettings,
+    settings: "ForwardSettings",
     *,
     health: AgentHealth,
     now: Callable[[], float],

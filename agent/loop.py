@@ -25,6 +25,9 @@ from .trainers import TrainerRegister
 from .training_logs import LaunchedProcesses, LogBatch
 
 _TICK_SECONDS = 1.0
+_SOON_SECONDS = 0.25
+"""What is due so soon after a reading is done with it: its own pace settles on that of the readers,
+and one wake-up a second is enough."""
 _READ_SECONDS = 0.25
 """How long a datagram without an event may lie unread."""
 _UDP_MEMORY_SECONDS = 60.0
@@ -77,6 +80,7 @@ class AgentLoop:
         self._now = now
         self._inbox = ProbeInbox(health=health)
         self._read_at = 0.0
+        self._early = 0.0
         self._quiet_until = 0.0
         self._stopping = False
         selector.register(handover.descriptor, selectors.EVENT_READ)
@@ -98,13 +102,14 @@ class AgentLoop:
             try:
                 someone_ended = self._turn(max(0.0, wait))
                 now = time.monotonic()
-                if now >= tick_at:
+                soon = now + self._early
+                if soon >= tick_at:
                     tick_at = now + _TICK_SECONDS
                     self._tick()
                     someone_ended = True
                 if someone_ended or self._exits.waiting:
                     self._report_exits()
-                if now >= flush_at:
+                if soon >= flush_at:
                     self._read_inbox()
                     flush_at = now + self._flush_seconds
                     if self._outgoing:
@@ -143,8 +148,10 @@ class AgentLoop:
         if urgent or time.monotonic() >= self._unread_until():
             self._read_inbox()
         self._take_events()
+        self._early = 0.0
         for reading in self._handover.readings():
             self._routing.route(*reading)
+            self._early = min(_SOON_SECONDS, self._flush_seconds / 4)
         return ended
 
     def _read_inbox(self) -> None:

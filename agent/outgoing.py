@@ -141,5 +141,4 @@ def _parts(groups: Groups) -> Iterator[Groups]:
 
 
 def _gzip(body: bytes) -> bytes:
-    compressor = zlib.compressobj(level=1, wbits=31)  # 31: with gzip's header
-    return compressor.compress(body) + compressor.flush()
+    return zlib.compress(body, level=1, wbits=31)  # 31: with gzip's header

@@ -21,6 +21,10 @@ _ASK_AGAIN_SECONDS = 600.0
 _log = logging.getLogger(__name__)
 
 
+def _nothing() -> None:
+    """Wake nobody."""
+
+
 @dataclass(slots=True)
 class _ReaderTurn:
     """One reader and when it is due next, in monotonic seconds."""
@@ -32,7 +36,10 @@ class _ReaderTurn:
 
 
 class ReadingThread:
-    """Delivers samples through `deliver(reader, samples, now)`, called on the reading thread."""
+    """Delivers samples through `deliver(reader, samples, now)`, called on the reading thread.
+
+    `delivered` is called when no more is due at once: one wake-up of whoever waits for them all.
+    """
 
     def __init__(
         self,
@@ -41,6 +48,7 @@ class ReadingThread:
         health: AgentHealth,
         now: Callable[[], float],
         deliver: Callable[[NodeReader, list[Sample], float], None],
+        delivered: Callable[[], None] = _nothing,
         support: SupportLog,
         stuck_seconds: float = 10.0,
     ) -> None:
@@ -48,6 +56,8 @@ class ReadingThread:
         self._health = health
         self._now = now
         self._deliver = deliver
+        self._delivered = delivered
+        self._any_delivered = False
         self._stuck_seconds = stuck_seconds
         self._lock = threading.Condition()
         self._turns = [_ReaderTurn(reader, time.monotonic()) for reader in readers]
@@ -87,31 +97,42 @@ class ReadingThread:
         ).start()
 
     def _run(self, generation: int) -> None:
+        due: list[_ReaderTurn] = []
+        turn: _ReaderTurn | None = None
         while True:
             with self._lock:
-                turn = self._next(generation)
-                if turn is None:
-                    return
-                self._busy = (turn, time.monotonic())
-            self._take(turn)
-            with self._lock:
-                if generation != self._generation:
+                if turn is not None and generation != self._generation:
                     # We were given up while this reader hung: it is back, our successor goes on.
                     _log.warning("reader %s answers again", turn.reader.name)
                     self._turns.append(turn)
                     self._lock.notify_all()
                     return
                 self._busy = None
+                due = due or self._next(generation)
+                if not due or self._stopped:
+                    return
+                turn = due.pop()
+                self._busy = (turn, time.monotonic())
+            self._take(turn)
 
-    def _next(self, generation: int) -> _ReaderTurn | None:
-        """Wait for the next reader that is due; None when this thread shall end. Holds the lock."""
+    def _next(self, generation: int) -> list[_ReaderTurn]:
+        """Wait for readers that are due, the last due first; none when this thread shall end.
+
+        Holds the lock.
+        """
         while not self._stopped and generation == self._generation:
-            turn = min(self._turns, key=lambda one: one.due, default=None)
-            wait = None if turn is None else turn.due - time.monotonic()
-            if turn is not None and wait is not None and wait <= 0:
-                return turn
-            self._lock.wait(wait)
-        return None
+            now = time.monotonic()
+            due = [turn for turn in self._turns if turn.due <= now]
+            if due:
+                due.sort(key=lambda one: one.due)
+                due.reverse()
+                return due
+            if self._any_delivered:
+                self._any_delivered = False
+                self._delivered()
+            soonest = min((turn.due for turn in self._turns), default=None)
+            self._lock.wait(None if soonest is None else soonest - now)
+        return []
 
     def _take(self, turn: _ReaderTurn) -> None:
         reader = turn.reader
@@ -145,3 +166,4 @@ class ReadingThread:
         turn.due = max(turn.due, started - reader.period) + reader.period
         if samples:
             self._deliver(reader, samples, now)
+            self._any_delivered = True

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..vocabulary.datagram import ProbeDatagram
 from ..vocabulary.profiling import EVENT
-from ..vocabulary.samples import Attributes, Event, Sample, Scalar, TelemetryResource, attributes
+from ..vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from .attribution import DeviceAttribution
 from .dcgm_names import DcgmPage
 from .device_faults import FaultTracker
@@ -17,11 +17,10 @@ from .names import NodeNames
 from .outgoing import OutgoingTelemetry
 from .profiling import ProfileService
 from .readers import NodeReader
+from .series_owners import SeriesOwners
 from .step_ends import StepEnds
 from .trainers import LAUNCHED, TrainerProcess, TrainerRegister
 from .training_logs import LaunchedProcesses, LogBatch
-
-_MOST_RANKED = 20_000
 
 
 class TelemetryRouter:
@@ -53,8 +52,7 @@ class TelemetryRouter:
         self._health = health
         self._attribution = attribution
         self._fault_tracker = fault_tracker
-        self._with_rank: dict[tuple[Attributes, int], Attributes] = {}
-        self._ranked_by = -1
+        self._owners = SeriesOwners()
         self._dcgm_page = dcgm_page
         self._profiling = profiling
         self._hung = hung
@@ -122,42 +120,30 @@ class TelemetryRouter:
         placed: list[tuple[TelemetryResource, Sample]] = []
         ours: list[Sample] = []
         node = self._names.node()
+        owner_of, rank_of = self._owners.of, self._attribution.rank_of
+        any_rank = self._attribution.placed
         for sample in samples:
-            owner = self._trainers.owner(sample)
-            if owner is None:
-                if _of_a_rank(sample):
+            series = owner_of(sample.attributes)
+            if series.pid is not None:
+                owner = self._trainers.owner_of(series.pid)
+                if owner is not None:
+                    resource = self._names.of(owner)
+                    placed.append((resource, sample))
+                    if self._outgoing:
+                        self._outgoing.add(resource, (sample,))
                     continue
-                sample = self._ranked(sample)
-                ours.append(sample)
-                placed.append((node, sample))
+            if series.of_rank:
                 continue
-            resource = self._names.of(owner)
-            placed.append((resource, sample))
-            if self._outgoing:
-                self._outgoing.add(resource, (sample,))
+            if any_rank and series.hw_id is not None:
+                # With the rank on it, when exactly one is placed on the device.
+                rank = rank_of(series.hw_id)
+                if rank is not None:
+                    sample = series.with_rank(sample, rank)
+            ours.append(sample)
+            placed.append((node, sample))
         if self._outgoing and ours:
             self._outgoing.add(node, ours)
         self._latest.read(reader.name, placed, period=reader.period, now=now)
-
-    def _ranked(self, sample: Sample) -> Sample:
-        """Return a device's sample with the rank on it, when exactly one is placed there."""
-        if not self._attribution.placed:
-            return sample
-        hw_id = next((value for name, value in sample.attributes if name == "hw.id"), None)
-        rank = self._attribution.rank_of(hw_id) if isinstance(hw_id, str) else None
-        if rank is None:
-            return sample
-        ranked = (sample.attributes, rank)
-        pairs = self._with_rank.get(ranked)
-        if pairs is None:
-            if self._ranked_by != self._attribution.version or (
-                len(self._with_rank) > _MOST_RANKED
-            ):
-                self._with_rank.clear()  # of ranks and processes that may be gone
-                self._ranked_by = self._attribution.version
-            pairs = attributes({**dict(sample.attributes), "rank": rank})
-            self._with_rank[ranked] = pairs
-        return Sample(sample.metric, sample.value, sample.at, pairs)
 
     def emit(self, event: Event) -> None:
         """Take an event of a reader: it leaves at once, with the job of the process it is about."""
@@ -251,11 +237,6 @@ class TelemetryRouter:
         if trainer.pid is not None:
             self._latest.forget_pid(trainer.pid)
             self._exits.forget(trainer.pid)
-
-
-def _of_a_rank(sample: Sample) -> bool:
-    """Tell a sample about a rank's process from one about the node."""
-    return {"pid", "rank"} <= {name for name, _ in sample.attributes}
 
 
 def _with_start(sample: Sample, started_at: float) -> Sample:

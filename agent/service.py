@@ -4,6 +4,7 @@ The main thread gathers (loop.py); readers, disk, network and the page have thre
 """
 
 import contextlib
+import gc
 import logging
 import os
 import selectors
@@ -12,7 +13,7 @@ import socket
 import sys
 import time
 from collections.abc import Mapping
-from importlib import metadata
+from typing import TYPE_CHECKING
 
 from ..vocabulary.clock import Clock, SystemClock
 from ..vocabulary.samples import attributes
@@ -28,10 +29,12 @@ from .latest import LatestValues
 from .loop import AgentLoop
 from .names import NodeNames
 from .routing import TelemetryRouter
-from .settings import AgentSettings
 from .support_log import SupportLog
 from .trainers import TrainerRegister
 from .users import ProcessUsers
+
+if TYPE_CHECKING:
+    from .settings import AgentSettings
 
 _SWITCH_SECONDS = 0.0005
 _DRAIN_SECONDS = 2.0
@@ -43,12 +46,17 @@ class NodeAgent:
     """One agent. The constructor takes every socket and folder, or raises listeners.StartError."""
 
     def __init__(
-        self, settings: AgentSettings, *, environ: Mapping[str, str], clock: Clock | None = None
+        self,
+        settings: "AgentSettings",
+        *,
+        environ: Mapping[str, str],
+        clock: Clock | None = None,
+        version: str = "",
     ) -> None:
         self._settings = settings
         self._clock = clock or SystemClock()
         self._health = AgentHealth()
-        self._health.show("info", 1, metadata.version("rankscope"))
+        self._health.show("info", 1, version or _version())
         self._names = NodeNames(
             host=settings.node.host or socket.gethostname(),
             cluster=settings.node.cluster,
@@ -100,6 +108,7 @@ class NodeAgent:
                 health=self._health,
                 now=self._clock.now,
                 deliver=self._handover.deliver,
+                delivered=self._handover.wake,
                 support=self._support,
             )
         except state.StateError as error:
@@ -257,13 +266,22 @@ class NodeAgent:
         )
 
 
-def run(settings: AgentSettings) -> int:
+def _version() -> str:
+    from importlib import metadata  # noqa: PLC0415  with readers of archives, 1 MB
+
+    return metadata.version("rankscope")
+
+
+def run(settings: "AgentSettings", *, version: str = "") -> int:
     """Run an agent until SIGTERM or SIGINT; return 0, or 1 when it could not start."""
     try:
-        agent = NodeAgent(settings, environ=os.environ)
+        agent = NodeAgent(settings, environ=os.environ, version=version)
     except listeners.StartError as error:
         _log.error("%s", error)
         return 1
+    # All that is there by now stays: no collection shall look through it again.
+    gc.collect()
+    gc.freeze()
     # A scrape shall not wait five milliseconds for every turn of another thread.
     sys.setswitchinterval(_SWITCH_SECONDS)
     for number in (signal.SIGTERM, signal.SIGINT):

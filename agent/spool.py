@@ -52,6 +52,7 @@ class DiskSpool:
         self._lock = threading.Lock()
         self._failing = False
         self._ahead: deque[segments.SegmentRecord] = deque()
+        self._sent_file = -1
         try:
             self._writer: segments.SegmentWriter | None = self._opened()
             self._sent = self._load_sent()
@@ -140,6 +141,9 @@ class DiskSpool:
     def close(self) -> None:
         """Close the files; what waits stays for the next start."""
         with self._lock:
+            if self._sent_file >= 0:
+                os.close(self._sent_file)
+                self._sent_file = -1
             if self._writer is None:
                 return
             with contextlib.suppress(OSError):
@@ -223,8 +227,8 @@ class DiskSpool:
         text = f"{self._sent[0]} {self._sent[1]}\n".ljust(_SENT_BYTES)
         # A disk that fails here costs no more than a batch sent twice after a restart.
         with contextlib.suppress(OSError):
-            fd = os.open(self._folder / _SENT, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                os.pwrite(fd, text.encode(), 0)
-            finally:
-                os.close(fd)
+            if self._sent_file < 0:
+                self._sent_file = os.open(
+                    self._folder / _SENT, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600
+                )
+            os.pwrite(self._sent_file, text.encode(), 0)

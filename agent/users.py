@@ -5,11 +5,14 @@ agent. Who owns a process in a pod says nothing, nor does user 0.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import procfs
 from .attribution import cgroups
 from .inbox import ReceivedDatagram
-from .settings import JobUser
+
+if TYPE_CHECKING:
+    from .settings import JobUser
 
 LONGEST = 64
 """Characters of a user label; what is longer is none."""
@@ -21,7 +24,7 @@ class ProcessUsers:
     """Finds the user label of processes, by a policy of the settings."""
 
     def __init__(
-        self, policy: JobUser, *, proc: Path = procfs.PROC, passwords: Path = _PASSWORDS
+        self, policy: "JobUser", *, proc: Path = procfs.PROC, passwords: Path = _PASSWORDS
     ) -> None:
         self._policy = policy
         self._proc = proc

@@ -14,25 +14,26 @@ class TimeBudget:
     every step for a while: when something went wrong, knowing more is worth more.
     """
 
-    __slots__ = ("_clock", "_insisted", "_next", "_share")
+    __slots__ = ("_clock", "_share", "insisted", "next")
 
     def __init__(self, share: float, *, clock: Callable[[], float] = time.perf_counter) -> None:
         self._share = share
         self._clock = clock
-        self._next = 0.0
-        self._insisted = 0
+        self.next = 0.0
+        """When it is due next, by the clock: what asks at every step looks at these two itself."""
+        self.insisted = 0
 
     def due(self) -> bool:
         """Return whether the check may run now; uses up one of the insisted ones."""
-        if self._insisted > 0:
-            self._insisted -= 1
+        if self.insisted > 0:
+            self.insisted -= 1
             return True
-        return self._clock() >= self._next
+        return self._clock() >= self.next
 
     def spent(self, seconds: float) -> None:
         """Note what a check took; may be called again for a part that is known later."""
-        self._next = max(self._next, self._clock()) + seconds / self._share
+        self.next = max(self.next, self._clock()) + seconds / self._share
 
     def insist(self, times: int) -> None:
         """Let the next checks run whatever they cost."""
-        self._insisted = max(self._insisted, times)
+        self.insisted = max(self.insisted, times)

@@ -104,7 +104,10 @@ class CheckpointSpan(_PauseSpan):
         timeline = self._timeline
         timeline.saving = False
         if self._span is not None:
-            timeline.open.checkpoint += self._span.seconds(timeline.open)
+            step = timeline.open
+            seconds = self._span.seconds(step)
+            step.checkpoint += seconds
+            step.counted += seconds
 
 
 class EvaluationSpan(_PauseSpan):

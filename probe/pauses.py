@@ -28,5 +28,7 @@ class CollectorPauses:
         if phase == "start":
             self._began = time.perf_counter()
         elif self._began:
-            self._timeline.open.gc += time.perf_counter() - self._began
+            step, seconds = self._timeline.open, time.perf_counter() - self._began
+            step.gc += seconds
+            step.counted += seconds
             self._began = 0.0

@@ -30,6 +30,7 @@ class StepRecord:
     where `..._known` (`own_known` for compute), the others where above 0. `residual`: compute runs
     on a device and was not timed there, so what is left of the step is sent instead.
     `losses_add_up`: the step's loss is the sum of its micro-batches' losses, else their mean.
+    `counted`: seconds that are already part of one of its durations; who adds to one adds to it.
     """
 
     at: float = 0.0
@@ -49,16 +50,13 @@ class StepRecord:
     loss_sum: float = 0.0
     loss_count: int = 0
     losses_add_up: bool = False
+    counted: float = 0.0
     values: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
     late: DeferredValues | None = None
 
     def set(self, metric: str, value: float, *, scope: str = "", of: str = "") -> None:
         """Keep a value of the step; a later one of the same metric replaces it."""
         self.values[metric, of] = (value, scope)
-
-    def counted(self) -> float:
-        """Return the seconds of the step that are already part of one of its durations."""
-        return self.data + self.comm + self.compute + self.optimizer + self.checkpoint + self.gc
 
     def descriptor(self) -> int | None:
         """Return None: a step is a datagram alone."""
@@ -125,7 +123,8 @@ class StepRecord:
         if self.own_known:
             compute = self.compute
             if self.residual:
-                compute = max(0.0, self.duration - self.counted() + compute)
+                other = self.data + self.comm + self.optimizer + self.checkpoint + self.gc
+                compute = max(0.0, self.duration - other)
             found.append(Sample("training.compute.duration", compute, self.at, graded))
         for name in ("optimizer", "checkpoint", "gc"):
             seconds = getattr(self, name)

@@ -67,6 +67,7 @@ class StepTimeline:
             self.begun = True
             now = time.perf_counter()
             self.began = now - waited
+            self.open.counted -= self.open.gc
             self.open.gc = 0.0
             self._work_began = now
 
@@ -79,7 +80,7 @@ class StepTimeline:
             return False
         self._forward = forward
         self._work_began = time.perf_counter()
-        self._before = self.open.counted()
+        self._before = self.open.counted
         return True
 
     def work_ends(self, now: float | None = None) -> None:
@@ -87,21 +88,22 @@ class StepTimeline:
         step = self.open
         if now is None:
             now = time.perf_counter()
-        counted = step.counted()
-        own = now - self._work_began - (counted - self._before)
+        own = now - self._work_began - (step.counted - self._before)
         if own > 0.0:
             step.compute += own
-            counted += own
+            step.counted += own
         step.own_known = True
         self._forward = False
         self._work_began = now
-        self._before = counted
+        self._before = step.counted
 
     def waited_for_peers(self, span: "TimelineSpan") -> None:
         """Count a collective that ended as a wait, unless it is part of a checkpoint."""
         if not self.saving:
             step = self.open
-            step.comm += span.seconds(step)
+            seconds = span.seconds(step)
+            step.comm += seconds
+            step.counted += seconds
             step.comm_known = True
 
     def waited_for_data(self, span: "TimelineSpan", *, evaluating: bool = False) -> None:
@@ -111,6 +113,7 @@ class StepTimeline:
         self.begin_first(seconds)
         if not (evaluating or self.evaluating):
             step.data += seconds
+            step.counted += seconds
             step.data_known = True
         if not self.explicit:
             self.work_begins()
@@ -139,11 +142,11 @@ class TimelineSpan:
 
     def __init__(self, step: StepRecord) -> None:
         self._step = step
-        self._before = step.counted()
+        self._before = step.counted
         self._began = time.perf_counter()
 
     def seconds(self, step: StepRecord) -> float:
         """Return the seconds so far; `step` is the open one, another if one ended meanwhile."""
         spent = time.perf_counter() - self._began
-        inside = step.counted() - (self._before if step is self._step else 0.0)
+        inside = step.counted - (self._before if step is self._step else 0.0)
         return max(0.0, spent - inside)

@@ -65,13 +65,11 @@ class TorchHooks:
         self.use(self._model, self._optimizer)
         books = memory.AllocatorReadings(context)
 
-        def close() -> None:
-            if context.device is not None:
-                books.close()
-                self._find_hardware(context)
-            optimizers.close(context)
+        def on_device() -> None:
+            books.close()
+            self._find_hardware(context)
 
-        watch.closers.append(close)
+        watch.closers.append(optimizers.closer(context, on_device))
         watch.keep = self._keep
         watch.alarm = context.alarm
 

@@ -51,3 +51,7 @@ class SettingsError(ValueError):
     def __init__(self, problems: tuple[SettingsProblem, ...]) -> None:
         self.problems = problems
         super().__init__("\n".join(str(problem) for problem in problems))
+
+    def __reduce__(self) -> tuple[type["SettingsError"], tuple[tuple[SettingsProblem, ...]]]:
+        """Return how it is made anew in another process."""
+        return SettingsError, (self.problems,)

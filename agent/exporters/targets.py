@@ -4,14 +4,17 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ...formats import exporters, exposition
 from ...formats.exporters.devices import ExporterDevice
 from ...vocabulary.samples import Event, Sample
 from ..health import AgentHealth
-from ..settings import ExporterTargetSettings
 from .fetching import FetchError, PageClient
+
+if TYPE_CHECKING:
+    from ..settings import ExporterTargetSettings
 
 
 class SeriesOwnership:
@@ -52,7 +55,7 @@ class ExporterTarget:
 
     def __init__(
         self,
-        settings: ExporterTargetSettings,
+        settings: "ExporterTargetSettings",
         *,
         place: int,
         client: PageClient,

@@ -1,5 +1,6 @@
 """One device's thread in the worker: asks the subjects that are due and writes their answers."""
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -8,10 +9,11 @@ from . import SUBJECTS
 from .asking import GoneError, PolledDevice
 from .pipe import LinePipe
 from .subjects import READ
+from .turns import DeviceTurns
 
 
 class DevicePoller:
-    """Polls one device; `gone`, `unusable` and `back` are written once a change."""
+    """Polls one device; `gone`, `unusable` and `back` are gathered once a change."""
 
     def __init__(
         self,
@@ -28,18 +30,20 @@ class DevicePoller:
         self._period = period
         self._due = dict.fromkeys(subjects, 0.0)
         self._layouts: dict[str, tuple[object, int]] = {}
+        self._written: dict[str, list[float]] = {}
         self._notes: Mapping[str, str] = {}
         self._gone = False
 
-    def run(self) -> None:
-        """Poll for ever; the quickest subject sets the pace."""
+    def run(self, turns: DeviceTurns) -> None:
+        """Poll for ever, in turn with other devices; the quickest subject sets the pace."""
         pulse = min(
             (SUBJECTS[subject] or self._period for subject in self._due), default=self._period
         )
-        due = time.monotonic()
+        due = turns.begin
         while True:
-            self.poll(time.monotonic())
-            due = max(due + pulse, time.monotonic())
+            turns.take(lambda: self.poll(time.monotonic()))
+            late = time.monotonic() - due
+            due += pulse * max(1, math.floor(late / pulse))  # on the beat of the others
             time.sleep(max(0.0, due - time.monotonic()))
 
     def poll(self, now: float) -> None:
@@ -48,10 +52,10 @@ class DevicePoller:
             self._poll(now)
         except GoneError as error:
             if not self._gone:
-                self._pipe.write(gone=error.code, device=self.device.uuid, function=error.function)
+                self._pipe.gather(gone=error.code, device=self.device.uuid, function=error.function)
             self._gone = True
         except Exception as error:  # noqa: BLE001  one odd answer must not end the device's thread
-            self._pipe.write(unusable=f"{type(error).__name__}: {error}", device=self.device.uuid)
+            self._pipe.gather(unusable=f"{type(error).__name__}: {error}", device=self.device.uuid)
 
     def _poll(self, now: float) -> None:
         device = self.device
@@ -66,19 +70,23 @@ class DevicePoller:
             readings.append([subject, round(at, 3), *self._numbered(subject)])
         if self._gone:
             self._gone = False
-            self._pipe.write(back=True, device=device.uuid)
+            self._pipe.gather(back=True, device=device.uuid)
         if readings:
-            self._pipe.write(readings=readings, device=device.uuid)
+            self._pipe.gather(readings=readings, device=device.uuid)
         if device.notes != self._notes:
             self._notes = dict(device.notes)
-            self._pipe.write(notes=self._notes, device=device.uuid)
+            self._pipe.gather(notes=self._notes, device=device.uuid)
 
     def _numbered(self, subject: str) -> list[Any]:
-        """Return a layout's number and the values, and the layout itself when it is new."""
-        values = self.device.values
+        """Return a layout's number and the values, and the layout itself when it is new.
+
+        Values that all are what they were are left out: most of a healthy device's are.
+        """
+        values = list(self.device.values.values())
+        before, self._written[subject] = self._written.get(subject), values
         series, number = self._layouts.get(subject, (None, 0))
-        names = tuple(values)
+        names = tuple(self.device.values)
         if names == series:
-            return [number, list(values.values())]
+            return [number] if values == before else [number, values]
         self._layouts[subject] = (names, number + 1)
-        return [number + 1, list(values.values()), names]
+        return [number + 1, values, names]

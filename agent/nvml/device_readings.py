@@ -39,6 +39,11 @@ class _DeviceState:
         """Return whether it is neither gone nor hung."""
         return self.gone is None and not self.hung_reported
 
+    def values(self, subject: str) -> list[float] | None:
+        """Return the newest values of a subject, None where there are none."""
+        reading = self.readings.get(subject)
+        return None if reading is None else reading[1]
+
 
 class DeviceReadings:
     """The devices of one driver. Its owner holds the lock; `emit` takes a fault's event."""
@@ -135,16 +140,21 @@ class DeviceReadings:
         self._report_missing()
 
     def take_readings(self, uuid: str, readings: Sequence[Sequence[Any]]) -> None:
-        """Take a device's values by subject: [subject, at, layout's number, values, layout?]."""
+        """Take a device's values by subject: [subject, at, layout's number, values?, layout?].
+
+        Without values they are what they were.
+        """
         state = self._states.get(uuid)
         if state is None:
             return
-        for subject, at, number, values, *layout in readings:
-            if layout:
-                names = [(metric, _full(state.device, pairs)) for metric, pairs in layout[0]]
+        for subject, at, number, *found in readings:
+            if len(found) > 1:
+                names = [(metric, _full(state.device, pairs)) for metric, pairs in found[1]]
                 state.layouts[subject] = (number, names)
+                state.readings.pop(subject, None)
             known = state.layouts.get(subject)
-            if known is None or known[0] != number:
+            values = found[0] if found else state.values(subject)
+            if known is None or known[0] != number or values is None:
                 continue
             state.readings[subject] = (at, values)
             state.answered_at = at  # not the newest ever: clocks are set back

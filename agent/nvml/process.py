@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from . import clock_words
+
 _BEGIN = (
     "import sys; sys.path[:0] = {folders!r}; from rankscope.agent.nvml.starting import main; main()"
 )
@@ -34,7 +36,9 @@ class WorkerProcess:
         period: float,
         receive: Callable[["WorkerProcess", Mapping[str, Any] | None], None],
     ) -> None:
-        asked = json.dumps({"subjects": list(subjects), "period": period})
+        asked = json.dumps(
+            {"subjects": list(subjects), "period": period, "clock_words": clock_words.tables()}
+        )
         # A bare interpreter: no site-packages but pynvml's, no .pth files, no user's settings. It
         # costs 10 MiB where the agent's own parts would cost 30.
         self._process = subprocess.Popen(

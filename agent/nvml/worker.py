@@ -6,10 +6,11 @@ take, and ends the process when the agent closes its end (stdin), whatever the l
 
 Messages, one object a line; the first key is the kind: `hello` (versions, devices) or `fatal`,
 once, at the start; `readings` (a device's values by subject: a layout's number, values, and the
-layout itself when new); `notes` (functions without an answer, and why); `gone` and `hung` (a device
-that fails, a call that does not return); `back` (it answers again); `unusable` (an answer that made
-no sense); `event` (NVML's own events), `no_events` (there are none); `operational` (GPU
-Operational Events); `heartbeat` every second.
+layout itself when new; no values where they are what they were); `notes` (functions without an
+answer, and why); `gone` and `hung` (a device that fails, a call that does not return); `back` (it
+answers again); `unusable` (an answer that made no sense); `event` (NVML's own events), `no_events`
+(there are none); `operational` (GPU Operational Events); `heartbeat` every second, with the
+readings where there are any.
 """
 
 import contextlib
@@ -24,12 +25,13 @@ from typing import Any
 
 import pynvml
 
-from . import SUBJECTS, operational
+from . import SUBJECTS, clock_words, operational
 from .asking import PolledDevice, code_of
 from .call_watchdog import CallWatchdog
 from .device_poller import DevicePoller
 from .pipe import LinePipe, leave
 from .subjects.identity import text
+from .turns import DeviceTurns
 
 HEARTBEAT_SECONDS = 1.0
 _WAIT_MILLISECONDS = 10_000
@@ -49,10 +51,11 @@ _EVENTS = {
 
 
 def main() -> None:
-    """Run until stdin closes. The one argument is JSON: period, subjects, events."""
+    """Run until stdin closes. The one argument is JSON: period, subjects, clock_words."""
     asked = json.loads(sys.argv[1])
     with contextlib.suppress(OSError):
         os.nice(_NICE)
+    clock_words.tell(asked["clock_words"])
     pipe = LinePipe(sys.stdout.fileno())
     subjects = [name for name in SUBJECTS if name in asked["subjects"]]
     devices: list[PolledDevice] = []
@@ -65,7 +68,10 @@ def main() -> None:
         readable, _, _ = select.select([sys.stdin], [], [], HEARTBEAT_SECONDS)
         if readable and not os.read(0, 1024):
             leave(0)
-        pipe.write(heartbeat=round(time.time(), 3))
+        silent = pipe.waiting  # no device's readings took the last heartbeat along
+        pipe.gather(heartbeat=round(time.time(), 3))
+        if silent:
+            pipe.flush()
         watchdog.check()
 
 
@@ -79,9 +85,10 @@ def _begin(
         pipe.write(fatal=code_of(error), text=str(error))
         leave(3)
     devices.extend(found)
+    turns = DeviceTurns(pipe)
     for device in found:
         poller = DevicePoller(device, pipe=pipe, subjects=subjects, period=period)
-        threading.Thread(target=poller.run, name=device.uuid, daemon=True).start()
+        threading.Thread(target=poller.run, args=(turns,), name=device.uuid, daemon=True).start()
         threading.Thread(target=_watch_events, args=(pipe, device), daemon=True).start()
         if operational.supported():
             threading.Thread(target=_watch_operational, args=(pipe, device), daemon=True).start()

@@ -7,17 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ...vocabulary.profiling import ProfileRequest, RequestError
 from ...vocabulary.samples import Scalar
 from ..health import AgentHealth
 from ..open_file import SEALS, OpenFile
-from ..settings import ProfilingSettings
 from ..trainers import TrainerProcess
 from . import spying
 from .asking import CollectorCallError
 from .board import RequestBoard
+
+if TYPE_CHECKING:
+    from ..settings import ProfilingSettings
 
 _LATE_SECONDS = 90.0
 """After a request expired, how long a profile that began in time may take to be here."""
@@ -61,7 +63,7 @@ class ProfileService:
 
     def __init__(
         self,
-        settings: ProfilingSettings,
+        settings: "ProfilingSettings",
         *,
         host: str,
         socket: Path,

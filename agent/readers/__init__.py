@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ...vocabulary.samples import Event, Sample
 from .. import boots
@@ -28,7 +28,6 @@ from ..nvml import SUBJECTS
 from ..nvml.process import WorkerProcess
 from ..nvml.supervisor import WorkerSupervisor
 from ..rank_processes import RankProcesses
-from ..settings import AgentSettings
 from ..trainers import TrainerProcess
 from ..training_logs import LaunchedProcesses, LogBatch
 from ..training_logs.following import LogForward
@@ -64,9 +63,18 @@ from . import (
 from .network import inventory, links, ports, rails
 from .software import reader as software
 
+if TYPE_CHECKING:
+    from ..settings import AgentSettings
+
 
 def _nobody(_: object) -> None:
     """Listen to nothing."""
+
+
+def _default_settings() -> "AgentSettings":
+    from ..settings import AgentSettings  # noqa: PLC0415  holds what reads and checks settings
+
+    return AgentSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +88,7 @@ class ReaderContext:
     what is to be done when the agent ends. `start_nvml` begins the worker that asks NVML.
     """
 
-    settings: AgentSettings = field(default_factory=AgentSettings)
+    settings: "AgentSettings" = field(default_factory=_default_settings)
     trainers: Callable[[], Sequence[TrainerProcess]] = list
     adopt: Callable[[Sequence[tuple[int, int]]], None] = _nobody
     emit: Callable[[Event], None] = _nobody

@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...formats.wire import WireError
 from ...vocabulary.samples import Sample, attributes
@@ -16,8 +17,10 @@ from .. import procfs
 from ..attribution import DeviceAttribution, DeviceHolder, cgroups, kubelet, pod_resources, slurm
 from ..attribution.joining import NodeFacts, ProcessOwner
 from ..health import AgentHealth
-from ..settings import AttributionSettings
 from ..trainers import TrainerProcess
+
+if TYPE_CHECKING:
+    from ..settings import AttributionSettings
 
 SOURCE = "kubelet"
 _TIMEOUT_SECONDS = 0.25
@@ -38,7 +41,7 @@ class AllocationReader:
         self,
         *,
         period: float,
-        settings: AttributionSettings,
+        settings: "AttributionSettings",
         attribution: DeviceAttribution,
         trainers: Callable[[], Sequence[TrainerProcess]],
         health: AgentHealth,
@@ -175,7 +178,7 @@ class AllocationReader:
 class _KubeletCall:
     """One call to the kubelet at a time, each on a thread that nobody waits for long."""
 
-    def __init__(self, path: Path, settings: AttributionSettings) -> None:
+    def __init__(self, path: Path, settings: "AttributionSettings") -> None:
         self._path = path
         self._settings = settings
         self._thread: threading.Thread | None = None

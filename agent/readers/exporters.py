@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from ...vocabulary.samples import Event, Sample
 from ..health import AgentHealth
 from ..latest import PERIODS
-from ..settings import ExportersSettings
 from ..state import rewrite
 
 if TYPE_CHECKING:
     from ..exporters.targets import TargetThread
+    from ..settings import ExportersSettings
 
 _WAIT_SECONDS = 0.25
 """An exporter on this node answers within; a slower one is shown with the next reading."""
@@ -53,7 +53,7 @@ class ExporterReader:
         self,
         *,
         period: float,
-        settings: ExportersSettings,
+        settings: "ExportersSettings",
         emit: Callable[[Event], None],
         health: AgentHealth,
         native: Callable[[str], bool] = _never,
@@ -162,7 +162,7 @@ class ExporterReader:
 
 
 def _watches(
-    settings: ExportersSettings,
+    settings: "ExportersSettings",
     *,
     lasting: float,
     emit: Callable[[Event], None],

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...formats import flight_recorder
 from ...formats.flight_recorder import DumpLedger, RecorderDump
@@ -21,8 +22,10 @@ from ..background import BackgroundReader
 from ..collectives import debug_page, dump_pipe
 from ..health import AgentHealth
 from ..rank_processes import Attempt, RankProcess, RankProcesses, expanded
-from ..settings import FlightRecorderSettings
 from ..training_logs import LogBatch
+
+if TYPE_CHECKING:
+    from ..settings import FlightRecorderSettings
 
 _LAST_NUMBER = re.compile(r"(\d{1,7})$")
 _SETTLED_SECONDS = 1.0
@@ -55,7 +58,7 @@ class FlightRecorderReader(BackgroundReader):
     def __init__(
         self,
         *,
-        settings: FlightRecorderSettings,
+        settings: "FlightRecorderSettings",
         deliver: Callable[[LogBatch], None],
         still_since: Callable[[Attempt], float | None],
         health: AgentHealth,

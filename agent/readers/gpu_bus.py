@@ -6,6 +6,7 @@ A device that fell off the bus vanishes from sysfs, or its configuration space r
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ...vocabulary.samples import Event, Sample, attributes
@@ -14,7 +15,10 @@ from ..procfs import names, read
 
 _VENDOR = "0x10de"
 _CLASSES = ("0x0302", "0x0300")  # 3D controller, VGA controller
+_PRESENT = attributes({"hw.vendor": "nvidia", "state": "present"})
 _SCAN_SECONDS = 30.0
+_NOBODY = b"\xff\xff"
+"""What is read where no device answers on the bus."""
 _MISSES = 3
 """Turns in a row that a device is not seen before it counts as gone: a reset takes it away briefly.
 
@@ -42,6 +46,7 @@ class GpuBus:
         self._answering = answering
         self._root = sys / "bus" / "pci" / "devices"
         self._misses: dict[str, int] = {}
+        self._spaces: dict[str, ConfigSpace] = {}
         self._missing_since: dict[str, float] = {}
         self._scan_at = 0.0
 
@@ -62,7 +67,7 @@ class GpuBus:
         answering = self._answering(now)
         present = 0
         for address in self._misses:
-            if self._there(address):
+            if self._spaces[address].answers():
                 self._misses[address] = 0
                 present += 1
                 samples += self._link(address, answering, now)
@@ -72,28 +77,15 @@ class GpuBus:
                 self._missing_since[address] = now
             if self._misses[address] == _MISSES:
                 self._gone(address, self._missing_since[address])
-        pairs = attributes({"hw.vendor": "nvidia", "state": "present"})
-        return [Sample("hw.gpu.count", present, now, pairs), *samples]
+        return [Sample("hw.gpu.count", present, now, _PRESENT), *samples]
 
     def _scan(self) -> None:
         """Look for devices that were not there before."""
         self._scan_at = time.monotonic() + _SCAN_SECONDS
         for address in on_the_bus(self._root):
-            self._misses.setdefault(address, 0)
-
-    def _there(self, address: str) -> bool:
-        try:
-            fd = os.open(self._root / address / "config", os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return (self._root / address).exists()
-        except OSError:
-            return True  # not ours to read: it is there
-        try:
-            return os.read(fd, 2) != b"\xff\xff"
-        except OSError:
-            return False
-        finally:
-            os.close(fd)
+            if address not in self._misses:
+                self._misses[address] = 0
+                self._spaces[address] = ConfigSpace(self._root / address)
 
     def _gone(self, address: str, at: float) -> None:
         hw_id = self._devices.by_pci(address) or f"pci:{address}"
@@ -126,6 +118,47 @@ class GpuBus:
 
     def _text(self, address: str, name: str) -> str:
         return _text(self._root, address, name)
+
+
+class ConfigSpace:
+    """The configuration space of one device in its folder of sysfs, held open while it answers."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = str(folder / "config")
+        self._fd = -1
+
+    def answers(self) -> bool:
+        """Return whether the device answers; one whose space is not ours to read does."""
+        if self._fd >= 0:
+            try:
+                # Of a device that left, sysfs refuses; a file that was deleted is still read.
+                if os.fstat(self._fd).st_nlink:
+                    return os.pread(self._fd, 2, 0) != _NOBODY
+            except OSError:
+                pass  # perhaps it came back as another one since
+            self.close()
+        try:
+            self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return self._folder.exists()
+        except OSError:
+            return True
+        try:
+            return os.pread(self._fd, 2, 0) != _NOBODY
+        except OSError:
+            self.close()
+            return False
+
+    def close(self) -> None:
+        """Give the file back."""
+        if self._fd >= 0:
+            with suppress(OSError):
+                os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def on_the_bus(devices: Path) -> list[str]:

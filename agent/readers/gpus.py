@@ -4,6 +4,8 @@ from ...vocabulary.samples import Sample
 from ..nvml.supervisor import WorkerSupervisor
 
 _FIRST_WORD_SECONDS = 5.0
+_ANSWERING = (("hw.vendor", "nvidia"), ("state", "answering"))
+_FAILED = (("hw.vendor", "nvidia"), ("state", "failed"))
 _ASK_AGAIN_SECONDS = 10.0
 """Drivers may be loaded minutes after the node is up; whether to try, the supervisor decides."""
 
@@ -55,8 +57,7 @@ class GpuWatch:
         if not answering:
             return []
         count = sum(answering.values())
-        vendor = ("hw.vendor", "nvidia")
         return [
-            Sample("hw.gpu.count", count, now, (vendor, ("state", "answering"))),
-            Sample("hw.gpu.count", len(answering) - count, now, (vendor, ("state", "failed"))),
+            Sample("hw.gpu.count", count, now, _ANSWERING),
+            Sample("hw.gpu.count", len(answering) - count, now, _FAILED),
         ]

@@ -24,6 +24,8 @@ from ..storms import StormFolding
 
 _FILE = "kernel_log.json"
 _TURN_SECONDS = 1.0
+_IDLE_SECONDS = 30.0
+"""Between two looks while nothing is logged and no storm is to be summed up: lines wake it."""
 _XID = b"NVRM: Xid ("
 _TEXTS = 4096
 """Texts whose meaning is remembered: a storm repeats one of them."""
@@ -130,7 +132,7 @@ class KernelLogReader:
                 else:
                     self._history, self._drained = False, True
                     self._summaries()
-                    source.wait(_TURN_SECONDS)
+                    source.wait(_TURN_SECONDS if self._storms.waiting else _IDLE_SECONDS)
         except OSError as error:
             self._error = error
             self._health.show("source_up", 0, self.name)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...formats.nccl import figures, inspector
 from ...formats.nccl.inspector import InspectorOperation
@@ -18,8 +19,10 @@ from ..background import BackgroundReader
 from ..collectives.growing import GrowingFiles
 from ..health import AgentHealth
 from ..rank_processes import Attempt, RankProcess, RankProcesses, expanded
-from ..settings import InspectorSettings, JobFolder
 from ..training_logs import LogBatch
+
+if TYPE_CHECKING:
+    from ..settings import InspectorSettings, JobFolder
 
 SOURCE = "inspector"
 _INFO_SECONDS = 600.0
@@ -56,7 +59,7 @@ class NcclInspector(BackgroundReader):
     def __init__(
         self,
         *,
-        settings: InspectorSettings,
+        settings: "InspectorSettings",
         deliver: Callable[[LogBatch], None],
         health: AgentHealth,
         period: float,
@@ -181,7 +184,7 @@ class NcclInspector(BackgroundReader):
 
     def _wanted(
         self, processes: Sequence[RankProcess]
-    ) -> dict[Path, tuple[Attempt, RankProcess | JobFolder, int | None]]:
+    ) -> dict[Path, tuple[Attempt, "RankProcess | JobFolder", int | None]]:
         """Return by folder: whose it is, by which process or setting, and whose files count."""
         found: dict[Path, tuple[Attempt, RankProcess | JobFolder, int | None]] = {}
         for named in self._settings.folders:
@@ -200,7 +203,7 @@ class NcclInspector(BackgroundReader):
         return found
 
     def _refresh(
-        self, wanted: dict[Path, tuple[Attempt, RankProcess | JobFolder, int | None]]
+        self, wanted: dict[Path, tuple[Attempt, "RankProcess | JobFolder", int | None]]
     ) -> None:
         """Open folders that are new, and note whose the pids are; each folder once."""
         living: set[tuple[int, int]] = set()
@@ -214,7 +217,7 @@ class NcclInspector(BackgroundReader):
             if one is None or one.of != of:
                 if one is not None and (inode in living or one.named):
                     continue  # of two jobs in one folder the first counts
-                named = isinstance(by, JobFolder)
+                named = not isinstance(by, RankProcess)
                 one = self._folders[inode] = _InspectorFolder(
                     of, GrowingFiles(path, owner=owner), named
                 )

@@ -6,6 +6,7 @@ sees a process that does not come, not a device that does not finish.
 
 import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from ...formats.nccl import ras
 from ..background import BackgroundReader
@@ -15,8 +16,10 @@ from ..collectives.ras_client import DEFAULT_ADDRESS, RasUnavailableError
 from ..collectives.ras_report import RasHistory
 from ..health import AgentHealth
 from ..rank_processes import Attempt, RankProcess, RankProcesses
-from ..settings import RasSettings
 from ..training_logs import LogBatch
+
+if TYPE_CHECKING:
+    from ..settings import RasSettings
 
 _LOOPBACK = frozenset({"", "localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104  compared
 _SHARE = 20.0
@@ -33,7 +36,7 @@ class NcclRas(BackgroundReader):
     def __init__(
         self,
         *,
-        settings: RasSettings,
+        settings: "RasSettings",
         deliver: Callable[[LogBatch], None],
         health: AgentHealth,
         period: float,

@@ -13,6 +13,7 @@ from ...vocabulary.samples import Event, Sample, Scalar
 from .. import procfs
 from ..control_groups import ControlGroups
 from ..health import AgentHealth
+from ..kernel_files import HeldFile
 from ..trainers import TrainerProcess
 
 _FILES = ("memory.events", "memory.oom_control")
@@ -21,13 +22,14 @@ _EXITING = 0x4
 """PF_EXITING in field 9 of /proc/PID/stat: a process of 200 GB takes seconds to go."""
 _FLAGS = 9
 _SOURCE = ("kernel_log",)
+_LARGEST = 65536
 
 
 @dataclass(slots=True)
 class _CgroupKills:
     """What one cgroup counted last (the nameless one: all others), and what is not reported yet."""
 
-    path: str = ""
+    held: HeldFile | None = None
     counted: int | None = None
     waiting: int = 0
     waited: bool = False
@@ -62,6 +64,7 @@ class OomKills:
         self._health = health
         self._proc = proc
         self._control = ControlGroups("memory", proc=proc)
+        self._vmstat = HeldFile(f"{proc}/vmstat")
         self._elsewhere = _CgroupKills()
         self._groups: dict[str, _CgroupKills] = {"": self._elsewhere}
         self._known: dict[int, _KnownTrainer] = {}
@@ -77,8 +80,8 @@ class OomKills:
         self._meet()
         new = 0
         for group in self._groups.values():
-            if group.path:
-                grown = _grow(group, _number(procfs.read(group.path)))
+            if group.held is not None:
+                grown = _grow(group, _number(group.held.data()))
                 group.waiting += grown
                 new += grown
         total = self._count()
@@ -134,9 +137,12 @@ class OomKills:
                 path = next(
                     (f"{folder}/{file}" for file in _FILES if Path(folder, file).is_file()), None
                 )
-                if path is not None and (counted := _number(procfs.read(path))) is not None:
+                if path is None:
+                    continue
+                held = HeldFile(path)
+                if (counted := _number(held.data())) is not None:
                     cgroup = name
-                    self._groups.setdefault(name, _CgroupKills(path, counted))
+                    self._groups.setdefault(name, _CgroupKills(held, counted))
                     break
             self._known[trainer.pid] = _KnownTrainer(trainer, cgroup)
 
@@ -153,7 +159,8 @@ class OomKills:
         return found is None or found[3] in "ZX" or bool(int(found[_FLAGS]) & _EXITING)
 
     def _count(self) -> int | None:
-        return _number(procfs.read(f"{self._proc}/vmstat"))
+        counted = self._vmstat.data(_LARGEST)
+        return None if counted is None else _number(counted)
 
     def _kernel_log_is_read(self) -> bool:
         return any(
@@ -162,9 +169,9 @@ class OomKills:
         )
 
 
-def _number(text: str | None) -> int | None:
+def _number(text: bytes | None) -> int | None:
     """Return the number of the line "oom_kill N"."""
-    _, found, rest = f"\n{text or ''}".partition("\noom_kill ")
+    _, found, rest = (b"\n" + (text or b"")).partition(b"\noom_kill ")
     return int(rest.split(maxsplit=1)[0]) if found else None
 
 

@@ -8,14 +8,18 @@ import time
 import zoneinfo
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...formats import training_logs
 from ..background import BackgroundReader
 from ..health import AgentHealth
 from ..rank_processes import RankProcesses
-from ..settings import LogsSettings
 from ..training_logs import LaunchedProcesses, LogBatch, LogFollower, LogSources, following, unread
 from ..training_logs.positions import FilePositions
+
+if TYPE_CHECKING:
+    from ..settings import LogsSettings, OwnLogFormat
+
 
 _TURN_SECONDS = 1.0
 
@@ -28,7 +32,7 @@ class TrainingLogs(BackgroundReader):
     def __init__(
         self,
         *,
-        settings: LogsSettings,
+        settings: "LogsSettings",
         deliver: Callable[[LogBatch | LaunchedProcesses], None],
         health: AgentHealth,
         period: float,
@@ -46,7 +50,7 @@ class TrainingLogs(BackgroundReader):
             named=settings.files,
         )
         zone = zoneinfo.ZoneInfo(settings.time_zone) if settings.time_zone else None
-        own = tuple(one.format() for one in settings.formats)
+        own = tuple(map(_own_format, settings.formats))
         self._formats = (*own, *training_logs.shipped()) if own else None
         self._follower = LogFollower(
             sources=self._sources,
@@ -83,3 +87,13 @@ class TrainingLogs(BackgroundReader):
 
     def _failed(self, reason: str, by: int = 1) -> None:
         self._health.count("log_failures", reason, by=by)
+
+
+def _own_format(given: "OwnLogFormat") -> "training_logs.LineFormat":
+    return training_logs.own(
+        given.name,
+        contains=given.contains,
+        pattern=given.pattern,
+        units=given.units,
+        rank=given.rank,
+    )

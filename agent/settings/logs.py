@@ -47,18 +47,14 @@ class OwnLogFormat(SettingsSection):
 
     @model_validator(mode="after")
     def _usable(self) -> "OwnLogFormat":
-        self.format()
-        return self
-
-    def format(self) -> training_logs.LineFormat:
-        """Return the format; raises ValueError with what is wrong."""
-        return training_logs.own(
+        training_logs.own(
             self.name,
             contains=self.contains,
             pattern=self.pattern,
             units=self.units,
             rank=self.rank,
         )
+        return self
 
 
 class LogsSettings(SettingsSection):

@@ -10,10 +10,13 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .. import procfs
 from ..rank_processes import RankProcess, RankProcesses
-from ..settings import LogFiles
+
+if TYPE_CHECKING:
+    from ..settings import LogFiles
 
 _DESCRIPTORS = (1, 2)
 _MOST = 512
@@ -70,7 +73,7 @@ class LogSources:
         self,
         *,
         processes: RankProcesses | None,
-        named: Sequence[LogFiles] = (),
+        named: Sequence["LogFiles"] = (),
         trusted: frozenset[int] | None = None,
     ) -> None:
         """Take the processes whose files are followed, None: only those of names.
@@ -205,7 +208,7 @@ class LogSources:
             return False
         return owners[0] == owners[1]
 
-    def _add_named(self, files: LogFiles, found: dict[Inode, LogSource]) -> None:
+    def _add_named(self, files: "LogFiles", found: dict[Inode, LogSource]) -> None:
         for name in self._names(files.path):
             status = self._regular(name, 0)
             if status is None or len(found) >= _MOST:

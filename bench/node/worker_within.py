@@ -124,3 +124,5 @@ class _InnerPipe(pipe.LinePipe):
 
     def write(self, **message: Any) -> None:
         self._worker.write(**message)
+
+    gather = write

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...vocabulary import metrics
-from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource
+from ...vocabulary.samples import Attributes, Event, Sample, Scalar, TelemetryResource
 from .. import wire
 from . import resources
 from .times import nanoseconds
@@ -23,6 +23,7 @@ Groups = Iterable[tuple[TelemetryResource, Sequence[Sample]]]
 EventGroups = Iterable[tuple[TelemetryResource, Sequence[Event]]]
 
 _POINT = struct.Struct("<BQBd").pack  # field 3 fixed64 time, field 4 double value
+_POINT_BYTES = struct.calcsize("<BQBd")
 _DOUBLE = struct.Struct("<d").pack
 _TIME, _AS_DOUBLE = 3 << 3 | wire.FIXED64, 4 << 3 | wire.FIXED64
 _CUMULATIVE = 2  # AGGREGATION_TEMPORALITY_CUMULATIVE
@@ -134,24 +135,47 @@ def resource_block(resource: TelemetryResource) -> bytes:
 
 
 def _metric(name: str, samples: Iterable[Sample]) -> bytes:
-    unit, counter = _unit_and_counter(name)
-    head = wire.block(1, _bytes(name)) + (wire.block(3, unit.encode()) if unit else b"")
+    head, counter = _head(name)
     parts: list[bytes] = []
     last_at, ns = math.nan, 0  # a batch holds few times: convert each once
     for sample in samples:
         if sample.at != last_at:
             last_at, ns = sample.at, nanoseconds(sample.at)
+        pairs = sample.attributes
+        before, after, _ = _around.get(id(pairs)) or _noted(pairs)
         if ns:
-            point = _POINT(_TIME, ns, _AS_DOUBLE, sample.value)
+            parts += (before, _POINT(_TIME, ns, _AS_DOUBLE, sample.value), after)
         else:
-            point = bytes((_AS_DOUBLE,)) + _DOUBLE(sample.value)
-        for pair in sample.attributes:
-            point += key_value(7, *pair)
-        parts += (_BLOCK1, wire.varint(len(point)), point)
+            point = bytes((_AS_DOUBLE,)) + _DOUBLE(sample.value) + after
+            parts += (_BLOCK1, wire.varint(len(point)), point)
     if not counter:
         return head + wire.block(5, b"".join(parts))
     parts.append(_COUNTER_TAIL)
     return head + wire.block(7, b"".join(parts))
+
+
+@lru_cache(maxsize=1024)
+def _head(name: str) -> tuple[bytes, bool]:
+    """Return the fields before a metric's points, and whether it counts."""
+    unit, counter = _unit_and_counter(name)
+    head = wire.block(1, _bytes(name)) + (wire.block(3, unit.encode()) if unit else b"")
+    return head, counter
+
+
+# What stands around time and value of a point, by the identity of its attributes, which are kept
+# beside it: who reads the same series over and over keeps them too, and to hash them costs more
+# than to find them so.
+_around: dict[int, tuple[bytes, bytes, Attributes]] = {}
+_MOST_AROUND = 4096
+
+
+def _noted(pairs: Attributes) -> tuple[bytes, bytes, Attributes]:
+    after = b"".join([key_value(7, *pair) for pair in pairs])
+    if len(_around) >= _MOST_AROUND:
+        _around.clear()
+    found = (_BLOCK1 + wire.varint(_POINT_BYTES + len(after)), after, pairs)
+    _around[id(pairs)] = found
+    return found
 
 
 def _record(event: Event) -> bytes:

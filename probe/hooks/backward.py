@@ -24,6 +24,7 @@ def install(context: HookContext) -> None:
     """Time every outermost backward pass, and keep its loss."""
     torch, timeline, phases = context.torch, context.timeline, context.phases
     tensor, compiling, clock = torch.Tensor, context.compiling, time.perf_counter
+    finite = math.isfinite
     engine = getattr(torch.autograd.Variable, "_execution_engine", None)
     queue = getattr(engine, "queue_callback", None)
     asking = False
@@ -62,7 +63,19 @@ def install(context: HookContext) -> None:
             loss = next(iter(tensors), None) if isinstance(tensors, list | tuple) else None
             if type(loss) is not tensor:
                 return None
-        _keep_loss(context, loss)
+        source, context.unscaled = context.unscaled, None
+        value = loss if source is None else source
+        if value.numel() == 1:
+            if value.is_cpu:  # device.type == "cpu", four times as fast
+                found = value.item()
+                if type(found) is float:
+                    step = timeline.open
+                    step.loss_sum += found
+                    step.loss_count += 1
+                    if not finite(found):
+                        context.alarm()
+            else:
+                _keep_on_device(context, value)
         if phases.current == "eval":
             phases.enter("train")
         if context.is_distributed or context.distributed():
@@ -81,7 +94,9 @@ def install(context: HookContext) -> None:
             asking = context.gradient_hooked = False
         elif local_end:
             step = timeline.open
-            step.comm += now - local_end
+            waited = now - local_end
+            step.comm += waited
+            step.counted += waited
             step.comm_known = True
             if context.device is not None:
                 context.device.mark("reduced")
@@ -112,20 +127,9 @@ def install(context: HookContext) -> None:
     context.patches.replace(torch.autograd, "backward", timed)
 
 
-def _keep_loss(context: HookContext, loss: Any) -> None:
+def _keep_on_device(context: HookContext, loss: Any) -> None:
     """Keep the loss of this micro-batch, as it was before a GradScaler multiplied it."""
-    source, context.unscaled = context.unscaled, None
-    value = loss if source is None else source
-    if value.numel() != 1:
-        return
-    if value.is_cpu:  # device.type == "cpu", four times as fast
-        found = value.item()
-        if isinstance(found, float):
-            step = context.timeline.open
-            step.loss_sum += found
-            step.loss_count += 1
-            if not math.isfinite(found):
-                context.alarm()
-    elif (reader := context.reader(value)) is not None:
+    reader = context.reader(loss)
+    if reader is not None:
         reader.poll()
-        reader.keep(BATCH_LOSS, value)
+        reader.keep(BATCH_LOSS, loss)

@@ -31,7 +31,10 @@ def install(context: HookContext) -> None:
                 return original(*args, **kwargs)
             finally:
                 inside = False
-                context.open.checkpoint += span.seconds(context.open)
+                step = context.open
+                seconds = span.seconds(step)
+                step.checkpoint += seconds
+                step.counted += seconds
                 context.phases.save_ends()
 
         return save

@@ -75,14 +75,14 @@ def watch_local(context: HookContext, optimizer: Any) -> None:
     parameter = _small_early(context, optimizer)
     if parameter is None:
         return
-    budget, compiling = context.local_budget, context.compiling
+    budget, compiling, clock = context.local_budget, context.compiling, time.perf_counter
 
     def look(grad: Any) -> None:
         if compiling():
             return
         try:
             context.gradient_seen()
-            if budget.due():
+            if (budget.insisted or clock() >= budget.next) and budget.due():
                 _look(context, grad)
         except Exception:  # noqa: BLE001  the edge of the job
             context.failed()

@@ -7,6 +7,7 @@ stop while another goes on, that one takes over.
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ..patches import UnsupportedLibraryError
@@ -27,6 +28,7 @@ def install(context: HookContext) -> None:
     if before is None or after is None:
         raise UnsupportedLibraryError("torch.optim.optimizer has no global step hooks")
     timeline, compiling, clock = context.timeline, context.compiling, time.perf_counter
+    checks = context.norm_budget
     outer: Any = None
     began = counted = 0.0
     strangers = 0
@@ -42,20 +44,22 @@ def install(context: HookContext) -> None:
             outer = optimizer
             if not timeline.begun:
                 timeline.begin_first()
-            if context.step_optimizer_reference() is not optimizer:
+            known = context.step_optimizer_reference()
+            if known is not optimizer:
                 strangers += 1
-                if context.step_optimizer is None or strangers > _TAKES_OVER:
-                    context.step_optimizer = optimizer
+                if known is None or strangers > _TAKES_OVER:
+                    context.step_optimizer = known = optimizer
                     gradients.watch_local(context, optimizer)
-            if context.step_optimizer_reference() is optimizer:
+            if known is optimizer:
                 strangers = 0
-                if not context.clipped and context.norm_budget.due():
+                asked = checks.insisted or clock() >= checks.next
+                if asked and not context.clipped and checks.due():
                     gradients.check_norm(context, optimizer)
             if context.device is not None:
                 context.device.mark("optimizer")
             if len(args) > 1 or kwargs.get("closure") is not None:
                 timeline.work_begins()  # the closure runs forward and backward in here
-            counted, began = timeline.open.counted(), clock()
+            counted, began = timeline.open.counted, clock()
         except Exception:  # noqa: BLE001  the edge of the job
             context.failed()
 
@@ -67,9 +71,10 @@ def install(context: HookContext) -> None:
             outer = None
             context.updated = True
             step = timeline.open
-            own = clock() - began - (step.counted() - counted)
+            own = clock() - began - (step.counted - counted)
             if own > 0.0:
                 step.optimizer += own
+                step.counted += own
             if context.device is not None:
                 context.device.mark("stepped")
             if context.step_optimizer_reference() is not optimizer:
@@ -85,17 +90,29 @@ def install(context: HookContext) -> None:
         gradients.watch_local(context, context.step_optimizer)
 
 
-def close(context: HookContext) -> None:
-    """Add to the step that is about to end what only its end shows; called by the watch."""
-    step, step_optimizer = context.timeline.open, context.step_optimizer_reference()
-    if step_optimizer is not None:
-        rate = step_optimizer.param_groups[0].get("lr")
-        if type(rate) is float:
-            step.values["training.learning_rate", ""] = (rate, "")
-    if context.scaler is not None:
-        scaling.note_scale(context, context.scaler())
-    context.clipped = False
-    if context.device is not None:
-        context.device.poll()
-        step.residual = True
-        step.late = context.device.close()
+def closer(context: HookContext, on_device: Callable[[], None]) -> Callable[[], None]:
+    """Return what adds to a step that is about to end what only its end shows.
+
+    Called by the watch; `on_device` is called first where the job computes on a device.
+    """
+    timeline = context.timeline
+
+    def close() -> None:
+        device = context.device
+        if device is not None:
+            on_device()
+        step, step_optimizer = timeline.open, context.step_optimizer_reference()
+        if step_optimizer is not None:
+            rate = step_optimizer.param_groups[0].get("lr")
+            if type(rate) is float:
+                step.values["training.learning_rate", ""] = (rate, "")
+        if context.scaler is not None:
+            scaling.note_scale(context, context.scaler())
+        context.clipped = False
+        device = context.device  # the scale may be the first tensor on one
+        if device is not None:
+            device.poll()
+            step.residual = True
+            step.late = device.close()
+
+    return close

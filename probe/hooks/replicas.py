@@ -19,13 +19,25 @@ def install(context: HookContext) -> None:
     if parallel is None:
         raise UnsupportedLibraryError("torch.nn.parallel.DistributedDataParallel is not there")
 
-    compiling = context.compiling
+    compiling, timeline = context.compiling, context.timeline
+    grads = context.torch.is_grad_enabled
 
     def seen(original: Function) -> Function:
         def _pre_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
             if context.active and not compiling():
                 try:
-                    _begins(context, self)
+                    if not context.replicated:
+                        context.replicated = True
+                        if context.model is None:
+                            context.model = self
+                    if not grads():
+                        context.phases.seems_evaluation()
+                    elif (
+                        self.training
+                        and timeline.work_begins(forward=True)
+                        and context.device is not None
+                    ):
+                        context.device.mark("begin")
                 except Exception:  # noqa: BLE001  the edge of the job
                     context.failed()
             return original(self, *args, **kwargs)
@@ -40,20 +52,12 @@ def install(context: HookContext) -> None:
             try:
                 return original(self, *args, **kwargs)
             finally:
-                context.open.comm += span.seconds(context.open)
+                step = context.open
+                waited = span.seconds(step)
+                step.comm += waited
+                step.counted += waited
 
         return _sync_buffers
 
     context.patches.replace(parallel, "_pre_forward", seen)
     context.patches.replace(parallel, "_sync_buffers", timed)
-
-
-def _begins(context: HookContext, replica: Any) -> None:
-    if not context.replicated:
-        context.replicated = True
-        if context.model is None:
-            context.model = replica
-    if not context.torch.is_grad_enabled():
-        context.phases.seems_evaluation()
-    elif replica.training and context.timeline.work_begins(forward=True) and context.device:
-        context.device.mark("begin")

@@ -15,6 +15,10 @@ HEAVY = (
     "sqlalchemy",
     "torch",
     "rankscope.collector",
+    # Settings are read in another process, and the version with them.
+    "pydantic",
+    "yaml",
+    "importlib.metadata",
 )
 
 

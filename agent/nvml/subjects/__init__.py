@@ -4,7 +4,7 @@ A subject asks through `Device.ask`, which isolates every call, and reports valu
 the units of the vocabulary through `PolledDevice`. It runs in the worker: standard library and
 pynvml only.
 
-In: calls of NVML on one device. Out: values by metric and attributes. Imports: vocabulary; asking.
+In: calls of NVML on one device. Out: values by metric and attributes. Imports: asking, clock_words.
 """
 
 from collections.abc import Callable, Mapping

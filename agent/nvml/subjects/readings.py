@@ -2,7 +2,7 @@
 
 import pynvml
 
-from ....vocabulary.device_faults import clock_reasons
+from .. import clock_words
 from ..asking import PolledDevice
 
 
@@ -95,10 +95,8 @@ def throttling(device: PolledDevice) -> None:
         mask = device.ask("nvmlDeviceGetCurrentClocksThrottleReasons")
     if mask is None:
         return
-    for one in clock_reasons():
-        if one.reason:
-            active = float(bool(mask & one.bit))
-            device.report("hw.gpu.throttle", active, ("reason", one.reason))
+    for bit, reason in clock_words.reasons():
+        device.report("hw.gpu.throttle", float(bool(mask & bit)), ("reason", reason))
 
 
 _POLICIES = {

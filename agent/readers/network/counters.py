@@ -6,7 +6,7 @@ from functools import cache
 from typing import Literal
 
 from ....vocabulary import tables
-from . import kernel_files
+from ... import kernel_files
 from .inventory import NetworkPort
 
 Folder = Literal["counters", "hw_counters", "device", "statistics"]

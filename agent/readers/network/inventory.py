@@ -10,13 +10,16 @@ import os
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ...settings import NetworkSettings
-from . import kernel_files
+from ... import kernel_files
+
+if TYPE_CHECKING:
+    from ...settings import NetworkSettings
 
 Kind = Literal["infiniband", "roce", "efa", "ethernet"]
 
@@ -59,9 +62,10 @@ class NetworkPort:
 class PortInventory:
     """Looks again every 30 s, or when asked to. For every thread."""
 
-    def __init__(self, *, settings: NetworkSettings, sys: Path, proc: Path) -> None:
+    def __init__(self, *, settings: "NetworkSettings", sys: Path, proc: Path) -> None:
         self._settings = settings
         self.sys = str(sys)
+        self._listed = (f"{sys}/class/infiniband", f"{sys}/class/net")
         self._proc = str(proc)
         self._lock = threading.Lock()
         self._ports: Sequence[NetworkPort] = []
@@ -97,10 +101,11 @@ class PortInventory:
 
     def listed(self) -> set[str]:
         """Return the names of all RDMA devices and interfaces there are: two cheap readings."""
-        return {
-            *kernel_files.names(f"{self.sys}/class/infiniband"),
-            *kernel_files.names(f"{self.sys}/class/net"),
-        }
+        found: set[str] = set()
+        for folder in self._listed:
+            with suppress(OSError):
+                found.update(os.listdir(folder))  # noqa: PTH208  names, in any order
+        return found
 
     def net(self, interface: str) -> str:
         """Return the folder of an interface."""

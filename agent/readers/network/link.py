@@ -2,10 +2,11 @@
 
 from typing import Literal
 
-from . import kernel_files
+from ....vocabulary.samples import attributes
+from ... import kernel_files
+from ...kernel_files import FileTrouble, HeldFile
 from .flapping import LinkFlaps
 from .inventory import NetworkPort
-from .kernel_files import FileTrouble, HeldFile
 
 State = Literal["up", "down", "off", "away", "unknown"]
 """off: set down on this host. away: its files are gone. unknown: no file shows it."""
@@ -24,6 +25,7 @@ class PortLink:
         self.port = port
         self.flapping = LinkFlaps()
         self.up: bool | None = None
+        self.pairs = attributes({"device": port.device, "port": port.port})
         self._net = net
         # An IPoIB interface may be down while RDMA works; EFA always says that its port is active.
         by_net = bool(net) and port.kind != "infiniband"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ....vocabulary.samples import Event, Sample, Scalar, attributes
+from ....vocabulary.samples import Event, Sample, Scalar
 from ...state import rewrite
 from .inventory import NetworkPort, PortInventory
 from .link import PortLink, State
@@ -72,16 +72,15 @@ class NetworkLinks:
                 del self._links[key]  # it is there and no longer among those that are watched
             else:
                 self._gone(link, now)
-        samples: list[Sample] = []
         for key, state in states.items():
             watched = self._links.get(key)
             if watched is not None and watched.port.device in listed:
                 self._judge(watched, state, now)
-        for link in self._links.values():
-            if link.was_up and link.up is not None:
-                pairs = attributes({"device": link.port.device, "port": link.port.port})
-                samples.append(Sample("hw.network.up", float(link.up), now, pairs))
-        return samples
+        return [
+            Sample("hw.network.up", float(link.up), now, link.pairs)
+            for link in self._links.values()
+            if link.was_up and link.up is not None
+        ]
 
     def _judge(self, link: PortLink, state: State, now: float) -> None:
         if state in ("away", "unknown"):
@@ -146,7 +145,7 @@ class NetworkLinks:
 
     def _link(self, port: NetworkPort) -> PortLink:
         link = self._links.get(port.key)
-        if link is not None and link.port == port:
+        if link is not None and (link.port is port or link.port == port):
             return link
         net = self._inventory.net(port.interface) if port.interface else ""
         was_up = port.key in self._known or (link is not None and link.was_up)

@@ -7,33 +7,47 @@ log. Counters go on over resets and restarts. One that crosses its limit is an e
 import logging
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ....vocabulary.device_faults import thresholds
 from ....vocabulary.samples import Attributes, Event, Sample, attributes
+from ... import kernel_files
 from ...baselines import CounterBaselines
 from ...health import AgentHealth
-from . import counters, kernel_files
+from ...kernel_files import HeldFile
+from . import counters
 from .crossings import ThresholdCrossings
 from .inventory import NetworkPort, PortInventory
 
 _RATE = re.compile(r"([0-9.]+)\s*Gb/sec")
 _AGAIN_SECONDS = 30.0
+_MOST_HELD = 384
+"""Files that are held open: a process may have 1,024 as a rule. Those beyond are opened anew."""
 _WIDEST_LEGACY = 32
 """Counters of more bits than this are not of the old kind that stops at its highest value."""
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _CountedFile:
-    """One file that counts, the series it is part of, and the name of its baseline."""
+    """One file that counts, the name of its baseline, and what stood in it when last read."""
 
     counter: counters.CounterFile
-    path: str
-    pairs: Attributes
+    held: HeldFile
     key: str
+    data: bytes | None = None
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _CountedSeries:
+    """One series, and the files that are its sum."""
+
+    metric: str
+    pairs: Attributes
+    files: Sequence[_CountedFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +57,8 @@ class _PortState:
     at: float
     pairs: Attributes
     rate: float | None
-    files: Sequence[_CountedFile]
+    found: Sequence[counters.PortCounter]
+    series: Sequence[_CountedSeries]
 
 
 class NetworkPorts:
@@ -87,15 +102,14 @@ class NetworkPorts:
             there = self._there(port, now)
             if there.rate is not None:
                 samples.append(Sample("hw.network.bandwidth.limit", there.rate, now, there.pairs))
-            totals: dict[tuple[str, Attributes], float] = {}
-            for file in there.files:
-                total = self._count(port, file, now)
+            for series in there.series:
+                total: float | None = None
+                for file in series.files:
+                    count = self._count(port, file, now)
+                    if count is not None:
+                        total = count if total is None else total + count
                 if total is not None:
-                    series = (file.counter.metric, file.pairs)
-                    totals[series] = totals.get(series, 0.0) + total
-            samples += [
-                Sample(metric, total, now, pairs) for (metric, pairs), total in totals.items()
-            ]
+                    samples.append(Sample(series.metric, total, now, series.pairs))
         self._baselines.keep(now)
         return samples
 
@@ -104,17 +118,23 @@ class NetworkPorts:
         self._baselines.close()
 
     def _count(self, port: NetworkPort, file: _CountedFile, now: float) -> float | None:
-        counter = file.counter
-        raw = kernel_files.number(file.path)
-        if raw is None or raw < 0:
-            return None
-        step = self._baselines.advance(file.key, raw)
-        if counter.bits <= _WIDEST_LEGACY:
-            self._note_full(port, counter, raw)
-        if counter.metric == "hw.network.errors":
+        counter, grown = file.counter, 0
+        data = file.held.data()
+        if data is None or data != file.data:  # most errors are what they were
+            file.data, file.total = data, None
+            raw = kernel_files.parsed(data)
+            if raw is None or raw < 0:
+                return None
+            step = self._baselines.advance(file.key, raw)
+            file.total = step.total
             grown = 0 if step.reset else step.grown
-            self._crossings.take(port, str(counter.label[1]), grown, now)
-        return float(step.total * counter.times)
+            if counter.bits <= _WIDEST_LEGACY:
+                self._note_full(port, counter, raw)
+        if file.total is None:
+            return None
+        if counter.metric == "hw.network.errors":
+            self._crossings.take(port, counter.label[1], grown, now)
+        return float(file.total * counter.times)
 
     def _note_full(self, port: NetworkPort, counter: counters.CounterFile, raw: int) -> None:
         """Tell a counter that stands at the highest value of its kind: it can count no more."""
@@ -133,21 +153,36 @@ class NetworkPorts:
 
     def _there(self, port: NetworkPort, now: float) -> _PortState:
         known = self._found.get(port.key)
-        if known is None or not 0 <= now - known.at < _AGAIN_SECONDS:
-            net = self._inventory.net(port.interface) if port.interface else ""
-            pairs = {"device": port.device, "port": port.port}
-            files = [
-                _CountedFile(
-                    one.counter,
-                    one.path,
-                    attributes({**pairs, one.counter.label[0]: one.counter.label[1]}),
-                    f"{port.key}/{one.counter.folder}/{one.counter.file}",
-                )
-                for one in counters.of(port, net)
-            ]
-            known = _PortState(now, attributes(pairs), _rate(port, net), files)
-            self._found[port.key] = known
+        if known is not None and 0 <= now - known.at < _AGAIN_SECONDS:
+            return known
+        net = self._inventory.net(port.interface) if port.interface else ""
+        found, rate = counters.of(port, net), _rate(port, net)
+        if known is not None and known.found == found:
+            known = replace(known, at=now, rate=rate)
+        else:
+            self._found.pop(port.key, None)
+            pairs = attributes({"device": port.device, "port": port.port})
+            known = _PortState(now, pairs, rate, found, self._series(port, found))
+        self._found[port.key] = known
         return known
+
+    def _series(
+        self, port: NetworkPort, found: Sequence[counters.PortCounter]
+    ) -> list[_CountedSeries]:
+        held = sum(len(one.found) for one in self._found.values())
+        series: dict[tuple[str, Attributes], list[_CountedFile]] = {}
+        for number, one in enumerate(found, start=held):
+            counter = one.counter
+            name, value = counter.label
+            pairs = attributes({"device": port.device, "port": port.port, name: value})
+            series.setdefault((counter.metric, pairs), []).append(
+                _CountedFile(
+                    counter,
+                    HeldFile(one.path, keep=number < _MOST_HELD),
+                    f"{port.key}/{counter.folder}/{counter.file}",
+                )
+            )
+        return [_CountedSeries(metric, pairs, files) for (metric, pairs), files in series.items()]
 
 
 def _rate(port: NetworkPort, net: str) -> float | None:

@@ -9,12 +9,15 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from ....vocabulary.samples import Sample, attributes
+from ... import kernel_files
 from ...devices import DeviceRegister, normal
-from ...settings import NetworkSettings
-from . import kernel_files
 from .inventory import NetworkPort, PortInventory
+
+if TYPE_CHECKING:
+    from ...settings import NetworkSettings
 
 _CLASSES = ("0x0302", "0x0380", "0x1200")
 """PCI classes of accelerators: 3D controller, other display, processing accelerator."""
@@ -43,7 +46,7 @@ class NetworkRails:
         *,
         period: float,
         inventory: PortInventory,
-        settings: NetworkSettings,
+        settings: "NetworkSettings",
         switch: str = "",
         devices: DeviceRegister | None = None,
     ) -> None:

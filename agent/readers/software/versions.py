@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from ..network import kernel_files
+from ... import kernel_files
 
 Kind = Literal["driver", "config"]
 

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from rankscope.agent.readers.network import kernel_files
+from rankscope.agent import kernel_files
 
 from .conftest import Node
 

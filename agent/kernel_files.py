@@ -16,23 +16,41 @@ class FileTrouble(Enum):
 
 
 class HeldFile:
-    """One file. sysfs makes its text anew at each read from the start, so it is opened once."""
+    """One file. The kernel makes its text anew at each read from the start: it is opened once.
 
-    def __init__(self, path: str) -> None:
+    Without `keep` it is opened each time all the same: descriptors are not without end.
+    """
+
+    def __init__(self, path: str, *, keep: bool = True) -> None:
         self.path = path
+        self._keep = keep
         self._fd = -1
 
     def text(self) -> str | FileTrouble:
         """Return its text now, without the end of line."""
         try:
-            if self._fd < 0:
-                self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-            return os.pread(self._fd, 4096, 0).decode(errors="replace").strip()
+            return self._read(4096).decode(errors="replace").strip()
         except OSError as error:
             if error.errno == errno.EINVAL:
                 return FileTrouble.REFUSED
             self.close()
             return FileTrouble.ABSENT if error.errno in _GONE else FileTrouble.REFUSED
+
+    def data(self, most: int = 4096) -> bytes | None:
+        """Return its first bytes as they are, None where it gives none now."""
+        try:
+            return self._read(most)
+        except OSError:
+            self.close()
+            return None
+
+    def _read(self, most: int) -> bytes:
+        if self._fd < 0:
+            self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        data = os.pread(self._fd, most, 0)
+        if not self._keep:
+            self.close()
+        return data
 
     def close(self) -> None:
         """Give the descriptor back; the next reading opens anew."""
@@ -67,8 +85,13 @@ def number(path: str) -> int | None:
 
     Drivers write "N/A (no PMA)" for counters their port does not keep.
     """
+    return parsed(text(path))
+
+
+def parsed(text: str | bytes | None) -> int | None:
+    """Return the number that a small file's text is, None where it is anything else."""
     try:
-        return int(text(path), 0)
+        return None if text is None else int(text, 0)
     except ValueError:
         return None
 
