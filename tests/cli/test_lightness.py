@@ -1,6 +1,7 @@
 """What a verb loads that it does not need, everybody waits for: by modules and tables, no clock."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -49,8 +50,9 @@ DOCTOR = """
 
 def counted(work, path=""):
     program = COUNTED.format(work=work.format(path=str(path)))
+    unset = {name: value for name, value in os.environ.items() if not name.startswith("RANKSCOPE_")}
     ended = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True, env=unset
     )
     return json.loads(ended.stdout)
 

@@ -47,6 +47,7 @@ def test_an_agent_shows_pods_and_xids_as_dcgm_exporter_does(driver, folder, run_
         assert 0 < value < 100
         assert "pod" not in series("DCGM_FI_DEV_GPU_TEMP")["4"][0]
         assert series("DCGM_FI_DEV_GPU_TEMP_CELSIUS")["3"][0]["hostname"] == "node-1"
+        until(lambda: "3" in series("hw_gpu_allocation"))
         assert series("hw_gpu_allocation")["3"][0]["k8s_pod_name"] == "job-3"
         assert series("DCGM_FI_DEV_XID_ERRORS")["3"][1] == 0
         driver.xid(3, 48)
