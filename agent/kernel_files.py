@@ -15,16 +15,37 @@ class FileTrouble(Enum):
     """The driver has no value for it now; for `carrier`: the interface is set down."""
 
 
-class HeldFile:
+class HeldDescriptor:
+    """A file that stays open from one reading to the next. `_fd`: -1 while it is not."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._fd = -1
+
+    def close(self) -> None:
+        """Give the descriptor back; the next reading opens anew."""
+        if self._fd >= 0:
+            with suppress(OSError):
+                os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _open(self) -> None:
+        """Open it. Raises OSError."""
+        self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+
+
+class HeldFile(HeldDescriptor):
     """One file. The kernel makes its text anew at each read from the start: it is opened once.
 
     Without `keep` it is opened each time all the same: descriptors are not without end.
     """
 
     def __init__(self, path: str, *, keep: bool = True) -> None:
-        self.path = path
+        super().__init__(path)
         self._keep = keep
-        self._fd = -1
 
     def text(self) -> str | FileTrouble:
         """Return its text now, without the end of line."""
@@ -46,21 +67,11 @@ class HeldFile:
 
     def _read(self, most: int) -> bytes:
         if self._fd < 0:
-            self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            self._open()
         data = os.pread(self._fd, most, 0)
         if not self._keep:
             self.close()
         return data
-
-    def close(self) -> None:
-        """Give the descriptor back; the next reading opens anew."""
-        if self._fd >= 0:
-            with suppress(OSError):
-                os.close(self._fd)
-            self._fd = -1
-
-    def __del__(self) -> None:
-        self.close()
 
 
 _GONE = frozenset({errno.ENOENT, errno.ENODEV, errno.ENOTDIR, errno.ENXIO, errno.EBADF})

@@ -6,11 +6,11 @@ A device that fell off the bus vanishes from sysfs, or its configuration space r
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from ...vocabulary.samples import Event, Sample, attributes
 from ..devices import DeviceRegister
+from ..kernel_files import HeldDescriptor
 from ..procfs import names, read
 
 _VENDOR = "0x10de"
@@ -120,13 +120,12 @@ class GpuBus:
         return _text(self._root, address, name)
 
 
-class ConfigSpace:
+class ConfigSpace(HeldDescriptor):
     """The configuration space of one device in its folder of sysfs, held open while it answers."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__(str(folder / "config"))
         self._folder = folder
-        self._path = str(folder / "config")
-        self._fd = -1
 
     def answers(self) -> bool:
         """Return whether the device answers; one whose space is not ours to read does."""
@@ -139,7 +138,7 @@ class ConfigSpace:
                 pass  # perhaps it came back as another one since
             self.close()
         try:
-            self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            self._open()
         except FileNotFoundError:
             return self._folder.exists()
         except OSError:
@@ -149,16 +148,6 @@ class ConfigSpace:
         except OSError:
             self.close()
             return False
-
-    def close(self) -> None:
-        """Give the file back."""
-        if self._fd >= 0:
-            with suppress(OSError):
-                os.close(self._fd)
-            self._fd = -1
-
-    def __del__(self) -> None:
-        self.close()
 
 
 def on_the_bus(devices: Path) -> list[str]:
