@@ -3,7 +3,6 @@
 torch 2.13 writes them where the function that it starts is marked by `@record`, below `--log-dir`.
 """
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -11,10 +10,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from ...vocabulary.samples import Event, Scalar
+from .. import json_text
 from . import cleaning, signatures, tracebacks
 
 _HEAD = re.compile(rb'\s*\{\s*"message"\s*:\s*\{\s*"(?:message|extraInfo|errorCode)"\s*:')
-_LONGEST = 1 << 20
+LONGEST = 1 << 20
+"""Bytes of a file that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,7 @@ def is_error_file(head: bytes) -> bool:
 
 def read(data: bytes) -> WorkerError | None:
     """Return what such a file holds, None where it is none."""
-    try:
-        held: object = json.loads(data[:_LONGEST])
-    except ValueError:
-        return None
-    outer = _mapping(_mapping(held).get("message"))
+    outer = _mapping(_mapping(json_text.value(data)).get("message"))
     text = outer.get("message")
     if not isinstance(text, str) or not text.strip():
         return None

@@ -6,6 +6,7 @@ from functools import cache
 from ...vocabulary import tables
 from ...vocabulary.patterns import DeferredPattern
 from ...vocabulary.samples import Event, Scalar
+from .. import needles
 from . import cleaning
 
 EVENT = "training.resumed"
@@ -33,7 +34,7 @@ def forms() -> tuple[ResumeForm, ...]:
 
 def read(text: str, at: float, rank: int | None) -> list[Event]:
     """Return the event of a line, none of another line."""
-    if not any(form.needle in text and form.pattern.search(text) for form in forms()):
+    if next(needles.matches(forms(), text), None) is None:
         return []
     pairs: dict[str, Scalar] = {"text": cleaning.shown(text)}
     return [Event(EVENT, at, pairs | ({} if rank is None else {"rank": rank}))]

@@ -18,7 +18,8 @@ def add(files: Mapping[str, Path], gathered: LogContents, found: ArtefactContent
     for name, path in files.items():
         attempt, rank = places[name]
         try:
-            error = error_files.read(path.read_bytes())
+            with path.open("rb") as opened:
+                error = error_files.read(opened.read(error_files.LONGEST))
         except OSError as failed:
             found.unread[name] = f"cannot be read: {failed.strerror}"
             continue

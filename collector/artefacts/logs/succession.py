@@ -9,10 +9,10 @@ import re
 from collections.abc import MutableSequence
 from dataclasses import dataclass, field, replace
 
+from ....formats.training_logs import resumes
 from ....vocabulary.samples import Event, Sample
 from ..job.endings import UNDATED
 
-RESUMED = "training.resumed"
 _NUMERIC = "training.numeric"
 _APART = 100.0
 """Between the orders of two logs; lines of one are 10 us apart."""
@@ -33,7 +33,7 @@ class LogSuccession:
 
     def event(self, event: Event, place: int) -> None:
         """Take an event of the log at hand, by its place among all."""
-        if event.name == RESUMED:
+        if event.name == resumes.EVENT:
             self._resumed = True
             if event.at < UNDATED:
                 self._waiting.append(place)
@@ -64,7 +64,7 @@ class LogSuccession:
                     samples[place] = rank, replace(sample, at=sample.at + by)
             for place in range(of_events.start, of_events.stop):
                 rank, host, event = events[place]
-                ordered = event.at > 0 or event.name in (RESUMED, _NUMERIC)
+                ordered = event.at > 0 or event.name in (resumes.EVENT, _NUMERIC)
                 if ordered and event.at < UNDATED:
                     events[place] = rank, host, replace(event, at=event.at + by)
 

@@ -53,6 +53,12 @@ def until(samples: Iterable[Sample]) -> float:
     return times[-2] if len(times) > 1 else 0.0
 
 
+def is_root_of(event: Event, named: re.Pattern[str]) -> bool:
+    """Tell whether a line of a signature that is named so may be the cause."""
+    root = event.name == "log.fault" and event.attributes.get("role") == "root"
+    return root and named.match(str(event.attributes.get("signature", ""))) is not None
+
+
 @dataclass(slots=True)
 class LogSurvival:
     """Follows one log: the lines of its steps and values, and what may have ended a process."""
@@ -84,10 +90,9 @@ class LogSurvival:
 
     def error(self, line: int, event: Event, rank: int | None) -> None:
         """Take an event of a line without a time, or one that says that something waits."""
-        root = event.name == "log.fault" and event.attributes.get("role") == "root"
         if is_stall(event):
             self._errors.append((line, None))
-        elif root and MAY_END.match(str(event.attributes.get("signature", ""))):
+        elif is_root_of(event, MAY_END):
             self._errors.append((line, rank))
 
     def settle(self, events: list[PlacedEvent]) -> set[int]:

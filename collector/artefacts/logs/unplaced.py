@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from ....vocabulary.samples import Event
-from .survival import MAY_END, PlacedEvent
+from .survival import MAY_END, PlacedEvent, is_root_of
 
 _OF_DEVICES = re.compile(r"^(?:gpu|cuda|ascend)\.")
 _OWN_WISH = (0, 6)
@@ -65,15 +65,8 @@ def _unplaced(rank: int | None, event: Event, raised: int | None) -> bool:
     """Tell whether an event is an error that ended a process, which one no line says."""
     if rank is not None:
         return False
-    return _of_a_device(event) if raised is None else _root(event, MAY_END)
+    return _of_a_device(event) if raised is None else is_root_of(event, MAY_END)
 
 
 def _of_a_device(event: Event) -> bool:
-    return _root(event, _OF_DEVICES)
-
-
-def _root(event: Event, named: re.Pattern[str]) -> bool:
-    """Tell whether a line of a signature that is named so may be the cause."""
-    signature = str(event.attributes.get("signature", ""))
-    root = event.name == "log.fault" and event.attributes.get("role") == "root"
-    return root and named.match(signature) is not None
+    return is_root_of(event, _OF_DEVICES)

@@ -143,3 +143,14 @@ def test_torchruns_error_files_alone_tell_who_failed_first(explain, tmp_path):
     diagnosis = explain(tmp_path)
     assert ("software.crash", "rank", "1") == said(diagnosis)
     assert 2 == diagnosis.found.world_size
+
+
+def test_an_error_file_that_cannot_be_read_as_json_is_left_out_with_the_reason(explain, tmp_path):
+    texts = {"0": error("ValueError: bad batch 7", 1778673600), "1": '{"message": {"message": "a'}
+    texts["2"] = '{"message": {"message": ' + "[" * 100_000
+    for rank, text in texts.items():
+        (tmp_path / rank).mkdir()
+        (tmp_path / rank / "error.json").write_text(text)
+    diagnosis = explain(tmp_path)
+    assert ("software.crash", "rank", "0") == said(diagnosis)
+    assert {"1/error.json", "2/error.json"} == set(diagnosis.found.unread)
