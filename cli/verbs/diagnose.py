@@ -88,7 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
 
         _complain(leftovers.no_fault(diagnosis.found))
     elif arguments.json:
-        print(terminal.json_line(document))
+        # Whoever reads it from a pipe need not wait for the end of the console.
+        print(terminal.json_line(document), flush=True)
     else:
         from .. import leftovers  # noqa: PLC0415  not wanted with --json
 

@@ -58,6 +58,7 @@ def browsed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowsedDiagnos
     folder = tmp_path_factory.mktemp("browsed")
     (folder / "job.log").write_text(LOG)
     (folder / "tmp").mkdir()
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     command = [sys.executable, "-m", "rankscope.cli.main", "diagnose", "job.log", "--time-zone"]
     with subprocess.Popen(
         [*command, "UTC", "--browse", "--json"],
@@ -65,7 +66,7 @@ def browsed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowsedDiagnos
         stderr=subprocess.PIPE,
         text=True,
         cwd=folder,
-        env={**os.environ, "TMPDIR": str(folder / "tmp")},
+        env={**environ, "TMPDIR": str(folder / "tmp")},
     ) as process:
         try:
             yield BrowsedDiagnosis(process, folder)
