@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...vocabulary.entities import Entity, host
 from ...vocabulary.findings import Finding
+from ...vocabulary.log_lines import LAST_WORDS
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
 from ..contract import Detector
@@ -48,8 +49,8 @@ _MEANINGS = (
 )
 """What lines of these signatures say of a job, where they name no rank."""
 
-_MOMENTARY = frozenset({"nccl.ras_unequal_now"})
-"""Signatures of what a job at work shows for a moment too."""
+_NO_CAUSES = frozenset({"nccl.ras_unequal_now", LAST_WORDS})
+"""Signatures of what a job at work shows for a moment too, and of words that nobody knows."""
 
 
 class LoggedFaultsDetector(Detector):
@@ -174,8 +175,11 @@ def _pointing(window: JobWindow) -> list[Event]:
 def _order(window: JobWindow, event: Event) -> int:
     """Return how much a line says of why the job is dead, the lowest most."""
     last, usual = window.features.pace  # NaN, and so no comparison holds, before a few steps
-    momentary = event.attributes.get("signature") in _MOMENTARY
-    if momentary or stops.is_wish(event) or event.at <= last - usual:
+    if (
+        event.attributes.get("signature") in _NO_CAUSES
+        or stops.is_wish(event)
+        or event.at <= last - usual
+    ):
         return _SURVIVED
     return _CASCADE if event.attributes.get("role") == "cascade" else _ROOT
 
