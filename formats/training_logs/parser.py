@@ -13,6 +13,7 @@ from functools import cache
 
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from . import (
+    behind_bars,
     cleaning,
     communicators,
     continued,
@@ -193,11 +194,12 @@ class TrainingLogParser:
         if end > start:
             if at is not None:
                 at -= max(0, self._size - end - 1) * self._per_byte
-            logged = self._line(data[start : min(end, start + cleaning.LONGEST)], at)
-            yield from self._late
-            self._late.clear()
-            if logged is not None:
-                yield logged
+            for line in behind_bars.parted(data[start : min(end, start + cleaning.LONGEST)]):
+                logged = self._line(line, at)
+                yield from self._late
+                self._late.clear()
+                if logged is not None:
+                    yield logged
 
     def _line(self, line: bytes, read_at: float | None) -> LoggedLine | None:
         cleaned = cleaning.clean(line, self._prefixes)

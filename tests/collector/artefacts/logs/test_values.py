@@ -158,6 +158,23 @@ def test_overflows_without_end_are_a_matter_of_precision(explained, end):
     assert "numerics.nan_precision" == first["fault"]
 
 
+def on_a_bar(number, line):
+    return f"loss: {number / 8}:  1%|1     | {number}/6400 [1:16:09<1:07:04, 1.33it/s]{line}"
+
+
+def test_overflows_down_to_the_least_scale_behind_a_bar_are_a_matter_of_precision(explained):
+    falls = [on_a_bar(number, overflow(number, 2 ** (8 - number))) for number in range(1, 8)]
+    assert "numerics.nan_precision" == first_cause(explained(*falls))
+
+
+@pytest.mark.parametrize(("least", "after"), [(2, 1), (1, 30)])
+def test_overflows_behind_a_bar_after_which_training_goes_on_are_quiet(explained, least, after):
+    scales = [2**power for power in range(7, -1, -1) if 2**power > least]
+    falls = [on_a_bar(number, overflow(number, one)) for number, one in enumerate(scales, 1)]
+    more = [on_a_bar(number, "") for number in range(9, 9 + after)]
+    assert explained(*falls, *more).document() is None
+
+
 @pytest.mark.parametrize("least", [7, 0])
 def test_overflows_after_which_training_goes_on_are_quiet(explained, least):
     lines = [overflow(17 - power, 2**power) for power in range(16, least, -1)]
