@@ -34,6 +34,8 @@ _FEW_POINTS, _ORDERS = 5, 10.0
 """Of a log that people paste, points before a spike, and by how much a loss that is lost has grown:
 a log may begin in the middle of a curve, and its end is known.
 """
+_FEWEST_BEFORE = 3
+"""Of the same, points before a resume: a log of epochs has no more, and its resume is said."""
 _TIMED_OUT = frozenset({
     "collective.timeout", "gloo.timeout", "gloo.barrier_timeout", "nccl.watchdog_timeout",
     "hccl.notify_timeout",
@@ -145,7 +147,7 @@ def _detectors(
         "never_started": {"announced": True},
         "loss_spike": {"few": _FEW_POINTS},
         "divergence": {"orders": _ORDERS},
-        "bad_resume": {"fewest": _FEW_POINTS},
+        "bad_resume": {"fewest": _FEWEST_BEFORE},
     }
     if found.until is not None:
         ours["nonfinite"] = {"over_at": found.until}

@@ -18,6 +18,7 @@ from . import (
     communicators,
     continued,
     crashes,
+    data_names,
     line_formats,
     overflows,
     resumes,
@@ -222,8 +223,9 @@ class TrainingLogParser:
             if not reported[1]:
                 reported = self._guessed(placed)
         overflowed = self._overflows.read(text, sent_at, self._whose.written_by(cleaned))
-        resumed = resumes.read(text, sent_at, self._whose.written_by(cleaned))
-        samples, events = reported[0], [*stack, *reported[1], *overflowed, *resumed]
+        whose = self._whose.written_by(cleaned)
+        told = [*resumes.read(text, sent_at, whose), *data_names.read(text, sent_at, whose)]
+        samples, events = reported[0], [*stack, *reported[1], *overflowed, *told]
         if not samples and not events:
             return None
         return self._logged(text, at, samples, events)
@@ -387,6 +389,7 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
         *(one.needle for one in signatures.catalogue()),
         *(one.needle for one in overflows.forms()),
         *(one.needle for one in resumes.forms()),
+        *(one.needle for one in data_names.forms()),
         *own_values.NEEDLES,
         communicators.NEEDLE,
         tracebacks.BEGINS,
