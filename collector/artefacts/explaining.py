@@ -36,6 +36,9 @@ a log may begin in the middle of a curve, and its end is known.
 """
 _FEWEST_BEFORE = 3
 """Of the same, points before a resume: a log of epochs has no more, and its resume is said."""
+_OF_THE_END = ("nonfinite", "data_wait", "slow_steps", "gradient_explosion")
+"""Detectors that say more once no step comes any more."""
+
 _TIMED_OUT = frozenset({
     "collective.timeout", "gloo.timeout", "gloo.barrier_timeout", "nccl.watchdog_timeout",
     "hccl.notify_timeout",
@@ -150,7 +153,7 @@ def _detectors(
         "bad_resume": {"fewest": _FEWEST_BEFORE},
     }
     if found.until is not None:
-        ours["nonfinite"] = {"over_at": found.until}
+        ours |= {name: {"over_at": found.until} for name in _OF_THE_END}
     if over is not None:
         ours["logged_crashes"] = {"over": over}
     if settings is None:

@@ -77,7 +77,8 @@ class BadResumeDetector(Detector):
     'training resumed at step 100 with a loss of 4.99; there it had been 1.99'
 
     Fails where step indices begin at zero after a restart that no log speaks of, and where the
-    collector has not seen the attempt before. Cannot see whether weights, optimizer or data position were lost.
+    collector has not seen the attempt before. Cannot see whether weights, optimizer or data
+    position were lost.
 
     References: OPT logbook (2022); Llama 3 (2024) 3.3 on restarts.
     """
