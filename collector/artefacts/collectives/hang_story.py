@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ....vocabulary.groups import ProcessGroup, world
-from ....vocabulary.log_lines import APART, ENDS
+from ....vocabulary.log_lines import APART, AWAITED, ENDS
 from ....vocabulary.samples import Event, Sample, Scalar, attributes
 from .hung_groups import POINT_TO_POINT, RankStanding
 
@@ -107,12 +107,14 @@ class HangStory:
         """Yield the ends of ranks that crashed, and what stands for the silence of the others."""
         for rank, at in sorted(self.crashed.items()):
             yield rank, Event("process.exit", at, {"rank": rank, "exit_code": 1})
-        pairs: dict[str, Scalar] = {
-            "signature": ENDS,
-            "role": "confirmation",
-            "text": "the log of this rank says nothing of the collective that others waited in",
-        }
         for rank in sorted(self.silent):
+            pairs: dict[str, Scalar] = {
+                "signature": AWAITED if self.late else ENDS,
+                "role": "confirmation",
+                "text": f"rank {rank} is what others wait for, by their own lines"
+                if self.late
+                else "the log of this rank says nothing of the collective that others waited in",
+            }
             yield rank, Event("log.fault", self.until, pairs)
         for rank, called in sorted(self._parted().items()):
             apart: dict[str, Scalar] = {
