@@ -6,13 +6,13 @@ that stands still then. Up to 0.13.10 it named the ranks that had submitted an o
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ....formats.training_logs.watchdog import WatchdogReport
 from ....vocabulary.samples import Event
 from ..job.size import MOST_RANKS
+from . import differing
 
 _SIGNATURES = frozenset({"horovod.stall_warning", "horovod.stalled"})
 
@@ -101,23 +101,13 @@ class HorovodStall:
         return frozenset(set.intersection(*lacking)) if lacking else frozenset()
 
     def apart(self, size: int = 0) -> frozenset[int]:
-        """Return ranks that wait for others which wait for them: they did not submit the same.
-
-        Of two sides or more the smaller one, where one is.
-        """
+        """Return ranks that wait for others which wait for them: they did not submit the same."""
         lacking = list(self._lacking(size))
         if not lacking or set.intersection(*lacking):
             return frozenset()
-        of_rank = {
-            rank: tuple(rank in missing for missing in lacking)
-            for rank in set[int]().union(*lacking)
-        }
-        if len(of_rank) < 2:
-            return frozenset()
-        sides = Counter(of_rank.values())
-        fewest = min(sides.values())
-        few = {side for side, count in sides.items() if count == fewest}
-        return frozenset(rank for rank, side in of_rank.items() if len(few) > 1 or side in few)
+        every = set[int]().union(*lacking)
+        called = {rank: tuple(rank in missing for missing in lacking) for rank in every}
+        return frozenset(differing.smaller_sides(called))
 
     @property
     def waiting(self) -> int:
