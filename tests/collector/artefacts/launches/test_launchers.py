@@ -348,3 +348,42 @@ def test_a_task_that_starts_a_node_is_no_rank(first):
 
 def test_a_healthy_job_has_no_incident(first):
     assert first(steps(4) + "[rank0]: Training finished\n") is None
+
+
+PENDING = """\
+Name:             llama-worker-3
+Node:             {}
+Status:           Pending
+Events:
+  Type     Reason            Age                   From               Message
+  ----     ------            ----                  ----               -------
+  Warning  FailedScheduling  6m7s (x351 over 23h)  default-scheduler  0/4 nodes are available.
+"""
+PLACED = (
+    "  Normal   Scheduled  5m  default-scheduler  Successfully assigned ml/llama-worker-3 to g-17\n"
+)
+
+
+def test_a_pod_that_never_got_a_node_never_started(first):
+    assert ("software.init_failed", [], None) == cause(first(PENDING.format("<none>")))
+
+
+def test_a_pod_that_waited_for_a_node_and_got_one_is_no_fault(first):
+    assert first(PENDING.format("g-17/10.0.0.17") + PLACED) is None
+
+
+def test_an_actor_of_ray_that_is_gone_is_a_crash_and_its_address_is_quoted(first):
+    """Nothing says which rank it was: the address is all that is known of it."""
+    document = first(ACTOR.format("The actor is dead because its worker process has died."))
+    assert CRASH == document["root_cause"]["hypotheses"][0]["fault"]
+    assert "10.0.0.6" in document["summary"]
+
+
+def test_a_shell_s_prompt_behind_its_word_names_the_host(first):
+    document = first(steps(1) + "Killed\n(venv) ada@gpu-7:~/runs $ \n")
+    assert (CRASH, [0], "gpu-7") == cause(document)
+
+
+def test_a_prompt_before_the_job_is_that_of_whatever_host_it_was_sent_from(first):
+    document = first("[ada@login1 ~]$ srun train.sh\n" + steps(1) + "Killed\n")
+    assert (CRASH, [0], None) == cause(document)

@@ -179,6 +179,18 @@ def test_torchruns_error_files_alone_tell_who_failed_first(explain, tmp_path):
     assert 2 == diagnosis.found.world_size
 
 
+def test_error_files_of_two_nodes_name_no_ranks_for_torchrun_counts_its_own_workers(
+    explain, tmp_path
+):
+    for node, text in (("node-a", "DistBackendError: NCCL x"), ("node-b", "ValueError: batch 7")):
+        folder = tmp_path / f"{node}/run/attempt_0/1"
+        folder.mkdir(parents=True)
+        (folder / "error.json").write_text(error(text, 1778673600))
+    diagnosis = explain(tmp_path)
+    assert ("software.crash", "job", "job") == said(diagnosis)
+    assert "ValueError: batch 7" in diagnosis.document()["summary"]
+
+
 def test_an_error_file_that_cannot_be_read_as_json_is_left_out_with_the_reason(explain, tmp_path):
     texts = {"0": error("ValueError: bad batch 7", 1778673600), "1": '{"message": {"message": "a'}
     texts["2"] = '{"message": {"message": ' + "[" * 100_000
