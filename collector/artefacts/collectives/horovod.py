@@ -56,8 +56,8 @@ class HorovodStall:
         for found in _OF_OPERATION.finditer(text):
             of = self.missing if found["kind"] == "missing" else self.ready
             of.setdefault(found["op"], set()).update(_numbers(found["ranks"]))
-        if found := _OF_RANK.match(text.strip()):
-            self._list(found)
+        if listed := _OF_RANK.match(text.strip()):
+            self._list(listed)
         self._at = self._at if at is None else at
         if self._begun is None and self._at is not None:
             self._begun = self._at - self._seconds
