@@ -35,7 +35,8 @@ _MEANINGS = (
     ),
     (
         re.compile(
-            r"^(?:python\.|checkpoint\.|native\.|ascend\.|cuda\.(?!ecc|nvlink)|gpu\.(?:page|queue)_)"
+            r"^(?:python\.|checkpoint\.|native\.|ascend\.|dataloader\.worker_killed|ddp\.|cuda\.(?!ecc|nvlink)|"
+            r"gpu\.(?:page|queue|device_failed))"
         ),
         "job.ended_by_error",
     ),
@@ -126,8 +127,7 @@ class LoggedFaultsDetector(Detector):
         meant = _meant(window, first, signature)
         above = () if meant == _DEVICE_ERROR else lines[: lines.index(first)]
         waited = any(_waited(event) for event in above)
-        of_job = entity.type == "job" or "ended" in first.attributes
-        if order != _ROOT or ranks or waited or not meant or not of_job:
+        if order != _ROOT or ranks or waited or not meant:
             return [symptom]
         return [
             symptom,

@@ -121,7 +121,10 @@ class _VerdictSettlement:
     def _pending(self) -> None:
         """Take it for the cause that a process never got a place, where nothing else is known."""
         waits = self._record.of_kind("pending")
-        if waits and not self._record.nodes:
+        started = any(o.report.form.name == "kubernetes.started" for o in self._record.reports)
+        if self._record.nodes:
+            waits = [o for o in waits if o.report.form.name != "kubernetes.unscheduled"]
+        if waits and not started:
             self._ended(waits[-1], "start")
 
     def _ended(self, one: FiledReport, what: str) -> None:

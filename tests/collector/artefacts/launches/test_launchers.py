@@ -387,3 +387,36 @@ def test_a_shell_s_prompt_behind_its_word_names_the_host(first):
 def test_a_prompt_before_the_job_is_that_of_whatever_host_it_was_sent_from(first):
     document = first("[ada@login1 ~]$ srun train.sh\n" + steps(1) + "Killed\n")
     assert (CRASH, [0], None) == cause(document)
+
+
+REFUSED = {
+    "no image": '  Warning  Failed  2m  kubelet  Failed to pull image "reg.example/train:9": x\n',
+    "no volume": "  Warning  FailedMount  2m (x9 over 14m)  kubelet  MountVolume.SetUp failed\n",
+    "as kubectl lists it": "llama-worker-3   0/1     ImagePullBackOff   0   4m\n",
+    "srun": "srun: error: Unable to allocate resources: Invalid qos specification\n",
+    "sbatch": "sbatch: error: Batch job submission failed: Invalid account\n",
+    "docker": "docker: Error response from daemon: could not select device driver\n",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
+def test_what_was_never_started_is_a_start_that_failed(first, text):
+    assert "software.init_failed" == cause(first(text))[0]
+
+
+def test_a_volume_that_was_mounted_at_last_is_no_fault(first):
+    assert (
+        first(REFUSED["no volume"] + "  Normal  Started  1m  kubelet  Started container a\n")
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    "end", ["died with <Signals.SIGKILL: 9>.", "returned non-zero exit status 1."]
+)
+def test_what_python_says_of_a_process_that_it_started_counts_where_nothing_else_does(first, end):
+    raised = "subprocess.CalledProcessError: Command '['python', 'train.py']' " + end + "\n"
+    above = 'Traceback (most recent call last):\n  File "/opt/launch.py", line 8, in <module>\n'
+    assert CRASH == cause(first(above + raised))[0]
+    document = first(TRACEBACK.format("") + above + raised)
+    assert "ValueError: bad sample in shard 17" == document["leftovers"]["lines"][0]["text"]
