@@ -20,6 +20,9 @@ _APART_SECONDS = 1e-5
 _TOGETHER_SECONDS = 10.0
 """Lines that were read together, or stamped in whole seconds, are told apart by microseconds."""
 
+_DRAWN_ONCE = 3
+"""Steps at the beginning that are not drawn again: older versions, and pastes, have each once."""
+
 _ESSENTIAL = frozenset({_STEP, _LOSS, _GRAD})
 """What a line is read for: where one of these is no number, it is another line."""
 
@@ -40,6 +43,8 @@ class RankProgress:
     before: float = 0.0
     """The step as the last line has it; steps of the epochs before, where it counts in one."""
     drawn: float | None = None
+    drawn_once: int = 0
+    """Steps that were not drawn again, before any that was, where the format draws each twice."""
     stamped_at: float | None = None
     sent_at: float = -math.inf
     totals: dict[str, float] = field(default_factory=dict)
@@ -203,8 +208,10 @@ def samples(
     if step is not None and step == progress.step:
         return [], []
     if line.redrawn and step != progress.drawn:
+        progress.drawn_once += progress.drawn is not None and progress.step is None
         progress.drawn = step
-        return [], []
+        if progress.drawn_once < _DRAWN_ONCE:
+            return [], []
     if step is not None and progress.step == step - 1 and not found.once:
         parts.update(found.alone)  # every step is reported
     _complete(line, parts, stamped_at, progress)
