@@ -35,19 +35,16 @@ _MEANINGS = (
     ),
     (
         re.compile(
-            r"^(?:python\.|checkpoint\.|native\.|ascend\.|cuda\.(?!ecc|nvlink)|gpu\.(?:page|queue)_)"
-        ),
-        "job.ended_by_error",
-    ),
-    (
-        re.compile(
-            r"^(?:mindspore|determined|skypilot|sagemaker|vertex|azureml|flyte|kubeflow|jobset|lsf|"
-            r"flux|condor|deepspeed|shell)\.\w{1,20}_(?:failed|ended)$|^jobset\.failed$"
+            r"^(?:python\.|checkpoint\.|native\.|ascend\.|dataloader\.worker_killed|ddp\.|cuda\.(?!ecc|nvlink)|"
+            r"gpu\.(?:page|queue|device_failed))"
         ),
         "job.ended_by_error",
     ),
 )
 """What lines of these signatures say of a job, where they name no rank."""
+
+_ENDED = {"process": "job.ended_by_error", "start": "job.start_refused"}
+"""What launchers say of a job, by what they say has ended."""
 
 _NO_CAUSES = frozenset({"nccl.ras_unequal_now", LAST_WORDS})
 """Signatures of what a job at work shows for a moment too, and of words that nobody knows."""
@@ -127,10 +124,10 @@ class LoggedFaultsDetector(Detector):
             text=named,
             ranks=ranks,
         )
-        meant = _meant(window, signature)
+        meant = _meant(window, first, signature)
         above = () if meant == _DEVICE_ERROR else lines[: lines.index(first)]
         waited = any(_waited(event) for event in above)
-        if order != _ROOT or ranks or entity.type != "job" or waited or not meant:
+        if order != _ROOT or ranks or waited or not meant:
             return [symptom]
         return [
             symptom,
@@ -138,7 +135,7 @@ class LoggedFaultsDetector(Detector):
                 window,
                 self.name,
                 meant,
-                entity,
+                window.entity,
                 onset=first.at,
                 seen=seen,
                 signal=first.name,
@@ -155,8 +152,10 @@ class LoggedFaultsDetector(Detector):
 _ROOT, _CASCADE, _SURVIVED = range(3)
 
 
-def _meant(window: JobWindow, signature: str) -> str:
+def _meant(window: JobWindow, event: Event, signature: str) -> str:
     """Return the kind of what a line of a signature says of its job, "" where it says nothing."""
+    if ended := _ENDED.get(str(event.attributes.get("ended", ""))):
+        return ended
     if _REFUSALS.match(signature) and stops.stepped(window):
         return ""  # a start that was refused made no steps
     return next((kind for pattern, kind in _MEANINGS if pattern.match(signature)), "")

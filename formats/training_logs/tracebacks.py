@@ -27,7 +27,7 @@ _PEERS = re.compile(
 
 _PEERS_SAY = re.compile(
     r"[NHXM]CCL|[Hh]ccl[A-Z]|gloo/|TCPStore|process group|Socket Timeout|store->get|"
-    r"monitoredBarrier|[Ww]atchdog"
+    r"monitoredBarrier|[Ww]atchdog|Horovod has been shut down"
 )
 """What the message of an exception holds that follows from another rank."""
 

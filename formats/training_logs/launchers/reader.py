@@ -129,7 +129,8 @@ class LaunchLines:
             named, opener = before
             groups = named | groups
             whole = f"{opener} {text}" if opener else text
-            self._opened[form.name] = (number, groups, whole)
+            code = {} if form.code is None else {"code": str(form.code)}
+            self._opened[form.name] = (number, code | groups, whole)
             if form.name in _openers():
                 self._look_until = max(self._look_until, number + _openers()[form.name])
             yield self._report(form, number, whole, groups, stamped)
