@@ -58,6 +58,8 @@ class LineReading:
     """The step is the epoch, since nothing else counts: another line of it has no step."""
     beside: tuple[tuple[str, str], ...] = ()
     """Losses and norms of parts that are not finite, by their names."""
+    alone: Parts = field(default_factory=Parts)
+    """Times of the step itself, of which `parts` has the mean of those before it too."""
 
 
 def read(line: LineForm, text: str) -> LineReading | None:
@@ -73,10 +75,11 @@ def read(line: LineForm, text: str) -> LineReading | None:
     rank = groups.pop("rank", None)
     pairs = groups.pop("pairs", None)
     parts: Parts = {}
+    alone: Parts = {}
     names: tuple[str, ...] = ()
     if line.names is not None:
         said = named.read(line.names, text if pairs is None else pairs)
-        count = None if said is None else _named(line, said, parts)
+        count = None if said is None else _named(line, said, parts, alone)
         if said is None or count is None or count + bool(groups.get("epoch")) < line.least:
             return None
         names = tuple(said)
@@ -102,7 +105,7 @@ def read(line: LineForm, text: str) -> LineReading | None:
     own = int(rank) if rank else None
     beside = tuple(of_parts.nonfinite(text if pairs is None else pairs).items())
     return _checked(
-        line, LineReading(parts, own, epoch if line.names else None, names, once, beside)
+        line, LineReading(parts, own, epoch if line.names else None, names, once, beside, alone)
     )
 
 
@@ -115,16 +118,21 @@ def _checked(line: LineForm, found: LineReading) -> LineReading | None:
     return found if 0 <= step < _LARGEST_STEP else None
 
 
-def _named(line: LineForm, written: Mapping[str, str], parts: Parts) -> int | None:
-    """Read what stands behind names; return how many metrics it is, None where it is no line."""
+def _named(line: LineForm, written: Mapping[str, str], parts: Parts, alone: Parts) -> int | None:
+    """Read what stands behind names; return how many metrics it is, None where it is no line.
+
+    `alone` gets what stands before the means that `parts` gets.
+    """
     metrics: set[str] = set()
     for name, value in line.values.items():
         text = written.get(named.key(name))
         if value is None or text is None or value.metric in metrics:
             continue
-        if value.metric in _TIMES:
+        mean = written.get(named.key(name) + named.MEAN)
+        if value.metric in _TIMES and mean is not None:
             # Of one step in ten, that which waits for its batch may be each time the same.
-            text = written.get(named.key(name) + named.MEAN, text)
+            _put(value, text, alone)
+            text = mean
         if text and not _put(value, text, parts):
             if value.metric in _ESSENTIAL:
                 return None
@@ -197,6 +205,8 @@ def samples(
     if line.redrawn and step != progress.drawn:
         progress.drawn = step
         return [], []
+    if step is not None and progress.step == step - 1 and not found.once:
+        parts.update(found.alone)  # every step is reported
     _complete(line, parts, stamped_at, progress)
     if step is not None and step == newest.step:
         at = newest.sent_at
