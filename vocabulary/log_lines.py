@@ -8,3 +8,9 @@ SCALE_FLOOR = "training.loss_scale_floor"
 
 APART = "log.collectives_apart"
 """Stands for lines of several ranks, which cannot all have called one sequence of collectives."""
+
+AWAITED = "log.awaited"
+"""Stands for lines of others that name the rank which they wait for."""
+
+LAST_WORDS = "log.last_words"
+"""Stands for errors at the end of a log, in words that no table has."""

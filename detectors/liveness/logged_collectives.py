@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 
 from ...vocabulary.equal_sizes import equal_size
 from ...vocabulary.findings import Finding
-from ...vocabulary.log_lines import APART, ENDS
+from ...vocabulary.log_lines import APART, AWAITED, ENDS
 from ..tenants import logged, own_logs
 from . import stops
 from .collective_signs import OTHER_COLLECTIVE, fresh
@@ -37,9 +37,6 @@ _MISMATCH = re.compile(
     re.IGNORECASE,
 )
 """PyTorch's TORCH_DISTRIBUTED_DEBUG=DETAIL: two ranks of a line, the logging one among them."""
-
-_STALLED = re.compile(r"horovod\.stalled\b")
-"""What Horovod's coordinator logs of those that it waits for, again and again."""
 
 _CUT = re.compile(r"gloo/transport/.*(?:closed|reset) by peer|caused pair closure", re.IGNORECASE)
 """A rank whose collective of gloo lost its peers."""
@@ -83,13 +80,31 @@ def _apart(stall: StalledWindow) -> list[Finding]:
     """Return ranks that wait in collectives which cannot be of one sequence, by all their lines."""
     return [
         stall.sign(
-            row, OTHER_COLLECTIVE, "log.fault", "other collectives", "those of its peers", 2.0,
-            str(event.attributes.get("text", "")),
+            row, OTHER_COLLECTIVE, "log.fault", "other collectives", "those of its peers", 2.0, text
         )
-        for event in own_logs(stall.window)
-        if event.attributes.get("signature") == APART and event.at >= stall.last - stall.usual
-        and (row := stall.window.row_of_event(event)) is not None
+        for row, text in _marked(stall, APART).items()
     ]  # fmt: skip
+
+
+def awaited(stall: StalledWindow) -> list[Finding]:
+    """Return all ranks that lines of others name as those which have not come."""
+    return [
+        stall.sign(
+            row, "rank.behind_enqueued", "log.fault", "not there", "with its peers", 3.0, text
+        )
+        for row, text in _marked(stall, AWAITED).items()
+    ]  # fmt: skip
+
+
+def _marked(stall: StalledWindow, signature: str) -> dict[int, str]:
+    """Return by row the text of what stands for all lines of this stall about a rank."""
+    return {
+        row: str(event.attributes.get("text", ""))
+        for event in own_logs(stall.window)
+        if event.attributes.get("signature") == signature
+        and event.at >= stall.last - stall.usual
+        and (row := stall.window.row_of_event(event)) is not None
+    }
 
 
 def _called(stall: StalledWindow) -> tuple[_Called, set[int]]:
@@ -167,7 +182,7 @@ def unlogged(stall: StalledWindow) -> list[Finding]:
     window = stall.window
     waited = {rank for event in own_logs(window)
               if event.at > stall.last
-              and (stops.is_time_out(event) or _STALLED.match(logged(event)))
+              and stops.is_time_out(event)
               and (rank := stops.rank_of(event)) is not None}  # fmt: skip
     read = {rank for event in window.events if event.name in _LOGGED
             and (rank := stops.rank_of(event)) is not None}  # fmt: skip

@@ -4,8 +4,10 @@ import math
 import re
 from collections.abc import Sequence
 
+from ...vocabulary import device_faults
 from ...vocabulary.entities import Entity, host
 from ...vocabulary.findings import Finding
+from ...vocabulary.log_lines import LAST_WORDS
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
 from ..contract import Detector
@@ -34,22 +36,19 @@ _MEANINGS = (
     ),
     (
         re.compile(
-            r"^(?:python\.|checkpoint\.|native\.|ascend\.|cuda\.(?!ecc|nvlink)|gpu\.(?:page|queue)_)"
-        ),
-        "job.ended_by_error",
-    ),
-    (
-        re.compile(
-            r"^(?:mindspore|determined|skypilot|sagemaker|vertex|azureml|flyte|kubeflow|jobset|lsf|"
-            r"flux|condor|deepspeed|shell)\.\w{1,20}_(?:failed|ended)$|^jobset\.failed$"
+            r"^(?:python\.|checkpoint\.|native\.|ascend\.|dataloader\.worker_killed|ddp\.|cuda\.(?!ecc|nvlink)|"
+            r"gpu\.(?:page|queue|device_failed))"
         ),
         "job.ended_by_error",
     ),
 )
 """What lines of these signatures say of a job, where they name no rank."""
 
-_MOMENTARY = frozenset({"nccl.ras_unequal_now"})
-"""Signatures of what a job at work shows for a moment too."""
+_ENDED = {"process": "job.ended_by_error", "start": "job.start_refused"}
+"""What launchers say of a job, by what they say has ended."""
+
+_NO_CAUSES = frozenset({"nccl.ras_unequal_now", LAST_WORDS})
+"""Signatures of what a job at work shows for a moment too, and of words that nobody knows."""
 
 
 class LoggedFaultsDetector(Detector):
@@ -126,10 +125,10 @@ class LoggedFaultsDetector(Detector):
             text=named,
             ranks=ranks,
         )
-        meant = _meant(window, signature)
+        meant = _meant(window, first, signature)
         above = () if meant == _DEVICE_ERROR else lines[: lines.index(first)]
         waited = any(_waited(event) for event in above)
-        if order != _ROOT or ranks or entity.type != "job" or waited or not meant:
+        if order != _ROOT or ranks or waited or not meant:
             return [symptom]
         return [
             symptom,
@@ -137,7 +136,7 @@ class LoggedFaultsDetector(Detector):
                 window,
                 self.name,
                 meant,
-                entity,
+                window.entity,
                 onset=first.at,
                 seen=seen,
                 signal=first.name,
@@ -154,8 +153,14 @@ class LoggedFaultsDetector(Detector):
 _ROOT, _CASCADE, _SURVIVED = range(3)
 
 
-def _meant(window: JobWindow, signature: str) -> str:
+def _meant(window: JobWindow, event: Event, signature: str) -> str:
     """Return the kind of what a line of a signature says of its job, "" where it says nothing."""
+    if ended := _ENDED.get(str(event.attributes.get("ended", ""))):
+        return ended
+    if event.name == "gpu.fault":
+        vendor = str(event.attributes.get("vendor", ""))
+        programs = device_faults.find(vendor, signature).fault_class == "application"
+        return "job.ended_by_error" if programs else ""
     if _REFUSALS.match(signature) and stops.stepped(window):
         return ""  # a start that was refused made no steps
     return next((kind for pattern, kind in _MEANINGS if pattern.match(signature)), "")
@@ -174,8 +179,11 @@ def _pointing(window: JobWindow) -> list[Event]:
 def _order(window: JobWindow, event: Event) -> int:
     """Return how much a line says of why the job is dead, the lowest most."""
     last, usual = window.features.pace  # NaN, and so no comparison holds, before a few steps
-    momentary = event.attributes.get("signature") in _MOMENTARY
-    if momentary or stops.is_wish(event) or event.at <= last - usual:
+    if (
+        event.attributes.get("signature") in _NO_CAUSES
+        or stops.is_wish(event)
+        or event.at <= last - usual
+    ):
         return _SURVIVED
     return _CASCADE if event.attributes.get("role") == "cascade" else _ROOT
 

@@ -193,6 +193,7 @@ class StallsDetector(Detector):
             *stall_signs.idle(stall),
             *stall_signs.left(stall),
         ]
+        signs = signs or logged_collectives.awaited(stall)
         signs = signs or collective_signs.absent(stall) or logged_collectives.unlogged(stall)
         suspects = stall_limits.rows(stall, signs, *_STRONG)
         least = max(self.least, least - still.held)

@@ -14,7 +14,8 @@ from . import cleaning
 _FILES = ("device_signatures.toml", "process_signatures.toml", "signatures.toml")
 """In this order: what a device says of itself is particular, whoever passes it on."""
 _NUMBERS = frozenset({"rank", "seq", "enqueued", "completed", "pid"})
-_PASSED_ON = ("peer", "seq", "op", "group", "enqueued", "completed", "device", "pid")
+_PASSED_ON = ("peer", "seq", "op", "group", "enqueued", "completed", "device", "pid", "text")
+"""Groups of a pattern: `text` is the part that is shown of a line which is longer than that."""
 
 
 @dataclass(frozen=True, slots=True)

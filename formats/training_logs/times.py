@@ -14,9 +14,13 @@ _GLOG = re.compile(
     r"\[?[IWEFC](?P<month>1[0-2]|0?[1-9])(?P<day>[0-3]\d) "
     r"(?P<time>\d\d:\d\d:\d\d)\.(?P<part>\d{6,9})"
 )
+_ASCTIME = re.compile(
+    r"[A-Z][a-z]{2} (?P<date>[A-Z][a-z]{2} [ \d]\d) (?P<time>\d\d:\d\d:\d\d) (?P<year>\d{4})\b"
+)
 _NEAR = 400
 """A time stands at the start of a line; a bar may stand before it where writers interleave."""
 
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _EARLIEST = 946_684_800.0  # 2000-01-01
 _LATEST = 4_102_444_800.0  # 2100-01-01
 
@@ -37,6 +41,11 @@ def read(text: str, zone: tzinfo | None = None, near: float | None = None) -> fl
     if found := _SLASHES.search(head):
         date = f"{found['year']}-{found['month']}-{found['day']}"
         return _epoch(f"{date}T{found['time']}", None, zone)
+    if found := _ASCTIME.match(head):
+        month, day = found["date"].split()
+        if month in _MONTHS:
+            date = f"{found['year']}-{_MONTHS.index(month) + 1:02}-{int(day):02}"
+            return _epoch(f"{date}T{found['time']}", None, zone)
     return None
 
 

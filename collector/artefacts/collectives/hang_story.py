@@ -9,15 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ....vocabulary.groups import ProcessGroup, world
-from ....vocabulary.log_lines import APART, ENDS
+from ....vocabulary.log_lines import AWAITED, ENDS
 from ....vocabulary.samples import Event, Sample, Scalar, attributes
+from . import differing
 from .hung_groups import POINT_TO_POINT, RankStanding
 
 _ONE_SIDED = frozenset({"BROADCAST", "REDUCE", "GATHER", "SCATTER"})
 """Kinds that some members complete though others have not begun."""
-
-_FEW = 4
-"""So many ranks of a side are named that calls other collectives."""
 
 _MOST_APART = 100
 """Numbers in one group that lie further apart count something else on some of the ranks."""
@@ -107,31 +105,29 @@ class HangStory:
         """Yield the ends of ranks that crashed, and what stands for the silence of the others."""
         for rank, at in sorted(self.crashed.items()):
             yield rank, Event("process.exit", at, {"rank": rank, "exit_code": 1})
-        pairs: dict[str, Scalar] = {
-            "signature": ENDS,
-            "role": "confirmation",
-            "text": "the log of this rank says nothing of the collective that others waited in",
-        }
         for rank in sorted(self.silent):
+            pairs: dict[str, Scalar] = {
+                "signature": AWAITED if self.late else ENDS,
+                "role": "confirmation",
+                "text": f"rank {rank} is what others wait for, by their own lines"
+                if self.late
+                else "the log of this rank says nothing of the collective that others waited in",
+            }
             yield rank, Event("log.fault", self.until, pairs)
         for rank, called in sorted(self._parted().items()):
-            apart: dict[str, Scalar] = {
-                "signature": APART,
-                "role": "confirmation",
-                "text": f"rank {rank} waits in {called}: by how far others of its group are, "
-                "they did not all call the same collectives",
-            }
-            yield rank, Event("log.fault", self.until, apart)
+            text = (
+                f"waits in {called}: by how far others of its group are, they did not all call the "
+                "same collectives"
+            )
+            yield rank, differing.apart(rank, text, self.until)
 
     def _parted(self) -> dict[int, str]:
-        """Return what ranks wait in whose group is not in one sequence: of both sides, or fewer."""
-        found = dict.fromkeys(sorted(self.apart)[:_FEW], "an operation that others did not submit")
+        """Return what ranks wait in whose group is not in one sequence."""
+        found = dict.fromkeys(self.apart, "an operation that others did not submit")
         for group, ranks in self.hung:
             late = _apart(ranks) if _comparable(group, ranks) else []
-            ahead = [rank for rank, one in ranks.items() if one.kind and rank not in late]
-            sides = sorted((late, ahead), key=len)
-            few = sides[:1] if len(sides[0]) < len(sides[1]) else sides
-            for rank in (rank for side in few for rank in side[:_FEW] if late):
+            sides = {rank: rank in late for rank, one in ranks.items() if one.kind}
+            for rank in differing.smaller_sides(sides):
                 found[rank] = f"{ranks[rank].kind} as {ranks[rank].seq}"
         return found
 
@@ -161,26 +157,30 @@ def _comparable(group: ProcessGroup, ranks: Mapping[int, RankStanding]) -> bool:
         return False
     numbers = [one.seq or 0 for one in inside]
     ahead = any((one.completed or 0) >= max(numbers) for one in ranks.values() if one.seq is None)
-    return max(numbers) - min(numbers) <= _MOST_APART and not ahead
+    # A gather or scatter of another number of ranks is in a group that no line names.
+    other = any(one.members not in (0, len(group.ranks)) for one in inside)
+    return max(numbers) - min(numbers) <= _MOST_APART and not ahead and not other
 
 
 def _apart(ranks: Mapping[int, RankStanding]) -> list[int]:
     """Return who waits in what others passed, though they called no one sequence of collectives.
 
-    All members of a collective complete it together. So who completed two or more beyond what
-    another one waits in, which had launched those too, called others under these numbers. One
-    beyond may be the last message of a collective that was lost; a member of kinds in which not
-    all wait for all may be further.
+    All members of a collective complete it together. So where others completed two or more beyond
+    what a rank waits in, they called others under these numbers. One beyond may be the last message
+    of a collective that was lost, or a device that hangs in it; a member of kinds in which not all
+    wait for all may be further. Who waits in the same kind as those ahead may count otherwise, and
+    is late, unless it launched as many.
     """
     inside = {rank: one for rank, one in ranks.items() if one.seq is not None and one.kind}
     ends = [(one.seq or 0) - 1 for one in inside.values()]
     done = max([*ends, *(one.completed or 0 for one in ranks.values() if one.seq is None), -1])
+    ahead = {one.kind for one in inside.values() if (one.seq or 0) > done}
     return [
         rank
         for rank, one in inside.items()
         if one.kind.partition(" ")[0] not in _ONE_SIDED
         and done >= (one.seq or 0) + 1
-        and (one.enqueued or 0) >= done
+        and ((one.enqueued or 0) >= done or (ahead and one.kind not in ahead))
     ]
 
 

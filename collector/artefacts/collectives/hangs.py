@@ -6,7 +6,7 @@ does not.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
@@ -71,8 +71,7 @@ class CollectiveHang:
                     self.reports[rank].append((at, report))
             return event if at is not None else replace(event, at=0.0)
         if horovod.is_stall(event):
-            if self.stalled.learn(str(event.attributes.get("text", ""))):
-                self.reports[self.stalled.waiting].append((at, self.stalled.report(at)))
+            self.stalled.learn(str(event.attributes.get("text", "")), at)
             return event
         if rank is None:
             return event
@@ -85,31 +84,33 @@ class CollectiveHang:
             self.fatal.setdefault(rank, event.at or None)
         return event
 
-    def went_on(self, rank: int | None) -> None:
-        """Note that a rank ended a step: what it logged before it survived."""
+    def went_on(self, rank: int | None, file: str, line: int) -> None:
+        """Note that a rank ended a step, by a line of a file: what it logged above it survived."""
         self.fatal.pop(-1 if rank is None else rank, None)
-        if self.stalled.lacking:
-            self.forget_stall()
+        if self.stalled.last[0] and (self.stalled.last[0] != file or self.stalled.last[1] < line):
+            self.stalled = HorovodStall()
 
     def passed(self, file: str, lines: AbstractSet[int]) -> None:
         """Note lines of a file after which the job went on."""
         if self.stalled.last[0] == file and self.stalled.last[1] in lines:
-            self.forget_stall()
-
-    def forget_stall(self) -> None:
-        """Note that Horovod went on."""
-        self.reports.pop(self.stalled.waiting, None)
-        self.stalled = HorovodStall()
+            self.stalled = HorovodStall()
 
     @property
     def waited(self) -> set[int]:
         """Return the ranks that waited in a collective until it timed out, or was cut off."""
         waited = {
             rank
-            for rank, each in self.reports.items()
+            for rank, each in self._waits().items()
             if any(one.seq is not None or one.timed_out for _, one in each)
         }
         return waited | self.cut if waited else waited
+
+    def _waits(self) -> Mapping[int, Sequence[tuple[float | None, WatchdogReport]]]:
+        """Return all reports by rank, and what Horovod's newest warning says."""
+        if not self.stalled.last[0]:
+            return self.reports
+        rank = self.stalled.waiting
+        return {**self.reports, rank: [*self.reports.get(rank, []), self.stalled.report]}
 
     def zone_apart(self, stood: float | None) -> float:
         """Return by how much the times of logs are to be moved to agree with `stood`, s.
@@ -117,7 +118,7 @@ class CollectiveHang:
         That is when dumps say that the last collective was launched, in a zone that is known. Zones
         lie whole quarters of an hour apart; anything else is a difference of another kind: 0.
         """
-        if stood is None or not any(at for each in self.reports.values() for at, _ in each):
+        if stood is None or not any(at for each in self._waits().values() for at, _ in each):
             return 0.0
         apart = stood - self._times(stood, begins=True)[0]
         zones = round(apart / _ZONE_SECONDS)
@@ -128,6 +129,7 @@ class CollectiveHang:
         """Move all times by so much."""
         for each in self.reports.values():
             each[:] = [(None if at is None else at + seconds, one) for at, one in each]
+        self.stalled.shift(seconds)
         self.fatal = {rank: None if at is None else at + seconds for rank, at in self.fatal.items()}
 
     def story(self, at: float, size: int, logs: Iterable[int], *, begins: bool) -> HangStory | None:
@@ -152,8 +154,8 @@ class CollectiveHang:
             waited=frozenset(waited),
             crashed={rank: max(ended or began, began) for rank, ended in self.fatal.items()
                      if rank not in waited},
-            late=frozenset((self.late | self.stalled.late) - waited),
-            apart=self.stalled.apart,
+            late=frozenset((self.late | self.stalled.late(size)) - waited),
+            apart=self.stalled.apart(size),
             present=present,
             absent=every - present - self.late,
             sized=size > 0,
@@ -162,8 +164,8 @@ class CollectiveHang:
 
     def present(self, logs: Iterable[int], size: int) -> frozenset[int]:
         """Return the ranks whose lines, or silence, are known: `logs` are those that have a log."""
-        named = frozenset(logs).union(self.reports, self.fatal, self.cut, *self.files.values())
-        named |= self.stalled.late | self.stalled.apart
+        named = frozenset(logs).union(self._waits(), self.fatal, self.cut, *self.files.values())
+        named |= self.stalled.late(size) | self.stalled.apart(size)
         lines = frozenset(rank for rank in named if rank < MOST_RANKS)
         return lines | self._covered(lines, size)
 
@@ -177,7 +179,7 @@ class CollectiveHang:
 
     def _times(self, otherwise: float, *, begins: bool) -> tuple[float, float]:
         """Return when the ranks began to wait and when they gave up."""
-        every = [pair for each in self.reports.values() for pair in each]
+        every = [pair for each in self._waits().values() for pair in each]
         waits = [(at, one.ran) for at, one in every if one.timed_out] or [
             (at, _WITHOUT_DURATION) for at, one in every if one.seq is not None
         ]

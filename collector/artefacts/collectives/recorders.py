@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ....formats import flight_recorder
@@ -12,7 +12,7 @@ from ....vocabulary.groups import ProcessGroup
 from ....vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from ..found import ArtefactContents
 from ..job.endings import RankEndings
-from . import debug_server
+from . import debug_server, differing
 
 _LAST_NUMBER = re.compile(r"(\d+)(?:\.[A-Za-z]+)?$")
 _SHORTEST, _LONGEST = 60.0, 3600.0
@@ -151,6 +151,7 @@ def _add(
             found.samples += [(resource, sample) for sample in ledger.counters(rank, moment)]
     found.samples += [(resource, sample) for sample in ledger.launches(at)]
     found.events += _timed_out(ledger, dumps.files, at, resource)
+    found.events += _apart(ledger, at, resource)
     if ledger.absent:
         absent = ", ".join(map(str, ledger.absent[:16]))
         found.missing.append(f"no Flight Recorder dump of ranks {absent}, which groups name")
@@ -180,6 +181,21 @@ def _timed_out(
             f"{entry.group.desc} open for {waited:.0f} s ({files[rank]})",
         }
         found.append(Event("log.fault", at, pairs, resource))
+    return found
+
+
+def _apart(ledger: DumpLedger, at: float, resource: TelemetryResource) -> list[Event]:
+    """Return that ranks called other kinds than their peers under one number, if none has most.
+
+    Where most called the same, their counters tell (sizes may differ in some kinds).
+    """
+    found: list[Event] = []
+    for group, sequence, called in ledger.mismatches():
+        if len({kind.partition(" of ")[0] for kind in called.values()}) < 2:
+            continue
+        for rank in differing.smaller_sides(called):
+            text = f"called {called[rank]} as {sequence} of {group.desc}, others something else"
+            found.append(replace(differing.apart(rank, text, at), resource=resource))
     return found
 
 

@@ -27,14 +27,9 @@ _PER_NODE = re.compile(
     re.IGNORECASE,
 )
 _NODES = re.compile(rb"(?<!\w)n?nodes[\"']?\s{0,3}[:= ]\s{0,3}(\d{1,5})(?![\d:.])", re.IGNORECASE)
-_ENDED = re.compile(
-    rb"Sending process (\d{1,9}) closing signal|failed \(exitcode: -?\d{1,9}\) local_rank: \d{1,4} "
-    rb"\(pid: (\d{1,9})\)"
-)
-"""torchrun's words about each of the processes that it started on one node."""
 _MARKS = (
     b"world", b"nranks", b"num processes", b"num_processes", b"slurm_ntasks", b"member: ", b"mpi",
-    b"clients joined", b"nproc", b"num_local_procs", b"nodes", b"closing signal", b"(exitcode: ",
+    b"clients joined", b"nproc", b"num_local_procs", b"nodes",
 )  # fmt: skip
 """Texts in small letters of which a line that one of these patterns finds has one."""
 
@@ -132,7 +127,6 @@ def _size(data: bytes) -> int:
     per_node = max((_first(match) for match in _PER_NODE.finditer(data)), default=0)
     nodes = max((_first(match) for match in _NODES.finditer(data)), default=1)
     found.append(per_node * max(nodes, 1))
-    found.append(len({match[1] or match[2] for match in _ENDED.finditer(data)}))
     return max((size for size in found if size < MOST_RANKS), default=0)
 
 

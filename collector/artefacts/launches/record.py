@@ -3,6 +3,7 @@
 `verdicts` settles what it means; here stands who said what, in which order.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
@@ -91,9 +92,30 @@ class LaunchRecord:
     @property
     def size(self) -> int:
         """Return how many ranks the job has at least, by what launchers say; 0: nothing."""
-        asked = {one.report.pid for one in self.reports if one.report.form.name == "torchrun.asked"}
         named = [1 + max(one.report.tasks) for one in self.reports if one.report.tasks]
-        return max([len(asked) + 1 if asked else 0, *named, *(o.report.size for o in self.reports)])
+        return max([self._torchrun(), *named, *(one.report.size for one in self.reports)])
+
+    def _torchrun(self) -> int:
+        """Return how many processes torchrun started at least, by those that it saw or made end.
+
+        A log may hold several starts: with a process that failed one is over.
+        """
+        most: Counter[str] = Counter()
+        pids: dict[str, set[int | None]] = {}
+        over: set[str] = set()
+        for one in self.reports:
+            asked = one.report.form.name == "torchrun.asked"
+            if not asked and one.report.form.name != "torchrun.worker_failed":
+                continue
+            if asked and one.file in over:
+                over.remove(one.file)
+                pids[one.file] = set()
+            elif not asked:
+                over.add(one.file)
+            pids.setdefault(one.file, set()).add(one.report.pid)
+            most[one.file] = max(most[one.file], len(pids[one.file]))
+        seen = any(one.report.form.name == "torchrun.worker_failed" for one in self.reports)
+        return most.total() + (1 if most and not seen else 0)
 
     @property
     def places(self) -> Mapping[int, tuple[str, int | None]]:

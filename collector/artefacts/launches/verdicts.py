@@ -106,20 +106,37 @@ class _VerdictSettlement:
         if wish is None and not exits:
             self._listed()
             self._nameless(ends)
+            self._pending()
         return self._found
 
     def _nameless(self, ends: Iterable[FiledReport]) -> None:
         """Take an end of nobody known for the cause, where nothing else points at one."""
-        own = [one for one in ends if one.report.form.kind == "exit" and one.report.code]
-        said = [one for one in own if one.report.code not in _ASKED]
-        if not said or self._found.events or self._known.faulted or self._known.listed:
+        said = [
+            one for one in ends
+            if one.report.form.kind == "exit" and one.report.code not in (0, *_ASKED)
+        ]  # fmt: skip
+        if said and not self._known.listed:
+            self._ended(said[0], "process")
+
+    def _pending(self) -> None:
+        """Take it for the cause that a process never got a place, where nothing else is known."""
+        waits = self._record.of_kind("pending")
+        started = any(o.report.form.name == "kubernetes.started" for o in self._record.reports)
+        if self._record.nodes:
+            waits = [o for o in waits if o.report.form.name != "kubernetes.unscheduled"]
+        if waits and not started:
+            self._ended(waits[-1], "start")
+
+    def _ended(self, one: FiledReport, what: str) -> None:
+        if self._found.events or self._known.faulted:
             return
-        report = said[0].report
+        report = one.report
         pairs: dict[str, Scalar] = {
-            "signature": report.form.name, "role": "root", "text": report.text,
+            "signature": report.form.name, "role": "root", "text": report.text, "ended": what,
         }  # fmt: skip
-        self._found.events.append((None, "", Event("log.fault", self._at(said[0]), pairs)))
-        self._found.roots[self._place(said[0])] = None
+        host = self._host(one)
+        self._found.events.append((None, host, Event("log.fault", self._at(one), pairs)))
+        self._found.roots[self._place(one)] = None
 
     def _listed(self) -> None:
         """Take a lone SIGKILL in torchrun's table for the cause: torchrun itself lived on."""
@@ -197,7 +214,8 @@ class _VerdictSettlement:
             if not report.host:
                 continue
             each = self._per_task if report.form.counts == "task" else 1
-            for task in report.tasks:
+            alone = not report.tasks and report.code is not None and self._alone()
+            for task in [next(iter(self._known.ranks), 0)] if alone else report.tasks:
                 places.update(dict.fromkeys(range(task * each, (task + 1) * each), report.host))
         self._found.hosts = {r: h for r, h in places.items() if not self._known.hosts.get(r)}
 

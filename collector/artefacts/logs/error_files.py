@@ -12,11 +12,16 @@ _PLACE = re.compile(r"(?:^|/)(?:attempt_(?P<attempt>\d{1,6})/)?(?P<rank>\d{1,7})
 
 
 def add(files: Mapping[str, Path], gathered: LogContents, found: ArtefactContents) -> None:
-    """Add the exceptions of the last attempt; those before it are quoted only."""
+    """Add the exceptions of the last attempt; those before it are quoted only.
+
+    torchrun counts the workers of its own node: where several left files, no file names its rank.
+    """
     places = {name: _place(name) for name in files}
-    last = max((attempt for attempt, _ in places.values()), default=0)
+    if len({root for root, _, _ in places.values()}) > 1:
+        places = {name: (root, attempt, None) for name, (root, attempt, _) in places.items()}
+    last = max((attempt for _, attempt, _ in places.values()), default=0)
     for name, path in files.items():
-        attempt, rank = places[name]
+        _, attempt, rank = places[name]
         try:
             with path.open("rb") as opened:
                 error = error_files.read(opened.read(error_files.LONGEST))
@@ -40,7 +45,9 @@ def add(files: Mapping[str, Path], gathered: LogContents, found: ArtefactContent
         gathered.endings.learn(event, rank)
 
 
-def _place(name: str) -> tuple[int, int | None]:
-    """Return which attempt and rank a file is of, by its folders."""
+def _place(name: str) -> tuple[str, int, int | None]:
+    """Return which launcher's, attempt's and rank's a file is, by its folders."""
     found = _PLACE.search(name)
-    return (int(found["attempt"] or 0), int(found["rank"])) if found else (0, None)
+    if found is None:
+        return "", 0, None
+    return name[: found.start()], int(found["attempt"] or 0), int(found["rank"])

@@ -17,6 +17,8 @@ from .unknown_lines import shown
 _MOST_RANKS = 1 << 16
 _OF_DEVICES = frozenset({"cuda.ecc", "cuda.nvlink_error", "gpu.device_lost"})
 """Signatures by which a rank says that its device failed, or a link of it."""
+_OF_LAUNCHERS = ("python.exception", "torchrun.child_failed")
+"""Signatures of which a cascade says that a launcher lost what it had started."""
 _ORDER = {"root": 0, "background": 2}
 """Roles of quoted lines that stand first and last."""
 
@@ -252,15 +254,21 @@ def _known(gathered: LogContents, size: int) -> KnownRanks:
         roots=roots,
         cut=frozenset(cut),
         silent=tuple(sorted(silent)),
-        faulted=any(
-            event.attributes.get("role") in ("root", "cascade") or event.name != "log.fault"
-            for _, _, event in gathered.events
-            if event.name in ("log.fault", "gpu.fault", "host.oom_kill")
-        ),
+        faulted=any(_faults(event) for _, _, event in gathered.events),
         hung=bool(gathered.hang.waited) or gathered.endings.waited > 0,
         hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
         kernels=frozenset(gathered.kernels.hosts),
         listed=dict(gathered.endings.exits),
+    )
+
+
+def _faults(event: Event) -> bool:
+    """Tell whether a line points at a fault, other than that what a launcher started has ended."""
+    pairs = event.attributes
+    if event.name == "log.fault" and pairs.get("signature") in _OF_LAUNCHERS:
+        return pairs.get("role") == "root"
+    return event.name in ("gpu.fault", "host.oom_kill") or (
+        event.name == "log.fault" and pairs.get("role") in ("root", "cascade")
     )
 
 

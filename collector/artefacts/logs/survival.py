@@ -53,6 +53,11 @@ def until(samples: Iterable[Sample]) -> float:
     return times[-2] if len(times) > 1 else 0.0
 
 
+def went_on(line: bytes) -> bool:
+    """Tell whether a line is one of steps, in whatever form, or says that training is done."""
+    return bool(_BAR.search(line) or _DONE.search(line) or speaks_of_steps([line]))
+
+
 def is_root_of(event: Event, named: re.Pattern[str]) -> bool:
     """Tell whether a line of a signature that is named so may be the cause."""
     root = event.name == "log.fault" and event.attributes.get("role") == "root"

@@ -25,12 +25,14 @@ FILES = (
 """The files beside this one; of the forms that a line may have the first counts."""
 
 ReportKind = Literal[
-    "exit", "verdict", "follows", "oom", "node", "stop", "asked", "place", "raised"
+    "exit", "verdict", "follows", "oom", "node", "stop", "asked", "place", "raised", "pending"
 ]
 """exit: a process ended. verdict: the same, of which the launcher may name a survivor. follows: it
 ended since another had. oom: it was killed for memory. node: a node failed. stop: somebody or a
 scheduler ends the job. asked: the launcher tells what is left to end. place: where a process runs.
-raised: the traceback that follows is that of a process."""
+raised: the traceback that follows is that of a process. pending: a process waits for a
+place to run.
+"""
 
 Counting = Literal["rank", "local", "task", "pod", ""]
 """What the numbers of processes are: ranks of the job, ranks of one node, a scheduler's tasks, of

@@ -115,7 +115,7 @@ class PodDescription:
         elif name == "Ready":
             self.inside = False
         elif name == "Node":
-            self.node = value.partition("/")[0]
+            self.node = "" if value == "<none>" else value.partition("/")[0]
         elif name == "Reason" and not self.inside and value in _TAKEN:
             self.taken = (number, _TAKEN[value], "")
         elif name == "Message" and not self.inside and self.taken is not None:

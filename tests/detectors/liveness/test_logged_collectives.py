@@ -5,7 +5,7 @@ import pytest
 from rankscope.detectors.liveness import logged_collectives
 from rankscope.detectors.liveness.stall_signs import StalledWindow
 from rankscope.detectors.sketch import START, sketch
-from rankscope.vocabulary.log_lines import ENDS
+from rankscope.vocabulary.log_lines import AWAITED, ENDS
 
 
 @pytest.fixture
@@ -143,3 +143,12 @@ def test_of_logs_that_may_say_more_a_third_may_lack(unlogged):
 def test_who_waits_by_its_counters_is_not_accused_for_saying_nothing(unlogged, group):
     assert [] == unlogged([0, 1, 3], groups=(group([8, 8, 8, 8], [7, 7, 7, 7]),))
     assert ["2"] == unlogged([0, 1, 3], groups=(group([8, 8, 8, 8], [7, 7, 8, 7]),))
+
+
+def test_all_that_lines_of_others_name_are_named_though_they_are_most(steady, event):
+    marks = {"role": "confirmation", "signature": AWAITED, "text": "x"}
+    events = [event("log.fault", at, rank=rank, **marks) for rank, at in ((1, 70), (2, 70), (3, 9))]
+    window = sketch(steady(), now=START + 90, events=events)
+    signs = logged_collectives.awaited(StalledWindow(window, START + 60, 1.0))
+    found = [(sign.entity.id, sign.kind) for sign in signs]
+    assert [("1", "rank.behind_enqueued"), ("2", "rank.behind_enqueued")] == found

@@ -2,6 +2,7 @@
 
 import io
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -26,6 +27,20 @@ def losses(found):
 @pytest.mark.parametrize("before", BEFORE)
 def test_a_line_behind_any_prefix_of_the_table_has_its_values(before):
     assert [2.5] == losses(read(before + LINE))
+
+
+@pytest.mark.parametrize("prefix", ["[3]<stdout>:", "[1,3]<stdout>:"])
+def test_a_launcher_of_mpi_writes_the_rank_and_may_write_the_time(prefix):
+    (found,) = read(f"Sat Aug  8 15:22:22 2026{prefix}{LINE}", zone=UTC)
+    assert 3 == dict(found.samples[0].attributes)["rank"]
+    assert datetime(2026, 8, 8, 15, 22, 22, tzinfo=UTC).timestamp() == found.at
+
+
+def test_a_list_by_ranks_is_no_log_that_srun_labelled():
+    lines = [f"{rank}: [grads_0, grads_1 ...]" for rank in range(4)]
+    found = prefixes.LinePrefixes()
+    found.learn("\n".join(lines).encode())
+    assert prefixes.PrefixReading() == found.read(lines[2])
 
 
 @pytest.mark.parametrize("outer", ["2026-08-22T15:22:22.5Z ", "\x1b[36m(Worker pid=1)\x1b[0m "])

@@ -67,6 +67,23 @@ def test_the_minority_that_called_something_else_is_named(explain, folder):
     assert "software.collective_mismatch" == first["fault"]
 
 
+@pytest.mark.parametrize("size", [2, 4])
+def test_halves_that_called_other_kinds_under_one_number_differ_for_sure(explain, folder, size):
+    usual, other = dump(8, 7, [operation(8)]), dump(8, 7, [operation(8, "broadcast")])
+    first = explain(folder(*[usual, other] * (size // 2))).document()["root_cause"]["hypotheses"]
+    named = [one["entity"]["ranks"] for one in first if "mismatch" in one["fault"]]
+    assert [[rank] for rank in range(size)] == sorted(named)[:size]
+    assert "software.collective_mismatch" == first[0]["fault"]
+
+
+def test_halves_that_gave_other_sizes_accuse_nobody(explain, folder):
+    """Members of a gather may give as much as they have."""
+    usual = dump(8, 7, [operation(8, "all_gather")])
+    other = dump(8, 7, [operation(8, "all_gather", input_sizes=[[8]])])
+    document = explain(folder(usual, other)).document()
+    assert "unknown" == document["root_cause"]["hypotheses"][0]["fault"]
+
+
 def test_where_all_are_inside_nobody_is_accused(explain, folder):
     path = folder(*(dump(8, 7, [operation(8)]) for _ in range(4)))
     diagnosis = explain(path)

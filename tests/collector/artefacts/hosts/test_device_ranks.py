@@ -66,14 +66,19 @@ def test_an_index_out_of_range_is_no_word_of_a_device(explain, tmp_path):
         ("[ 9.1] nvidia 0000:3b:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=x\n",
          "gpu.pcie_degraded"),
         ("[ 9.1] mce: [Hardware Error]: CPU 12: Machine Check Exception: 5 Bank 7\n", "unknown"),
+        ("[ 9.1] NVRM: Xid (PCI:0000:3b:00): 31, pid=4411, name=a, MMU Fault: ENGINE GRAPHICS\n",
+         "software.crash"),
     ],
 )  # fmt: skip
 def test_a_kernel_log_that_names_no_host_is_of_one_all_the_same(explain, tmp_path, text, fault):
     assert fault == first(explain, tmp_path, dmesg_txt=text)[0]
 
 
-def test_what_a_tool_is_called_is_no_host(explain, tmp_path):
-    text = "Unable to determine the device handle for GPU 0000:C1:00.0: GPU is lost.\n"
+@pytest.mark.parametrize(
+    "words", ["GPU 0000:C1:00.0: GPU is lost.", "GPU3: 0000:C1:00.0: Unknown Error"]
+)
+def test_what_a_tool_is_called_is_no_host(explain, tmp_path, words):
+    text = f"Unable to determine the device handle for {words}\n"
     (tmp_path / "nvidia-smi.txt").write_text(text)
     found = explain(tmp_path, zone=UTC).document()["root_cause"]["hypotheses"][0]
     assert ("gpu.lost", "unnamed-host") == (found["fault"], found["entity"]["host"])

@@ -47,14 +47,6 @@ def test_the_largest_size_counts_and_what_is_no_size_does_not(survey):
     assert 8 == survey("world_size: 2\nworld_size: 8\nworld_size: 99999999\n").size
 
 
-def test_processes_that_torchrun_ended_are_counted_once_each(survey):
-    lines = "Sending process 11 closing signal SIGTERM\n" * 2 + (
-        "Sending process 12 closing signal SIGTERM\n"
-        "failed (exitcode: 1) local_rank: 0 (pid: 10) of binary: python\n"
-    )
-    assert 3 == survey(lines).size
-
-
 def test_ranks_are_those_of_prefixes(survey):
     found = survey("[rank3]: starting\nrank 7 is named\n[rank12]:[E513 x] y\n")
     assert {3, 12} == found.ranks

@@ -348,3 +348,75 @@ def test_a_task_that_starts_a_node_is_no_rank(first):
 
 def test_a_healthy_job_has_no_incident(first):
     assert first(steps(4) + "[rank0]: Training finished\n") is None
+
+
+PENDING = """\
+Name:             llama-worker-3
+Node:             {}
+Status:           Pending
+Events:
+  Type     Reason            Age                   From               Message
+  ----     ------            ----                  ----               -------
+  Warning  FailedScheduling  6m7s (x351 over 23h)  default-scheduler  0/4 nodes are available.
+"""
+PLACED = (
+    "  Normal   Scheduled  5m  default-scheduler  Successfully assigned ml/llama-worker-3 to g-17\n"
+)
+
+
+def test_a_pod_that_never_got_a_node_never_started(first):
+    assert ("software.init_failed", [], None) == cause(first(PENDING.format("<none>")))
+
+
+def test_a_pod_that_waited_for_a_node_and_got_one_is_no_fault(first):
+    assert first(PENDING.format("g-17/10.0.0.17") + PLACED) is None
+
+
+def test_an_actor_of_ray_that_is_gone_is_a_crash_and_its_address_is_quoted(first):
+    """Nothing says which rank it was: the address is all that is known of it."""
+    document = first(ACTOR.format("The actor is dead because its worker process has died."))
+    assert CRASH == document["root_cause"]["hypotheses"][0]["fault"]
+    assert "10.0.0.6" in document["summary"]
+
+
+def test_a_shell_s_prompt_behind_its_word_names_the_host(first):
+    document = first(steps(1) + "Killed\n(venv) ada@gpu-7:~/runs $ \n")
+    assert (CRASH, [0], "gpu-7") == cause(document)
+
+
+def test_a_prompt_before_the_job_is_that_of_whatever_host_it_was_sent_from(first):
+    document = first("[ada@login1 ~]$ srun train.sh\n" + steps(1) + "Killed\n")
+    assert (CRASH, [0], None) == cause(document)
+
+
+REFUSED = {
+    "no image": '  Warning  Failed  2m  kubelet  Failed to pull image "reg.example/train:9": x\n',
+    "no volume": "  Warning  FailedMount  2m (x9 over 14m)  kubelet  MountVolume.SetUp failed\n",
+    "as kubectl lists it": "llama-worker-3   0/1     ImagePullBackOff   0   4m\n",
+    "srun": "srun: error: Unable to allocate resources: Invalid qos specification\n",
+    "sbatch": "sbatch: error: Batch job submission failed: Invalid account\n",
+    "docker": "docker: Error response from daemon: could not select device driver\n",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
+def test_what_was_never_started_is_a_start_that_failed(first, text):
+    assert "software.init_failed" == cause(first(text))[0]
+
+
+def test_a_volume_that_was_mounted_at_last_is_no_fault(first):
+    assert (
+        first(REFUSED["no volume"] + "  Normal  Started  1m  kubelet  Started container a\n")
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    "end", ["died with <Signals.SIGKILL: 9>.", "returned non-zero exit status 1."]
+)
+def test_what_python_says_of_a_process_that_it_started_counts_where_nothing_else_does(first, end):
+    raised = "subprocess.CalledProcessError: Command '['python', 'train.py']' " + end + "\n"
+    above = 'Traceback (most recent call last):\n  File "/opt/launch.py", line 8, in <module>\n'
+    assert CRASH == cause(first(above + raised))[0]
+    document = first(TRACEBACK.format("") + above + raised)
+    assert "ValueError: bad sample in shard 17" == document["leftovers"]["lines"][0]["text"]

@@ -78,6 +78,40 @@ def test_one_collective_apart_or_one_that_not_all_wait_in_is_no_mismatch(
     assert fault != "software.collective_mismatch"
 
 
+def first_line(text):
+    """Return a rank's words of its time-out alone: how far it is in its group is not known."""
+    return text.splitlines(keepends=True)[0]
+
+
+@pytest.mark.parametrize("lines", [first_line, str])
+def test_who_is_behind_and_waits_in_what_others_completed_called_something_else(told, lines):
+    late = lines(waits(0, 22, "_ALLGATHER_BASE", 22, 21))
+    fault, entity, _ = told(late + waits(1, 24, "ALLREDUCE", 24, 23))
+    assert ("software.collective_mismatch", "rank") == (fault, entity)
+
+
+@pytest.mark.parametrize(
+    ("op", "number", "other"),
+    [
+        ("_ALLGATHER_BASE", 23, "ALLREDUCE"),  # a device that hangs, or what the last message lost
+        ("BROADCAST", 24, "ALLREDUCE"),  # the root need not wait for it
+        ("_ALLGATHER_BASE", 24, "_ALLGATHER_BASE"),  # the same, counted otherwise
+    ],
+)
+def test_what_is_one_sequence_for_all_that_is_known_is_no_mismatch(told, op, number, other):
+    late = first_line(waits(0, 22, op, 22, 21))
+    fault, _, _ = told(late + waits(1, number, other, number, number - 1))
+    assert fault != "software.collective_mismatch"
+
+
+def test_a_gather_of_fewer_ranks_than_the_job_has_is_in_another_group(told):
+    """Two ranks gather in a group that no line names; what the eight did is counted apart."""
+    late = first_line(waits(1, 22, "_ALLGATHER_BASE", 22, 21))
+    others = "".join(waits(rank, 24, "ALLREDUCE", 24, 23) for rank in (0, 2, 3, 4, 5, 6, 7))
+    fault, _, _ = told(late + others)
+    assert "unknown" == fault
+
+
 HEAD = "[1,0]<stderr>:[2026-05-13 12:0{}:10.000000: W horovod/common/{}] One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks.\n"
 OLD = HEAD.format("{0}", "operations.cc:588") + "[1,0]<stderr>:Stalled ops:a_0 [missing ranks: 1]\n"
 NEW = HEAD.format("{0}", "stall_inspector.cc:105") + (
@@ -143,6 +177,18 @@ def test_torchruns_error_files_alone_tell_who_failed_first(explain, tmp_path):
     diagnosis = explain(tmp_path)
     assert ("software.crash", "rank", "1") == said(diagnosis)
     assert 2 == diagnosis.found.world_size
+
+
+def test_error_files_of_two_nodes_name_no_ranks_for_torchrun_counts_its_own_workers(
+    explain, tmp_path
+):
+    for node, text in (("node-a", "DistBackendError: NCCL x"), ("node-b", "ValueError: batch 7")):
+        folder = tmp_path / f"{node}/run/attempt_0/1"
+        folder.mkdir(parents=True)
+        (folder / "error.json").write_text(error(text, 1778673600))
+    diagnosis = explain(tmp_path)
+    assert ("software.crash", "job", "job") == said(diagnosis)
+    assert "ValueError: batch 7" in diagnosis.document()["summary"]
 
 
 def test_an_error_file_that_cannot_be_read_as_json_is_left_out_with_the_reason(explain, tmp_path):

@@ -1,0 +1,78 @@
+"""A log that ends in an error whose words no table has: quoted, of unknown cause, as news."""
+
+import pytest
+from tests.collector.artefacts.test_always_an_answer import NO_SPACE, said
+
+UNKNOWN = "2026-03-01 10:02:11 [E] lattice: worker 3 lost its phase, giving up\n"
+STEPS = "".join(f"step {n} loss {3 - n / 100:.3f} grad_norm 0.5\n" for n in range(1, 9))
+
+
+def quoted(diagnosis):
+    document = diagnosis.document()
+    return [(one["file"], one["line"], one["text"]) for one in document["leftovers"]["lines"]]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        UNKNOWN,
+        "E0301 10:02:11.123456 4021 plan.cc:88] worker 3 lost its phase\n",
+        '{"ts": 1, "level": "error", "msg": "worker 3 lost its phase"}\n',
+        "time=10:02 level=fatal msg=phase\n",
+        "trainer: error: worker 3 lost its phase\n",
+        "PhaseError: worker 3\n",
+        "ERROR worker-3 lost its phase\n",
+        "错误\uff1a工作进程 3 失去相位\n",
+    ],
+)
+def test_its_first_error_is_quoted_with_its_line_and_no_cause_is_named(explain, tmp_path, line):
+    (tmp_path / "job.log").write_text("starting\n" + STEPS + line + "bye\n")
+    diagnosis = explain(tmp_path)
+    assert ("unknown", "job", "job") == said(diagnosis)
+    assert "info" == diagnosis.document()["severity"]
+    assert [("job.log", 10, line.strip())] == quoted(diagnosis)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "W0301 10:02:11.123456 4021 plan.cc:88] ERROR is what comes next\n",
+        "[WARNING] 0 errors: ERROR count 0\n",
+        "done without errors: error: none\n",
+        "[  812.112233] foo: ERROR 5\n",
+        "loaded the module errors.Error\n",
+    ],
+)
+def test_what_is_no_error_is_none_at_the_end_either(explain, tmp_path, line):
+    (tmp_path / "job.log").write_text(STEPS + line)
+    assert explain(tmp_path).document() is None
+
+
+@pytest.mark.parametrize("after", [STEPS, "Training complete\n"])
+def test_an_error_below_which_the_job_went_on_is_none_of_its_end(explain, tmp_path, after):
+    (tmp_path / "job.log").write_text(STEPS + UNKNOWN + after)
+    assert explain(tmp_path).document() is None
+
+
+def test_an_error_behind_a_bar_is_of_the_end_and_what_is_above_it_is_not(explain, tmp_path):
+    bar = " 16%|█▋        | 1044/6400 [1:16:09<1:07:04,  1.33it/s]"
+    (tmp_path / "job.log").write_text(STEPS + UNKNOWN + bar + UNKNOWN)
+    assert [("job.log", 10, UNKNOWN.strip())] == quoted(explain(tmp_path))
+
+
+def test_where_a_line_names_a_fault_the_words_of_others_are_not_asked_for(explain, tmp_path):
+    (tmp_path / "a.log").write_text(NO_SPACE)
+    (tmp_path / "b.log").write_text(UNKNOWN)
+    assert [("a.log", 1, NO_SPACE.strip())] == quoted(explain(tmp_path))
+
+
+def test_the_line_of_a_long_log_is_counted_from_its_beginning(explain, tmp_path):
+    (tmp_path / "job.log").write_text("nothing to see\n" * 300_000 + UNKNOWN)
+    assert [("job.log", 300_001, UNKNOWN.strip())] == quoted(explain(tmp_path))
+
+
+def test_a_folder_in_which_nothing_else_can_be_read_has_an_answer_all_the_same(explain, tmp_path):
+    (tmp_path / "job.log").write_text(UNKNOWN)
+    diagnosis = explain(tmp_path)
+    assert {} == diagnosis.found.unread
+    assert "unknown" == said(diagnosis)[0]
