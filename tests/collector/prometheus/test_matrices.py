@@ -28,6 +28,7 @@ def compact(value):
 def read(body):
     """Return what an answer holds, row by row."""
     envelope, rows = matrices.split(body)
+    assert rows is not None
     found = []
     for labels, values in zip(rows.labels, rows.values, strict=True):
         found.append((json.loads(labels), *matrices.samples(values, -1, {})))

@@ -67,6 +67,7 @@ class Store:
             for number, pod in enumerate(self.pods)
         ]  # fmt: skip
         _, found = matrices.split(json.dumps({"data": {"result": rows}}).encode())
+        assert found is not None
         return RangeResult(found)
 
 
