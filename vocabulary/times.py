@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+"""As syslog and asctime write them, in every locale."""
 WEEK_SECONDS = 7 * 86_400
 _FIRST_MONDAY = 4 * 86_400
 """The epoch began on a Thursday."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from ...vocabulary.patterns import DeferredPattern
+from ...vocabulary.times import MONTHS
 
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MONTH = "|".join(_MONTHS)
+_MONTH = "|".join(MONTHS)
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _CLOCK = r"\d\d:\d\d:\d\d"
 _ISO = rf"\d{{4}}-\d\d-\d\d[T -]{_CLOCK}(?:[.,]\d{{1,9}})?(?: ?Z| ?[+-]\d\d:?\d\d)?"
@@ -225,7 +225,7 @@ def _yearless(groups: dict[str, str | None]) -> YearlessTime | None:
     day = int(groups.get("day") or 0)
     if not (1 <= day <= 31 and of_day < 86_401):
         return None
-    return YearlessTime(_MONTHS.index(month) + 1, day, of_day)
+    return YearlessTime(MONTHS.index(month) + 1, day, of_day)
 
 
 def _plausible(at: float | None) -> float | None:

@@ -3,6 +3,8 @@
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
+from ...vocabulary.times import MONTHS
+
 _FULL = re.compile(
     r"(?<!\d)(?P<date>\d{4}-\d\d-\d\d)(?:[ T_,]|-(?=\d\d:))(?P<time>\d\d:\d\d:\d\d)"
     r"(?:[.,](?P<part>\d{1,9}))?(?P<zone>Z|[+-]\d\d:?\d\d)?"
@@ -20,7 +22,6 @@ _ASCTIME = re.compile(
 _NEAR = 400
 """A time stands at the start of a line; a bar may stand before it where writers interleave."""
 
-_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _EARLIEST = 946_684_800.0  # 2000-01-01
 _LATEST = 4_102_444_800.0  # 2100-01-01
 
@@ -43,8 +44,8 @@ def read(text: str, zone: tzinfo | None = None, near: float | None = None) -> fl
         return _epoch(f"{date}T{found['time']}", None, zone)
     if found := _ASCTIME.match(head):
         month, day = found["date"].split()
-        if month in _MONTHS:
-            date = f"{found['year']}-{_MONTHS.index(month) + 1:02}-{int(day):02}"
+        if month in MONTHS:
+            date = f"{found['year']}-{MONTHS.index(month) + 1:02}-{int(day):02}"
             return _epoch(f"{date}T{found['time']}", None, zone)
     return None
 
