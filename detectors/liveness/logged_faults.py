@@ -36,8 +36,8 @@ _MEANINGS = (
     ),
     (
         re.compile(
-            r"^(?:python\.|checkpoint\.|native\.|ascend\.|dataloader\.worker_killed|ddp\.|cuda\.(?!ecc|nvlink)|"
-            r"gpu\.(?:page|queue|device_failed))"
+            r"^(?:python\.|checkpoint\.|native\.|ascend\.|dataloader\.worker_killed|ddp\.|"
+            r"cuda\.(?!ecc|nvlink)|gpu\.(?:page|queue|device_failed))"
         ),
         "job.ended_by_error",
     ),

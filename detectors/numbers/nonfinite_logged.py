@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
+from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.log_lines import SCALE_FLOOR
 from ...vocabulary.samples import Event
@@ -59,25 +59,31 @@ def _says(line: Event) -> bool:
 def _of_rank(window: JobWindow, detector: str, lines: Sequence[Event]) -> list[Finding]:
     """Return whose own value it was, where lines of one rank alone say so."""
     own = [one for one in lines if one.attributes.get("signature") == _OWN]
-    ranks = {one.attributes.get("rank") for one in own}
-    rows = np.flatnonzero(np.isin(window.ranks, [one for one in ranks if isinstance(one, int)]))
-    if len(ranks) != 1 or not len(rows):
+    rows = {window.row_of_event(one) for one in own}
+    row = rows.pop() if len(rows) == 1 else None
+    if row is None:
         return []
-    text = str(own[0].attributes.get("text", ""))
-    entity = window.rank_entity(int(rows[0]))
-    told = _report(window, detector, "rank.first_nonfinite", "training.loss", own, text)
-    return [replace(told, entity=entity)]
+    text, kind = str(own[0].attributes.get("text", "")), "rank.first_nonfinite"
+    entity = window.rank_entity(row)
+    return [_report(window, detector, kind, "training.loss", own, text, entity)]
 
 
 def _report(
-    window: JobWindow, detector: str, kind: str, signal: str, lines: Sequence[Event], text: str
+    window: JobWindow,
+    detector: str,
+    kind: str,
+    signal: str,
+    lines: Sequence[Event],
+    text: str,
+    entity: Entity | None = None,
 ) -> Finding:
+    """Return a finding by some lines, about the job where nothing else is said."""
     times = [one.at for one in lines]
     return report(
         window,
         detector,
         kind,
-        window.entity,
+        entity or window.entity,
         onset=min(times),
         seen=(min(times), max(times)),
         magnitude=float(len(lines)),

@@ -10,16 +10,22 @@ BOTH = ["job.nonfinite", "job.loss_scale_collapse"]
 
 
 @pytest.fixture
-def kinds(steady, event):
-    """Return a function that returns the kinds found of a line, at 59.9 of 60 s or later."""
+def findings(steady, event):
+    """Return a function that returns what is found of a line, at 59.9 of 60 s or later."""
 
     def found(signature, *, at=59.9, steps=60, over=True, **more):
         line = event("log.fault", at, signature=signature, role="root", **({"text": "said"} | more))
         window = sketch(steady(steps=steps), now=START + 900, events=[line])
         over_at = START + 800 if over else float("inf")
-        return [one.kind for one in NonfiniteDetector(over_at=over_at).evaluate(window)]
+        return NonfiniteDetector(over_at=over_at).evaluate(window)
 
     return found
+
+
+@pytest.fixture
+def kinds(findings):
+    """Return a function that returns the kinds of that."""
+    return lambda signature, **more: [one.kind for one in findings(signature, **more)]
 
 
 @pytest.mark.parametrize(
@@ -60,3 +66,8 @@ def test_a_rank_that_says_so_of_its_own_value_is_the_first(kinds):
     assert own == kinds("megatron.bad_value", at=500, rank=1, text="Rank 1: found NaN in local")
     assert BOTH[:1] == kinds("megatron.bad_value", at=500, text="found NaN in local")
     assert [] == kinds("megatron.bad_value", at=500, rank=1, text="loss above the threshold")
+
+
+def test_the_rank_that_says_so_is_the_one_that_stands_out(findings):
+    own = findings("megatron.bad_value", at=500, rank=1, text="Rank 1: found NaN in local")[-1]
+    assert ("rank", "1", [1]) == (own.entity.type, own.entity.id, list(own.ranks))
