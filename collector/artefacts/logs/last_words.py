@@ -4,8 +4,9 @@ They say that something ended badly, and not what: no cause follows from them.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from ....formats.training_logs import behind_bars, cleaning
 from ....vocabulary.log_lines import LAST_WORDS
@@ -75,29 +76,35 @@ def words(path: Path) -> list[tuple[int, str]]:
 
     The first ones of those in its last 64 KiB. Raises OSError.
     """
-    errors: list[tuple[int, bytes]] = []
-    for number, line in _backwards(path):
-        *bars, line = behind_bars.parted(line)
-        if survival.went_on(line):
-            break
-        if _ERROR.search(line) and not _HARMLESS.search(line) and not _KERNEL.search(line):
-            errors.append((number, line))
-        if any(map(survival.went_on, bars)):
-            break
+    with path.open("rb") as opened:
+        begin = max(0, path.stat().st_size - _TAIL_BYTES)
+        opened.seek(begin)
+        lines = opened.read(_TAIL_BYTES).removesuffix(b"\n").split(b"\n")
+        whole = 1 if begin else 0
+        errors = list(_errors(lines[whole:]))[-_MOST_QUOTED:]
+        first = 1 + whole + (_lines_in(opened, begin) if errors else 0)
     return [
-        (number, cleaning.shown(line.decode("utf-8", "replace").strip()))
-        for number, line in reversed(errors[-_MOST_QUOTED:])
+        (first + place, cleaning.shown(line.decode("utf-8", "replace").strip()))
+        for place, line in reversed(errors)
     ]
 
 
-def _backwards(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (number from 1, line) from the last one on; of long lines the beginning."""
-    size = path.stat().st_size
-    begin = max(0, size - _TAIL_BYTES)
-    above = 0
-    with path.open("rb") as opened:
-        while opened.tell() < begin:
-            above += opened.read(min(1 << 20, begin - opened.tell())).count(b"\n")
-        lines = opened.read(_TAIL_BYTES).removesuffix(b"\n").split(b"\n")
-    for place in range(len(lines) - 1, -1 if begin == 0 else 0, -1):
-        yield above + place + 1, lines[place][:_LONGEST]
+def _errors(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield (place, text) of errors from the last line on, up to one that shows that it went on."""
+    for place in range(len(lines) - 1, -1, -1):
+        *bars, line = behind_bars.parted(lines[place][:_LONGEST])
+        if survival.went_on(line):
+            return
+        if _ERROR.search(line) and not _HARMLESS.search(line) and not _KERNEL.search(line):
+            yield place, line
+        if any(map(survival.went_on, bars)):
+            return
+
+
+def _lines_in(opened: BinaryIO, end: int) -> int:
+    """Return how many lines end in so many bytes of a file."""
+    opened.seek(0)
+    count = 0
+    while opened.tell() < end:
+        count += opened.read(min(1 << 20, end - opened.tell())).count(b"\n")
+    return count

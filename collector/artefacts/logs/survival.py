@@ -55,7 +55,11 @@ def until(samples: Iterable[Sample]) -> float:
 
 def went_on(line: bytes) -> bool:
     """Tell whether a line is one of steps, in whatever form, or says that training is done."""
-    return bool(_BAR.search(line) or _DONE.search(line) or speaks_of_steps([line]))
+    return _of_steps(line) or _DONE.search(line) is not None
+
+
+def _of_steps(line: bytes) -> bool:
+    return _BAR.search(line) is not None or speaks_of_steps([line])
 
 
 def is_root_of(event: Event, named: re.Pattern[str]) -> bool:
@@ -192,7 +196,7 @@ def _last_shown(opened: BinaryIO, pieces: list[_LogPiece], first: int) -> int:
         lines = opened.read(piece.size).removesuffix(b"\n").split(b"\n")
         for number in range(piece.number + len(lines) - 1, max(first, piece.number - 1), -1):
             head = lines[number - piece.number][:_LONGEST]
-            if _BAR.search(head) or speaks_of_steps([head]):
+            if _of_steps(head):
                 shown += max(1, head.rstrip(b"\r").count(b"\r"))
             if shown >= _FOLLOWED or _DONE.search(head):
                 return number
