@@ -18,14 +18,14 @@ from .messages import Headers
 Outgoing = tuple[str, bytes, Headers]
 """A message on its way: subject, body, headers."""
 
-_NO_ANSWER = "NATS does not answer"
+NO_ANSWER = "NATS does not answer"
 
 
 class _MessageGroup:
     """What became of each message of a group: None once it is kept, else why it is not."""
 
     def __init__(self, size: int) -> None:
-        self.found: list[str | None] = [_NO_ANSWER] * size
+        self.found: list[str | None] = [NO_ANSWER] * size
         self.done = asyncio.Event()
         self._open = size
 
@@ -67,7 +67,7 @@ class AcknowledgedPublisher:
             try:
                 await self._client.publish(subject, body, reply, dict(headers))
             except ERRORS as error:
-                self._answer(reply, str(error) or _NO_ANSWER)
+                self._answer(reply, str(error) or NO_ANSWER)
         try:
             async with asyncio.timeout(seconds):
                 await group.done.wait()

@@ -12,7 +12,7 @@ from ..journal.entries import JournalEntry
 from ..journal.interface import AppendOutcome, Offset
 from ..journal.kinds import PayloadKind
 from . import messages, names
-from .acknowledging import AcknowledgedPublisher, Outgoing
+from .acknowledging import NO_ANSWER, AcknowledgedPublisher, Outgoing
 from .connection import ERRORS, LogUnavailableError, NatsConnection
 from .in_stream import InStream
 from .routing import PayloadRouter
@@ -91,7 +91,7 @@ class PartitionPublisher:
                 self._acknowledged = AcknowledgedPublisher(self._connection.client)
             return await self._acknowledged.publish(outgoing, _TRY_SECONDS)
         except ERRORS as error:
-            return [str(error) or "NATS does not answer"] * len(outgoing)
+            return [str(error) or NO_ANSWER] * len(outgoing)
 
 
 class PublishedLog(InStream):
