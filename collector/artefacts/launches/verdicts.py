@@ -120,14 +120,14 @@ class _VerdictSettlement:
 
     def _pending(self) -> None:
         """Take it for the cause that a process never got a place, where nothing else is known."""
-        waits = self._record.of_kind("pending")
-        started = any(o.report.form.name == "kubernetes.started" for o in self._record.reports)
-        if self._record.nodes:
-            waits = [o for o in waits if o.report.form.name != "kubernetes.unscheduled"]
-        if waits and not started:
+        came = {one.report.form.name for one in self._record.reports}
+        waits = [one for one in self._record.of_kind("pending")
+                 if came.isdisjoint(one.report.form.until)]  # fmt: skip
+        if waits:
             self._ended(waits[-1], "start")
 
     def _ended(self, one: FiledReport, what: str) -> None:
+        """Take a line that says the end of `what` for the cause, where nothing else is one."""
         if self._found.events or self._known.faulted:
             return
         report = one.report
@@ -214,8 +214,10 @@ class _VerdictSettlement:
             if not report.host:
                 continue
             each = self._per_task if report.form.counts == "task" else 1
-            alone = not report.tasks and report.code is not None and self._alone()
-            for task in [next(iter(self._known.ranks), 0)] if alone else report.tasks:
+            tasks = report.tasks
+            if not tasks and report.code is not None and self._alone():
+                tasks = (self._first_rank,)
+            for task in tasks:
                 places.update(dict.fromkeys(range(task * each, (task + 1) * each), report.host))
         self._found.hosts = {r: h for r, h in places.items() if not self._known.hosts.get(r)}
 
@@ -310,13 +312,17 @@ class _VerdictSettlement:
         listed = exits.keys() | self._known.listed.keys()
         killed = [one for one in unnamed if (one.report.code or 0) < 0]
         if killed and not (guesses or listed) and self._alone():
-            exits[next(iter(self._known.ranks), 0)] = (killed[0].report.code, killed[0])
+            exits[self._first_rank] = (killed[0].report.code, killed[0])
         elif guesses or unnamed:
             self._guessed(exits, guesses, unnamed)
         elif listed and listed <= self._known.cut and self._fewer_silent():
             said = [one for _, one in exits.values()][:1]
             exits |= {rank: (None, one) for one in said for rank in self._known.silent}
         return exits
+
+    @property
+    def _first_rank(self) -> int:
+        return next(iter(self._known.ranks), 0)
 
     def _alone(self) -> bool:
         """Tell whether nothing says that the job has more ranks than one."""

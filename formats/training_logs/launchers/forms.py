@@ -46,7 +46,8 @@ class LaunchForm:
     Groups of `pattern`: tasks (`3`, `0-3,5`), host, pod, pid, code, signal (a number or its name),
     size, and `time`. after: names of forms one of which stands at most `within` lines before; what
     it had is part of the report. task: the process meant where the line names none. code: what an
-    exit without a code or a signal is. reason: a scheduler's word for it.
+    exit without a code or a signal is. reason: a scheduler's word for it. until: names of forms of
+    which one anywhere shows that what was pending came about.
     """
 
     name: str
@@ -60,6 +61,7 @@ class LaunchForm:
     task: int | None = None
     code: int | None = None
     reason: str = ""
+    until: tuple[str, ...] = ()
 
 
 @cache

@@ -4,8 +4,6 @@ After runs of Slurm 22.05.8, Open MPI 4.1.4, MPICH 4.0.2, DeepSpeed 0.19.8, Padd
 2.60, JAX 0.10.2 and torch 2.13 with a rank killed, failing, raising or asked to end, shortened.
 """
 
-from datetime import UTC
-
 import pytest
 
 CRASH, HOST_OOM, LOST = "software.crash", "memory.host_oom", "host.lost"
@@ -70,18 +68,6 @@ def steps(ranks):
         for step in range(1, 8)
         for rank in range(ranks)
     )
-
-
-@pytest.fixture
-def first(explain, tmp_path):
-    """Return a function that explains files of a folder; one text is job.log."""
-
-    def of(text="", **files):
-        for name, content in ({"job.log": text} if text else files).items():
-            (tmp_path / name).write_text(content)
-        return explain(tmp_path, zone=UTC).document()
-
-    return of
 
 
 def cause(document):
@@ -350,28 +336,6 @@ def test_a_healthy_job_has_no_incident(first):
     assert first(steps(4) + "[rank0]: Training finished\n") is None
 
 
-PENDING = """\
-Name:             llama-worker-3
-Node:             {}
-Status:           Pending
-Events:
-  Type     Reason            Age                   From               Message
-  ----     ------            ----                  ----               -------
-  Warning  FailedScheduling  6m7s (x351 over 23h)  default-scheduler  0/4 nodes are available.
-"""
-PLACED = (
-    "  Normal   Scheduled  5m  default-scheduler  Successfully assigned ml/llama-worker-3 to g-17\n"
-)
-
-
-def test_a_pod_that_never_got_a_node_never_started(first):
-    assert ("software.init_failed", [], None) == cause(first(PENDING.format("<none>")))
-
-
-def test_a_pod_that_waited_for_a_node_and_got_one_is_no_fault(first):
-    assert first(PENDING.format("g-17/10.0.0.17") + PLACED) is None
-
-
 def test_an_actor_of_ray_that_is_gone_is_a_crash_and_its_address_is_quoted(first):
     """Nothing says which rank it was: the address is all that is known of it."""
     document = first(ACTOR.format("The actor is dead because its worker process has died."))
@@ -387,28 +351,6 @@ def test_a_shell_s_prompt_behind_its_word_names_the_host(first):
 def test_a_prompt_before_the_job_is_that_of_whatever_host_it_was_sent_from(first):
     document = first("[ada@login1 ~]$ srun train.sh\n" + steps(1) + "Killed\n")
     assert (CRASH, [0], None) == cause(document)
-
-
-REFUSED = {
-    "no image": '  Warning  Failed  2m  kubelet  Failed to pull image "reg.example/train:9": x\n',
-    "no volume": "  Warning  FailedMount  2m (x9 over 14m)  kubelet  MountVolume.SetUp failed\n",
-    "as kubectl lists it": "llama-worker-3   0/1     ImagePullBackOff   0   4m\n",
-    "srun": "srun: error: Unable to allocate resources: Invalid qos specification\n",
-    "sbatch": "sbatch: error: Batch job submission failed: Invalid account\n",
-    "docker": "docker: Error response from daemon: could not select device driver\n",
-}
-
-
-@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
-def test_what_was_never_started_is_a_start_that_failed(first, text):
-    assert "software.init_failed" == cause(first(text))[0]
-
-
-def test_a_volume_that_was_mounted_at_last_is_no_fault(first):
-    assert (
-        first(REFUSED["no volume"] + "  Normal  Started  1m  kubelet  Started container a\n")
-        is None
-    )
 
 
 @pytest.mark.parametrize(
