@@ -1,7 +1,7 @@
 """Checkpoints that stop the training for longer than this job's checkpoints do."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -38,6 +38,10 @@ TOGETHER = 1.0
 WRITES = 0.5
 """A rank writes whose checkpoints take this share of the longest; the others hardly stop."""
 
+LEAST_STOPPED, TIMES_STOPPED = 60.0, 10.0
+"""Seconds that a checkpoint must have gone on for where the job stands in it, and how many times as
+long as a step, and as any checkpoint before it."""
+
 CLOCKS_APART = 5.0
 """Marks of ranks so close together (s) are of one checkpoint: their hosts' clocks may differ."""
 
@@ -46,11 +50,14 @@ class CheckpointsDetector(Detector):
     """Compare the newest checkpoints with this job's own earlier ones, and with the time.
 
     A checkpoint's length is the longest `training.checkpoint.duration` of a rank in a step, or the
-    time between the events that a phase `checkpoint` began and that another one did. The newest is
+    time between the events that a phase `checkpoint` began and that another one did, or between the
+    lines of a log that say so. The newest is
     long at three times the median of the earlier ones, one that is not over yet too. Two and more
     in a row are long that are each 1.4 times as long, longer than any before, and by more than
     lengths vary, or, where hardly any is known, ten times as long as all before. Checkpoints that
-    always took so long are a choice of the job, unless they take half of all time.
+    always took so long are a choice of the job, unless they take half of all time. Where a
+    checkpoint began and neither its end nor a step followed for long, the job stands in it: what it
+    is slower than is not known then, and only that is said.
 
     Parameters
     ----------
@@ -113,7 +120,7 @@ class CheckpointsDetector(Detector):
         start = float(ends[0]) if len(ends) else window.now
         recent = found[:, 0] > window.now - self.seconds
         if not recent.any():
-            return []
+            return _standing(window, found)
         length = found[:, 1] - found[:, 0]
         seconds = min(self.seconds, max(window.now - start, 60.0))
         earlier = length[: len(length) - 1]
@@ -134,7 +141,7 @@ class CheckpointsDetector(Detector):
         else:
             share = float(np.sum(length[recent])) / seconds
             if share < self.most or recent.sum() < 3:
-                return []
+                return _standing(window, found)
             long, lost, why = recent, share, f"{100 * share:.0f} % of the time"
         out = self._findings(window, found[long], min(lost, 0.95), usual, why)
         inside = _inside(window, found[recent], seconds)
@@ -147,8 +154,8 @@ class CheckpointsDetector(Detector):
         """Return the next look at a checkpoint that goes on; inf where none does."""
         ends = window.features.step_ends
         newest = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
-        phases = [e for e in own_events(window) if e.name == "training.phase" and e.at > newest]
-        going_on = bool(phases) and phases[-1].attributes.get("phase") == "checkpoint"
+        phases = [phase for at, _, phase in _phases(window) if at > newest]
+        going_on = bool(phases) and phases[-1] == "checkpoint"
         return window.now + self.cadence_seconds if going_on else math.inf
 
     def _findings(
@@ -156,7 +163,6 @@ class CheckpointsDetector(Detector):
     ) -> list[Finding]:
         begin, seconds = float(long[0, 0]), float((long[:, 1] - long[:, 0]).max())
         seen = (begin, max(window.now, begin))
-        expected = usual if np.isfinite(usual) else None
         slow = report(
             window,
             self.name,
@@ -171,21 +177,37 @@ class CheckpointsDetector(Detector):
             expected=0.0,
             text=f"checkpoints cost {100 * lost:.0f} % of the time beyond what is usual",
         )
-        evidence = report(
-            window,
-            self.name,
-            "job.checkpoint_long",
-            window.entity,
-            onset=begin,
-            seen=seen,
-            magnitude=seconds,
-            score=3.0,
-            signal=CHECKPOINT,
-            observed=seconds,
-            expected=expected,
-            text=f"a checkpoint stops the training for {durations.seconds(seconds)} ({why})",
-        )
-        return [slow, evidence]
+        return [slow, _evidence(window, begin, seconds, why, usual)]
+
+
+def _evidence(window: JobWindow, begin: float, seconds: float, why: str, usual: float) -> Finding:
+    return report(
+        window,
+        CheckpointsDetector.name,
+        "job.checkpoint_long",
+        window.entity,
+        onset=begin,
+        seen=(begin, max(window.now, begin)),
+        magnitude=seconds,
+        score=3.0,
+        signal=CHECKPOINT,
+        observed=seconds,
+        expected=usual if np.isfinite(usual) else None,
+        text=f"a checkpoint stops the training for {durations.seconds(seconds)} ({why})",
+    )
+
+
+def _standing(window: JobWindow, pairs: Floats) -> list[Finding]:
+    """Return the evidence of a checkpoint that nothing has followed for long, if there is one."""
+    begin, end = float(pairs[-1, 0]), float(pairs[-1, 1])
+    took = window.features.job_duration
+    took = took[np.isfinite(took)]
+    step = medians.middle(took) if len(took) else window.features.pace[1]
+    longest = float((pairs[:-1, 1] - pairs[:-1, 0]).max(initial=0.0))
+    least = max(LEAST_STOPPED, TIMES_STOPPED * float(np.nan_to_num(step)), TIMES_STOPPED * longest)
+    if end < window.now or end - begin < least:
+        return []
+    return [_evidence(window, begin, end - begin, "it goes on", math.nan)]
 
 
 def _lasting(length: Floats) -> int:
@@ -294,18 +316,15 @@ def _announced(window: JobWindow) -> Floats:
     writing: dict[object, float] = {}
     phases: dict[object, object] = {}
     ended: dict[object, float] = {}
-    for event in own_events(window):
-        if event.name != "training.phase":
-            continue
-        rank, phase = event.attributes.get("rank"), event.attributes.get("phase")
+    for at, rank, phase in _phases(window):
         if phase == "checkpoint":
-            if event.at - ended.pop(rank, -math.inf) > TOGETHER:
-                writing.setdefault(rank, event.at)
+            if at - ended.pop(rank, -math.inf) > TOGETHER:
+                writing.setdefault(rank, at)
             continue
         if (begin := writing.pop(rank, None)) is not None:
-            pairs.append((begin, event.at))
+            pairs.append((begin, at))
         elif phases.get(rank) == phase:
-            ended[rank] = event.at
+            ended[rank] = at
         phases[rank] = phase
     ends = window.features.step_ends
     ends = ends[np.isfinite(ends)]
@@ -317,3 +336,14 @@ def _announced(window: JobWindow) -> Floats:
         else:
             merged.append([begin, end])
     return np.array(merged).reshape(-1, 2)
+
+
+def _phases(window: JobWindow) -> Iterator[tuple[float, object, object]]:
+    """Yield when which rank entered which phase, as it says itself, or its log."""
+    for event in own_events(window):
+        rank = event.attributes.get("rank")
+        if event.name == "training.phase":
+            yield event.at, rank, event.attributes.get("phase")
+        elif event.name == "training.save":
+            begins = event.attributes.get("state") == "begins"
+            yield event.at, rank, "checkpoint" if begins else "train"

@@ -22,6 +22,7 @@ from . import (
     line_formats,
     overflows,
     resumes,
+    saves,
     signatures,
     times,
     torchrun,
@@ -224,7 +225,11 @@ class TrainingLogParser:
                 reported = self._guessed(placed)
         overflowed = self._overflows.read(text, sent_at, self._whose.written_by(cleaned))
         whose = self._whose.written_by(cleaned)
-        told = [*resumes.read(text, sent_at, whose), *data_names.read(text, sent_at, whose)]
+        told = [
+            event
+            for forms in (resumes, data_names, saves)
+            for event in forms.read(text, sent_at, whose)
+        ]
         samples, events = reported[0], [*stack, *reported[1], *overflowed, *told]
         if not samples and not events:
             return None
@@ -390,6 +395,7 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
         *(one.needle for one in overflows.forms()),
         *(one.needle for one in resumes.forms()),
         *(one.needle for one in data_names.forms()),
+        *(one.needle for one in (*saves.begins(), *saves.ends())),
         *own_values.NEEDLES,
         communicators.NEEDLE,
         tracebacks.BEGINS,

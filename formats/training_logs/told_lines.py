@@ -18,12 +18,16 @@ class ToldForm:
     example: str
 
 
-def packaged(file: str, rows: str) -> tuple[ToldForm, ...]:
-    """Return all forms of a file of this package, a row each of the table `rows`."""
-    return tuple(tables.packaged(ToldForm, __package__ or "", file, rows, beside="version source"))
+def packaged(file: str, rows: str, *, beside: str = "") -> tuple[ToldForm, ...]:
+    """Return all forms of a file of this package, a row each of the table `rows`.
+
+    beside: another table of the file.
+    """
+    others = f"version source {beside}".rstrip()
+    return tuple(tables.packaged(ToldForm, __package__ or "", file, rows, beside=others))
 
 
-def event(name: str, text: str, at: float, rank: int | None) -> Event:
+def event(name: str, text: str, at: float, rank: int | None, **more: Scalar) -> Event:
     """Return the event that such a line is, with what it says."""
-    pairs: dict[str, Scalar] = {"text": cleaning.shown(text)}
+    pairs: dict[str, Scalar] = {"text": cleaning.shown(text), **more}
     return Event(name, at, pairs | ({} if rank is None else {"rank": rank}))

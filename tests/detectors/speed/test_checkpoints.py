@@ -91,6 +91,38 @@ def test_one_that_is_not_over_yet_is_long_already(steady, event):
     assert NAMED == kinds(CheckpointsDetector().evaluate(window))
 
 
+def saved(event, *spans):
+    rows = []
+    for begin, end in spans:
+        rows += [event("training.save", begin, rank=0, state="begins")]
+        rows += [event("training.save", end, rank=0, state="ends")] if end is not None else []
+    return tuple(rows)
+
+
+def test_lines_of_a_log_announce_checkpoints_too(steady, event):
+    own = steady(steps=150)
+    rows = saved(event, (30.0, 34.0), (60.0, 64.0), (90.0, 140.0))
+    assert NAMED == kinds(CheckpointsDetector().evaluate(sketch(own, events=rows)))
+
+
+@pytest.mark.parametrize("rows", [[(95.0, None)], [(30.0, 32.0), (95.0, None)]])
+def test_a_job_stands_in_the_checkpoint_that_nothing_has_followed(steady, event, rows):
+    window = sketch(steady(steps=90), events=saved(event, *rows), now=START + 1500)
+    (stands,) = CheckpointsDetector().evaluate(window)
+    assert stands.kind == "job.checkpoint_long"
+    assert stands.text == "a checkpoint stops the training for 1405 s (it goes on)"
+
+
+@pytest.mark.parametrize(("rows", "now"), [
+    ([(95.0, 99.0)], 1500.0),  # it is over
+    ([(95.0, None)], 110.0),  # not for long
+    ([(10.0, 40.0), (95.0, None)], 300.0),  # one before it took half a minute
+])  # fmt: skip
+def test_a_checkpoint_that_is_over_or_no_longer_than_others_stops_nobody(steady, event, rows, now):
+    window = sketch(steady(steps=90), events=saved(event, *rows), now=START + now)
+    assert [] == CheckpointsDetector().evaluate(window)
+
+
 def test_one_whose_end_nobody_announces_ends_with_the_next_step(steady, event):
     own = steady(steps=150)
     window = sketch(own, events=announced(event, [(30.0, None), (60.0, None), (90.0, None)]))
