@@ -65,7 +65,7 @@ def reported(steps: StepValues) -> JobWait | None:
         return None
     wait, took = wait[first:], took[first:]
     share = wait / took
-    middle = float(np.median(wait))
+    middle = medians.middle(wait)
     if float((share >= LEAST).mean()) < MOSTLY or float(wait.sum()) < LEAST * float(took.sum()):
         return None
     if wait[-1] < STAYS * middle:
