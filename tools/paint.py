@@ -84,10 +84,11 @@ def _every_cell(address: str) -> dict[str, float]:
     with Chromium() as browser:
         browser.open(f"{address}/#/jobs/large")
         browser.wait("document.querySelector('[data-key=every]')")
+        coarse = browser.wait("document.querySelector('.heatmap [data-drawn]')?.dataset.drawn")
         before = browser.metrics()["TaskDuration"]
         browser.run("document.querySelector('[data-key=every]').click()")
         drawn = browser.wait(
-            "(found => found?.startsWith('1024x') && found)"
+            f"(found => found && found !== {json.dumps(coarse)} && found)"
             "(document.querySelector('.heatmap [data-drawn]')?.dataset.drawn)"
         )
         between = browser.metrics()["TaskDuration"]

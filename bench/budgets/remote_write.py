@@ -110,7 +110,7 @@ def tick(labels: list[bytes], at: float) -> list[tuple[bytes, int]]:
         for number, one in enumerate(labels[first : first + A_REQUEST], start=first):
             level, spread = LEVELS[number // GPUS % len(LEVELS)]
             varied = (at_ms // 1000 * 7919 + number * 31) % 1000 / 500 - 1
-            request.add(one, [(at_ms, level + spread * varied)])
+            request.add(one, at_ms, level + spread * varied)
         found.append((bytes(cramjam.snappy.compress_raw(request.body())), request.samples))
     return found
 

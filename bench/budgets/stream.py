@@ -19,10 +19,22 @@ _BOOT_SECONDS = 86_400.0 * 3
 
 
 class SampleStream:
-    """Requests of a job's `hosts` hosts, `hosts_a_request` in each. Same seed, same values."""
+    """Requests of a job's `hosts` hosts, `hosts_a_request` in each. Same seed, same values.
 
-    def __init__(self, *, hosts: int, hosts_a_request: int, seed: int = 1, job: str = JOB) -> None:
+    `metrics`: which of the metrics, in their order.
+    """
+
+    def __init__(
+        self,
+        *,
+        hosts: int,
+        hosts_a_request: int,
+        seed: int = 1,
+        job: str = JOB,
+        metrics: slice = slice(None),
+    ) -> None:
         self._job = job
+        self._metrics = metrics
         self._random = np.random.default_rng(seed)
         self._groups = [
             range(first, min(first + hosts_a_request, hosts))
@@ -56,7 +68,7 @@ class SampleStream:
     def _samples(self, host: int, at: float) -> list[Sample]:
         ranks = range(host * RANKS_A_HOST, (host + 1) * RANKS_A_HOST)
         samples: list[Sample] = []
-        for metric, series, values in self._columns(ranks):
+        for metric, series, values in [*self._columns(ranks)][self._metrics]:
             samples.extend(
                 Sample(metric, float(value), at, pairs)
                 for value, pairs in zip(values, series, strict=True)

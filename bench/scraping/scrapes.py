@@ -76,7 +76,7 @@ def _arrival(arrives: float, at: float, values: list[tuple[bytes, float]]) -> Wr
     request = WriteRequest()
     at_ms = round((EPOCH + at) * 1000)
     for labels, value in values:
-        request.add(labels, [(at_ms, value)])
+        request.add(labels, at_ms, value)
     return WriteArrival(EPOCH + arrives, request.body(), request.samples)
 
 

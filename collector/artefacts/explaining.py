@@ -34,6 +34,11 @@ _FEW_POINTS, _ORDERS = 5, 10.0
 """Of a log that people paste, points before a spike, and by how much a loss that is lost has grown:
 a log may begin in the middle of a curve, and its end is known.
 """
+_FEWEST_BEFORE = 3
+"""Of the same, points before a resume: a log of epochs has no more, and its resume is said."""
+_OF_THE_END = ("nonfinite", "data_wait", "slow_steps", "gradient_explosion")
+"""Detectors that say more once no step comes any more."""
+
 _TIMED_OUT = frozenset({
     "collective.timeout", "gloo.timeout", "gloo.barrier_timeout", "nccl.watchdog_timeout",
     "hccl.notify_timeout",
@@ -145,10 +150,10 @@ def _detectors(
         "never_started": {"announced": True},
         "loss_spike": {"few": _FEW_POINTS},
         "divergence": {"orders": _ORDERS},
-        "bad_resume": {"fewest": _FEW_POINTS},
+        "bad_resume": {"fewest": _FEWEST_BEFORE},
     }
     if found.until is not None:
-        ours["nonfinite"] = {"over_at": found.until}
+        ours |= {name: {"over_at": found.until} for name in _OF_THE_END}
     if over is not None:
         ours["logged_crashes"] = {"over": over}
     if settings is None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import nats
 import nats.errors
 import structlog
+import uvloop
 from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.errors import APIError
@@ -37,7 +38,7 @@ class NatsConnection:
     def __init__(self, settings: LogSettings, *, name: str) -> None:
         self._settings = settings
         self._name = name
-        self._loop = asyncio.new_event_loop()
+        self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="nats", daemon=True)
         self._client = Client()
         self._made = False

@@ -2,7 +2,8 @@
 
 A coroutine fetches; the partition's evaluation takes and decodes. Time goes by the log: the owner
 publishes an entry of kind TIME each second, so that evaluation needs no clock of its own, and a
-replay of the stream evaluates the same seconds with the same entries.
+replay of the stream evaluates the same seconds with the same entries. Evaluation does nothing with
+an entry before its second has ended, so all of a second are fetched together, with its TIME.
 """
 
 import asyncio
@@ -31,12 +32,13 @@ from .reading import StreamReader
 _LOG = structlog.get_logger(__name__)
 _FETCH_SECONDS = 1.0
 _PAUSE_SECONDS = 0.05
-_GATHER_SECONDS = 0.1
-"""How long to let more come before evaluation is woken again: that costs as much as an entry."""
 _SECOND_NS = 1_000_000_000
 _ENTRY_BYTES = 500
 _LATE_SECONDS = 0.005
 """How long after a whole second its entry of TIME is published: not before it, by any rounding."""
+_APART_SECONDS, _TURNS = 0.01, 25
+"""Partitions have their TIME one after another: evaluated at once, they would take the interpreter
+from each other all the time, which costs as much as evaluation."""
 
 
 class PartitionFollower(NumberedEntries):
@@ -69,6 +71,9 @@ class PartitionFollower(NumberedEntries):
         self.pending = 0
         """Messages of the stream that were not fetched yet, when last fetched."""
         self._tasks: list[Future[None]] = []
+        self._second_over = asyncio.Event()
+        self._published = 0, 0.0
+        """The newest entry of TIME that was published here: its sequence, and when, here."""
 
     @property
     def quiet(self) -> bool:
@@ -123,7 +128,8 @@ class PartitionFollower(NumberedEntries):
             return None
 
     async def _fetch(self, sequence: int) -> None:
-        reader = StreamReader(self._connection, names.stream(self._partition), after=sequence)
+        stream = names.stream(self._partition)
+        reader = StreamReader(self._connection, stream, after=sequence, ahead=False)
         try:
             while True:
                 if self._bytes > self._max_bytes:
@@ -133,7 +139,9 @@ class PartitionFollower(NumberedEntries):
                     found = await reader.fetch(_FETCH_SECONDS)
                     if found:
                         self._add(found)
-                        await asyncio.sleep(_GATHER_SECONDS)
+                    if not found or not self.pending:
+                        await self._second_over.wait()
+                        self._second_over.clear()
                 except ERRORS as error:
                     _LOG.debug("a partition cannot be read", error=str(error))
                     await asyncio.sleep(_PAUSE_SECONDS)
@@ -146,29 +154,35 @@ class PartitionFollower(NumberedEntries):
             for entry, end in taken:
                 self._items.append((entry, end))
                 self._bytes += _ENTRY_BYTES + len(entry.body)
+                self._added += 1
                 if entry.kind not in (PayloadKind.TIME, PayloadKind.SHARED):
                     self._payload_ns = entry.at_ns
-            self._added += len(taken)
+                sequence, at = self._published
+                if end[1] == sequence:
+                    self.ahead_seconds = entry.at_ns / _SECOND_NS - at
             self._at_ns = taken[-1][0].at_ns
             self.pending = found[-1].pending
             self._changed.notify_all()
-        if not self.pending:
-            self.ahead_seconds = self._at_ns / _SECOND_NS - self._clock.now()
 
     async def _tick(self) -> None:
         """Publish the time each whole second, as long as anything was received lately."""
         subject = names.subject(self._partition)
         body, headers = messages.packed(PayloadKind.TIME, b"", identity=False)
+        late = _LATE_SECONDS + self._partition % _TURNS * _APART_SECONDS
         while True:
             # Whole seconds are those of JetStream.
             now = self._clock.now() + (self.ahead_seconds or 0.0)
-            await asyncio.sleep(math.floor(now) + 1 + _LATE_SECONDS - now)
-            if self.quiet:
-                continue
-            try:
-                await self._connection.js.publish(subject, body, timeout=1.0, headers=dict(headers))
-            except ERRORS as error:
-                _LOG.debug("the time cannot be published", error=str(error))
+            await asyncio.sleep(math.floor(now) + 1 + late - now)
+            if not self.quiet:
+                at = self._clock.now()
+                try:
+                    kept = await self._connection.js.publish(
+                        subject, body, timeout=1.0, headers=dict(headers)
+                    )
+                    self._published = kept.seq, at
+                except ERRORS as error:
+                    _LOG.debug("the time cannot be published", error=str(error))
+            self._second_over.set()
 
 
 def decoding(decoders: DecoderPool) -> Callable[[Payload], DecodedPayload]:

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 import structlog
-from nats.js.errors import APIError
 
 from ...alerts.shared.messages import Message, pack
 from ...formats.otlp.errors import UndecodableError
@@ -13,6 +12,7 @@ from ..journal.entries import JournalEntry
 from ..journal.interface import AppendOutcome, Offset
 from ..journal.kinds import PayloadKind
 from . import messages, names
+from .acknowledging import AcknowledgedPublisher, Outgoing
 from .connection import ERRORS, LogUnavailableError, NatsConnection
 from .in_stream import InStream
 from .routing import PayloadRouter
@@ -29,6 +29,8 @@ class PartitionPublisher:
 
     def __init__(self, connection: NatsConnection) -> None:
         self._connection = connection
+        self._acknowledged: AcknowledgedPublisher | None = None
+        """Made on the connection's loop, once there is a client."""
 
     def publish(self, partition: int, kind: PayloadKind, body: bytes) -> None:
         """Publish one entry; return when it is kept. Raises LogUnavailableError."""
@@ -55,35 +57,41 @@ class PartitionPublisher:
         """
         if self._connection.up:
             end = time.monotonic() + _WRITE_SECONDS
-            self._connection.spawn(self._one(partition, PayloadKind.SHARED, pack(message), end))
+            self._connection.spawn(self._all([(partition, PayloadKind.SHARED, pack(message))], end))
 
     async def _all(
         self, entries: Sequence[tuple[int, PayloadKind, bytes]], end: float
     ) -> list[LogUnavailableError | None]:
-        return list(await asyncio.gather(*(self._one(*entry, end) for entry in entries)))
-
-    async def _one(
-        self, partition: int, kind: PayloadKind, body: bytes, end: float
-    ) -> LogUnavailableError | None:
-        packed, headers = messages.packed(kind, body)
-        if len(packed) > self._connection.most_bytes - 4096:
-            return LogUnavailableError(
-                f"a payload of {len(packed)} bytes is more than max_payload of the NATS server"
-            )
-        while True:
-            try:
-                await self._connection.js.publish(
-                    names.subject(partition), packed, timeout=_TRY_SECONDS, headers=dict(headers)
+        """Publish what is not kept again and again: under the same id, it is kept once."""
+        found: list[LogUnavailableError | None] = [None] * len(entries)
+        waiting: dict[int, Outgoing] = {}
+        for number, (partition, kind, body) in enumerate(entries):
+            packed, headers = messages.packed(kind, body)
+            if len(packed) > self._connection.most_bytes - 4096:
+                found[number] = LogUnavailableError(
+                    f"a payload of {len(packed)} bytes is more than max_payload of the NATS server"
                 )
-            except APIError as error:
-                why = error.description or str(error)
-            except ERRORS as error:
-                why = str(error) or "NATS does not answer"
             else:
-                return None
-            if time.monotonic() > end or not self._connection.up:
-                return LogUnavailableError(why)
-            await asyncio.sleep(_AGAIN_SECONDS)  # under the same id: kept once
+                waiting[number] = names.subject(partition), packed, headers
+        while waiting:
+            for number, why in zip([*waiting], await self._tried([*waiting.values()]), strict=True):
+                if why is None:
+                    found[number] = None
+                    del waiting[number]
+                else:
+                    found[number] = LogUnavailableError(why)
+            if not waiting or time.monotonic() > end or not self._connection.up:
+                break
+            await asyncio.sleep(_AGAIN_SECONDS)
+        return found
+
+    async def _tried(self, outgoing: Sequence[Outgoing]) -> list[str | None]:
+        try:
+            if self._acknowledged is None:
+                self._acknowledged = AcknowledgedPublisher(self._connection.client)
+            return await self._acknowledged.publish(outgoing, _TRY_SECONDS)
+        except ERRORS as error:
+            return [str(error) or "NATS does not answer"] * len(outgoing)
 
 
 class PublishedLog(InStream):

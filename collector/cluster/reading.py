@@ -10,7 +10,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from .connection import ERRORS, NatsConnection
 from .messages import StreamMessage
-from .pulling import ConsumerPull
+from .pulling import ConsumerBatches, ConsumerDeliveries, ConsumerPull, numbers
 
 _QUIET_SECONDS = 3.0
 """After so long without a message the consumer is looked for: its server may have died."""
@@ -30,15 +30,20 @@ class StreamReader:
         since_ns: int | None = None,
         subject: str | None = None,
         newest_only: bool = False,
+        ahead: bool = True,
     ) -> None:
-        """`newest_only`: begin with the newest message of each subject."""
+        """`newest_only`: begin with the newest message of each subject.
+
+        Without `ahead` nothing is delivered before it is fetched.
+        """
         self._connection = connection
         self.stream = stream
         self._after = after
         self._since_ns = since_ns
         self._subject = subject
         self._newest_only = newest_only
-        self._pull: ConsumerPull | None = None
+        self._deliveries = ConsumerPull if ahead else ConsumerBatches
+        self._pull: ConsumerDeliveries | None = None
         self._name = ""
         self._delivered = 0
         self._heard_at = 0.0
@@ -105,7 +110,7 @@ class StreamReader:
         self._name = str(made.name)
         self._delivered = 0
         self._heard_at = time.monotonic()
-        self._pull = ConsumerPull(self._connection.client, self.stream, self._name)
+        self._pull = self._deliveries(self._connection.client, self.stream, self._name)
 
     async def _look(self) -> None:
         """Make the consumer anew where it is gone."""
@@ -120,11 +125,6 @@ class StreamReader:
 
 def _message(one: Msg) -> tuple[StreamMessage, int]:
     """Return a message, and its number among those that this consumer delivered."""
-    # $JS.ACK.[domain.account.]stream.consumer.tries.sequence.delivered.time.pending[.token]
-    words = one.reply.split(".")
-    _, sequence, delivered, taken, pending = words[4:9] if len(words) < 11 else words[6:11]
+    sequence, delivered, taken, pending = numbers(one)
     headers: dict[str, Any] = one.headers or {}
-    return (
-        StreamMessage(int(sequence), int(taken), headers, one.data, int(pending)),
-        int(delivered),
-    )
+    return StreamMessage(sequence, taken, headers, one.data, pending), delivered

@@ -52,6 +52,7 @@ class IntakeThread:
         queue_bytes: int = 256 << 20,
         after_ns: int = 0,
         rejected: Callable[[str], None] = lambda _reason: None,
+        gathering: GroupGathering | None = None,
     ) -> None:
         """`after_ns`: receive times begin after this one, the last of an earlier process.
 
@@ -70,7 +71,7 @@ class IntakeThread:
         self._writing_ns: int | None = None
         """The first receive time of the group that is being written."""
         self._refusing = False
-        self._gathering = GroupGathering()
+        self._gathering = gathering or GroupGathering()
         self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
 
     @property

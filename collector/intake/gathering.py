@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 PAUSE_SECONDS = 0.01
 MANY_A_SECOND = 200
-"""Payloads a second from which on a pause may be worth it."""
 WORTH_PAYLOADS = 3
 """A pause that brings fewer than these is not: their senders wait for nothing but the pause."""
 WATCHED_SECONDS = 0.5
@@ -23,9 +22,14 @@ class GroupGathering:
     def __init__(
         self,
         *,
+        pause_seconds: float = PAUSE_SECONDS,
+        many_a_second: float = MANY_A_SECOND,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        """`many_a_second`: payloads a second from which on a pause may be worth it."""
+        self._pause_seconds = pause_seconds
+        self._many = many_a_second
         self._now = now
         self._sleep = sleep
         self._since = now()
@@ -35,7 +39,7 @@ class GroupGathering:
     def pause(self) -> None:
         """Let more payloads come, where many do."""
         if self._pausing:
-            self._sleep(PAUSE_SECONDS)
+            self._sleep(self._pause_seconds)
 
     def took(self, payloads: int) -> None:
         """Note how many payloads were taken after the pause."""
@@ -44,5 +48,5 @@ class GroupGathering:
             self._pausing = False
         now = self._now()
         if now - self._since >= WATCHED_SECONDS:
-            self._pausing = self._count >= MANY_A_SECOND * (now - self._since)
+            self._pausing = self._count >= self._many * (now - self._since)
             self._since, self._count = now, 0

@@ -65,7 +65,7 @@ class DerivedSeries:
         request = WriteRequest()
         at_ms = round(now * 1000)
         for labels, value in self._rows(now):
-            request.add(encoded_labels({**self._labels, **labels}), [(at_ms, value)])
+            request.add(encoded_labels({**self._labels, **labels}), at_ms, value)
             if request.samples >= BODY_SAMPLES:
                 yield request.body(), request.samples
                 request = WriteRequest()

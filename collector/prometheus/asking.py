@@ -9,6 +9,7 @@ from typing import Any, Literal
 import httpx
 
 from ..settings.prometheus import PrometheusSettings
+from . import matrices
 
 Reason = Literal[
     "connection", "timeout", "rate_limited", "unavailable", "forbidden", "status", "not_json",
@@ -39,6 +40,14 @@ class QueryResult:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class RangeResult:
+    """The samples of an answer, row by row as the store wrote them, and what it warned of."""
+
+    rows: matrices.MatrixRows
+    warnings: tuple[str, ...] = ()
+
+
 class PrometheusClient:
     """Asks one store, over one connection that is kept."""
 
@@ -55,6 +64,32 @@ class PrometheusClient:
 
     def query(self, expression: str, at: float) -> QueryResult:
         """Return the answer to an instant query. Raises StoreQueryError."""
+        response, body = self._post(expression, at)
+        try:
+            found = json.loads(body)
+        except ValueError:
+            raise _not_json(response) from None
+        _check(response, body)
+        data = found.get("data") if isinstance(found, dict) else None
+        result = data.get("result") if isinstance(data, dict) else None
+        if not isinstance(result, list):
+            raise _no_result()
+        return QueryResult(result, _warnings(found))
+
+    def samples(self, selector: str, at: float) -> RangeResult:
+        """Return the answer to a query for a range of samples. Raises StoreQueryError."""
+        response, body = self._post(selector, at)
+        try:
+            found, rows = matrices.split(body)
+        except ValueError:
+            raise _not_json(response) from None
+        _check(response, body)
+        if rows is None:
+            raise _no_result()
+        return RangeResult(rows, _warnings(found))
+
+    def _post(self, expression: str, at: float) -> tuple[httpx.Response, bytes]:
+        """Ask, and return an answer that the store itself may have given, and its body."""
         until = self._monotonic() + self._settings.timeout_seconds
         form = {"query": expression, "time": f"{at:.3f}"}
         try:
@@ -77,7 +112,7 @@ class PrometheusClient:
             raise StoreQueryError(
                 "forbidden", f"HTTP {response.status_code}: check token and tenant"
             )
-        return self._answer(response, body)
+        return response, body
 
     def _body(self, response: httpx.Response, until: float) -> bytes:
         """Read an answer within its bounds; one that drips is as slow as one that never comes."""
@@ -99,29 +134,34 @@ class PrometheusClient:
     def _slow(self) -> StoreQueryError:
         return StoreQueryError("timeout", f"no answer within {self._settings.timeout_seconds:g} s")
 
-    def _answer(self, response: httpx.Response, body: bytes) -> QueryResult:
-        try:
-            found = json.loads(body)
-        except ValueError:
-            kind = response.headers.get("content-type", "").partition(";")[0] or "no content type"
-            raise StoreQueryError(
-                "not_json",
-                f"HTTP {response.status_code} with {kind}, not JSON: is this the address of the "
-                "Prometheus API, without a login before it?",
-            ) from None
-        if response.status_code in (400, 422):
-            raise StoreQueryError("refused", f"the query was refused{_error(body)}")
-        if response.status_code != 200:
-            raise StoreQueryError("status", f"HTTP {response.status_code}{_error(body)}")
-        data = found.get("data") if isinstance(found, dict) else None
-        result = data.get("result") if isinstance(data, dict) else None
-        if not isinstance(result, list):
-            raise StoreQueryError("not_json", "the JSON is not an answer of the Prometheus API")
-        noted = found.get("warnings")
-        warnings = [str(one)[:_QUOTED] for one in noted] if isinstance(noted, list) else []
-        if found.get("isPartial"):  # VictoriaMetrics
-            warnings.append("the answer is partial")
-        return QueryResult(result, tuple(warnings))
+
+def _not_json(response: httpx.Response) -> StoreQueryError:
+    kind = response.headers.get("content-type", "").partition(";")[0] or "no content type"
+    return StoreQueryError(
+        "not_json",
+        f"HTTP {response.status_code} with {kind}, not JSON: is this the address of the "
+        "Prometheus API, without a login before it?",
+    )
+
+
+def _no_result() -> StoreQueryError:
+    return StoreQueryError("not_json", "the JSON is not an answer of the Prometheus API")
+
+
+def _check(response: httpx.Response, body: bytes) -> None:
+    """Raise StoreQueryError for JSON that comes with a status other than 200."""
+    if response.status_code in (400, 422):
+        raise StoreQueryError("refused", f"the query was refused{_error(body)}")
+    if response.status_code != 200:
+        raise StoreQueryError("status", f"HTTP {response.status_code}{_error(body)}")
+
+
+def _warnings(found: Any) -> tuple[str, ...]:
+    noted = found.get("warnings")
+    warnings = [str(one)[:_QUOTED] for one in noted] if isinstance(noted, list) else []
+    if found.get("isPartial"):  # VictoriaMetrics
+        warnings.append("the answer is partial")
+    return tuple(warnings)
 
 
 def _error(body: bytes) -> str:

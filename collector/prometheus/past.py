@@ -49,7 +49,7 @@ def ticks(
                 if note not in said:
                     said.add(note)
                     warn(f"{settings.label}: {note}")
-            found |= bool(stretch.found)
+            found |= bool(stretch.series)
             yield from stretch.ticks(TICK_SECONDS)
             at = until
     finally:

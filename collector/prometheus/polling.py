@@ -121,7 +121,7 @@ class StorePoller:
             except TimeoutError:
                 raise UnavailableError("the journal took too long") from None
         self._reading.taken(stretch)
-        newest = max((values[-1][0] for _, values in stretch.found), default=0)
+        newest = max(stretch.at_ms, default=0)
         self._health.polls.labels(label, "success").inc()
         self._health.samples.labels(label).inc(stretch.samples)
         self._health.series.labels(label).set(self._reading.series)
@@ -137,7 +137,7 @@ class StorePoller:
                 f"{len(stretch.left_out)} metrics are not asked for, more than "
                 f"{self._settings.max_series} series: {named}; add matchers or raise max_series"
             )
-        if not stretch.found:
+        if not stretch.series:
             notes.append(
                 "it answers, and has no metric that is known here; check matchers, and that it "
                 "scrapes an exporter of accelerators"

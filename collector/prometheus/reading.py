@@ -1,15 +1,17 @@
 """Reads a store stretch by stretch, each sample once, as remote write."""
 
+import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...formats.remote_write import WriteRequest
 from ...formats.remote_write.encode import encoded_labels
 from ..settings.prometheus import PrometheusSettings
-from . import selection
+from . import matrices, selection
 from .asking import PrometheusClient
+from .matrices import MatrixRows
 from .pods import AGAIN_SECONDS, METRICS, PodRegister, pod_of
 
 DISCOVER_SECONDS = 300.0
@@ -17,9 +19,6 @@ DISCOVER_SECONDS = 300.0
 
 BODY_SAMPLES = 10_000
 _FORGET_SECONDS = 3600.0
-
-_Key = tuple[tuple[str, str], ...]
-"""Labels of a series, in the order of the answer."""
 
 
 @dataclass(slots=True)
@@ -32,9 +31,15 @@ class _PolledSeries:
 
 @dataclass(slots=True)
 class PolledStretch:
-    """What was read of a stretch: samples by series, and what is to be said of it."""
+    """What was read of a stretch, and what is to be said of it.
 
-    found: list[tuple["_PolledSeries", list[tuple[int, float]]]] = field(default_factory=list)
+    A sample is a place in `series`, `at_ms` and `values`, which grow together, series by series: a
+    tuple for each would have the garbage collector go through the whole process again and again.
+    """
+
+    series: list[_PolledSeries] = field(default_factory=list)
+    at_ms: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
     warnings: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     malformed: int = 0
@@ -42,13 +47,13 @@ class PolledStretch:
     @property
     def samples(self) -> int:
         """Return how many samples there are."""
-        return sum(len(values) for _, values in self.found)
+        return len(self.series)
 
     def bodies(self) -> Iterator[bytes]:
         """Yield WriteRequests of a bounded size."""
         request = WriteRequest()
-        for known, values in self.found:
-            request.add(known.labels, values)
+        for known, at_ms, value in self._rows():
+            request.add(known.labels, at_ms, value)
             if request.samples >= BODY_SAMPLES:
                 yield request.body()
                 request = WriteRequest()
@@ -57,16 +62,20 @@ class PolledStretch:
 
     def ticks(self, seconds: float) -> Iterator[tuple[float, bytes]]:
         """Yield (time, WriteRequest) of all that was scraped up to each of some times."""
-        by_tick: dict[int, list[tuple[_PolledSeries, tuple[int, float]]]] = {}
-        for known, values in self.found:
-            for value in values:
-                tick = math.ceil(value[0] / 1000 / seconds)
-                by_tick.setdefault(tick, []).append((known, value))
+        by_tick: dict[int, WriteRequest] = {}
+        for known, at_ms, value in self._rows():
+            tick = math.ceil(at_ms / 1000 / seconds)
+            by_tick.setdefault(tick, WriteRequest()).add(known.labels, at_ms, value)
         for tick in sorted(by_tick):
-            request = WriteRequest()
-            for known, value in by_tick[tick]:
-                request.add(known.labels, [value])
-            yield tick * seconds, request.body()
+            yield tick * seconds, by_tick[tick].body()
+
+    def taken(self) -> None:
+        """Note that the samples are safe: they are not to come again."""
+        for known, at_ms in zip(self.series, self.at_ms, strict=True):
+            known.newest_ms = max(known.newest_ms, at_ms)
+
+    def _rows(self) -> Iterator[tuple[_PolledSeries, int, float]]:
+        return zip(self.series, self.at_ms, self.values, strict=True)
 
 
 class StoreReading:
@@ -75,7 +84,8 @@ class StoreReading:
     def __init__(self, settings: PrometheusSettings, asking: PrometheusClient) -> None:
         self._settings = settings
         self._asking = asking
-        self._known: dict[_Key, _PolledSeries] = {}
+        self._known: dict[bytes, _PolledSeries] = {}
+        """By the JSON of its labels, as the store writes it."""
         self._metrics: frozenset[str] = frozenset()
         self._pages: list[selection.QueryPage] = []
         self._left_out: tuple[str, ...] = ()
@@ -120,67 +130,68 @@ class StoreReading:
         stretch = PolledStretch(warnings=self._warnings, left_out=self._left_out)
         for page in self._pages:
             query = selection.samples(page.names, self._settings.matchers, end - start)
-            answer = self._asking.query(query, end)
+            answer = self._asking.samples(query, end)
             stretch.warnings = tuple(dict.fromkeys((*stretch.warnings, *answer.warnings)))
-            rows = [keyed for row in answer.result if (keyed := _keyed(row, stretch)) is not None]
-            self._learn_pods(rows, end)
-            for key, row in rows:
-                self._take(key, row, stretch, start)
+            stretch.malformed += answer.rows.malformed
+            self._learn_pods(answer.rows.labels, end)
+            self._take(answer.rows, stretch, int(start * 1000))
         return stretch
 
     def taken(self, stretch: PolledStretch) -> None:
         """Note that the samples of a stretch are safe: they are not to come again."""
-        newest = 0
-        for known, values in stretch.found:
-            known.newest_ms = max(known.newest_ms, values[-1][0])
-            newest = max(newest, known.newest_ms)
+        stretch.taken()
         if len(self._known) > 2 * self._settings.max_series:
-            limit = newest - _FORGET_SECONDS * 1000
+            limit = max(stretch.at_ms, default=0) - _FORGET_SECONDS * 1000
             self._known = {key: one for key, one in self._known.items() if one.newest_ms >= limit}
 
-    def _learn_pods(self, rows: list[tuple[_Key, Any]], at: float) -> None:
+    def _learn_pods(self, texts: Iterable[bytes], at: float) -> None:
         """Ask which jobs the pods of series belong to; a series that belongs elsewhere moves."""
         if not self._pods.there:
             return
         if at - self._learnt_at < AGAIN_SECONDS:
-            rows = [row for row in rows if row[0] not in self._known]
+            texts = (text for text in texts if text not in self._known)
         else:
             self._learnt_at = at
-        changed = self._pods.learn((dict(key) for key, _ in rows), at)
+        changed = self._pods.learn(filter(None, map(_labels, texts)), at)
         if changed:
-            for key, one in self._known.items():
-                if pod_of(dict(key)) in changed:
-                    one.labels = encoded_labels(self._pods.joined(dict(key)))
+            for text, one in self._known.items():
+                labels = _labels(text)
+                if labels is not None and pod_of(labels) in changed:
+                    one.labels = encoded_labels(self._pods.joined(labels))
 
-    def _take(self, key: _Key, row: Any, stretch: PolledStretch, start: float) -> None:
-        try:
-            known = self._known.get(key)
+    def _take(self, rows: MatrixRows, stretch: PolledStretch, start_ms: int) -> None:
+        times: dict[bytes, int] = {}
+        for text, row in zip(rows.labels, rows.values, strict=True):
+            known = self._known.get(text) or self._new(text)
             if known is None:
-                known = self._known[key] = _PolledSeries(
-                    encoded_labels(self._pods.joined(dict(key)))
-                )
-            after = max(known.newest_ms, int(start * 1000))
-            values = [
-                (at_ms, float(value))
-                for at, value in row["values"]
-                if (at_ms := round(at * 1000)) > after
-            ]
-        except (KeyError, TypeError, ValueError, AttributeError):
-            stretch.malformed += 1
-            return
-        if values:
-            stretch.found.append((known, values))
+                stretch.malformed += 1
+                continue
+            try:
+                at_ms, values = matrices.samples(row, max(known.newest_ms, start_ms), times)
+            except (TypeError, ValueError):
+                stretch.malformed += 1
+                continue
+            stretch.series += [known] * len(at_ms)
+            stretch.at_ms += at_ms
+            stretch.values += values
+
+    def _new(self, text: bytes) -> _PolledSeries | None:
+        """Return a series that was not seen before, None for what are no labels."""
+        labels = _labels(text)
+        if labels is None:
+            return None
+        known = self._known[text] = _PolledSeries(encoded_labels(self._pods.joined(labels)))
+        return known
 
 
-def _keyed(row: Any, stretch: PolledStretch) -> tuple[_Key, Any] | None:
-    """Return a row with the labels of its series; None, and counted, for what is no series."""
+def _labels(text: bytes) -> dict[str, str] | None:
+    """Return a set of labels from its JSON, None for what is none."""
     try:
-        key = tuple(row["metric"].items())
-        hash(key)
-    except (KeyError, TypeError, AttributeError):
-        stretch.malformed += 1
+        found = json.loads(text)
+    except ValueError:
         return None
-    return key, row
+    usual = isinstance(found, dict) and all(isinstance(one, str) for one in found.values())
+    return found if usual else None
 
 
 def _counted(row: Any) -> tuple[str, int]:

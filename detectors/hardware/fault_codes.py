@@ -30,6 +30,7 @@ LOST = frozenset({
 })  # fmt: skip
 FIRMWARE = frozenset({
     "46", "62", "109", "119", "120", "143", "158", "rm.gsp_timeout", "rm.init_failed",
+    "xe.hang", "i915.hang",
     "amdgpu.ring_timeout", "amdgpu.hang", "amdgpu.reset", "amdgpu.reset_failed", "gaudi.heartbeat",
     "gaudi.reset", "npu.heartbeat",
 })  # fmt: skip

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from ...vocabulary import device_faults
 from ...vocabulary.entities import Entity, host
 from ...vocabulary.findings import Finding
 from ...vocabulary.log_lines import LAST_WORDS
@@ -156,6 +157,10 @@ def _meant(window: JobWindow, event: Event, signature: str) -> str:
     """Return the kind of what a line of a signature says of its job, "" where it says nothing."""
     if ended := _ENDED.get(str(event.attributes.get("ended", ""))):
         return ended
+    if event.name == "gpu.fault":
+        vendor = str(event.attributes.get("vendor", ""))
+        programs = device_faults.find(vendor, signature).fault_class == "application"
+        return "job.ended_by_error" if programs else ""
     if _REFUSALS.match(signature) and stops.stepped(window):
         return ""  # a start that was refused made no steps
     return next((kind for pattern, kind in _MEANINGS if pattern.match(signature)), "")

@@ -18,6 +18,10 @@ BEFORE = 32
 FEWEST_BEFORE, LINE = 8, 16
 """Points before it without which nothing is said, and the newest of them that make a line."""
 
+FEW, FEW_LEAST, FEW_RANGES = 5, 0.2, 2.0
+"""Of fewer points than this before it a noise is not known: the rise has to be such a share of the
+level, and so many times what lies between the highest of them and the lowest."""
+
 SIGMAS, EACH_SIGMAS = 8.0, 3.0
 """Standard errors by which the median of the first points stands above, and standard deviations by
 which each of them does."""
@@ -41,8 +45,10 @@ class BadResumeDetector(Detector):
     are repeated. Each of the first points has to be above it, less what the line falls by
     meanwhile, by `least` of it and by three standard deviations, and their median by eight times
     the standard error of both medians. A rise that halves within fewer points is a spike that
-    passes: then all of them are waited for. The plane has to be the same: a loss of another scope
-    has another noise, and perhaps another unit. Below `severe` nobody is paged.
+    passes: then all of them are waited for. Where fewer than five points are before it, each of the
+    first ones has to be a fifth above their median, and by twice what they lie apart. The plane has
+    to be the same: a loss of another scope has another noise, and perhaps another unit. Below
+    `severe` nobody is paged.
 
     Parameters
     ----------
@@ -70,8 +76,9 @@ class BadResumeDetector(Detector):
     >>> bad.text
     'training resumed at step 100 with a loss of 4.99; there it had been 1.99'
 
-    Fails where step indices begin at zero after a restart, and where the collector has not seen the
-    attempt before. Cannot see whether weights, optimizer or data position were lost.
+    Fails where step indices begin at zero after a restart that no log speaks of, and where the
+    collector has not seen the attempt before. Cannot see whether weights, optimizer or data
+    position were lost.
 
     References: OPT logbook (2022); Llama 3 (2024) 3.3 on restarts.
     """
@@ -120,9 +127,14 @@ class BadResumeDetector(Detector):
         sigma = curves.noise(before.value)
         # Of few points: medians of more of them say more than each point does.
         error = medians.OF_MEDIAN * sigma * math.sqrt(1 / len(first) + 1 / min(len(before), LINE))
-        limit = max(self.least * abs(level), SIGMAS * error)
+        least = self.least * abs(level)
+        if len(before) < FEW:
+            if len(now) < self.fewest:
+                return []
+            least = max(FEW_LEAST * abs(level), FEW_RANGES * float(np.ptp(before.value)), least)
+        limit = max(least, SIGMAS * error)
         newest = medians.middle(now.value[-self.points :])
-        if not first.min() > level + max(self.least * abs(level), EACH_SIGMAS * sigma):
+        if not first.min() > level + max(least, EACH_SIGMAS * sigma):
             return []
         if not medians.middle(first) > level + limit:
             return []
@@ -165,8 +177,11 @@ def _stood(before: JobCurve) -> tuple[float, float]:
     """Return where the loss stood at the end of these points, and its fall from point to point.
 
     A curve that flattens lies above the line through all of them: its newest half says more then.
+    Three points make no line.
     """
     newest = before.last(LINE).value
+    if len(newest) < 4:
+        return medians.middle(newest), 0.0
     end, slope = max(_line(newest), _line(newest[-(len(newest) // 2) :]))
     middle = medians.middle(before.value)
     return (end, min(slope, 0.0)) if end < middle else (middle, 0.0)

@@ -1,5 +1,6 @@
 """Exploding gradients, by the norm that the job reports; how a norm is measured and reported."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,7 +9,7 @@ from ...vocabulary.findings import Finding
 from .. import curves, medians, onsets
 from ..contract import Detector
 from ..curves import JobCurve
-from ..findings import report
+from ..findings import INFORMATION, report
 from ..window import Flags, Floats, JobWindow
 from .divergence import CLIMBING, POINTS, climbing, lasting
 
@@ -35,6 +36,11 @@ factor that a norm must have climbed by then: a warm-up takes it some way."""
 
 LEAST = 1e-30
 
+SPIKE, BESIDE, SPIKE_FEWEST, SPIKE_WARM_UP = 300.0, 10.0, 8, 3
+"""Times the usual norm that a single one is news for whoever asks why a job ended, times that those
+beside it stay below, points without which none is usual, and the first ones, which may be anything.
+Ten to fifty times are what odd batches of a warm-up have."""
+
 
 class GradientExplosionDetector(Detector):
     """Report that the gradient norm is far above its usual size and above all it had reached.
@@ -46,13 +52,15 @@ class GradientExplosionDetector(Detector):
     climbs slowly takes what is usual along: where it had stood still for 24 points before, it
     stands against the lowest median of 16 of the past 256 points, by `climbs` and for as long as a
     divergence has to last; by `least`, for 16 points that climb all the while. In the first 40
-    points only those count, of three times `least` over the lowest median of 8.
+    points only those count, of three times `least` over the lowest median of 8. Of a job that is
+    over, a single norm of 300 times the usual one between two usual ones is worth knowing.
 
     Parameters
     ----------
     least : smallest factor over the usual norm.
     reached : smallest factor over the highest level before the rise.
     climbs : smallest factor of a slow rise over the lowest level that it had reached.
+    over_at : when the job was over, where that is known, s since the epoch.
 
     Examples
     --------
@@ -75,15 +83,39 @@ class GradientExplosionDetector(Detector):
     cadence_seconds = 5.0
     of_steps = True
 
-    def __init__(self, *, least: float = 10.0, reached: float = 4.0, climbs: float = 5.0) -> None:
+    def __init__(
+        self,
+        *,
+        least: float = 10.0,
+        reached: float = 4.0,
+        climbs: float = 5.0,
+        over_at: float = math.inf,
+    ) -> None:
         self.least = least
         self.reached = reached
         self.climbs = climbs
+        self.over_at = over_at
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding while the norm is that large."""
         norm = window.features.whole_gradient
-        return self._jumped(window, norm) or self._climbed(window, norm)
+        found = self._jumped(window, norm) or self._climbed(window, norm)
+        return found or (self._spiked(window, norm) if window.now >= self.over_at else [])
+
+    def _spiked(self, window: JobWindow, norm: JobCurve) -> list[Finding]:
+        """Return the largest single norm that is out of all proportion, as information."""
+        if len(norm) < SPIKE_FEWEST:
+            return []
+        size = size_of(norm.value)
+        usual = medians.middle(size)
+        place = SPIKE_WARM_UP + int(np.argmax(size[SPIKE_WARM_UP:]))
+        if place == len(size) - 1 or not size[place] > usual + np.log(SPIKE):
+            return []  # what follows the last one is not known
+        if not max(size[place - 1], size[place + 1]) < usual + np.log(BESIDE):
+            return []
+        now = (float(size[place]), usual)
+        until = norm.cut(0, place + 1)
+        return [finding(window, self, until, place, now, INFORMATION, alone=True)]
 
     def _climbed(self, window: JobWindow, norm: JobCurve) -> list[Finding]:
         """Return that the norm has climbed, slowly, from where it stood still."""
@@ -168,8 +200,13 @@ def finding(
     first: int,
     sizes: tuple[float, float],
     score: float,
+    *,
+    alone: bool = False,
 ) -> Finding:
-    """Return that the norm is (now, usual), as logarithms, since a place of its curve."""
+    """Return that the norm is (now, usual), as logarithms, since a place of its curve.
+
+    alone: only at that place.
+    """
     now, usual = (float(np.exp(size)) for size in sizes)
     before = float(norm.at[max(first - 1, 0)])
     return report(
@@ -184,6 +221,6 @@ def finding(
         signal=curves.GRADIENT,
         observed=now,
         expected=usual,
-        text=f"the gradient norm is {now:.3g} since step {int(norm.index[first])}, usually "
-        f"{usual:.3g}",
+        text=f"the gradient norm is {now:.3g} {'at' if alone else 'since'} step "
+        f"{int(norm.index[first])}, usually {usual:.3g}",
     )

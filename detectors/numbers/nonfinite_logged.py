@@ -1,6 +1,8 @@
 """Values that are not finite by the words of a log, where no value of a step shows it."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from ..window import JobWindow
 
 _SCALED = frozenset({SCALE_FLOOR, "deepspeed.loss_scale_minimum", "fairseq.loss_scale_minimum"})
 _SIGNATURES = _SCALED | {"training.loss_not_finite", "torch.anomaly_nan"}
+_OWN = "megatron.bad_value"
+"""Signature by which a rank says that its own value is bad, before any reduction."""
+_NOT_FINITE = re.compile(r"(?i)\b(?:nan|inf)\b")
 
 _RECOVERY = 30
 """So many steps after overflows that had gone on at the least scale they are over."""
@@ -27,7 +32,7 @@ def said(window: JobWindow, detector: str, *, over: bool) -> list[Finding]:
 
     over: the job is, and no step comes any more.
     """
-    lines = [one for one in own_logs(window) if one.attributes.get("signature") in _SIGNATURES]
+    lines = [one for one in own_logs(window) if _says(one)]
     if not lines:
         return []
     newest = max(lines, key=lambda one: one.at)
@@ -41,7 +46,27 @@ def said(window: JobWindow, detector: str, *, over: bool) -> list[Finding]:
     if scaled:
         kind, low = "job.loss_scale_collapse", "gradients overflow at the least loss scale"
         found.append(_report(window, detector, kind, "training.loss_scale", scaled, low))
-    return found
+    return [*found, *_of_rank(window, detector, lines)]
+
+
+def _says(line: Event) -> bool:
+    """Tell whether a line says that a value is not finite."""
+    signature = line.attributes.get("signature")
+    own = signature == _OWN and _NOT_FINITE.search(str(line.attributes.get("text", "")))
+    return signature in _SIGNATURES or bool(own)
+
+
+def _of_rank(window: JobWindow, detector: str, lines: Sequence[Event]) -> list[Finding]:
+    """Return whose own value it was, where lines of one rank alone say so."""
+    own = [one for one in lines if one.attributes.get("signature") == _OWN]
+    ranks = {one.attributes.get("rank") for one in own}
+    rows = np.flatnonzero(np.isin(window.ranks, [one for one in ranks if isinstance(one, int)]))
+    if len(ranks) != 1 or not len(rows):
+        return []
+    text = str(own[0].attributes.get("text", ""))
+    entity = window.rank_entity(int(rows[0]))
+    told = _report(window, detector, "rank.first_nonfinite", "training.loss", own, text)
+    return [replace(told, entity=entity)]
 
 
 def _report(

@@ -1,5 +1,6 @@
 """Ranks that wait for their next batch while their peers have theirs."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -53,6 +54,8 @@ class DataWaitDetector(Detector):
     starved : share of the step that the median rank must wait for data, and twice what is usual.
     always : share of the step for a job that has waited as long ever since it began.
     least_small : smallest excess that lasts for most steps of 45 s, and twelve at least.
+    over_at : when the job was over, where that is known, s since the epoch: no step came after, and
+        a few steps in a row are enough where several wait.
 
     Examples
     --------
@@ -88,12 +91,14 @@ class DataWaitDetector(Detector):
         starved: float = 0.2,
         always: float = 0.35,
         least_small: float = 0.04,
+        over_at: float = math.inf,
     ) -> None:
         self.least = least
         self.least_small = least_small
         self.least_from_start = least_from_start
         self.starved = starved
         self.always = always
+        self.over_at = over_at
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return findings on ranks and the slowness they cause, or on a job that starves."""
@@ -208,7 +213,7 @@ class DataWaitDetector(Detector):
         One rank that waits is enough: its peers have to wait for it. Reports are those of single
         steps or means over many, as a log has them.
         """
-        waits = data_share.reported(window.features.steps)
+        waits = data_share.reported(window.features.steps, over=window.now >= self.over_at)
         if waits is None or window.features.stale:
             return []
         return self._starves(window, waits, grown=waits.lost, rhythm="")

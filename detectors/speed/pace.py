@@ -66,6 +66,11 @@ FEW_SCALES = (
 )
 """What is looked at where the past has fewer steps than blocks need: steps of long duration."""
 
+EXCERPT = PaceScale(4, 0.0, 1.5)
+EXCERPT_PAST, EXCERPT_APART = 3, 1.25
+"""What is looked at where the end of a log is known, which may be an excerpt: how many steps before
+are enough, and how much longer than each of them each of the newest must take."""
+
 FROM_START = PaceScale(8, 60.0, 1.04)
 """A whole attempt against the one before it."""
 

@@ -16,6 +16,9 @@ from ..window import Floats, Ints, JobWindow
 from .newest import first_reported
 from .pace import (
     CERTAINTY,
+    EXCERPT,
+    EXCERPT_APART,
+    EXCERPT_PAST,
     FEW_SCALES,
     FROM_START,
     GRADUAL,
@@ -82,6 +85,8 @@ class SlowStepsDetector(Detector):
     sigmas : how many robust standard errors the newest median must stand above the healthy one.
     warm_up : steps at the start of an attempt that say nothing about health.
     blocks : how many blocks of steps a past must hold before it can be called healthy.
+    over_at : when the job was over, where that is known, s since the epoch: few steps until then
+        are enough, where all of the newest take half as long again as those before.
 
     Examples
     --------
@@ -117,16 +122,25 @@ class SlowStepsDetector(Detector):
         sigmas: float = 5.0,
         warm_up: int = 5,
         blocks: int = 4,
+        over_at: float = math.inf,
     ) -> None:
         self.least = least
         self.sigmas = sigmas
         self.warm_up = warm_up
         self.blocks = blocks
+        self.over_at = over_at
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
         key = (SlowStepsDetector, *vars(self).values())
-        return window.features.once(key, lambda: self._evaluated(window))
+        return window.features.once(key, lambda: self._evaluated(window) or self._at_end(window))
+
+    def _at_end(self, window: JobWindow) -> Sequence[Finding]:
+        if window.now < self.over_at or window.features.stale:
+            return []
+        ends = window.features.step_ends
+        found = self._by_excerpt(window.features.job_duration)
+        return [] if found is None else [self._finding(window, found, ends)]
 
     def _evaluated(self, window: JobWindow) -> Sequence[Finding]:
         steps = window.features.steps
@@ -266,6 +280,29 @@ class SlowStepsDetector(Detector):
                 first = onsets.newest_run(values > limit)
                 return SlowSteps(
                     healthy.seconds, recent, int(valid[first]), noise, scale.least, count
+                )
+        return None
+
+    def _by_excerpt(self, duration: Floats) -> SlowSteps | None:
+        """Return what the last steps of a job show against the few before them.
+
+        The first of all says nothing, and no step of before takes nearly as long as one of these.
+        """
+        valid = np.flatnonzero(np.isfinite(duration))[1:]
+        if len(valid) >= MOST_FEW:
+            return None
+        values = duration[valid]
+        for count in range(EXCERPT.fewest, len(values) - EXCERPT_PAST + 1):
+            newest, past = values[-count:], values[:-count]
+            healthy, now = pace_of_few(past), pace_of_few(newest)
+            noise = math.hypot(healthy.wander, now.wander) + FEW_CERTAINTY * now.seconds
+            if (
+                now.seconds >= EXCERPT.least * healthy.seconds
+                and now.seconds - healthy.seconds >= self.sigmas * noise
+                and newest.min() >= EXCERPT_APART * past.max()
+            ):
+                return SlowSteps(
+                    healthy.seconds, now.seconds, int(valid[-count]), noise, EXCERPT.least, count
                 )
         return None
 

@@ -39,6 +39,8 @@ FRAMEWORKS = (
     "xtuner",
     "paddlenlp",
     "espnet",
+    "deepspeech",
+    "returnn",
     "mindformers",
     "litgpt",
     "huggingface",

@@ -1,9 +1,11 @@
 """Overflows that go on though the loss scale is as low as it can be: then gradients are not finite.
 
 A scaler starts too high on purpose, and an overflow halves the scale: that is its normal life. At a
-scale of one nothing is scaled any more.
+scale of one nothing is scaled any more. Where the scale fell there from overflow to overflow, with
+no rise between them, it was not too high: the first one there is told.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,6 +19,8 @@ from . import cleaning, numbers
 _LEAST = 1.0
 _FIRST = 3
 """So many in a row are told first; from then on each time that they are twice as many."""
+_FALLS = 5
+"""By so many falls in a row, to a thirty-second, a scale has not found its level on the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +46,26 @@ class OverflowRun:
     """Counts the overflows of one log which a scale of one or less did not prevent."""
 
     def __init__(self) -> None:
-        self._count = 0
+        self._count = self._falls = 0
         self._next = _FIRST
+        self._scale = math.inf
 
     def read(self, text: str, at: float, rank: int | None) -> list[Event]:
         """Take a line; return what is to be told with it."""
         scale = _scale(text)
         if scale is None:
             return []
+        self._falls = self._falls + 1 if scale < self._scale < math.inf else 0
+        self._scale = scale
         if scale > _LEAST:
             self._count, self._next = 0, _FIRST
             return []
         self._count += 1
-        if self._count < self._next:
+        fell = self._count == 1 and self._falls >= _FALLS
+        if self._count < self._next and not fell:
             return []
-        self._next *= 2
+        if not fell:
+            self._next *= 2
         pairs: dict[str, Scalar] = {
             "signature": SCALE_FLOOR, "role": "confirmation", "count": self._count,
             "text": cleaning.shown(text),

@@ -13,10 +13,12 @@ from functools import cache
 
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from . import (
+    behind_bars,
     cleaning,
     communicators,
     continued,
     crashes,
+    data_names,
     line_formats,
     overflows,
     resumes,
@@ -193,11 +195,12 @@ class TrainingLogParser:
         if end > start:
             if at is not None:
                 at -= max(0, self._size - end - 1) * self._per_byte
-            logged = self._line(data[start : min(end, start + cleaning.LONGEST)], at)
-            yield from self._late
-            self._late.clear()
-            if logged is not None:
-                yield logged
+            for line in behind_bars.parted(data[start : min(end, start + cleaning.LONGEST)]):
+                logged = self._line(line, at)
+                yield from self._late
+                self._late.clear()
+                if logged is not None:
+                    yield logged
 
     def _line(self, line: bytes, read_at: float | None) -> LoggedLine | None:
         cleaned = cleaning.clean(line, self._prefixes)
@@ -220,8 +223,9 @@ class TrainingLogParser:
             if not reported[1]:
                 reported = self._guessed(placed)
         overflowed = self._overflows.read(text, sent_at, self._whose.written_by(cleaned))
-        resumed = resumes.read(text, sent_at, self._whose.written_by(cleaned))
-        samples, events = reported[0], [*stack, *reported[1], *overflowed, *resumed]
+        whose = self._whose.written_by(cleaned)
+        told = [*resumes.read(text, sent_at, whose), *data_names.read(text, sent_at, whose)]
+        samples, events = reported[0], [*stack, *reported[1], *overflowed, *told]
         if not samples and not events:
             return None
         return self._logged(text, at, samples, events)
@@ -385,6 +389,7 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
         *(one.needle for one in signatures.catalogue()),
         *(one.needle for one in overflows.forms()),
         *(one.needle for one in resumes.forms()),
+        *(one.needle for one in data_names.forms()),
         *own_values.NEEDLES,
         communicators.NEEDLE,
         tracebacks.BEGINS,

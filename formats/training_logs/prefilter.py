@@ -7,6 +7,7 @@ one by one, which costs half a millisecond a megabyte each and must stay few.
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 
 _CAPITAL = re.compile(r"[A-Z].{2,}", re.DOTALL)
 _LONGEST = 24
@@ -25,10 +26,15 @@ class TextPrefilter:
         every = _shortest(plain)
         self._plain = [one.encode() for one in every]
         parts = [one for one in _shortest(capital) if not any(two in one for two in every)]
-        encoded = [one.encode() for one in sorted(parts)]
-        self.texts = (*self._plain, *encoded)
+        self._capital = [one.encode() for one in sorted(parts)]
+        self.texts = (*self._plain, *self._capital)
         """What is searched: a line that has none of these has none of the texts."""
-        self._pattern = re.compile(b"|".join(map(re.escape, encoded))) if parts else None
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[bytes] | None:
+        """Made by the first search: who has searched for the texts himself needs none."""
+        texts = self._capital
+        return re.compile(b"|".join(map(re.escape, texts))) if texts else None
 
     def find(self, data: bytes) -> list[int]:
         """Return places inside all lines that have one of the texts, ascending; one may repeat."""

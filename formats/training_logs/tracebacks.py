@@ -26,8 +26,8 @@ _PEERS = re.compile(
 """Kinds that say that another process or a connection to it is gone, or what a launcher saw."""
 
 _PEERS_SAY = re.compile(
-    r"[NHXM]CCL|[Hh]ccl[A-Z]|gloo/|TCPStore|process group|Socket Timeout|store->get|"
-    r"monitoredBarrier|[Ww]atchdog|Horovod has been shut down"
+    r"[NHXM]CCL|[Hh]ccl[A-Z]|gloo/|TCPStore|(?<![Dd]efault )process group|"
+    r"Socket Timeout|store->get|monitoredBarrier|[Ww]atchdog|Horovod has been shut down"
 )
 """What the message of an exception holds that follows from another rank."""
 
@@ -35,6 +35,9 @@ _ASKED = re.compile(
     r"(?:^|\.)(?:KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError|SignalException)$"
 )
 """Kinds by which a program ends because somebody asked it to."""
+
+_OWN = re.compile(r"(?:^|\.)(?:Value|Type|Attribute|Name|Key|Index|NotImplemented|Import)Error$")
+"""Kinds of what a program did wrong itself, whatever the message speaks of."""
 
 _LONGEST = 2000
 """Lines of a traceback, and of what other ranks write between them."""
@@ -107,7 +110,8 @@ def role(kind: str, text: str) -> str:
     """Return what an exception stands for: root, cascade of a peer's end, or "" for an order."""
     if _ASKED.search(kind):
         return ""
-    return "cascade" if _PEERS.search(kind) or _PEERS_SAY.search(text) else "root"
+    said = _PEERS_SAY.search(text) is not None and not _OWN.search(kind)
+    return "cascade" if _PEERS.search(kind) or said else "root"
 
 
 def _shown_without_source(text: str) -> bool:

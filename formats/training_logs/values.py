@@ -20,6 +20,9 @@ _APART_SECONDS = 1e-5
 _TOGETHER_SECONDS = 10.0
 """Lines that were read together, or stamped in whole seconds, are told apart by microseconds."""
 
+_DRAWN_ONCE = 3
+"""Steps at the beginning that are not drawn again: older versions, and pastes, have each once."""
+
 _ESSENTIAL = frozenset({_STEP, _LOSS, _GRAD})
 """What a line is read for: where one of these is no number, it is another line."""
 
@@ -40,6 +43,8 @@ class RankProgress:
     before: float = 0.0
     """The step as the last line has it; steps of the epochs before, where it counts in one."""
     drawn: float | None = None
+    drawn_once: int = 0
+    """Steps that were not drawn again, before any that was, where the format draws each twice."""
     stamped_at: float | None = None
     sent_at: float = -math.inf
     totals: dict[str, float] = field(default_factory=dict)
@@ -58,6 +63,8 @@ class LineReading:
     """The step is the epoch, since nothing else counts: another line of it has no step."""
     beside: tuple[tuple[str, str], ...] = ()
     """Losses and norms of parts that are not finite, by their names."""
+    alone: Parts = field(default_factory=Parts)
+    """Times of the step itself, of which `parts` has the mean of those before it too."""
 
 
 def read(line: LineForm, text: str) -> LineReading | None:
@@ -73,10 +80,11 @@ def read(line: LineForm, text: str) -> LineReading | None:
     rank = groups.pop("rank", None)
     pairs = groups.pop("pairs", None)
     parts: Parts = {}
+    alone: Parts = {}
     names: tuple[str, ...] = ()
     if line.names is not None:
         said = named.read(line.names, text if pairs is None else pairs)
-        count = None if said is None else _named(line, said, parts)
+        count = None if said is None else _named(line, said, parts, alone)
         if said is None or count is None or count + bool(groups.get("epoch")) < line.least:
             return None
         names = tuple(said)
@@ -102,7 +110,7 @@ def read(line: LineForm, text: str) -> LineReading | None:
     own = int(rank) if rank else None
     beside = tuple(of_parts.nonfinite(text if pairs is None else pairs).items())
     return _checked(
-        line, LineReading(parts, own, epoch if line.names else None, names, once, beside)
+        line, LineReading(parts, own, epoch if line.names else None, names, once, beside, alone)
     )
 
 
@@ -115,16 +123,21 @@ def _checked(line: LineForm, found: LineReading) -> LineReading | None:
     return found if 0 <= step < _LARGEST_STEP else None
 
 
-def _named(line: LineForm, written: Mapping[str, str], parts: Parts) -> int | None:
-    """Read what stands behind names; return how many metrics it is, None where it is no line."""
+def _named(line: LineForm, written: Mapping[str, str], parts: Parts, alone: Parts) -> int | None:
+    """Read what stands behind names; return how many metrics it is, None where it is no line.
+
+    `alone` gets what stands before the means that `parts` gets.
+    """
     metrics: set[str] = set()
     for name, value in line.values.items():
         text = written.get(named.key(name))
         if value is None or text is None or value.metric in metrics:
             continue
-        if value.metric in _TIMES:
+        mean = written.get(named.key(name) + named.MEAN)
+        if value.metric in _TIMES and mean is not None:
             # Of one step in ten, that which waits for its batch may be each time the same.
-            text = written.get(named.key(name) + named.MEAN, text)
+            _put(value, text, alone)
+            text = mean
         if text and not _put(value, text, parts):
             if value.metric in _ESSENTIAL:
                 return None
@@ -195,8 +208,12 @@ def samples(
     if step is not None and step == progress.step:
         return [], []
     if line.redrawn and step != progress.drawn:
+        progress.drawn_once += progress.drawn is not None and progress.step is None
         progress.drawn = step
-        return [], []
+        if progress.drawn_once < _DRAWN_ONCE:
+            return [], []
+    if step is not None and progress.step == step - 1 and not found.once:
+        parts.update(found.alone)  # every step is reported
     _complete(line, parts, stamped_at, progress)
     if step is not None and step == newest.step:
         at = newest.sent_at

@@ -8,9 +8,14 @@ import sys
 import pytest
 
 COUNTED = """
-import contextlib, io, json, sys, tomllib
+import contextlib, io, json, re, sys, tomllib
 from rankscope.vocabulary import patterns
-read, every = [], []
+read, every, lengths = [], [], []
+compiled = re.compile
+def measured(pattern, flags=0):
+    lengths.append(len(pattern))
+    return compiled(pattern, flags)
+re.compile = measured
 loads = tomllib.loads
 def counted(text):
     read.append(text)
@@ -27,6 +32,7 @@ json.dump({{
     "modules": sorted(sys.modules),
     "tables": len(read), "twice": len(read) - len(set(read)),
     "patterns": len(every), "compiled": sum("compiled" in vars(one) for one in every),
+    "longest": max(lengths, default=0),
 }}, sys.stdout)
 """
 
@@ -84,6 +90,12 @@ def test_a_diagnosis_of_logs_loads_no_settings_no_store_and_no_tables_of_exporte
     )  # fmt: skip
 
 
+def test_a_diagnosis_of_what_is_not_packed_loads_nothing_that_unpacks(diagnosed):
+    assert [] == unwanted(
+        diagnosed, "tarfile", "zipfile", "rankscope.collector.artefacts.files.archives"
+    )
+
+
 def test_no_table_is_parsed_twice_for_a_diagnosis(diagnosed):
     assert diagnosed["tables"] > 30
     assert diagnosed["twice"] == 0
@@ -92,6 +104,27 @@ def test_no_table_is_parsed_twice_for_a_diagnosis(diagnosed):
 def test_of_the_patterns_for_lines_a_few_are_compiled_for_a_log_of_two(diagnosed):
     assert diagnosed["patterns"] > 400
     assert diagnosed["compiled"] < diagnosed["patterns"] / 5
+
+
+def test_no_pattern_is_made_of_all_texts_that_the_walk_over_a_log_has_searched_for(diagnosed):
+    assert diagnosed["longest"] < 3000
+
+
+@pytest.mark.parametrize(("given", "threads"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_a_verb_starts_one_thread_for_products_unless_somebody_wants_more(given, threads):
+    variables = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+    program = (
+        "import os, sys\n"
+        "from rankscope.cli.main import main\n"
+        "sys.argv = ['rankscope', '--version']\n"
+        "main()\n"
+        "print(os.environ['OPENBLAS_NUM_THREADS'])\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True,
+        env=variables | given,
+    )  # fmt: skip
+    assert threads == ended.stdout.splitlines()[-1]
 
 
 def test_the_doctor_of_a_node_without_jobs_and_devices_loads_nothing_about_them(tmp_path):

@@ -21,7 +21,7 @@ def read(*rows, decoder=None):
     decoder = decoder or RemoteWriteDecoder(SeriesTable())
     request = WriteRequest()
     for name, labels, value in rows:
-        request.add(encoded_labels({**labels, "__name__": name}), [(AT_MS, value)])
+        request.add(encoded_labels({**labels, "__name__": name}), AT_MS, value)
     batch = decoder.plain(request.body())
     return batch, named(batch, decoder)
 
@@ -189,7 +189,7 @@ def test_native_histograms_of_version_2_are_counted():
 
 def test_what_is_written_is_what_a_prometheus_writes():
     request = WriteRequest()
-    request.add(encoded_labels({"b": "2", "a": "1", "c": ""}), [(AT_MS, 0.0)])
+    request.add(encoded_labels({"b": "2", "a": "1", "c": ""}), AT_MS, 0.0)
     written = request.body()
     assert written.index(b"a") < written.index(b"b")
     assert b"c" not in written.replace(b"\x0a\x01c", b"")

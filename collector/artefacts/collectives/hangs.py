@@ -84,10 +84,10 @@ class CollectiveHang:
             self.fatal.setdefault(rank, event.at or None)
         return event
 
-    def went_on(self, rank: int | None) -> None:
-        """Note that a rank ended a step: what it logged before it survived."""
+    def went_on(self, rank: int | None, file: str, line: int) -> None:
+        """Note that a rank ended a step, by a line of a file: what it logged above it survived."""
         self.fatal.pop(-1 if rank is None else rank, None)
-        if self.stalled.last[0]:
+        if self.stalled.last[0] and (self.stalled.last[0] != file or self.stalled.last[1] < line):
             self.stalled = HorovodStall()
 
     def passed(self, file: str, lines: AbstractSet[int]) -> None:

@@ -1,7 +1,6 @@
 """Archives as they are attached to tickets, and single files that were compressed.
 
-tar, zip, gzip, bzip2, xz and zstd, and text in UTF-16, known by their first bytes. Links, devices
-and names that lead out of an archive are left out; a torn one gives what was whole.
+Links, devices and names that lead out of an archive are left out; a torn one gives what was whole.
 """
 
 import bz2
@@ -16,23 +15,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
+from .packing import PackedKind
 from .unpacking import UnpackBudget, dated
 
-HEAD = 512
-PackedKind = Literal["gzip", "bzip2", "xz", "zstd", "zip", "tar", "utf-16"]
-
-_MAGIC: tuple[tuple[bytes, PackedKind], ...] = (
-    (b"\x1f\x8b\x08", "gzip"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"PK\x03\x04", "zip"),
-    (b"PK\x05\x06", "zip"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-)
 _SUFFIXES = {".gz": "", ".bz2": "", ".xz": "", ".zst": "", ".tgz": ".tar", ".tbz2": ".tar",
              ".txz": ".tar"}  # fmt: skip
 _DAMAGED = (
@@ -55,13 +42,6 @@ class UnpackedFile:
     name: str
     path: Path | None
     lacks: str = ""
-
-
-def kind(head: bytes) -> PackedKind | None:
-    """Return what a file that begins so was packed with, None where it is no archive."""
-    if head[257:262] == b"ustar" or _old_tar(head):
-        return "tar"
-    return next((one for magic, one in _MAGIC if head.startswith(magic)), None)
 
 
 def unpack(
@@ -201,14 +181,3 @@ def _harmless(name: str) -> str:
 def _zip_time(date_time: tuple[int, ...]) -> float:
     """Return when a member was written; zip says that without a zone."""
     return float(calendar.timegm((*date_time, 0, 0, 0)))
-
-
-def _old_tar(head: bytes) -> bool:
-    """Tell whether a block is the header of a tar of before POSIX: its checksum is right."""
-    if len(head) < HEAD or not head[0]:
-        return False
-    try:
-        checksum = int(head[148:156].strip(b" \0") or b"x", 8)
-    except ValueError:
-        return False
-    return checksum == sum(head[:148]) + 256 + sum(head[156:])

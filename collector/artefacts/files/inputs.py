@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ...recordings.otlp_lines import RecordingError
 from ..found import ArtefactContents
-from . import archives
+from . import packing
 from .unpacking import UnpackBudget
 
 STANDARD_INPUT = Path("-")
@@ -64,7 +64,7 @@ class _NamedFiles:
         """Add a file, or what is in it."""
         try:
             with path.open("rb") as opened_file:
-                packed = archives.kind(opened_file.read(archives.HEAD))
+                packed = packing.kind(opened_file.read(packing.HEAD))
         except OSError as error:
             self.found.unread[name] = f"cannot be read: {error.strerror}"
             return
@@ -73,6 +73,8 @@ class _NamedFiles:
         elif depth >= _DEEPEST:
             self.found.unread[name] = f"packed more than {_DEEPEST} times over"
         else:
+            from . import archives  # noqa: PLC0415  with a module for each way of packing
+
             unpacked = archives.unpack(packed, path, name, self.fresh, self.budget)
             for member in unpacked:
                 if member.path is not None:

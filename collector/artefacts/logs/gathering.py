@@ -10,7 +10,7 @@ from ..job import log_names, size
 from ..job.nccl_ranks import NcclProcesses
 from ..job.startup import StartUp, speaks_of_steps
 from ..walk.telling_lines import TellingLines
-from . import unplaced
+from . import renumbered, unplaced
 from .contents import LogContents
 from .one_log import LogReading
 from .unknown_lines import of_file
@@ -69,6 +69,7 @@ def gather(
     if unplaced.of_devices(gathered.events):
         _place_by_nccl(gathered, (files[name] for name in said))
     gathered.succession.apply(gathered.samples, gathered.events)
+    renumbered.apply(gathered.samples, gathered.events)
     gathered.kernels, told = kernel_logs.gather(telling, gathered.span(), zone=zone)
     for name, own in said.items():
         lines = own + told.get(name, 0)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ....formats.training_logs import cleaning
+from ....formats.training_logs import behind_bars, cleaning
 from ....vocabulary.log_lines import LAST_WORDS
 from ....vocabulary.samples import Event, TelemetryResource
 from ..found import ArtefactContents, LogQuote
@@ -77,10 +77,13 @@ def words(path: Path) -> list[tuple[int, str]]:
     """
     errors: list[tuple[int, bytes]] = []
     for number, line in _backwards(path):
+        *bars, line = behind_bars.parted(line)
         if survival.went_on(line):
             break
         if _ERROR.search(line) and not _HARMLESS.search(line) and not _KERNEL.search(line):
             errors.append((number, line))
+        if any(map(survival.went_on, bars)):
+            break
     return [
         (number, cleaning.shown(line.decode("utf-8", "replace").strip()))
         for number, line in reversed(errors[-_MOST_QUOTED:])

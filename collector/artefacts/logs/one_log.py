@@ -103,7 +103,7 @@ class LogReading:
         self._survival.value(line.line, sample, own)
         gathered.succession.value(sample, gathered.events)
         gathered.samples.append((own, sample))
-        gathered.hang.went_on(own)
+        gathered.hang.went_on(own, self._name, line.line)
         if own is not None and line.at is not None:
             gathered.process(own).lives(line.at)
         return own

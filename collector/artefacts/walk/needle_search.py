@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 
 _COMMON = " etaoinsrlduchmpgfyvwkb.,:=-_/[]()'\"0123456789"
 """From the commonest character of logs on; what is not in it is rare."""
+_RARITIES = bytes(
+    len(_COMMON) if (place := _COMMON.find(chr(byte))) < 0 else place for byte in range(256)
+)
+"""Of each byte."""
 _USUAL = (
     b"DEBUG INFO WARNING ERROR torch.distributed NCCL INFO Channel memory process system number of "
     b"iterations steps training loading loaded data dataset checkpoint model parameters worker "
@@ -74,14 +78,9 @@ class NeedleSearch:
 
 def _rarest(text: bytes) -> int:
     """Return where in a text its rarest four bytes stand."""
+    rarities = text.translate(_RARITIES)
 
     def rarity(at: int) -> tuple[bool, int]:
-        four = text[at : at + _WIDTH]
-        return four not in _USUAL, sum(map(_rarity, four))
+        return text[at : at + _WIDTH] not in _USUAL, sum(rarities[at : at + _WIDTH])
 
     return max(range(len(text) - _WIDTH + 1), key=rarity)
-
-
-def _rarity(byte: int) -> int:
-    place = _COMMON.find(chr(byte))
-    return len(_COMMON) if place < 0 else place

@@ -3,8 +3,8 @@
 `read` takes a log, `LaunchLines` its blocks one by one. The forms of lines are data, a TOML file a
 launcher; only pods, which are described over many lines, have a reader of their own.
 
-In: lines of a log. Out: reports, each with the line that completes it. Imports: cleaning,
-needles, prefilter, times, vocabulary.
+In: lines of a log. Out: reports, each with the line that completes it. Imports: behind_bars,
+cleaning, needles, prefilter, times, vocabulary.
 """
 
 from .forms import ReportKind, catalogue

@@ -7,7 +7,7 @@ from datetime import tzinfo
 from functools import cache
 
 from ... import needles
-from .. import cleaning, times
+from .. import behind_bars, cleaning, times
 from ..prefilter import TextPrefilter
 from .forms import LaunchForm, catalogue
 from .pods import NEEDLE, PodDescription, index_of
@@ -95,10 +95,10 @@ class LaunchLines:
                     self._date(self._tail.split(b"\n"))
                 self._date(lines[max(seen, index - _LOOK_BACK) : index])
                 seen = index
-                reports = list(self._line(line[: cleaning.LONGEST], number))
+                reports = list(self._pieces(line, number))
                 _, turned, last = line.rstrip(b"\r").rpartition(b"\r")
                 if turned and not reports:  # behind what a bar wrote on the same line
-                    reports = list(self._line(last[: cleaning.LONGEST], number))
+                    reports = list(self._pieces(last, number))
                 yield from reports
             start = end
 
@@ -114,6 +114,10 @@ class LaunchLines:
             if at is not None:
                 self._last_at = at
                 return
+
+    def _pieces(self, line: bytes, number: int) -> Iterator[LaunchReport]:
+        for piece in behind_bars.parted(line[: cleaning.LONGEST]):
+            yield from self._line(piece, number)
 
     def _line(self, line: bytes, number: int) -> Iterator[LaunchReport]:
         cleaned = cleaning.clean(line)

@@ -6,6 +6,7 @@ import pytest
 from tests.waiting import until
 
 from rankscope.collector.cluster import messages, names
+from rankscope.collector.cluster.acknowledging import AcknowledgedPublisher
 from rankscope.collector.cluster.connection import ERRORS, LogUnavailableError, NatsConnection
 from rankscope.collector.cluster.hosts import HostPartitions
 from rankscope.collector.cluster.partition_log import DecisionStream, PartitionLog
@@ -140,9 +141,44 @@ def test_decisions_are_read_to_the_end_where_their_consumer_is_lost(connection):
     assert found == [entry.body for entry in skipped]
 
 
-def test_a_reader_whose_consumer_is_gone_goes_on_where_it_was(connection):
+def test_what_there_is_comes_at_once_in_batches_where_nothing_is_asked_for_ahead(connection):
+    """The first waits for no more than the stream has; what is published later comes later."""
+    reader = StreamReader(connection, names.stream(0), ahead=False)
+    fetched = lambda: connection.call(reader.fetch(10.0), 20)
+    assert [] == fetched()
+    many = [(0, PayloadKind.METRICS_JSON, b"%d" % number) for number in range(300)]
+    assert [None] * 300 == PartitionPublisher(connection).publish_all(many)
+    batches = [fetched() for _ in range(3)]
+    assert [128, 128, 44] == [len(one) for one in batches]
+    assert [300 - 128, 300 - 256, 0] == [one[-1].pending for one in batches]
+    found = [messages.unpacked(one)[1] for batch in batches for one in batch]
+    assert [body for _, _, body in many] == sorted(found, key=int)
+    _publish(connection, "a")
+    assert [_entry("a").body] == [messages.unpacked(one)[1] for one in fetched()]
+    assert [] == fetched()
+
+
+def test_each_message_of_a_group_has_its_own_answer(connection):
+    """One of a subject that no stream has and one that a stream refuses: the others are kept."""
+    wrong = {"Nats-Expected-Last-Subject-Sequence": "7"}
+
+    async def published() -> list[str | None]:
+        publisher = AcknowledgedPublisher(connection.client)
+        subjects = [(names.subject(0), {}), ("nobody.listens", {}), (names.subject(0), wrong)]
+        group = [(subject, b"x", headers) for subject, headers in subjects]
+        return await publisher.publish([*group, group[0]], 10.0)
+
+    kept, nobody, refused, again = connection.call(published(), 20)
+    assert (None, None) == (kept, again)
+    assert "no stream has the subject" == nobody
+    assert "wrong last sequence" in str(refused)
+    assert 2 == len(_read(connection))
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_a_reader_whose_consumer_is_gone_goes_on_where_it_was(connection, ahead):
     """It is deleted, as a server that dies takes it along: nothing comes twice, nothing is lost."""
-    reader = StreamReader(connection, names.stream(0))
+    reader = StreamReader(connection, names.stream(0), ahead=ahead)
 
     def fetched() -> list[bytes]:
         try:

@@ -139,7 +139,7 @@ def test_remote_write_is_divided_by_the_job_and_host_of_its_series(router):
     request = WriteRequest()
     for host, job in (("a", first), ("b", second)):
         labels = {"__name__": "training_step", "host_name": host, "job_id": job, "rank": "0"}
-        request.add(encoded_labels(labels), [(int(AT * 1000), 1.0)])
+        request.add(encoded_labels(labels), int(AT * 1000), 1.0)
     found = router.split(PayloadKind.REMOTE_WRITE, request.body())
     assert _hosts(PayloadKind.REMOTE_WRITE, found[_of(first)]) == ["a"]
     assert _hosts(PayloadKind.REMOTE_WRITE, found[_of(second)]) == ["b"]

@@ -42,6 +42,19 @@ def test_many_senders_share_a_group(senders):
     assert pytest.approx(100 * PAUSE_SECONDS) == senders.paused - before
 
 
+def test_where_a_group_costs_more_fewer_payloads_are_worth_a_longer_pause():
+    slept: list[float] = []
+    at = iter(range(1_000))
+    gathering = GroupGathering(
+        pause_seconds=0.5, many_a_second=4, now=lambda: float(next(at)), sleep=slept.append
+    )
+    for payloads in (5, 5, 5, WORTH_PAYLOADS):
+        gathering.pause()
+        gathering.took(payloads)
+    gathering.pause()
+    assert [0.5] * 3 == slept
+
+
 def test_one_sender_that_waits_for_its_answers_is_not_kept_waiting(senders):
     senders.groups(2_000, 1, 0.001)
     most = senders.at / WATCHED_SECONDS * PAUSE_SECONDS

@@ -1,8 +1,11 @@
 """The job of a device by what kube-state-metrics says of its pod."""
 
+import json
+
 import pytest
 
-from rankscope.collector.prometheus.asking import QueryResult
+from rankscope.collector.prometheus import matrices
+from rankscope.collector.prometheus.asking import QueryResult, RangeResult
 from rankscope.collector.prometheus.reading import StoreReading
 from rankscope.collector.settings.prometheus import PrometheusSettings
 from rankscope.formats.otlp.columns import SeriesTable
@@ -49,6 +52,10 @@ class Store:
                     for row in rows
                 ]
             )
+        raise ValueError(f"not asked by anybody: {expression}")
+
+    def samples(self, selector, at):
+        self.asked.append(selector)
         rows = [
             {
                 "metric": {
@@ -59,7 +66,9 @@ class Store:
             }
             for number, pod in enumerate(self.pods)
         ]  # fmt: skip
-        return QueryResult(rows)
+        _, found = matrices.split(json.dumps({"data": {"result": rows}}).encode())
+        assert found is not None
+        return RangeResult(found)
 
 
 @pytest.fixture

@@ -42,6 +42,7 @@ class Store:
         self.names = {"DCGM_FI_DEV_GPU_TEMP": 1}
         self.more = {}
         self.broken = None
+        self.separators = (",", ":")
 
     def answer(self, query):
         if self.broken is not None:
@@ -55,7 +56,11 @@ class Store:
         else:
             rows = [{"metric": SERIES, "values": self.samples}]
         body = {"status": "success", "data": {"result": rows}, **self.more}
-        return 200, {"Content-Type": "application/json"}, json.dumps(body).encode()
+        return (
+            200,
+            {"Content-Type": "application/json"},
+            json.dumps(body, separators=self.separators).encode(),
+        )
 
 
 @contextmanager
@@ -269,6 +274,16 @@ def test_rows_that_cannot_be_read_are_counted(store, polled):
     store.samples = [[NOW - 6.0, "x"]]
     poller.step(NOW)
     assert counted(polled.health, "polled_malformed_series_total", store="site") == 1.0
+
+
+def test_an_answer_that_is_written_with_spaces_is_taken_as_well(store, polled):
+    poller = polled.make()
+    store.separators = (", ", ": ")
+    store.samples = [[NOW - 13.5, "60"]]
+    assert poller.step(NOW)
+    store.samples = [[NOW - 13.5, "60"], [NOW - 6.0, "61"]]
+    assert poller.step(NOW + 15.0)
+    assert polled.taken == [(NOW - 13.5, 60.0), (NOW - 6.0, 61.0)]
 
 
 def test_token_and_tenant_are_sent(store, polled):

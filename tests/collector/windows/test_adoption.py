@@ -31,7 +31,7 @@ class Cluster:
                 "__name__": "DCGM_FI_DEV_GPU_TEMP", "Hostname": host, "gpu": str(gpu),
                 "UUID": f"GPU-{host}-{gpu}", "exported_pod": pod,
             }  # fmt: skip
-            request.add(encoded_labels(labels), [(int((START + at) * 1000), 60.0)])
+            request.add(encoded_labels(labels), int((START + at) * 1000), 60.0)
         self.windows.metrics(self.decoder.plain(request.body()), START + at + late)
 
     def devices(self, job):
@@ -145,7 +145,7 @@ def test_jobs_of_two_clusters_with_one_id_are_two_jobs(cluster):
             "__name__": "DCGM_FI_DEV_GPU_TEMP", "Hostname": f"{name}-a", "gpu": "0",
             "UUID": f"GPU-{name}", "exported_pod": "run-worker-0", "cluster": name,
         }  # fmt: skip
-        request.add(encoded_labels(labels), [(int(START * 1000), 60.0)])
+        request.add(encoded_labels(labels), int(START * 1000), 60.0)
     cluster.windows.metrics(cluster.decoder.plain(request.body()), START + 2)
     assert cluster.devices("run") == ["GPU-east"]
     assert cluster.devices("run@west") == ["GPU-west"]
@@ -164,7 +164,7 @@ def twice(cluster, at, *, pods=("run-worker-0", "run-worker-0"), hosts=("a", "a"
                 "__name__": "DCGM_FI_DEV_GPU_TEMP", "Hostname": host, "gpu": str(gpu),
                 "UUID": IDS[gpu], "exported_pod": pod, "instance": f"exporter-{number}:9400",
             }  # fmt: skip
-            request.add(encoded_labels(labels), [(int((START + at + number) * 1000), 60.0 + at)])
+            request.add(encoded_labels(labels), int((START + at + number) * 1000), 60.0 + at)
         cluster.windows.metrics(cluster.decoder.plain(request.body()), START + at + 2)
 
 

@@ -32,7 +32,7 @@ class Cluster:
                 "__name__": name, "Hostname": "a", "gpu": "0", "UUID": "GPU-a-0",
                 "exported_pod": "run-worker-0", **more,
             }  # fmt: skip
-            request.add(encoded_labels(labels), [(int((START + at) * 1000), value)])
+            request.add(encoded_labels(labels), int((START + at) * 1000), value)
         self.windows.metrics(self.decoder.plain(request.body()), START + at + late)
 
     def window(self, at=600.0):
@@ -121,7 +121,8 @@ def test_samples_that_come_late_and_twice_are_seen_once(cluster):
         {"__name__": XID, "Hostname": "a", "gpu": "0", "UUID": "GPU-a-0",
          "exported_pod": "run-worker-0"}
     )  # fmt: skip
-    request.add(labels, [(int((START + at) * 1000), 62.0) for at in (45, 30, 15, 30)])
+    for at in (45, 30, 15, 30):
+        request.add(labels, int((START + at) * 1000), 62.0)
     cluster.windows.metrics(cluster.decoder.plain(request.body()), START + 50)
     assert cluster.faults() == [(15.0, "62", 1)]
 

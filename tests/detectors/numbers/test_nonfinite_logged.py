@@ -14,7 +14,7 @@ def kinds(steady, event):
     """Return a function that returns the kinds found of a line, at 59.9 of 60 s or later."""
 
     def found(signature, *, at=59.9, steps=60, over=True, **more):
-        line = event("log.fault", at, signature=signature, role="root", text="said", **more)
+        line = event("log.fault", at, signature=signature, role="root", **({"text": "said"} | more))
         window = sketch(steady(steps=steps), now=START + 900, events=[line])
         over_at = START + 800 if over else float("inf")
         return [one.kind for one in NonfiniteDetector(over_at=over_at).evaluate(window)]
@@ -53,3 +53,10 @@ def test_they_are_over_after_thirty_steps_or_as_many_as_they_were(kinds):
 
 def test_other_lines_say_nothing(kinds):
     assert [] == kinds("storage.no_space", at=500)
+
+
+def test_a_rank_that_says_so_of_its_own_value_is_the_first(kinds):
+    own = ["job.nonfinite", "rank.first_nonfinite"]
+    assert own == kinds("megatron.bad_value", at=500, rank=1, text="Rank 1: found NaN in local")
+    assert BOTH[:1] == kinds("megatron.bad_value", at=500, text="found NaN in local")
+    assert [] == kinds("megatron.bad_value", at=500, rank=1, text="loss above the threshold")

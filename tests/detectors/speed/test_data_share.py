@@ -13,14 +13,15 @@ from rankscope.detectors.speed.data_wait import DataWaitDetector
 def evaluated():
     """Return a function that evaluates reports of waits, each nth step; steps take 0.5 s more."""
 
-    def evaluate(waits, nth=1):
+    def evaluate(waits, nth=1, **parameters):
         count = len(waits) * nth
         wait, took = np.full((1, count), np.nan), np.full((1, count), np.nan)
         wait[0, ::nth] = waits
         took[0, ::nth] = wait[0, ::nth] + 0.5
         usual = 0.5 + float(np.median(waits))
         own = np.full((1, count), usual)
-        found = DataWaitDetector().evaluate(sketch(own, hosts=1, planes={DATA: wait, STEP: took}))
+        window = sketch(own, hosts=1, planes={DATA: wait, STEP: took})
+        found = DataWaitDetector(**parameters).evaluate(window)
         return [finding.kind for finding in found]
 
     return evaluate
@@ -48,3 +49,17 @@ def test_what_is_not_most_of_most_steps_is_quiet(evaluated, waits):
 
 def test_too_few_steps_are_quiet(evaluated):
     assert [] == evaluated(np.full(12, 3.0))
+
+
+IN_TURN = np.r_[np.full(6, 0.001), np.tile([0.001, 0.001, 0.001, 31.0], 3)]
+
+
+def test_few_waits_for_workers_in_turn_are_found_once_the_job_is_over(evaluated):
+    assert [] == evaluated(IN_TURN)
+    assert STARVES == evaluated(IN_TURN, over_at=0.0)
+
+
+@pytest.mark.parametrize("waits", [IN_TURN[:-4], np.where(IN_TURN > 1, 4.0, IN_TURN),
+                                   np.r_[IN_TURN, np.full(12, 0.001)]])  # fmt: skip
+def test_two_waits_short_ones_and_past_ones_are_none(evaluated, waits):
+    assert [] == evaluated(waits, over_at=0.0)

@@ -154,6 +154,15 @@ def test_the_bar_of_lightning_gives_each_batch_its_own_loss():
     ]  # fmt: skip
 
 
+def test_a_bar_of_lightning_that_is_drawn_once_a_batch_is_read_as_well():
+    """Its first three lines are lost: only the fourth shows that none is drawn again."""
+    bar = "Epoch 0:  1%|x| {}/99 [00:01<10:00,  1.2it/s, v_num=3, train_loss={}]"
+    lines = [bar.format(batch, 2 - batch / 10) for batch in range(1, 7)]
+    found = training_logs.read([line.encode() for line in lines], default_at=AT)
+    losses = [s.value for one in found for s in one.samples if s.metric == "training.loss"]
+    assert losses == pytest.approx([1.6, 1.5, 1.4])
+
+
 def test_the_step_time_of_torchtitan_follows_from_the_times_of_two_lines():
     shown = values(TITAN.format("21", "10"), TITAN.format("41", "20"))
     assert shown["step.duration"] == pytest.approx(2.0)

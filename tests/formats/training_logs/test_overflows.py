@@ -44,7 +44,14 @@ def test_overflows_at_the_least_scale_are_told_at_the_third_and_as_they_double(f
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_a_scale_above_one_is_normal_life_and_begins_anew(form):
     assert [] == told(*[form.format(2.0**power) for power in range(16, 0, -1)])
+    assert [] == told(*[form.format(scale) for scale in (16.0, 8.0, 4.0, 2.0, 2.0, 1.0)])
     assert [] == told(*[form.format(scale) for scale in (1.0, 1.0, 8.0, 1.0, 1.0)])
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_scale_that_fell_to_one_at_each_overflow_is_told_there(form):
+    lines = [form.format(2.0**power) for power in (*range(6, -1, -1), 0, 0)]
+    assert [(7, 1, "confirmation"), (9, 3, "confirmation")] == told(*lines)
 
 
 def test_a_scale_that_goes_on_falling_is_told():

@@ -3,7 +3,7 @@
 import pytest
 
 from rankscope.formats import training_logs
-from rankscope.formats.training_logs import resumes
+from rankscope.formats.training_logs import data_names, resumes
 
 
 def events(line):
@@ -24,6 +24,8 @@ def test_an_example_of_a_form_is_of_it(form):
     "Resumed from checkpoint: /ckpt/step_500",
     "Resuming training runs/last.pt from epoch 12 to 100 total epochs",
     "=> loaded checkpoint 'model.pth.tar' (epoch 3)",
+    "The training was resumed using exp/asr/checkpoint.pth",
+    "I Loading most recent checkpoint from /ckpt/train-5000",
     "[rank0]:  successfully loaded checkpoint from /c [ t 1/1, p 1/1 ] at iteration 200",
 ])  # fmt: skip
 def test_a_job_that_goes_on_says_so_in_many_ways(line):
@@ -38,6 +40,16 @@ def test_a_job_that_goes_on_says_so_in_many_ways(line):
     "Loaded checkpoint model.pt (epoch 1 @ 0 updates)",
     "Loading checkpoint shards: 100%|##########| 4/4 [00:05<00:00,  1.3s/it]",
     "resume: false",
+    "I Loading best validating checkpoint from /ckpt/best_dev-0",
 ])  # fmt: skip
 def test_a_job_that_begins_does_not_resume(line):
     assert [] == events(line)
+
+
+@pytest.mark.parametrize("form", data_names.forms(), ids=lambda form: form.name)
+def test_data_are_named_by_an_example_of_a_form(form):
+    assert [data_names.EVENT] == events(form.example)
+
+
+def test_data_that_are_none_are_not_named():
+    assert [] == events("  data_path ....................................... None")

@@ -162,3 +162,12 @@ def test_ranks_that_end_as_horovod_shuts_down_are_no_crash(named):
     text = prefixed("[1,0]<stderr>:", marked + told)
     text += "".join(prefixed(f"[1,{rank}]<stderr>:", ends) for rank in (0, 1, 3))
     assert (STUCK, [2]) == named(text)[:2]
+
+
+def test_values_of_a_form_that_is_learned_late_do_not_end_a_stall_below_them(explain, tmp_path):
+    """TensorFlow's two lines: what they mean is known only at the end of so short a log."""
+    before = "INFO:tensorflow:loss = 2.1, step = 1200 (52.2 sec)\n"
+    stall = ready({"mean": [0, 1, 2], "grad": [3]}, 0, 4)
+    (tmp_path / "job.log").write_text(before + stall)
+    first = explain(tmp_path).document()["root_cause"]["hypotheses"][0]
+    assert (MISMATCH, [3]) == (first["fault"], first["entity"]["ranks"])

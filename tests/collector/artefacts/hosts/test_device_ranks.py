@@ -66,6 +66,8 @@ def test_an_index_out_of_range_is_no_word_of_a_device(explain, tmp_path):
         ("[ 9.1] nvidia 0000:3b:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=x\n",
          "gpu.pcie_degraded"),
         ("[ 9.1] mce: [Hardware Error]: CPU 12: Machine Check Exception: 5 Bank 7\n", "unknown"),
+        ("[ 9.1] NVRM: Xid (PCI:0000:3b:00): 31, pid=4411, name=a, MMU Fault: ENGINE GRAPHICS\n",
+         "software.crash"),
     ],
 )  # fmt: skip
 def test_a_kernel_log_that_names_no_host_is_of_one_all_the_same(explain, tmp_path, text, fault):

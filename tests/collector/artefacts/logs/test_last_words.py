@@ -54,6 +54,12 @@ def test_an_error_below_which_the_job_went_on_is_none_of_its_end(explain, tmp_pa
     assert explain(tmp_path).document() is None
 
 
+def test_an_error_behind_a_bar_is_of_the_end_and_what_is_above_it_is_not(explain, tmp_path):
+    bar = " 16%|█▋        | 1044/6400 [1:16:09<1:07:04,  1.33it/s]"
+    (tmp_path / "job.log").write_text(STEPS + UNKNOWN + bar + UNKNOWN)
+    assert [("job.log", 10, UNKNOWN.strip())] == quoted(explain(tmp_path))
+
+
 def test_where_a_line_names_a_fault_the_words_of_others_are_not_asked_for(explain, tmp_path):
     (tmp_path / "a.log").write_text(NO_SPACE)
     (tmp_path / "b.log").write_text(UNKNOWN)

@@ -29,6 +29,7 @@ def bars(first, last):
         "RuntimeError: Error(s) in loading state_dict for Net:",
         "RuntimeError: PytorchStreamWriter failed writing file data/1: file write failed",
         "pyo3_runtime.PanicException: index out of bounds",
+        "ValueError: Default process group has not been initialized, please make sure to",
     ],
 )
 @pytest.mark.parametrize("before", ["loading\n", steps(1, 9)])

@@ -40,7 +40,7 @@ def cause(explain, tmp_path):
 
     def explained(*logs):
         folder = tmp_path / "left"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         for number, lines in enumerate(logs, 1):
             (folder / f"run{number}.log").write_text("".join(f"{line}\n" for line in lines))
         document = explain(folder, zone=UTC).document()
@@ -81,3 +81,65 @@ def test_a_loss_that_rises_without_a_resume_is_none(cause):
 def test_a_job_with_new_data_that_says_nothing_of_a_resume_is_quiet(cause):
     first, (_, *then) = runs("nanogpt", BEFORE * 1.05)
     assert cause([*first, "Epoch 2 begins", *then]) is None
+
+
+def epochs(first, losses, data="data/dev.csv"):
+    return [
+        line
+        for number, loss in enumerate(losses, first)
+        for line in (
+            f"Epoch {number} |   Training | Elapsed Time: 1:24:10 | Steps: 4125 | Loss: {loss:.6f}   ",
+            f"Epoch {number} | Validation | Elapsed Time: 0:05:11 | Steps: 584 | Loss: {loss + 9:.6f} | Dataset: {data}",
+            "-" * 80,
+        )
+    ]
+
+
+LOADED = "I Loading best validating checkpoint from /ckpt/best_dev-804375"
+FELL, ROSE, WENT_ON = [21.4, 20.9, 20.6], [34.1, 31.2, 30.4], [20.3, 20.1, 19.8]
+
+
+@pytest.mark.parametrize("begins", [192, 0, 1])
+@pytest.mark.parametrize("apart", [True, False])
+def test_few_epochs_with_a_far_higher_loss_after_a_checkpoint_are_a_bad_resume(
+    cause, begins, apart
+):
+    first, then = epochs(189, FELL), [LOADED, *epochs(begins, ROSE)]
+    assert "numerics.bad_resume" == cause(*([first, then] if apart else [[*first, *then]]))
+
+
+@pytest.mark.parametrize("begins", [192, 0])
+@pytest.mark.parametrize("apart", [True, False])
+def test_few_epochs_that_go_on_where_they_were_are_quiet(cause, begins, apart):
+    first, then = epochs(189, FELL), [LOADED, *epochs(begins, WENT_ON)]
+    assert cause(*([first, then] if apart else [[*first, *then]])) is None
+
+
+def test_a_loss_that_differs_as_much_before_as_after_is_quiet(cause):
+    assert cause(epochs(189, [21.4, 26.9, 20.6]), [LOADED, *epochs(0, [27.9, 27.1, 26.4])]) is None
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_weights_of_a_checkpoint_and_other_data_are_no_resume(cause, apart):
+    first, then = epochs(189, FELL), [LOADED, *epochs(0, ROSE, "other/dev.csv")]
+    assert cause(*([first, then] if apart else [[*first, *then]])) is None
+
+
+LOADING = "[INFO] llamafactory.data.loader:143 >> Loading dataset {}..."
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize(("data", "found"), [("a.json", True), ("b.json", False)])
+def test_data_that_are_named_before_a_resume_are_those_of_what_follows(cause, apart, data, found):
+    first, then = runs("nanogpt", AFTER)
+    first, then = [LOADING.format("a.json"), *first], [LOADING.format(data), *then]
+    named = cause(*([first, then] if apart else [[*first, *then]]))
+    assert found == (named == "numerics.bad_resume")
+
+
+def test_steps_that_begin_anew_go_on_from_the_last_one(cause):
+    first, (resumed, *_) = runs("nanogpt", AFTER)
+    form = FORMS["nanogpt"][0]
+    again = [form(n, AFTER * (1 - 0.004 * n)) for n in range(14)]
+    assert "numerics.bad_resume" == cause([*first, resumed, *again])
+    assert "numerics.bad_resume" == cause(first, [resumed, *again])

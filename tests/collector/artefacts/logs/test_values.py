@@ -1,6 +1,6 @@
 """Logs with values of training alone: what is not finite is said with its line, else nothing."""
 
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -158,6 +158,23 @@ def test_overflows_without_end_are_a_matter_of_precision(explained, end):
     assert "numerics.nan_precision" == first["fault"]
 
 
+def on_a_bar(number, line):
+    return f"loss: {number / 8}:  1%|1     | {number}/6400 [1:16:09<1:07:04, 1.33it/s]{line}"
+
+
+def test_overflows_down_to_the_least_scale_behind_a_bar_are_a_matter_of_precision(explained):
+    falls = [on_a_bar(number, overflow(number, 2 ** (8 - number))) for number in range(1, 8)]
+    assert "numerics.nan_precision" == first_cause(explained(*falls))
+
+
+@pytest.mark.parametrize(("least", "after"), [(2, 1), (1, 30)])
+def test_overflows_behind_a_bar_after_which_training_goes_on_are_quiet(explained, least, after):
+    scales = [2**power for power in range(7, -1, -1) if 2**power > least]
+    falls = [on_a_bar(number, overflow(number, one)) for number, one in enumerate(scales, 1)]
+    more = [on_a_bar(number, "") for number in range(9, 9 + after)]
+    assert explained(*falls, *more).document() is None
+
+
 @pytest.mark.parametrize("least", [7, 0])
 def test_overflows_after_which_training_goes_on_are_quiet(explained, least):
     lines = [overflow(17 - power, 2**power) for power in range(16, least, -1)]
@@ -212,3 +229,134 @@ def test_a_job_that_waits_for_data_most_of_each_step_is_told_so(explained):
 def test_a_slow_first_batch_is_quiet(explained):
     lines = [waiting(step, 31.0 if step == 1 else 0.05) for step in range(1, 10)]
     assert explained(*lines).document() is None
+
+
+def meters(step, waits, *, stamped=""):
+    """Return the line of a step in the meters of PyTorch's example: its own time and the mean."""
+    own, mean = waits[step], sum(waits[: step + 1]) / (step + 1)
+    return (
+        f"{stamped}Epoch: [0][{step}/5005]\tTime {own + 0.15:.3f} ({mean + 0.15:.3f})\t"
+        f"Data {own:.3f} ({mean:.3f})\tLoss 6.9{step % 7}02 (6.9083)\tPrec@1 0.000 (0.039)"
+    )
+
+
+IN_TURN = [21.0, *(31.0 if step % 4 == 2 else 0.001 for step in range(1, 40))]
+"""Seconds that steps wait for a batch which four workers deliver in turn."""
+
+
+@pytest.mark.parametrize("stamp", ["", "2026-03-01 10:{:02d}:{:02d} "])
+@pytest.mark.parametrize("first", [0, 7])
+def test_waits_at_every_few_steps_of_a_short_log_are_those_of_a_slow_loader(
+    explained, stamp, first
+):
+    took = [sum(IN_TURN[: step + 1]) + step * 0.15 for step in range(40)]
+    lines = [
+        meters(step, IN_TURN, stamped=stamp.format(int(took[step] // 60), int(took[step] % 60)))
+        for step in range(first, first + 20)
+    ]
+    document = explained(*lines).document()
+    assert "software.dataloader_slow" == document["root_cause"]["hypotheses"][0]["fault"]
+    assert "warning" == document["severity"]
+
+
+WAITS = {
+    "the first batch": [50.0, *[0.001] * 1100],
+    "the first batches": [50.0, 20.0, 9.0, 4.0, *[0.001] * 40],
+    "one pause": [3.0, *(70.0 if step == 11 else 0.001 for step in range(40))],
+    "two pauses": [3.0, *(40.0 if step in (11, 13) else 0.001 for step in range(40))],
+    "next to nothing": [3.0, *[0.06] * 40],
+}
+
+
+@pytest.mark.parametrize("first", [0, 7, 1000])
+@pytest.mark.parametrize("waits", WAITS.values(), ids=WAITS)
+def test_waits_that_do_not_come_again_are_quiet(explained, waits, first):
+    lines = [meters(step, waits) for step in range(first, min(first + 18, len(waits)))]
+    if lines:
+        assert explained(*lines).document() is None
+
+
+def iterations(seconds):
+    """Return lines of MMCV, the mean time of a thousand iterations in each."""
+    at, lines = datetime(2026, 6, 12, tzinfo=UTC), []
+    for number, one in enumerate(seconds, 1):
+        at += timedelta(seconds=1000 * one)
+        lines.append(
+            f"{at:%Y-%m-%d %H:%M:%S},439 - mmaction - INFO - Epoch [1][{number}000/19749]\t"
+            f"lr: 1.000e-04, eta: 3 days, 2:36:17, time: {one:.3f}, data_time: 0.004, "
+            f"memory: 19482, loss: {0.70 - number / 500:.4f}"
+        )
+    return lines
+
+
+USUAL = [1.367, 1.382, 1.390, 1.369]
+
+
+@pytest.mark.parametrize("slow", [[2.9, 4.4, 4.5, 4.6], [4.4, 4.5, 4.6, 4.55, 4.5, 4.4]])
+@pytest.mark.parametrize("usual", [USUAL, USUAL * 2])
+def test_steps_that_became_slow_are_told_in_few_lines(explained, usual, slow):
+    document = explained(*iterations(usual + slow)).document()
+    first = document["root_cause"]["hypotheses"][0]["fault"]
+    assert "unknown" == first
+    assert "job.slow" in {one["kind"] for one in document["symptoms"]}
+
+
+@pytest.mark.parametrize("seconds", [
+    [6.4, *USUAL, *USUAL],
+    [*USUAL, 4.4, *USUAL],
+    [*USUAL, *USUAL, 4.4, 4.5],
+    [*USUAL, 1.5, 1.55, 1.6, 1.62, 1.7],
+    [0.4, 0.47, 0.39, 0.4, 0.54, 0.54, 0.66, 0.66, 0.66, 0.81, 0.82, 0.82, 0.94, 0.93, 0.93],
+    [0.4, 1.3, 0.9, 0.35, 0.8, 1.6, 1.1, 2.0, 1.4, 0.7],
+])  # fmt: skip
+def test_few_steps_that_differ_or_grow_little_by_little_are_quiet(explained, seconds):
+    assert explained(*iterations(seconds)).document() is None
+
+
+RETURNN = (
+    "ep 4 train, step {}, ce 5.4{}, fer 0.8{}, mem_usage:cuda:{} 6.{}GB, {:.3f} sec/step, elapsed "
+    "0:00:25, exp. remaining 0:12:10, complete 3.40%"
+)
+
+
+def steps_of_four(seconds):
+    return [
+        RETURNN.format(step, rank + step % 5, step % 7, rank, rank, one + rank / 500)
+        for step, one in enumerate(seconds, 30)
+        for rank in (3, 0, 2, 1)
+    ]
+
+
+def test_slow_steps_of_all_ranks_in_one_log_accuse_none(explained):
+    document = explained(
+        *steps_of_four([*[0.61, 0.6, 0.62, 0.6] * 2, *[3.2, 3.3, 3.4] * 3])
+    ).document()
+    first = document["root_cause"]["hypotheses"][0]
+    assert ("unknown", "job") == (first["fault"], first["entity"]["type"])
+
+
+def test_steps_of_all_ranks_that_take_what_they_took_are_quiet(explained):
+    assert explained(*steps_of_four([0.61, 0.6, 0.62, 0.6] * 4)).document() is None
+
+
+NORMS = [14.98, 9.78, 7.64, 92.1, 29.0, 5.21, 7.83, 7.79, 8.5, 8.12, 6.9, 7.2]
+
+
+@pytest.mark.parametrize("form", [plain, megatron, hugging_face])
+def test_a_single_norm_out_of_all_proportion_is_news(explained, form):
+    norms = [9100.0 if step == 8 else norm for step, norm in enumerate(NORMS)]
+    diagnosis = explained(*(form(step, 1.4, norm) for step, norm in enumerate(norms)))
+    assert "numerics.gradient_explosion" == first_cause(diagnosis)
+    assert "info" == diagnosis.document()["severity"]
+
+
+@pytest.mark.parametrize("norms", [
+    NORMS,
+    [9100.0, 2500.0, 700.0, 200.0, 60.0, 20.0, 9.0, 8.0, 7.0, 8.0, 7.0, 7.5, 8.5, 7.7, 7.0, 7.2],
+    [*NORMS[:6], 900.0, *NORMS[6:]],
+    [0.01, 0.02, 0.05, 0.3, 1.5, 4.0, 7.0, 9.0, 8.0, 8.5, 8.2],
+])  # fmt: skip
+def test_norms_of_a_warm_up_are_quiet(explained, norms):
+    assert (
+        explained(*(plain(step, 1.4, norm) for step, norm in enumerate(norms))).document() is None
+    )
