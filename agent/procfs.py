@@ -93,18 +93,21 @@ def status_fields(pid: int | str, proc: Path = PROC) -> dict[str, str]:
 
 
 def read(path: str) -> str | None:
-    """Return a small file of the kernel's, None when it is gone or not ours to read."""
+    """Return the whole of a file of the kernel's, None when it is gone or not ours to read."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except _GONE:
         return None
+    parts: list[bytes] = []
     try:
-        data = os.read(fd, 65536)
+        # The kernel gives what it makes line by line in pieces of a page, however much is asked.
+        while part := os.read(fd, 65536):
+            parts.append(part)
     except _GONE:
         return None
     finally:
         os.close(fd)
-    return data.decode(errors="replace")
+    return b"".join(parts).decode(errors="replace")
 
 
 def names(folder: str) -> list[str]:
