@@ -35,7 +35,7 @@ def pipe():
     return NotedPipe()
 
 
-class HandDevice:
+class HandDevice(DevicePoller):
     """A device in the place of a poller: its call returns while `free` is set."""
 
     def __init__(self, number, pipe):
