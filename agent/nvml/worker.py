@@ -1,8 +1,9 @@
 """The worker process: asks NVIDIA's library, writes what it answers as JSON lines to stdout.
 
-Each device has a thread that asks and one that waits for its events, so that a call that never
-returns costs that device only. The main thread never calls the library: it watches how long calls
-take, and ends the process when the agent closes its end (stdin), whatever the library is doing.
+One thread asks all devices in turn and is replaced when a call does not return, so that it costs
+that device only; each device has a thread that waits for its events. The main thread never calls
+the library: it watches how long calls take, and ends the process when the agent closes its end
+(stdin), whatever the library is doing.
 
 Messages, one object a line; the first key is the kind: `hello` (versions, devices) or `fatal`,
 once, at the start; `readings` (a device's values by subject: a layout's number, values, and the
@@ -30,8 +31,8 @@ from .asking import PolledDevice, code_of
 from .call_watchdog import CallWatchdog
 from .device_poller import DevicePoller
 from .pipe import LinePipe, leave
+from .rounds import DeviceRounds
 from .subjects.identity import text
-from .turns import DeviceTurns
 
 HEARTBEAT_SECONDS = 1.0
 _WAIT_MILLISECONDS = 10_000
@@ -59,13 +60,15 @@ def main() -> None:
     pipe = LinePipe(sys.stdout.fileno())
     subjects = [name for name in SUBJECTS if name in asked["subjects"]]
     devices: list[PolledDevice] = []
+    rounds: list[DeviceRounds] = []  # none until the library is open
     begun = threading.Thread(
-        target=_begin, args=(pipe, devices, subjects, asked["period"]), daemon=True
+        target=_begin, args=(pipe, devices, rounds, subjects, asked["period"]), daemon=True
     )
     begun.start()
     watchdog = CallWatchdog(pipe, devices)
+    pause = HEARTBEAT_SECONDS
     while True:
-        readable, _, _ = select.select([sys.stdin], [], [], HEARTBEAT_SECONDS)
+        readable, _, _ = select.select([sys.stdin], [], [], pause)
         if readable and not os.read(0, 1024):
             leave(0)
         silent = pipe.waiting  # no device's readings took the last heartbeat along
@@ -73,22 +76,30 @@ def main() -> None:
         if silent:
             pipe.flush()
         watchdog.check()
+        pause = min([HEARTBEAT_SECONDS, *(one.check() for one in rounds)])
 
 
 def _begin(
-    pipe: LinePipe, devices: list[PolledDevice], subjects: Sequence[str], period: float
+    pipe: LinePipe,
+    devices: list[PolledDevice],
+    rounds: list[DeviceRounds],
+    subjects: Sequence[str],
+    period: float,
 ) -> None:
-    """Open the library, and start the threads of each device."""
+    """Open the library, and start the threads that call it."""
     try:
         found = opened(pipe)
     except pynvml.NVMLError as error:
         pipe.write(fatal=code_of(error), text=str(error))
         leave(3)
     devices.extend(found)
-    turns = DeviceTurns(pipe)
+    pollers = [
+        DevicePoller(device, pipe=pipe, subjects=subjects, period=period) for device in found
+    ]
+    pulse = min((poller.pulse for poller in pollers), default=period)
+    rounds.append(DeviceRounds(pollers, pipe=pipe, pulse=pulse))
+    rounds[0].start()
     for device in found:
-        poller = DevicePoller(device, pipe=pipe, subjects=subjects, period=period)
-        threading.Thread(target=poller.run, args=(turns,), name=device.uuid, daemon=True).start()
         threading.Thread(target=_watch_events, args=(pipe, device), daemon=True).start()
         if operational.supported():
             threading.Thread(target=_watch_operational, args=(pipe, device), daemon=True).start()
