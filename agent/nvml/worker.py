@@ -97,12 +97,17 @@ def _begin(
         DevicePoller(device, pipe=pipe, subjects=subjects, period=period) for device in found
     ]
     pulse = min((poller.pulse for poller in pollers), default=period)
-    rounds.append(DeviceRounds(pollers, pipe=pipe, pulse=pulse))
-    rounds[0].start()
-    for device in found:
-        threading.Thread(target=_watch_events, args=(pipe, device), daemon=True).start()
+    heard = [threading.Event() for _ in found]
+    for device, known in zip(found, heard, strict=True):
+        threading.Thread(target=_watch_events, args=(pipe, device, known), daemon=True).start()
         if operational.supported():
             threading.Thread(target=_watch_operational, args=(pipe, device), daemon=True).start()
+    # The library tells no event of before somebody listens: a device that answers is listened to.
+    until = time.monotonic() + HEARTBEAT_SECONDS
+    for known in heard:
+        known.wait(max(0.0, until - time.monotonic()))
+    rounds.append(DeviceRounds(pollers, pipe=pipe, pulse=pulse))
+    rounds[0].start()
 
 
 def opened(pipe: LinePipe) -> list[PolledDevice]:
@@ -147,15 +152,16 @@ def _found(driver: str) -> tuple[list[PolledDevice], list[dict[str, int]]]:
     return found, absent
 
 
-def _watch_events(pipe: LinePipe, device: PolledDevice) -> None:
+def _watch_events(pipe: LinePipe, device: PolledDevice, known: threading.Event) -> None:
     """Write a device's own events: critical XIDs need no privilege here, unlike the kernel log.
 
-    Each device has a set of its own, since one lost device makes a whole set fail.
+    `known` is set once they are listened to, or it is known that they cannot be. Each device has a
+    set of its own, since one lost device makes a whole set fail.
     """
     failure = ""
     while True:
         try:
-            for event in _events(device):
+            for event in _events(device, known):
                 failure = ""
                 kind = _EVENTS.get(int(event.eventType))
                 if kind:
@@ -166,6 +172,7 @@ def _watch_events(pipe: LinePipe, device: PolledDevice) -> None:
                         at=round(time.time(), 3),
                     )
         except pynvml.NVMLError as error:
+            known.set()
             if str(error) != failure:
                 failure = str(error)
                 pipe.write(no_events=failure, device=device.uuid)
@@ -186,8 +193,8 @@ def _watch_operational(pipe: LinePipe, device: PolledDevice) -> None:
         time.sleep(HEARTBEAT_SECONDS)
 
 
-def _events(device: PolledDevice) -> Iterator[Any]:
-    """Yield the events of a device until NVML refuses."""
+def _events(device: PolledDevice, known: threading.Event) -> Iterator[Any]:
+    """Yield the events of a device until NVML refuses; set `known` once none is missed."""
     supported = int(pynvml.nvmlDeviceGetSupportedEventTypes(device.handle))
     wanted = supported & sum(_EVENTS)
     if not wanted:
@@ -195,6 +202,7 @@ def _events(device: PolledDevice) -> Iterator[Any]:
     events = pynvml.nvmlEventSetCreate()
     try:
         pynvml.nvmlDeviceRegisterEvents(device.handle, wanted, events)
+        known.set()
         while True:
             try:
                 yield pynvml.nvmlEventSetWait_v2(events, _WAIT_MILLISECONDS)
