@@ -17,6 +17,7 @@ from .names import NodeNames
 from .outgoing import OutgoingTelemetry
 from .profiling import ProfileService
 from .readers import NodeReader
+from .repeats import RepeatedReadings
 from .series_owners import SeriesOwners
 from .step_ends import StepEnds
 from .trainers import LAUNCHED, TrainerProcess, TrainerRegister
@@ -53,6 +54,7 @@ class TelemetryRouter:
         self._attribution = attribution
         self._fault_tracker = fault_tracker
         self._owners = SeriesOwners()
+        self._repeated = RepeatedReadings()
         self._dcgm_page = dcgm_page
         self._profiling = profiling
         self._hung = hung
@@ -142,7 +144,9 @@ class TelemetryRouter:
             ours.append(sample)
             placed.append((node, sample))
         if self._outgoing and ours:
-            self._outgoing.add(node, ours)
+            alone = not self._outgoing.gathered
+            if not self._repeated.hold(reader.name, reader.period, ours, now, alone=alone):
+                self._outgoing.add(node, ours)
         self._latest.read(reader.name, placed, period=reader.period, now=now)
 
     def emit(self, event: Event) -> None:

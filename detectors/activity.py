@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import medians
 from .window import Floats, JobWindow, PeriodicReadings
 
 CPU = "process.cpu.utilization"
@@ -59,7 +60,7 @@ class RankActivity:
         """Return [ranks], whose process runs its own code, neither sleeping nor spinning."""
         cpu = np.nan_to_num(self.cpu)
         known = cpu[np.isfinite(self.cpu)]
-        usual = float(np.median(known)) if len(known) > 1 else np.inf
+        usual = medians.middle(known) if len(known) > 1 else np.inf
         own = (cpu >= BUSY[0]) & (cpu <= BUSY[1])
         return own | ((cpu > SECOND_CPU) & (cpu > usual + BUSIER))
 
@@ -123,4 +124,4 @@ def _period(found: PeriodicReadings) -> float:
     rows = found.at[: min(len(found.at), 16)]
     gaps = np.diff(np.sort(rows, axis=1), axis=1)
     gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
-    return float(np.median(gaps)) if len(gaps) else 5.0
+    return medians.middle(gaps) if len(gaps) else 5.0

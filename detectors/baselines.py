@@ -138,7 +138,7 @@ class JobBaselines:
     def _learn_pace(self, features: StepFeatures, newest: int) -> None:
         tokens = features.most_tokens[FEW_WARM_UP:-newest]
         tokens = tokens[np.isfinite(tokens)]
-        usual = float(np.median(tokens)) if len(tokens) else math.nan
+        usual = medians.middle(tokens) if len(tokens) else math.nan
         duration = features.duration_with(usual)[FEW_WARM_UP:-newest]
         duration = duration[np.isfinite(duration)]
         if len(duration) < FEW:
@@ -175,7 +175,7 @@ class JobBaselines:
         before[:size] = self.usual[:size]
         away = medians.median(np.abs(past - usual[:, None]), axis=1)
         away = away[np.isfinite(away)]
-        noise = medians.OF_MEDIAN * medians.OF_MAD * float(np.median(away)) if len(away) else 0.0
+        noise = medians.OF_MEDIAN * medians.OF_MAD * medians.middle(away) if len(away) else 0.0
         most = SIGMAS * noise / math.sqrt(FEWEST)
         rise = np.full(len(usual), max(most, MOST_RISE))
         new = np.isnan(before)

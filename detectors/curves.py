@@ -25,9 +25,6 @@ MOST_RANKS = 256
 MANY_RANKS = 4
 """With so many ranks the median is no single rank's."""
 
-FEW = 32
-"""So many medians are made sooner by sorting."""
-
 MOST_POINTS = 1024
 """Points that the memory of an attempt holds; a run of any length is thinned to so many."""
 
@@ -230,26 +227,10 @@ def trailing_median(values: Floats, count: int, memory: CurveMemory | None = Non
         level[:same] = held.level[:same]
         first = max(same, count)
     if len(values) > first:
-        more = len(values) - first
-        if more > FEW:
-            level[first:] = np.median(
-                sliding_window_view(values[first - count : -1], count), axis=1
-            )
-        else:
-            places = np.arange(first - count, first)
-            level[first:] = _medians(values[np.arange(more)[:, None] + places])
+        level[first:] = medians.of_rows(sliding_window_view(values[first - count : -1], count))
     if memory is not None:
         memory.levels[count] = CurveLevel(values, level)
     return level
-
-
-def _medians(rows: Floats) -> Floats:
-    """Return the median of each row, as numpy's, which takes longer for few."""
-    ordered = np.sort(rows, axis=1)
-    count = rows.shape[1]
-    found = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2
-    medians: Floats = np.where(np.isnan(ordered[:, -1]), np.nan, found)
-    return medians
 
 
 def noise(values: Floats) -> float:

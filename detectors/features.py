@@ -251,7 +251,7 @@ class StepFeatures:
         tokens = self.steps.plane(compute_time.TOKENS)
         some = np.linspace(0, len(tokens) - 1, min(len(tokens), TOKEN_RANKS)).astype(np.int64)
         share = np.isfinite(tokens[some]).mean(axis=0)
-        partly: Flags = share < MOSTLY * float(np.median(share))
+        partly: Flags = share < MOSTLY * medians.middle(share)
         return partly
 
     @cached_property

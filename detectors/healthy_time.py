@@ -38,7 +38,7 @@ def pace_of(duration: Floats, size: int) -> HealthyPace:
     the steps changes neither the healthy time nor the wander.
     """
     whole = len(duration) // size * size
-    blocks = np.sort(np.median(duration[-whole:].reshape(-1, size), axis=1))
+    blocks = np.sort(medians.of_rows(duration[-whole:].reshape(-1, size)))
     last = len(blocks) - 1
     fast, healthy, upper, slow = (
         float(np.interp(share * last, np.arange(last + 1), blocks))
@@ -56,7 +56,7 @@ def pace_of_few(duration: Floats) -> HealthyPace:
     Where some steps hold pauses (a checkpoint every fifth), the median does not stray as far as
     those are long, but as the values around it lie apart.
     """
-    seconds = float(np.median(duration))
+    seconds = medians.middle(duration)
     away = np.sort(np.abs(duration - seconds))[:-1]
     # Around their own median few values lie closer than around the true one.
     spread = medians.OF_MEDIAN * float(away.mean()) * len(duration) / (len(duration) - 1)

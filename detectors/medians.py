@@ -16,9 +16,14 @@ def median(values: Floats, axis: int) -> Floats:
     """Return the median over an axis, NaN (and no warning) where everything is NaN."""
     if not values.shape[axis]:
         return np.full(np.delete(values.shape, axis), np.nan)
-    valid = np.isfinite(values).any(axis=axis)
     ordered = np.sort(values, axis=axis)  # NaN last
     size = values.shape[axis]
+    last = np.isfinite(ordered.take(size - 1, axis))
+    if np.count_nonzero(last) == last.size:  # as mostly: everything is a number
+        low, high = ordered.take((size - 1) // 2, axis), ordered.take(size // 2, axis)
+        plain: Floats = np.where(low == high, low, (low + high) / 2)
+        return plain
+    valid = np.isfinite(values).any(axis=axis)
     if np.isnan(ordered.take(size - 1, axis)).any():
         count = np.expand_dims((~np.isnan(values)).sum(axis=axis), axis)
         low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis)
@@ -48,6 +53,17 @@ def middle(values: Floats | Ints) -> float:
     if np.isnan(ordered[last]):
         return float("nan")
     return float(ordered[half] if count % 2 else (ordered[half - 1] + ordered[half]) / 2)
+
+
+def of_rows(values: Floats) -> Floats:
+    """Return [rows], the median of each row, NaN where one of its values is.
+
+    As numpy's, which takes many times as long: rows are sorted several numbers at a time.
+    """
+    ordered, count = np.sort(values, axis=1), values.shape[1]
+    found = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2
+    result: Floats = np.where(np.isnan(ordered[:, -1]), np.nan, found)
+    return result
 
 
 def spread(values: Floats) -> float:

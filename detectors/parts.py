@@ -229,7 +229,7 @@ def _noise(part: Floats, seconds: Floats, peers: Floats, count: int) -> float:
     beyond = np.sort((seconds - peers)[np.isfinite(seconds - peers)])
     half = beyond[: max((len(beyond) + 1) // 2, 1)]
     between = medians.spread(half)
-    within = float(np.median(spread)) if len(spread) else 0.0
+    within = medians.middle(spread) if len(spread) else 0.0
     return float(np.hypot(within, between))
 
 
@@ -264,7 +264,7 @@ def _middle(values: Floats, role_of: Ints) -> Floats:
     for role in compute_time.roles(role_of):
         rows = np.flatnonzero((role_of == role) & np.isfinite(values))
         if len(rows):
-            middle[rows] = float(np.median(values[rows]))
+            middle[rows] = medians.middle(values[rows])
     return middle
 
 

@@ -63,7 +63,9 @@ class StepValues:
         plane = self.planes.get(name)
         if plane is None:
             return False
-        return bool(np.isfinite(plane[:, -4:]).any() or np.isfinite(plane).any())
+        return bool(
+            np.count_nonzero(np.isfinite(plane[:, -4:])) or np.count_nonzero(np.isfinite(plane))
+        )
 
     @property
     def state(self) -> tuple[int, ...] | None:

@@ -262,8 +262,9 @@ class JobTopology:
             return entity.host
         if not 0 < len(entity.ranks) <= 64:
             return None
-        hosts = {self.host(rank) for rank in entity.ranks}
-        return hosts.pop() if len(hosts) == 1 else None
+        first, *others = entity.ranks
+        host = self.host(first)
+        return host if all(self.host(rank) == host for rank in others) else None
 
     def as_type(self, entity: Entity, kind: EntityType) -> tuple[Entity, ...]:
         """Return what an entity means as another type: a rank's host, a device's rank, the job."""

@@ -1,6 +1,5 @@
-"""One device's thread in the worker: asks the subjects that are due and writes their answers."""
+"""One device in the worker: the subjects that are due are asked, their answers gathered."""
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,7 +8,6 @@ from . import SUBJECTS
 from .asking import GoneError, PolledDevice
 from .pipe import LinePipe
 from .subjects import READ
-from .turns import DeviceTurns
 
 
 class DevicePoller:
@@ -34,17 +32,12 @@ class DevicePoller:
         self._notes: Mapping[str, str] = {}
         self._gone = False
 
-    def run(self, turns: DeviceTurns) -> None:
-        """Poll for ever, in turn with other devices; the quickest subject sets the pace."""
-        pulse = min(
+    @property
+    def pulse(self) -> float:
+        """Return the seconds from one poll to the next: the quickest subject sets the pace."""
+        return min(
             (SUBJECTS[subject] or self._period for subject in self._due), default=self._period
         )
-        due = turns.begin
-        while True:
-            turns.take(lambda: self.poll(time.monotonic()))
-            late = time.monotonic() - due
-            due += pulse * max(1, math.floor(late / pulse))  # on the beat of the others
-            time.sleep(max(0.0, due - time.monotonic()))
 
     def poll(self, now: float) -> None:
         """Ask what is due at a time of any steady clock, in seconds; raises nothing."""

@@ -1,8 +1,9 @@
 """The worker process: asks NVIDIA's library, writes what it answers as JSON lines to stdout.
 
-Each device has a thread that asks and one that waits for its events, so that a call that never
-returns costs that device only. The main thread never calls the library: it watches how long calls
-take, and ends the process when the agent closes its end (stdin), whatever the library is doing.
+One thread asks all devices in turn and is replaced when a call does not return, so that it costs
+that device only; each device has a thread that waits for its events. The main thread never calls
+the library: it watches how long calls take, and ends the process when the agent closes its end
+(stdin), whatever the library is doing.
 
 Messages, one object a line; the first key is the kind: `hello` (versions, devices) or `fatal`,
 once, at the start; `readings` (a device's values by subject: a layout's number, values, and the
@@ -30,8 +31,8 @@ from .asking import PolledDevice, code_of
 from .call_watchdog import CallWatchdog
 from .device_poller import DevicePoller
 from .pipe import LinePipe, leave
+from .rounds import DeviceRounds
 from .subjects.identity import text
-from .turns import DeviceTurns
 
 HEARTBEAT_SECONDS = 1.0
 _WAIT_MILLISECONDS = 10_000
@@ -59,13 +60,15 @@ def main() -> None:
     pipe = LinePipe(sys.stdout.fileno())
     subjects = [name for name in SUBJECTS if name in asked["subjects"]]
     devices: list[PolledDevice] = []
+    rounds: list[DeviceRounds] = []  # none until the library is open
     begun = threading.Thread(
-        target=_begin, args=(pipe, devices, subjects, asked["period"]), daemon=True
+        target=_begin, args=(pipe, devices, rounds, subjects, asked["period"]), daemon=True
     )
     begun.start()
     watchdog = CallWatchdog(pipe, devices)
+    pause = HEARTBEAT_SECONDS
     while True:
-        readable, _, _ = select.select([sys.stdin], [], [], HEARTBEAT_SECONDS)
+        readable, _, _ = select.select([sys.stdin], [], [], pause)
         if readable and not os.read(0, 1024):
             leave(0)
         silent = pipe.waiting  # no device's readings took the last heartbeat along
@@ -73,25 +76,38 @@ def main() -> None:
         if silent:
             pipe.flush()
         watchdog.check()
+        pause = min([HEARTBEAT_SECONDS, *(one.check() for one in rounds)])
 
 
 def _begin(
-    pipe: LinePipe, devices: list[PolledDevice], subjects: Sequence[str], period: float
+    pipe: LinePipe,
+    devices: list[PolledDevice],
+    rounds: list[DeviceRounds],
+    subjects: Sequence[str],
+    period: float,
 ) -> None:
-    """Open the library, and start the threads of each device."""
+    """Open the library, and start the threads that call it."""
     try:
         found = opened(pipe)
     except pynvml.NVMLError as error:
         pipe.write(fatal=code_of(error), text=str(error))
         leave(3)
     devices.extend(found)
-    turns = DeviceTurns(pipe)
-    for device in found:
-        poller = DevicePoller(device, pipe=pipe, subjects=subjects, period=period)
-        threading.Thread(target=poller.run, args=(turns,), name=device.uuid, daemon=True).start()
-        threading.Thread(target=_watch_events, args=(pipe, device), daemon=True).start()
+    pollers = [
+        DevicePoller(device, pipe=pipe, subjects=subjects, period=period) for device in found
+    ]
+    pulse = min((poller.pulse for poller in pollers), default=period)
+    heard = [threading.Event() for _ in found]
+    for device, known in zip(found, heard, strict=True):
+        threading.Thread(target=_watch_events, args=(pipe, device, known), daemon=True).start()
         if operational.supported():
             threading.Thread(target=_watch_operational, args=(pipe, device), daemon=True).start()
+    # The library tells no event of before somebody listens: a device that answers is listened to.
+    until = time.monotonic() + HEARTBEAT_SECONDS
+    for known in heard:
+        known.wait(max(0.0, until - time.monotonic()))
+    rounds.append(DeviceRounds(pollers, pipe=pipe, pulse=pulse))
+    rounds[0].start()
 
 
 def opened(pipe: LinePipe) -> list[PolledDevice]:
@@ -136,15 +152,16 @@ def _found(driver: str) -> tuple[list[PolledDevice], list[dict[str, int]]]:
     return found, absent
 
 
-def _watch_events(pipe: LinePipe, device: PolledDevice) -> None:
+def _watch_events(pipe: LinePipe, device: PolledDevice, known: threading.Event) -> None:
     """Write a device's own events: critical XIDs need no privilege here, unlike the kernel log.
 
-    Each device has a set of its own, since one lost device makes a whole set fail.
+    `known` is set once they are listened to, or it is known that they cannot be. Each device has a
+    set of its own, since one lost device makes a whole set fail.
     """
     failure = ""
     while True:
         try:
-            for event in _events(device):
+            for event in _events(device, known):
                 failure = ""
                 kind = _EVENTS.get(int(event.eventType))
                 if kind:
@@ -155,6 +172,7 @@ def _watch_events(pipe: LinePipe, device: PolledDevice) -> None:
                         at=round(time.time(), 3),
                     )
         except pynvml.NVMLError as error:
+            known.set()
             if str(error) != failure:
                 failure = str(error)
                 pipe.write(no_events=failure, device=device.uuid)
@@ -175,8 +193,8 @@ def _watch_operational(pipe: LinePipe, device: PolledDevice) -> None:
         time.sleep(HEARTBEAT_SECONDS)
 
 
-def _events(device: PolledDevice) -> Iterator[Any]:
-    """Yield the events of a device until NVML refuses."""
+def _events(device: PolledDevice, known: threading.Event) -> Iterator[Any]:
+    """Yield the events of a device until NVML refuses; set `known` once none is missed."""
     supported = int(pynvml.nvmlDeviceGetSupportedEventTypes(device.handle))
     wanted = supported & sum(_EVENTS)
     if not wanted:
@@ -184,6 +202,7 @@ def _events(device: PolledDevice) -> Iterator[Any]:
     events = pynvml.nvmlEventSetCreate()
     try:
         pynvml.nvmlDeviceRegisterEvents(device.handle, wanted, events)
+        known.set()
         while True:
             try:
                 yield pynvml.nvmlEventSetWait_v2(events, _WAIT_MILLISECONDS)

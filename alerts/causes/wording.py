@@ -49,14 +49,17 @@ def _filled(
     (`ssh -oProxyCommand=...`) are left to the reader.
     """
     rank = entity.ranks[0] if entity.ranks else None
-    pid = topology.pid(rank) if rank is not None else None
-    values = {
-        "job": quote(topology.job),
-        "host": quote(topology.host_of_entity(entity) or ""),
-        "rank": "" if rank is None else str(rank),
-        "pid": "" if pid is None else str(pid),
-        "id": quote(entity.id),
-    }
+
+    def known(name: str) -> str:
+        if name == "job":
+            return quote(topology.job)
+        if name == "host":
+            return quote(topology.host_of_entity(entity) or "")
+        if name == "id":
+            return quote(entity.id)
+        number = topology.pid(rank) if name == "pid" and rank is not None else rank
+        return "" if number is None else str(number)
+
     return _BLANK.sub(
-        lambda match: values[match[1]] or unknown.get(match[1], f"<{match[1]}>"), blank
+        lambda match: known(match[1]) or unknown.get(match[1], f"<{match[1]}>"), blank
     )

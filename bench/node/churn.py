@@ -98,11 +98,18 @@ class PodChurn:
         worker = self.agent.worker
         if worker is None:
             raise RuntimeError("the agent found no NVML: is the stub in LD_LIBRARY_PATH?")
+        rows: dict[str, dict[str, list[Any]]] = {}
         for _ in range(2):
             self._clock.at += 60.0
             worker.turn()
-        told = [json.loads(line) for line in worker.lines]
-        self._templates = [one for one in told if "readings" in one]
+            for told in map(json.loads, worker.lines):
+                known = rows.setdefault(told["device"], {}) if "readings" in told else {}
+                for subject, at, *found in told.get("readings", ()):
+                    if len(found) > 1:  # what is as it was is not said again
+                        known[subject] = [subject, at, *found]
+        self._templates = [
+            {"device": device, "readings": [*found.values()]} for device, found in rows.items()
+        ]
 
     def cycle(self, number: int) -> None:
         """Let five seconds pass: what changes, changes, and is then seen by the agent."""

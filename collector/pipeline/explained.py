@@ -33,22 +33,29 @@ class AttemptExplanations:
         clock_skew: float,
         knowledge: CauseCatalogue | None,
     ) -> tuple[RootExplanation, ...]:
-        """Return the root causes of what was found, as `explanations` does.
-
-        Findings are compared by identity: a detector that was not asked again gives the very same.
-        """
+        """Return the root causes of what was found, as `explanations` does."""
         of = (topology, observed, clock_skew, knowledge)
-        if (
+        same = (
             len(findings) == len(self._findings)
-            and all(new is old for new, old in zip(findings, self._findings, strict=True))
             and len(self._of) == len(of)
             and of[0] is self._of[0]
             and of[1:3] == self._of[1:3]
             and of[3] is self._of[3]
-        ):
-            return self._found
+            and all(_same(new, old) for new, old in zip(findings, self._findings, strict=True))
+        )
         self._findings, self._of = tuple(findings), of
+        if same:
+            return self._found
         self._found = explanations(
             findings, topology, observed=observed, clock_skew=clock_skew, knowledge=knowledge
         )
         return self._found
+
+
+def _same(new: Finding, old: Finding) -> bool:
+    """Tell whether two findings say the same, to the digit.
+
+    A detector that was not asked again gives the very same one, one that was asked and saw nothing
+    new an equal one. What is equal may yet be written otherwise, as 0 and -0 are.
+    """
+    return new is old or (new == old and repr(new) == repr(old))

@@ -42,10 +42,10 @@ def observed(window: JobWindow) -> frozenset[str]:
             names |= {name.partition("|")[0] for name in readings}
     if window.steps.at.size:
         names.add("training.step")
-    for group in window.groups:
-        for name, valid in (("enqueued", group.enqueued), ("completed", group.completed)):
-            if np.isfinite(valid).any():
-                names.add(f"collective.{name}")
+    if any(np.isfinite(group.enqueued).any() for group in window.groups):
+        names.add("collective.enqueued")
+    if any(np.isfinite(group.completed).any() for group in window.groups):
+        names.add("collective.completed")
     return frozenset(names | {event.name for event in window.events})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...detectors.baselines import JobBaselines
-from ...detectors.window import Ints
+from ...detectors.window import GroupProgress, Ints
 from ...vocabulary.ids import Job
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
@@ -48,6 +48,9 @@ class GroupMembers:
     reporting: tuple[tuple[int, ...], tuple[ReportingMembers, ...]] | None = None
     """Who reported when it was last looked, and the state of all that says so; in no snapshot."""
 
+    progress: tuple[tuple[int, ...], tuple[GroupProgress, ...]] | None = None
+    """How far the groups were when it was last looked, likewise; in no snapshot."""
+
     def __init__(self) -> None:
         self.planes = PlaneSet()
         self.rows: dict[tuple[str, int], int] = {}
@@ -57,7 +60,8 @@ class GroupMembers:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a snapshot keeps."""
-        return {name: held for name, held in vars(self).items() if name != "reporting"}
+        made = ("reporting", "progress")
+        return {name: held for name, held in vars(self).items() if name not in made}
 
     def row(self, group: str, rank: int) -> int:
         """Return the row of a member, a new one if needed."""

@@ -5,7 +5,7 @@ that number collectives differently name the group differently: torch by its mem
 description, NCCL (RAS, Inspector, its log) by its own hash. Both are joined here by their members.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,14 +19,13 @@ SAME_TIME_SECONDS = 15.0
 """A source that reported so lately still reports."""
 
 
-def groups(attempt: JobAttempt) -> list[GroupProgress]:
-    """Return the groups of an attempt as their members last reported, each communicator once."""
-    return _without_doubles(attempt, reported(attempt))
+def groups(attempt: JobAttempt) -> Sequence[GroupProgress]:
+    """Return the groups of an attempt as their members last reported, each communicator once.
 
-
-def reported(attempt: JobAttempt) -> list[GroupProgress]:
-    """Return every group that is reported, also where several sources report the same one."""
-    planes = attempt.members.planes
+    Those of last time where nobody reported since.
+    """
+    members = attempt.members
+    planes = members.planes
     counters = [
         planes.planes[number] if number is not None else None
         for name in ("enqueued", "completed")
@@ -38,11 +37,26 @@ def reported(attempt: JobAttempt) -> list[GroupProgress]:
         for name, number in planes.numbers.items()
         if name.startswith(LAUNCHES)
     }
-    if not any(counters) and not kinds:
-        return []
     read = [plane for plane in (*counters, *kinds.values()) if plane is not None]
+    if not read:
+        return ()
     for counted in read:
         counted.fit(planes.rows)
+    versions = (plane.version for plane in read)
+    state = (attempt.version, planes.version, attempt.placements.version, *versions)
+    if members.progress is None or members.progress[0] != state:
+        every = _reported(attempt, counters, kinds)
+        members.progress = (state, tuple(_without_doubles(attempt, every)))
+    return members.progress[1]
+
+
+def _reported(
+    attempt: JobAttempt,
+    counters: Sequence[MetricPlane | None],
+    kinds: Mapping[str, MetricPlane],
+) -> list[GroupProgress]:
+    """Return every group that is reported, also where several sources report the same one."""
+    read = [plane for plane in (*counters, *kinds.values()) if plane is not None]
     found = []
     for group in _members(attempt, read):
         rows = group.rows

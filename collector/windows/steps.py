@@ -255,11 +255,10 @@ class StepGrid:
             order = np.argsort(planes.astype(np.int16), kind="stable")
             planes, rows, column, value = planes[order], rows[order], column[order], value[order]
         edges = [0, *(np.flatnonzero(planes[1:] != planes[:-1]) + 1).tolist(), len(planes)]
-        for begin, end in pairwise(edges):
-            if begin < end:
+        with np.errstate(over="ignore"):  # beyond float32: infinite
+            for begin, end in pairwise(edges):
                 part = slice(begin, end)
-                with np.errstate(over="ignore"):  # beyond float32: infinite
-                    self.columns.write(int(planes[begin]), rows[part], column[part], value[part])
+                self.columns.write(int(planes[begin]), rows[part], column[part], value[part])
 
     def _match(self, rows: Ints, at: Floats, ended: _Ended | None) -> Ints:
         """Return [points] columns as `_find` does; most belong to the steps that just ended."""

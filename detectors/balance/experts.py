@@ -102,7 +102,7 @@ class ExpertsDetector(Detector):
             return 0.0
         excess = float(np.nanmedian(highest)) - 1
         steps = max(ratio.shape[1] / len(blocks), 1.0)
-        return excess if excess >= 4 * float(np.median(noise)) / np.sqrt(steps) else 0.0
+        return excess if excess >= 4 * medians.middle(noise) / np.sqrt(steps) else 0.0
 
     def _finding(
         self,
@@ -138,8 +138,8 @@ def _began(steps: StepValues, own: Floats, count: int) -> tuple[float, float]:
     highest = medians.highest(_ratio(own), axis=0)
     known = np.flatnonzero(np.isfinite(highest) & np.isfinite(ends))[parts.WARM_UP :]
     highest, ends = highest[known], ends[known]
-    before = float(np.median(highest[:_FEWEST])) - 1
-    now = float(np.median(highest[-count:])) - 1
+    before = medians.middle(highest[:_FEWEST]) - 1
+    now = medians.middle(highest[-count:]) - 1
     if not now > 1.5 * before:
         return float(ends[0]), float(ends[0])
     effect = (now - before) / 2
@@ -188,4 +188,4 @@ def _others_faster(own: Floats, count: int, excess: float) -> bool:
     others = np.delete(change, int(np.nanargmax(now))) if np.isfinite(now).any() else change
     others = others[np.isfinite(others)]
     gained = 0.3 * excess / max(len(own) - 1, 1)
-    return bool(len(others) and float(np.median(others)) <= 1 - max(gained, 0.02))
+    return bool(len(others) and medians.middle(others) <= 1 - max(gained, 0.02))

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import compute_time, durations, parts
+from .. import compute_time, durations, medians, parts
 from ..activity import CPU
 from ..contract import Detector
 from ..features import DATA
@@ -216,12 +216,12 @@ class ExtraWorkDetector(Detector):
         others = np.setdiff1d(np.flatnonzero(np.isfinite(cpu)), found.rows)
         if not len(others):
             return None
-        usual = float(np.median(cpu[others]))
+        usual = medians.middle(cpu[others])
         waited = parts.mean(found.recent.plane(compute_time.COMM))[others]
         waited = waited[np.isfinite(waited)]
         if not len(waited):
             return None
-        waits = max(float(np.median(waited)) / found.step, 1e-3)
+        waits = max(medians.middle(waited) / found.step, 1e-3)
         # The CPU that peers burn while they wait for this rank, which it does not wait for.
         burnt = float(np.clip((usual - (1.0 - waits)) / waits, 0.0, 1.0))
         share = found.effect / found.step
@@ -264,9 +264,9 @@ class ExtraWorkDetector(Detector):
         begin, end = found.seen()
         cpu = used.mean(min(max(begin, found.onset()[1]), end - 6.0), np.inf)
         others = np.setdiff1d(np.flatnonzero(np.isfinite(cpu)), found.rows)
-        if not len(others) or float(np.median(cpu[others])) > _SPINS:
+        if not len(others) or medians.middle(cpu[others]) > _SPINS:
             return None
-        usual = float(np.median(cpu[others]))
+        usual = medians.middle(cpu[others])
         with np.errstate(invalid="ignore"):
             busy = (cpu - usual) * found.step >= self.on_cpu * found.effect
         rows = np.array([row for row in found.rows if busy[row]], np.int64)
@@ -284,7 +284,7 @@ def _moved(own: Floats, found: parts.PartExcess, others: Ints) -> bool:
     fell = before - found.seconds[others]
     fell = fell[np.isfinite(fell)]
     excess = float(found.effect[found.rows].min())
-    return len(fell) > 0 and float(np.median(fell)) >= MOVED * excess
+    return len(fell) > 0 and medians.middle(fell) >= MOVED * excess
 
 
 def _lone(window: JobWindow) -> bool:

@@ -83,7 +83,7 @@ class MemoryBalanceDetector(Detector):
                 rows = np.flatnonzero((window.role_of == role) & known)
                 if len(rows) < FEWEST:
                     continue
-                middle = float(np.median(seen[rows]))
+                middle = medians.middle(seen[rows])
                 spread = medians.spread(seen[rows])
                 device = not metric.startswith("process.")
                 against = np.where(device & (limit[rows] > 0), limit[rows], middle)

@@ -111,7 +111,7 @@ class PeriodicWorkDetector(Detector):
         row = int(rows[np.lexsort((window.ranks[rows], -cost[rows]))[0]])
         begun = self._regular_since(steps.index[parts.WARM_UP :], odd[row])
         spread = medians.spread(excess[row])
-        extra = float(np.median(excess[row][odd[row]]))
+        extra = medians.middle(excess[row][odd[row]])
         if begun is None or extra < 8 * spread:
             return []
         at, before = float(ends[begun]), float(ends[max(begun - 1, 0)])
@@ -159,7 +159,7 @@ class PeriodicWorkDetector(Detector):
         gaps = np.diff(index[columns])
         if len(gaps) < 3:
             return None
-        usual = float(np.median(gaps))
+        usual = medians.middle(gaps)
         equal = np.abs(gaps - usual) <= max(0.1 * usual, 1.0)
         ongoing = index[-1] - index[columns[-1]] <= 1.5 * usual
         if usual < 3 or equal.mean() < self.regular or not ongoing:
@@ -193,7 +193,7 @@ def _always(index: Ints, known: Flags, first: int, every: float) -> bool:
 
 def _every(index: np.ndarray) -> float:
     gaps = np.diff(index)
-    return float(np.median(gaps[gaps > 1]))
+    return medians.middle(gaps[gaps > 1])
 
 
 def _work(steps: StepValues) -> Floats | None:

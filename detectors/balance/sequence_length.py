@@ -198,8 +198,8 @@ def _spread(steps: StepValues, own: Floats) -> _TokenSpread | None:
     mean = _mean(predicted, known)[columns]
     longest = medians.highest(np.where(known, predicted, np.nan), axis=0)[columns]
     beyond = (longest - mean) / step
-    longest_rank = float(np.median(_uneven(steps)[columns]))
-    return _TokenSpread(float(np.median(beyond)), longest_rank)
+    longest_rank = medians.middle(_uneven(steps)[columns])
+    return _TokenSpread(medians.middle(beyond), longest_rank)
 
 
 def _by_steps(steps: StepValues, own: Floats) -> _TokenSpread | None:
@@ -215,14 +215,14 @@ def _by_steps(steps: StepValues, own: Floats) -> _TokenSpread | None:
         return None
     longest, mean, duration = longest[known], mean[known], duration[known]
     # A pause in one step says nothing about tokens.
-    usual = duration <= 2 * float(np.median(duration))
+    usual = duration <= 2 * medians.middle(duration)
     x, y = longest[usual] - longest[usual].mean(), duration[usual] - duration[usual].mean()
     width, height = float(x @ x), float(y @ y)
     if not width > 0 or not height > 0 or float(x @ y) < FOLLOWS * (width * height) ** 0.5:
         return None
-    step = float(np.median(duration))
+    step = medians.middle(duration)
     beyond = float(x @ y) / width * (longest - mean) / step
-    return _TokenSpread(float(np.median(beyond)), float(np.median(longest / mean)))
+    return _TokenSpread(medians.middle(beyond), medians.middle(longest / mean))
 
 
 def _apart(steps: StepValues) -> Floats:

@@ -104,10 +104,10 @@ class StagesDetector(Detector):
         if not np.isfinite(seconds).all() or seconds.min() <= 0:
             return []
         slowest = int(np.argmax(seconds))
-        others = float(np.median(np.delete(seconds, slowest)))
+        others = medians.middle(np.delete(seconds, slowest))
         excess = float(seconds[slowest]) / others - 1
         then = np.array([_middle(before[stage_of == stage]) for stage in names])
-        started = float(then[slowest]) / float(np.median(np.delete(then, slowest))) - 1
+        started = float(then[slowest]) / medians.middle(np.delete(then, slowest)) - 1
         rows = np.flatnonzero(stage_of == names[slowest])
         mine = now[rows][np.isfinite(now[rows])]
         alike = float(np.quantile(mine, 0.25)) / others - 1 >= 0.6 * excess
@@ -171,7 +171,7 @@ def _sample(window: JobWindow, stage_of: Ints) -> Ints:
 
 def _middle(values: Floats) -> float:
     values = values[np.isfinite(values)]
-    return float(np.median(values)) if len(values) else np.nan
+    return medians.middle(values) if len(values) else np.nan
 
 
 def _by_hosts(window: JobWindow, rows: Ints) -> bool:

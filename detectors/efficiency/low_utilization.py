@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import compute_time, parts
+from .. import compute_time, medians, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
@@ -73,17 +73,17 @@ class LowUtilizationDetector(Detector):
             now = now[np.isfinite(now)]
             if not len(now):
                 continue
-            if float(np.median(now)) >= least:
+            if medians.middle(now) >= least:
                 return []
             mean, _, covered = long_time.over(readings, window.now, self.seconds)
             used = mean[covered]
-            if len(used) < len(now) / 2 or float(np.median(used)) >= least:
+            if len(used) < len(now) / 2 or medians.middle(used) >= least:
                 return []
             gaps = np.diff(ends)[parts.WARM_UP :]
             half = len(gaps) // 2
             if half and np.median(gaps[half:]) > _SLOWER * np.median(gaps[:half]):
                 return []
-            return [self._finding(window, metric, least, float(np.median(used)), len(used))]
+            return [self._finding(window, metric, least, medians.middle(used), len(used))]
         return []
 
     def _finding(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import durations
+from .. import durations, medians
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
@@ -62,7 +62,7 @@ class ClockOffsetsDetector(Detector):
         valid = np.isfinite(value) & (np.abs(value) < 1e6)
         if not valid.any():
             return []
-        everyone = float(np.median(value[valid])) if valid.sum() >= 3 else 0.0
+        everyone = medians.middle(value[valid]) if valid.sum() >= 3 else 0.0
         # One that moves takes no median with it; of three, two leave open which of them is off.
         others = np.full(len(value), everyone)
         if valid.sum() > 3:
@@ -76,7 +76,7 @@ class ClockOffsetsDetector(Detector):
             past = past[np.isfinite(past)]
             if not len(past):
                 continue
-            now, first = float(value[host]), float(np.median(past[:FIRST]))
+            now, first = float(value[host]), medians.middle(past[:FIRST])
             zero, middle = self._moved(now, first, float(others[host])), float(others[host])
             if zero is None:
                 zero = middle = everyone

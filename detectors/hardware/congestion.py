@@ -69,12 +69,12 @@ class CongestionDetector(Detector):
             known = np.isfinite(rate) & np.isfinite(usual)
             if not known.any():
                 continue
-            least = max(float(np.median(rate[known])) / 10, 1.0)
+            least = max(medians.middle(rate[known]) / 10, 1.0)
             rose = known & (rate >= np.maximum(self.factor * usual, least))
             share = float(rose.sum() / known.sum())
             if share < MOST_HOSTS:
                 continue
-            seen, before = float(np.median(rate[rose])), float(np.median(usual[rose]))
+            seen, before = medians.middle(rate[rose]), medians.middle(usual[rose])
             times = seen / max(before, least / self.factor)
             together = medians.median(levels[rose], axis=0)
             found.append(

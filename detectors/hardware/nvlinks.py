@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from .. import medians
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
@@ -98,7 +99,7 @@ class NvLinksDetector(Detector):
             first[found.rows[earlier]] = found.first[earlier]
         if not total.any():
             return []
-        usual = float(np.median(total)) if len(total) > 1 else 0.0
+        usual = medians.middle(total) if len(total) > 1 else 0.0
         findings = []
         for row in np.flatnonzero(total >= max(self.least, 10 * usual)).tolist():
             entity, seen = window.gpu_entity(row), float(total[row])

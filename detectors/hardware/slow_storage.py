@@ -10,6 +10,7 @@ from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
+from .. import medians
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events, own_logs
@@ -132,7 +133,7 @@ class SlowStorageDetector(Detector):
         if not len(hosts):
             return
         levels = past.blocks(held.of(hosts), start, self.past, counter=counts)
-        usual, others = past.usual(levels), float(np.median(now[np.isfinite(now)]))
+        usual, others = past.usual(levels), medians.middle(now[np.isfinite(now)])
         for number, host in enumerate(hosts.tolist()):
             seen, before = float(now[host]), float(usual[number])
             if not seen >= self.factor * (before if np.isfinite(before) else others):

@@ -166,8 +166,8 @@ class ExitsDetector(Detector):
     def _logs(self, window: JobWindow) -> list[Finding]:
         lines: dict[int, list[Event]] = {}
         for event in own_events(window):
-            rank = rank_of(event)
-            if is_root(event) and rank is not None and window.row_of(rank) is not None:
+            rank = rank_of(event) if is_root(event) else None
+            if rank is not None and window.row_of(rank) is not None:
                 lines.setdefault(rank, []).append(event)
         findings: list[Finding] = []
         for rank, own in lines.items():

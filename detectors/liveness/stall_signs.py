@@ -280,8 +280,8 @@ def idle(stall: StalledWindow) -> list[Finding]:
         valid = np.flatnonzero(np.isfinite(busy) & ~_ended(window))
         if len(valid) < 3:
             continue
-        usual = float(np.median(busy[valid]))
-        spread = float(np.median(np.abs(busy[valid] - usual)))
+        usual = medians.middle(busy[valid])
+        spread = medians.middle(np.abs(busy[valid] - usual))
         odd = valid[np.abs(busy[valid] - usual) > max(0.4, 6 * spread)]
         if not 0 < len(odd) <= max(1, len(valid) // 4):
             continue

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from .. import medians
 from ..contract import Detector
 from ..findings import report
 from ..hardware import devices
@@ -169,7 +170,7 @@ class StandingDevicesDetector(Detector):
         ]
         if max(first) - min(first) > TOGETHER_SECONDS + 2 * drawn.period():
             return None
-        return _StandingDevices(spins, idle, float(np.median(first)))
+        return _StandingDevices(spins, idle, medians.middle(np.array(first)))
 
     def _quiet(
         self, window: JobWindow, start: float, end: float, past: tuple[float, float]

@@ -244,6 +244,6 @@ def _gained(window: JobWindow, rows: Ints) -> Floats:
         mine, count = gap[place][seen], retries[place][seen]
         before = mine[count <= count[:1].min(initial=np.inf)]
         if fewest <= len(before) < len(mine) and now[place] > 0:
-            late = float(np.median(mine[-fewest:]))
+            late = medians.middle(mine[-fewest:])
             gained[place] = (late - float(np.percentile(before, 25))) / now[place]
     return gained

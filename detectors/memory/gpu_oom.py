@@ -101,6 +101,8 @@ class GpuOomDetector(Detector):
         shares: list[Finding] = []
         ended: dict[int, float] = {}
         for event in own_events(window):
+            if event.name not in ("log.fault", "process.exit"):
+                continue
             row = window.row_of_event(event)
             if row is None or row in found:
                 continue

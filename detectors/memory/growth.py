@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import medians
 from ..durations import duration
 from ..window import Flags, Floats, Ints, PeriodicReadings, StepValues
 from . import trend
@@ -115,11 +116,10 @@ def growing(
     rows: Ints = np.zeros(0, np.int64)
     parts: list[tuple[RowGrowth, Flags]] = []
     candidates = reported = 0
+    past = readings.history()
+    thinned = past if past.at.shape[1] else readings
     for scale in SCALES:
-        source = readings
-        if scale > FINE_SECONDS:
-            past = readings.history()
-            source = past if past.at.shape[1] else readings
+        source = thinned if scale > FINE_SECONDS else readings
         found = _on_scale(source, now, max(now - scale, since), scale, least, limit, risen)
         if found is not None and not levelling:
             found = found.of(~found.levels)
@@ -199,7 +199,7 @@ def _on_scale(
     # The last part's mean is of its middle.
     level = trend.completed(binned)[:, -1] + slope * (now - begins) / (2 * trend.BINS)
     levels = trend.levels_off(binned, limit[rows])
-    usual = np.full(len(rows), _usual(readings, float(np.median(begins)), now))
+    usual = np.full(len(rows), _usual(readings, medians.middle(begins), now))
     # It began where the line through the growth meets the level of before.
     begun = np.clip(now - (level - base) / slope, start, now)
     return RowGrowth(
@@ -212,7 +212,7 @@ def _usual(readings: PeriodicReadings, begun: float, now: float) -> float:
     quarter = (now - begun) / 4
     grown = readings.mean(now - quarter, now) - readings.mean(begun, begun + quarter)
     grown = grown[np.isfinite(grown)]
-    return float(np.median(grown)) / (now - begun - quarter) if len(grown) else 0.0
+    return medians.middle(grown) / (now - begun - quarter) if len(grown) else 0.0
 
 
 def _before(readings: PeriodicReadings, start: float) -> Floats:

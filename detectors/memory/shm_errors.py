@@ -70,6 +70,9 @@ class ShmErrorsDetector(Detector):
         """Return one finding a rank, of its best sign, and one a host of lines without a rank."""
         found: dict[tuple[str, int], Finding] = {}
         for event in own_events(window):
+            score, text = self._sign(event)
+            if not score:
+                continue
             row = window.row_of_event(event)
             host = event.resource.host
             if row is not None:
@@ -78,7 +81,6 @@ class ShmErrorsDetector(Detector):
                 key = "host.shm_error", window.hosts.index(host)
             else:
                 continue
-            score, text = self._sign(event)
             if row is None and score < self.sure:
                 continue  # the kernel calls errors of PCIe bus errors too
             if score <= (found[key].score if key in found else 0.0):

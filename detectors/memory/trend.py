@@ -147,7 +147,7 @@ def levels_off(binned: Floats, limit: Floats) -> Flags:
     filled = completed(binned)
     half = BINS // 2
     bent = np.abs(np.diff(filled, 2, axis=1))
-    noise = 2 * medians.OF_MAD * np.median(bent, axis=1) / np.sqrt(6.0)
+    noise = 2 * medians.OF_MAD * medians.of_rows(bent) / np.sqrt(6.0)
     first = filled[:, half] - filled[:, 0]
     second = filled[:, -1] - filled[:, half - 1]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):

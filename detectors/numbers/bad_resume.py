@@ -122,7 +122,7 @@ class BadResumeDetector(Detector):
             return []
         (level, slope), first = _stood(before), now.value[: self.points]
         level = max(level, _same_steps(earlier, now.index[: self.points]))
-        seen = float(np.median(first))
+        seen = medians.middle(first)
         first = first - slope * np.arange(len(first))
         sigma = curves.noise(before.value)
         # Of few points: medians of more of them say more than each point does.
@@ -133,10 +133,10 @@ class BadResumeDetector(Detector):
                 return []
             least = max(FEW_LEAST * abs(level), FEW_RANGES * float(np.ptp(before.value)), least)
         limit = max(least, SIGMAS * error)
-        newest = float(np.median(now.value[-self.points :]))
+        newest = medians.middle(now.value[-self.points :])
         if not first.min() > level + max(least, EACH_SIGMAS * sigma):
             return []
-        if not float(np.median(first)) > level + limit:
+        if not medians.middle(first) > level + limit:
             return []
         if len(first) < self.points and first[-1] - level < PASSING * (first[0] - level):
             return []  # a spike that passes, as at any other step
@@ -181,9 +181,9 @@ def _stood(before: JobCurve) -> tuple[float, float]:
     """
     newest = before.last(LINE).value
     if len(newest) < 4:
-        return float(np.median(newest)), 0.0
+        return medians.middle(newest), 0.0
     end, slope = max(_line(newest), _line(newest[-(len(newest) // 2) :]))
-    middle = float(np.median(before.value))
+    middle = medians.middle(before.value)
     return (end, min(slope, 0.0)) if end < middle else (middle, 0.0)
 
 
@@ -191,8 +191,8 @@ def _line(newest: Floats) -> tuple[float, float]:
     """Return where a line through the points ends, one point after them, and its slope a point."""
     places = np.arange(len(newest)) - len(newest)
     half = len(newest) // 2
-    slope = float(np.median(newest[-half:] - newest[-2 * half : -half])) / half
-    return float(np.median(newest - slope * places)), slope
+    slope = medians.middle(newest[-half:] - newest[-2 * half : -half]) / half
+    return medians.middle(newest - slope * places), slope
 
 
 def _same_steps(earlier: JobCurve, index: Ints) -> float:
@@ -200,7 +200,7 @@ def _same_steps(earlier: JobCurve, index: Ints) -> float:
     known = (index >= earlier.index[0]) & (index <= earlier.index[-1])
     if not known.any():
         return -math.inf
-    return float(np.median(np.interp(index[known], earlier.index, earlier.value)))
+    return medians.middle(np.interp(index[known], earlier.index, earlier.value))
 
 
 def _resumed(now: JobCurve) -> int:

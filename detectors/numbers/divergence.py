@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import curves, onsets
+from .. import curves, medians, onsets
 from ..contract import Detector
 from ..curves import JobCurve
 from ..findings import report
@@ -102,20 +102,20 @@ class DivergenceDetector(Detector):
         """Return one finding while the loss stands above what it had reached."""
         loss = window.features.whole_loss
         if len(loss) < FEWEST and (first := _lost_at(loss.value, self.orders)):
-            level = float(np.median(loss.value[:first]))
+            level = medians.middle(loss.value[:first])
             return [self._finding(window, loss, first, level, float(loss.value[-1]))]
         if len(loss) < BLOCK + CLIMBING:
             return []
         low, place = _reached(loss.value, window.baselines.loss)
         sigma = window.features.loss_noise
         limit = max(self.least * abs(low), SIGMAS * sigma)
-        if not float(np.median(loss.value[-POINTS:])) - low >= limit:
+        if not medians.middle(loss.value[-POINTS:]) - low >= limit:
             return []
         odd = loss.value > low + limit / 2
         odd[:place] = False
         first = onsets.newest_run(odd)
         high = loss.cut(first, len(loss))
-        start = float(np.median(loss.value[: BLOCK // 2]))
+        start = medians.middle(loss.value[: BLOCK // 2])
         learnt = start > low + SIGMAS * sigma and first >= place
         lost = learnt and climbing(high.value, SIGMAS * sigma, above=start + limit)
         lasts = lost or (lasting(high) and len(loss) >= FEWEST)
@@ -126,7 +126,7 @@ class DivergenceDetector(Detector):
         norm = window.features.whole_gradient
         if _other_data(loss, first, low, limit, norm):
             return []
-        return [self._finding(window, loss, first, low, float(np.median(high.value[-POINTS:])))]
+        return [self._finding(window, loss, first, low, medians.middle(high.value[-POINTS:]))]
 
     def _finding(
         self, window: JobWindow, loss: JobCurve, first: int, low: float, now: float
@@ -185,7 +185,7 @@ def climbing(high: Floats, least: float, *, above: float = -np.inf) -> bool:
     """Tell whether high points climb all the while: each third of them by `least`, to `above`."""
     if len(high) < CLIMBING:
         return False
-    thirds = [float(np.median(part)) for part in np.array_split(high, 3)]
+    thirds = [medians.middle(part) for part in np.array_split(high, 3)]
     return thirds[-1] > above and bool((np.diff(thirds) > least).all())
 
 
@@ -198,7 +198,7 @@ def _other_data(loss: JobCurve, first: int, low: float, limit: float, norm: JobC
         return False
     since = loss.cut(first - POINTS, len(loss))
     sigma = curves.noise(loss.value)
-    newest = float(np.median(since.value[-POINTS:]))
+    newest = medians.middle(since.value[-POINTS:])
     if newest - low > MOST_OF_DATA * max(abs(low), sigma):
         return False
     left = since.value - np.cumsum(_jumps(since, JUMP * sigma))
@@ -224,8 +224,8 @@ def _jumps(loss: JobCurve, least: float) -> Floats:
     near = np.diff(loss.index, prepend=loss.index[:1]) <= MOST_STEPS
     jumps = np.zeros(count)
     for place in np.flatnonzero((size > least) & (beside < ALONE * size) & near).tolist():
-        before = float(np.median(value[max(place - 4, 0) : place]))
-        level = float(np.median(value[place : place + 4]))
+        before = medians.middle(value[max(place - 4, 0) : place])
+        level = medians.middle(value[place : place + 4])
         if (level - before) * np.sign(change[place]) > KEPT * size[place]:
             jumps[place] = level - before
     return jumps
@@ -238,5 +238,5 @@ def _larger(norm: JobCurve, index: int) -> bool:
     after = norm.after(index).cut(0, POINTS).value
     if len(usual) < POINTS or not len(around) or not len(after):
         return False
-    middle = float(np.median(usual))
-    return float(around.max()) > AROUND * middle or float(np.median(after)) > AFTER * middle
+    middle = medians.middle(usual)
+    return float(around.max()) > AROUND * middle or medians.middle(after) > AFTER * middle

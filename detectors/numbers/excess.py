@@ -126,7 +126,7 @@ def _limit(beyond: Floats, first: int, least: float, curve: JobCurve) -> float:
     past = _past(beyond, first)
     if len(past) < FEWEST:
         return np.inf
-    middle, sigma = float(np.median(past)), medians.spread(past)
+    middle, sigma = medians.middle(past), medians.spread(past)
     if curve.reduced:
         sigma = min(sigma, medians.spread(past[-NEAR:]))
     high, higher = (float(one) for one in np.quantile(past, (0.9, 0.99)))

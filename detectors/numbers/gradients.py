@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import curves, onsets
+from .. import curves, medians, onsets
 from ..contract import Detector
 from ..curves import JobCurve
 from ..findings import INFORMATION, report
@@ -107,7 +107,7 @@ class GradientExplosionDetector(Detector):
         if len(norm) < SPIKE_FEWEST:
             return []
         size = size_of(norm.value)
-        usual = float(np.median(size))
+        usual = medians.middle(size)
         place = SPIKE_WARM_UP + int(np.argmax(size[SPIKE_WARM_UP:]))
         if place == len(size) - 1 or not size[place] > usual + np.log(SPIKE):
             return []  # what follows the last one is not known
@@ -125,7 +125,7 @@ class GradientExplosionDetector(Detector):
         early = len(past) < STILL + CLIMBING
         count, factor = (EARLY_LEVEL, EARLY_TIMES * self.least) if early else (LEVEL, self.climbs)
         size = size_of(past.value)
-        now = float(np.median(size[-POINTS:]))
+        now = medians.middle(size[-POINTS:])
         if not now - float(size.min()) > np.log(factor):
             return []
         level = curves.trailing_median(np.append(size, np.nan), count)[count:]
@@ -151,13 +151,13 @@ class GradientExplosionDetector(Detector):
         if len(norm) < FEWEST:
             return []
         size = size_of(norm.value)
-        usual = float(np.median(size[-USUAL:]))
+        usual = medians.middle(size[-USUAL:])
         limit = max(np.log(self.least), SIGMAS * curves.noise(size[-USUAL:]))
-        if not float(np.median(size[-NEWEST:])) > usual + limit:
+        if not medians.middle(size[-NEWEST:]) > usual + limit:
             return []
         odd: Flags = size > usual + limit / 2
         first = onsets.newest_run(odd)
-        now = float(np.median(size[first:]))
+        now = medians.middle(size[first:])
         level = curves.trailing_median(size[: first + 1], 16)
         level = level[np.isfinite(level)]
         highest = float(level.max(initial=-np.inf))

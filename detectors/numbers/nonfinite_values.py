@@ -48,7 +48,7 @@ def any_rank(flags: Flags) -> Flags:
 def is_bad(name: str, plane: Floats) -> Flags:
     """Return where a plane has values or counts that are bad."""
     if name.startswith("training.nonfinite"):
-        return np.nan_to_num(plane) > 0
+        return plane > 0
     # The grid keeps a NaN that was reported as Inf: NaN means that nobody reported.
     return np.isinf(plane)
 

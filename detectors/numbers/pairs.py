@@ -41,7 +41,7 @@ def off(plane: Floats, rows: Ints, *, sigmas: float, least: float) -> PeerOffset
     early = min(len(columns) - RUN * RUNS, 4 * FEWEST_EARLY)
     apart = apart - np.median(apart[:early])
     noise = _noise(apart)
-    offset = float(np.median(apart[-NEWEST:]))
+    offset = medians.middle(apart[-NEWEST:])
     limit = sigmas * medians.OF_MEDIAN * np.sqrt(1 / NEWEST + 1 / early) * noise
     if not abs(offset) > max(limit, least):
         return None
@@ -49,7 +49,7 @@ def off(plane: Floats, rows: Ints, *, sigmas: float, least: float) -> PeerOffset
     if place is None or shapes.of(apart / noise).came != "at once":
         return None
     distance = (1 - 2 * place) * apart / noise
-    newest = np.exp(np.median(levels[:, -NEWEST:], axis=1))
+    newest = np.exp(medians.of_rows(levels[:, -NEWEST:]))
     habit = newest[place] / np.exp((1 - 2 * place) * offset)
     share = abs(float(newest[place] - habit)) / max(float(habit), 1e-12)
     return PeerOffset(
@@ -71,7 +71,7 @@ def _jumped(levels: Floats, runs: Floats, offset: float, sigmas: float) -> int |
     # The runs on both sides of the place hold some of either level.
     own = np.stack([peers.runs(one) for one in levels])
     before = own[:, since - 1 - BESIDE : since - 1]
-    moved = np.median(own[:, since + 1 : since + 1 + BESIDE], axis=1) - np.median(before, axis=1)
+    moved = medians.of_rows(own[:, since + 1 : since + 1 + BESIDE]) - medians.of_rows(before)
     place = int(np.argmax(np.abs(moved)))
     error = medians.OF_MEDIAN * np.sqrt(2 / (BESIDE * RUN)) * _noise(levels[place])
     jumped = abs(moved[place]) > max(sigmas * error, abs(offset) / 2)

@@ -144,7 +144,7 @@ class PeerValuesDetector(Detector):
             return []
         newest = columns[-NEWEST:] + max(plane.shape[1] - 4 * NEWEST, 0)
         level, noise = peers.reference(plane, rows, newest)
-        middle = float(np.median(level))
+        middle = medians.middle(level)
         if not noise > 0:
             noise = 1e-6 * abs(middle) + 1e-12
         distance = (peers.finite(plane[rows][:, newest]) - level) / noise
@@ -179,9 +179,9 @@ class PeerValuesDetector(Detector):
             (np.isfinite(plane[others]).sum(axis=0) >= peers.FEWEST) & np.isfinite(plane[row])
         )
         level, noise = peers.reference(plane, others, columns)
-        noise = noise if noise > 0 else 1e-6 * abs(float(np.median(level))) + 1e-12
+        noise = noise if noise > 0 else 1e-6 * abs(medians.middle(level)) + 1e-12
         distance = (plane[row, columns].astype(np.float64) - level) / noise
-        recent = float(np.median(distance[-NEWEST:]))
+        recent = medians.middle(distance[-NEWEST:])
         early = distance[:-NEWEST]
         # The older half, where there are few: what drifts has long begun in the newer one.
         early = early[: max(FEWEST_EARLY, min(len(early) // 2, 4 * FEWEST_EARLY))]
@@ -191,7 +191,7 @@ class PeerValuesDetector(Detector):
                 if abs(recent) > self.unknown
                 else None
             )
-        offset = recent - float(np.median(early))
+        offset = recent - medians.middle(early)
         return PeerOffset(row, distance, columns, offset, 0.0) if abs(offset) > least else None
 
     def _findings(

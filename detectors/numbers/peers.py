@@ -78,7 +78,7 @@ def reference(plane: Floats, rows: Ints, columns: Ints) -> tuple[Floats, float]:
     level = medians.median(values, axis=0)
     strays = medians.median(np.abs(values - level), axis=0)
     strays = strays[np.isfinite(strays)]
-    return level, medians.OF_MAD * float(np.median(strays)) if len(strays) else 0.0
+    return level, medians.OF_MAD * medians.middle(strays) if len(strays) else 0.0
 
 
 def chosen(rows: Ints) -> Ints:

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from .. import medians
 from ..window import Floats, Ints
 
 RAMP = 6
@@ -63,7 +64,7 @@ def of(distance: Floats) -> OffsetShape:
     count = len(distance)
     if count < 2 * FEWEST:
         return OffsetShape("unclear", 0)
-    newest = float(np.median(distance[-2 * FEWEST :]))
+    newest = medians.middle(distance[-2 * FEWEST :])
     jump = _best(distance, np.arange(1, count - FEWEST + 1), 1)
     places = np.unique(np.linspace(0, count - FEWEST, min(PLACES, count)).astype(np.int64))
     widths = [width for width in (RAMP, 12, 24, 48, 96, 192, 384, 768) if width < 2 * count]

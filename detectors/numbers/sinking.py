@@ -8,7 +8,7 @@ loss, which since then falls no faster than before.
 
 import numpy as np
 
-from .. import curves
+from .. import curves, medians
 from ..curves import JobCurve
 from ..window import Floats
 from .divergence import CLIMBING, climbing
@@ -37,19 +37,19 @@ def sinks(
     """
     if len(size) < STILL + CLIMBING:
         return None
-    now = float(np.median(size[-NEWEST:]))
-    if not float(np.median(size[:STILL])) - now > least:
+    now = medians.middle(size[-NEWEST:])
+    if not medians.middle(size[:STILL]) - now > least:
         return None
     x = np.arange(float(len(size)))
     places = np.arange(STILL, len(size) - 2)
     first = int(places[np.argmax(curves.bends(x, -size, places))])
     if len(size) - first < CLIMBING:
         return None  # it may be a fall at once
-    level, sigma = float(np.median(size[:first])), curves.noise(size)
+    level, sigma = medians.middle(size[:first]), curves.noise(size)
     fall = level - now
     if not fall > max(least, SIGMAS * sigma) or not climbing(-size[first:], EACH_THIRD * sigma):
         return None
-    older, newer = (float(np.median(half)) for half in np.array_split(size[:first], 2))
+    older, newer = (medians.middle(half) for half in np.array_split(size[:first], 2))
     if older - newer > LEVEL * fall:
         return None
     if not _goes_on(loss, int(norm.index[first]), fall):
@@ -74,4 +74,4 @@ def _goes_on(loss: JobCurve, since: int, fall: float) -> bool:
 
 
 def _ends(value: Floats) -> tuple[float, float]:
-    return float(np.median(value[: NEWEST // 2])), float(np.median(value[-NEWEST // 2 :]))
+    return medians.middle(value[: NEWEST // 2]), medians.middle(value[-NEWEST // 2 :])

@@ -42,7 +42,7 @@ def off(plane: Floats, rows: Ints, *, sigmas: float, least: float) -> PeerOffset
     values = values[:, columns]
     factors = np.log(values) if values.min() > 0 else None
     for place in range(RANKS):
-        middle = abs(float(np.median(np.delete(values, place, axis=0)[:, -NEWEST:])))
+        middle = abs(medians.middle(np.delete(values, place, axis=0)[:, -NEWEST:]))
         away = _away(values, place, sigmas, least * middle)
         if away is None or (factors is not None and _away(factors, place, sigmas, least) is None):
             continue
@@ -60,12 +60,12 @@ def _away(values: Floats, place: int, sigmas: float, least: float) -> tuple[Floa
     away = values[place] - level
     away, apart = away - np.median(away[:early]), apart - np.median(apart[:early])
     strays = medians.spread(apart) / np.sqrt(2.0)
-    noise = np.sqrt(1.5) * max(strays, 1e-6 * abs(float(np.median(level))) + 1e-12)
-    offset = float(np.median(away[-NEWEST:]))
+    noise = np.sqrt(1.5) * max(strays, 1e-6 * abs(medians.middle(level)) + 1e-12)
+    offset = medians.middle(away[-NEWEST:])
     limit = max(
         sigmas * medians.OF_MEDIAN * np.sqrt(1 / NEWEST + 1 / early) * noise,
         least,
-        APART * abs(float(np.median(apart[-NEWEST:]))),
+        APART * abs(medians.middle(apart[-NEWEST:])),
         EXCURSION * peers.farthest(peers.runs(apart)),
     )
     if not abs(offset) > limit:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import curves, onsets
+from .. import curves, medians, onsets
 from ..contract import Detector
 from ..curves import JobCurve
 from ..findings import INFORMATION
@@ -85,9 +85,9 @@ class GradientVanishingDetector(Detector):
         if len(norm) < FEWEST:
             return []
         size = size_of(norm.value)
-        usual = float(np.median(size_of(memory.value))) if len(memory) else float(np.median(size))
+        usual = medians.middle(size_of(memory.value)) if len(memory) else medians.middle(size)
         limit = max(np.log(self.least), SIGMAS * curves.noise(size[: len(size) // 2]))
-        now = float(np.median(size[-8:]))
+        now = medians.middle(size[-8:])
         odd: Flags = size < usual - limit / 2
         first = onsets.newest_run(odd)
         low = norm.cut(first, len(norm))
@@ -103,5 +103,5 @@ class GradientVanishingDetector(Detector):
         before = loss.until(since).value
         if not len(before) or not len(loss):
             return False
-        start = float(np.median(before[: max(len(before) // 4, 1)]))
-        return float(np.median(loss.value[-8:])) < self.solved * start
+        start = medians.middle(before[: max(len(before) // 4, 1)])
+        return medians.middle(loss.value[-8:]) < self.solved * start

@@ -25,7 +25,7 @@ def apart(steps: StepValues) -> bool:
     at = steps.at[:, shared]
     away = medians.highest(at, axis=0) + medians.highest(-at, axis=0)
     step = middle(steps.plane(compute_time.STEP)[:, shared])
-    return not float(np.median(away)) < 2 * step
+    return not medians.middle(away) < 2 * step
 
 
 def aligned(steps: StepValues) -> StepValues:

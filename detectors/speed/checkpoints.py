@@ -124,18 +124,18 @@ class CheckpointsDetector(Detector):
         length = found[:, 1] - found[:, 0]
         seconds = min(self.seconds, max(window.now - start, 60.0))
         earlier = length[: len(length) - 1]
-        usual = float(np.median(earlier)) if len(earlier) >= 2 else float("nan")
+        usual = medians.middle(earlier) if len(earlier) >= 2 else float("nan")
         long = recent & (length > self.times * usual)
         lost = float(np.sum(length[long] - usual)) / seconds if long.any() else 0.0
         since = _lasting(length)
         if lost >= self.least:
             why = f"usual: {durations.seconds(usual)}"
         elif recent[-1] and _lost_since(found, tenfold := _tenfold(length)) >= self.least:
-            usual, lost = float(np.median(length[:tenfold])), _lost_since(found, tenfold)
+            usual, lost = medians.middle(length[:tenfold]), _lost_since(found, tenfold)
             long = np.arange(len(length)) >= tenfold
             why = f"{int(long.sum())} in a row; usual: {durations.seconds(usual)}"
         elif recent[-1] and (lasts := _lost_since(found, since)) >= self.least_lasting:
-            usual, lost = float(np.median(length[:since])), lasts
+            usual, lost = medians.middle(length[:since]), lasts
             long = np.arange(len(length)) >= since
             why = f"{int(long.sum())} in a row; usual: {durations.seconds(usual)}"
         else:
@@ -222,7 +222,7 @@ def _lasting(length: Floats) -> int:
         few = first < FEWEST_EARLIER
         if few and len(since) < FEWEST_EARLIER:
             continue
-        middle = float(np.median(earlier))
+        middle = medians.middle(earlier)
         least = max(middle + math.log(LASTING_TIMES), float(earlier.max()))
         if not since.min() > least:
             continue
@@ -230,7 +230,7 @@ def _lasting(length: Floats) -> int:
         if few:  # two say little of how lengths vary
             spread = max(spread, float(np.std(since)))
         error = spread * math.sqrt(1 / first + 1 / len(since))
-        if float(np.median(since)) - middle >= SIGMAS * error:
+        if medians.middle(since) - middle >= SIGMAS * error:
             return first
     return len(length)
 
@@ -264,7 +264,7 @@ def _inside(window: JobWindow, pairs: Floats, seconds: float) -> float:
     if float(pairs[-1, 1]) > float(ends[-1]) + 1.0:  # one goes on
         ends = np.append(ends, pairs[-1, 1])
     gaps = np.diff(ends)
-    usual = float(np.median(gaps))
+    usual = medians.middle(gaps)
     lost = float(np.sum(np.maximum(gaps - usual, 0.0)))
     return float(np.sum(pairs[:, 1] - pairs[:, 0])) / lost if lost > 0 else 0.0
 
@@ -302,7 +302,7 @@ def _ended(window: JobWindow, begin: float, ends: Floats) -> float:
     if place == 0 or len(ends) < 3:
         return float(ends[place])
     apart = float(ends[place] - ends[place - 1])
-    beyond = max(apart - float(np.median(np.diff(ends))), 0.0)
+    beyond = max(apart - medians.middle(np.diff(ends)), 0.0)
     return min(float(ends[place]), begin + beyond)
 
 

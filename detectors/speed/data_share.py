@@ -83,7 +83,7 @@ def _mostly(index: Ints, wait: Floats, took: Floats) -> int | None:
     wait, took = wait[first:], took[first:]
     if float((wait >= LEAST * took).mean()) < MOSTLY or not _enough(wait, took):
         return None
-    return first if wait[-1] >= STAYS * float(np.median(wait)) else None
+    return first if wait[-1] >= STAYS * medians.middle(wait) else None
 
 
 def _again(index: Ints, wait: Floats, took: Floats) -> int | None:

@@ -159,7 +159,7 @@ class DataWaitDetector(Detector):
         if early.shape[1] <= 2 * parts.FEWEST:
             return 0.0
         habit = parts.habit_of(early, count)
-        return float(np.median(habit[np.isfinite(habit)])) if np.isfinite(habit).any() else 0.0
+        return medians.middle(habit[np.isfinite(habit)]) if np.isfinite(habit).any() else 0.0
 
     def _starves_a_little(
         self, window: JobWindow, steps: StepValues, wait: Floats
@@ -202,7 +202,7 @@ class DataWaitDetector(Detector):
         waits = JobWait(seen, step, usual, float(at.min()), float(at.max()), little)
         before = window.features.duration[parts.WARM_UP : -count][: parts.HABIT]
         before = before[np.isfinite(before)]
-        grown = step - float(np.median(before)) if usual and len(before) else waits.lost
+        grown = step - medians.middle(before) if usual and len(before) else waits.lost
         return self._starves(
             window, waits, grown=grown, rhythm=f", at every {every}th step" if every else ""
         )

@@ -212,7 +212,7 @@ def noise(ratio: Floats, role_of: Ints) -> Floats:
     apart = past[order[first]] - past[order[first + half[first]]]
     away = medians.median(np.abs(apart - medians.median(apart, axis=1)[:, None]), axis=1)
     away = away[np.isfinite(away)]
-    single = medians.OF_MAD * float(np.median(away)) / math.sqrt(2) if len(away) else 0.0
+    single = medians.OF_MAD * medians.middle(away) / math.sqrt(2) if len(away) else 0.0
     return single * np.sqrt(1 + 1 / np.maximum(size - 1, 1))[role]
 
 

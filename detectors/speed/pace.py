@@ -1,7 +1,8 @@
 """How the newest steps compare with older ones: how many, by what noise, how they became so."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -49,6 +50,13 @@ SCALES = (
     PaceScale(20, 60.0, 1.05),
     PaceScale(60, 180.0, 1.04),
 )
+
+
+@lru_cache
+def scales(least: float) -> tuple[PaceScale, ...]:
+    """Return those of many steps, of which none looks for a smaller ratio than `least`."""
+    return tuple(replace(scale, least=max(scale.least, least)) for scale in SCALES)
+
 
 FEW_SCALES = (
     PaceScale(4, 15.0, 1.2),

@@ -135,7 +135,7 @@ class RecompilesDetector(Detector):
         lost = float(extra.sum()) / float(valid.sum())
         began = int(columns[onsets.more_often(columns, len(ends))])
         onset = (float(ends[began - 1]), float(ends[began]))
-        middle = float(np.median(duration[columns]))
+        middle = medians.middle(duration[columns])
         evidence = report(
             window,
             self.name,
@@ -252,7 +252,7 @@ def _irregular(columns: Ints, first: int) -> bool:
     first one is an interval as well: a schedule would have had some in it.
     """
     gaps = np.diff(columns).astype(np.float64)
-    middle = float(np.median(gaps))
+    middle = medians.middle(gaps)
     # Multiples of one interval are a schedule of which some steps were not long.
     base = float(gaps.min())
     if base >= 5 and np.all(np.abs(gaps / base - np.rint(gaps / base)) <= 1.5 / base):

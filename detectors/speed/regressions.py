@@ -188,4 +188,4 @@ def _usual(plane: Floats) -> float:
 
 def _middle(values: Floats) -> float:
     valid = values[np.isfinite(values)]
-    return float(np.median(valid)) if len(valid) else float("nan")
+    return medians.middle(valid) if len(valid) else float("nan")

@@ -155,7 +155,7 @@ class RotatingPausesDetector(Detector):
         share = float((longest > 0).mean())
         ranks = int((by_rank > 0).sum())
         text = (
-            f"{ranks} ranks pause in turn, {durations.seconds(float(np.median(beyond[late])))} "
+            f"{ranks} ranks pause in turn, {durations.seconds(medians.middle(beyond[late]))} "
             f"at a time: "
             f"{100 * share:.0f} % of the steps wait for one, {100 * lost:.0f} % of the time is lost"
         )

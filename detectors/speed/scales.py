@@ -5,6 +5,7 @@ many as the noise asks for.
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +50,7 @@ class SearchScales(NamedTuple):
     first: SearchScale
 
 
+@lru_cache
 def scales(least: float, least_small: float, fewest: int, seconds: float) -> SearchScales:
     """Return all of them with these limits; none of fewer steps than `fewest` is below `least`."""
     short = replace(_limited(SHORT, least), fewest=fewest, seconds=seconds)

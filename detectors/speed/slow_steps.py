@@ -23,7 +23,6 @@ from .pace import (
     FROM_START,
     GRADUAL,
     LONG,
-    SCALES,
     PaceScale,
     SlowSteps,
     chance,
@@ -33,6 +32,7 @@ from .pace import (
     low,
     noise_of,
     onset_of,
+    scales,
 )
 from .since_change import slow_since_change
 
@@ -194,8 +194,7 @@ class SlowStepsDetector(Detector):
         held = baselines.pace if baselines.frozen else None
         # No block's median on the fast side lies below this by much: most seconds end here.
         fastest = low(values)
-        for one in SCALES:
-            scale = replace(one, least=max(one.least, self.least))
+        for scale in scales(self.least):
             count = covered(ends, valid, scale)
             newest, past = values[-count:], values[:-count]
             if len(newest) < scale.fewest:
@@ -344,7 +343,7 @@ class SlowStepsDetector(Detector):
             return None
         tokens = window.features.most_tokens
         tokens = tokens[np.isfinite(tokens)]
-        usual = float(np.median(tokens)) if len(tokens) else math.nan
+        usual = medians.middle(tokens) if len(tokens) else math.nan
         if (
             math.isfinite(before.tokens) != math.isfinite(usual)
             or usual > (1 + MORE_TOKENS) * before.tokens
@@ -353,7 +352,7 @@ class SlowStepsDetector(Detector):
             return None
         # As they would be with the tokens of the attempt before, where tokens explain them.
         values = window.features.duration_with(before.tokens)[valid]
-        recent = float(np.median(values[-count:]))
+        recent = medians.middle(values[-count:])
         # A step takes longer by the share of its tokens at most.
         more = max(usual / before.tokens, 1.0) if before.tokens > 0 else 1.0
         healthy = before.seconds * more

@@ -185,13 +185,11 @@ class SlowWithSignsDetector(Detector):
         valid = inside[np.isfinite(inside)]
         if not len(theirs) or len(valid) < self.fewest or len(rows) >= len(others):
             return None
-        effect = float(np.median(valid))
-        error = medians.OF_MEDIAN * float(np.median(noise(ratio, window.role_of)[rows]))
+        effect = medians.middle(valid)
+        error = medians.OF_MEDIAN * medians.middle(noise(ratio, window.role_of)[rows])
         error /= np.sqrt(len(valid))
         spread = medians.OF_MEDIAN * float(np.std(theirs)) / np.sqrt(len(rows))
-        distance = (effect - max(float(np.median(theirs)), 0.0)) / max(
-            np.hypot(error, spread), 1e-9
-        )
+        distance = (effect - max(medians.middle(theirs), 0.0)) / max(np.hypot(error, spread), 1e-9)
         if effect < self.least or distance < self.sigmas:
             return None
         first = effect < LONG.least or distance < self.certain
@@ -211,7 +209,7 @@ class SlowWithSignsDetector(Detector):
         least = max(
             self.least_always,
             self.certain * max(float(np.std(plain[others])), LEAST_SPREAD),
-        ) + max(float(np.median(plain[others])), 0.0)
+        ) + max(medians.middle(plain[others]), 0.0)
         if np.median(np.minimum(plain, then)[rows]) < least:
             return None
         return _standing(rows, plain[rows], np.ones(len(ratio)), self.least_always, count)

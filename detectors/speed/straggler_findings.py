@@ -184,7 +184,7 @@ def healthy_seconds(own: Floats, role_of: Ints, rows: Ints) -> dict[int, float]:
 def middle(values: Floats) -> float:
     """Return the median of those that are reported, NaN where none is."""
     valid = values[np.isfinite(values)]
-    return float(np.median(valid)) if len(valid) else float("nan")
+    return medians.middle(valid) if len(valid) else float("nan")
 
 
 def _step_seconds(steps: StepValues, count: int, stand_in: Floats) -> float:

@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import compute_time, onsets
+from .. import compute_time, medians, onsets
 from ..baselines import FEW_WARM_UP
 from ..contract import Detector
 from ..window import Floats, JobWindow, StepValues
@@ -214,7 +214,7 @@ class StragglersDetector(Detector):
             odd = ratio[:, self.warm_up :] > limit[:, None]
         times = odd.sum(axis=1, dtype=np.int16)
         # By the healthy half: what everybody's pauses do to everybody singles nobody out.
-        theirs = float(np.median(np.sort(times)[: max(len(times) // 2, 1)]))
+        theirs = medians.middle(np.sort(times)[: max(len(times) // 2, 1)].astype(np.float64))
         enough = max(2 * count * onsets.ODD_SHARE, OFTENER * theirs)
         often = np.flatnonzero(times >= enough)
         if not len(often) or len(often) > max(1, len(ratio) // 3):
@@ -228,7 +228,7 @@ class StragglersDetector(Detector):
                 continue
             first = again[0] + self.warm_up
             inside = ratio[row, self.warm_up :][odd[row]]
-            effect = float(np.median(inside)) / float(usual.ratio[row]) - 1
+            effect = medians.middle(inside) / float(usual.ratio[row]) - 1
             found = _with_row(found, int(row), effect, first, usual, count)
         return found
 

@@ -42,7 +42,7 @@ def turns(some: StepValues, window: JobWindow, duration: Floats) -> AlternatingP
     if by_rank.max() > 0.5 * late.shape[1]:
         return None
     longest = longest_of(beyond, late)
-    longest = np.minimum(longest, MOST_TIMES * float(np.median(longest[longest > 0])))
+    longest = np.minimum(longest, MOST_TIMES * medians.middle(longest[longest > 0]))
     whole = float(np.nansum(duration))
     return AlternatingPauses(
         beyond, late, longest, float(longest.sum()) / whole if whole > 0 else 0.0
@@ -90,7 +90,7 @@ def pauses_of(recent: StepValues, window: JobWindow) -> tuple[Floats, Flags] | N
     valid = np.abs(beyond[np.isfinite(beyond)])
     if len(valid) < FEWEST_STEPS:
         return None
-    noise = medians.OF_MAD * float(np.median(valid))
+    noise = medians.OF_MAD * medians.middle(valid)
     step = float(np.nanmedian(own))
     with np.errstate(invalid="ignore"):
         late = beyond > max(6 * noise, 0.05 * step)

@@ -12,6 +12,7 @@ HEAVY = (
     "grpc",
     "h2",
     "fastapi",
+    "prometheus_client",
     "sqlalchemy",
     "torch",
     "rankscope.collector",

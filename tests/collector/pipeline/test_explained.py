@@ -45,8 +45,21 @@ def test_what_surrounds_them_counts_too(explain, asked, other):
     assert 2 == len(asked)
 
 
-def test_equal_findings_that_were_made_anew_are_explained_anew(explain, asked):
+def test_equal_findings_that_were_made_anew_are_explained_once(explain, asked):
+    explain([["one", 1.5]])
+    explain([["one", 1.5]])
+    assert 1 == len(asked)
+
+
+@pytest.mark.parametrize("other", [[], [["one"], ["two"]], [["two"]]])
+def test_other_findings_are_explained_anew(explain, asked, other):
     explain([["one"]])
-    explain([["one"]])
-    explain([])
+    explain(other)
+    assert 2 == len(asked)
+
+
+def test_equal_findings_that_are_written_otherwise_are_explained_anew(explain, asked):
+    explain([[0.0]])
+    explain([[-0.0]])
+    explain([[0]])
     assert 3 == len(asked)

@@ -69,4 +69,4 @@ def test_a_kind_of_collective_that_one_member_alone_launched_stands_by_all(two_b
 def test_a_group_that_only_introduces_itself_has_no_members_yet(two_by_two):
     two_by_two.metrics(("collective.group.info", 1, 5, {"group": "dp:abc", "rank": 0}))
     two_by_two.metrics(("collective.group.info", 1, 5, {"rank": 0}))
-    assert [] == two_by_two.window().groups
+    assert () == two_by_two.window().groups
