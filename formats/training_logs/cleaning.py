@@ -28,6 +28,10 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _STRAY = re.compile(rb"\[\d{1,3}(?:;\d{1,3}){0,8}m")
 """A colour of which a web page took the first character."""
 
+_MARKS = ("**", "`")
+_MARKED = re.compile(r"(\*\*|`{1,3})([^*` ](?:[^*`]*[^*` ])?)\1")
+"""A line that somebody set in bold or as code where he asked about it."""
+
 _ANY = LinePrefixes()
 """Of a log of which nothing is known."""
 
@@ -61,6 +65,8 @@ def clean(line: bytes, prefixes: LinePrefixes = _ANY) -> CleanedLine:
     text = _INVISIBLE.sub("", text) if not text.isascii() or not text.isprintable() else text
     said = prefixes.read(text)
     text = text[said.start :].strip()
+    if text.startswith(_MARKS) and (marked := _MARKED.fullmatch(text)):
+        text = marked[2]
     if text.endswith((")", "]", "/")) and "repeated" in text:
         text = behind().sub("", text)
     return CleanedLine(text, said.rank, said.local, said.stamp or stamp, said.host or host)

@@ -49,6 +49,7 @@ FRAMEWORKS = (
     "nanogpt",
     "bars",
     "wenet",
+    "nnunet",
     "clu",
     "plain",
 )

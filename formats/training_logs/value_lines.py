@@ -16,12 +16,13 @@ from .cleaning import CleanedLine
 from .confirmed import ConfirmedLines
 from .learned import fields, own_values
 from .learned.forms import LearnedLine, OwnForms
+from .learned.line_times import LineTimes
 from .learned.tables import HeadedTable
 from .line_formats import LineForm, LineFormat
 
 _MOST_RANKS = 4096
 _ALL = -1
-_LOSS = "training.loss"
+_LOSS, _DURATION = "training.loss", "training.step.duration"
 
 Reported = tuple[list[Sample], list[Event]]
 
@@ -71,6 +72,7 @@ class ValueLines:
         self._confirmed: ConfirmedLines[_UnderstoodLine] = ConfirmedLines()
         self._own: OwnForms[PlacedLine] = OwnForms()
         self._table = HeadedTable()
+        self._times: dict[tuple[str, int, int | None], LineTimes] = {}
         self._progress: dict[tuple[str, int, int | None], values.RankProgress] = {}
         self.chosen: LineFormat | None = None
         self._found_by: set[str] = set()
@@ -185,6 +187,10 @@ class ValueLines:
         return [(one.placed, *self._reported(one)) for one in lines]
 
     def _reported(self, one: _UnderstoodLine) -> Reported:
+        if (_LOSS, ()) in one.found.parts and (_DURATION, ()) not in one.found.parts:
+            times = self._times.setdefault((one.format.name, one.form, one.rank), LineTimes())
+            if (took := times.take(one.placed.cleaned.text)) is not None:
+                one.found.parts[_DURATION, ()] = took
         return values.samples(
             one.line,
             one.found,
@@ -198,4 +204,5 @@ class ValueLines:
     def _of(self, name: str, form: int, rank: int | None) -> values.RankProgress:
         if len(self._progress) > _MOST_RANKS:
             self._progress.clear()
+            self._times.clear()
         return self._progress.setdefault((name, form, rank), values.RankProgress())

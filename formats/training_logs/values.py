@@ -285,7 +285,7 @@ def _complete(
             progress.totals[metric] = total
             parts[metric, ()] = total - before if total >= before else total
     step = parts.get((_STEP, ()))
-    if not line.interval or step is None or progress.step is None:
+    if not line.interval or step is None or progress.step is None or (_DURATION, ()) in parts:
         return
     if stamped_at is None or progress.stamped_at is None or step <= progress.step:
         return

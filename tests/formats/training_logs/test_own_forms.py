@@ -66,7 +66,7 @@ HEADERS = {
     "notebook": "Step\tTraining Loss\n",
 }
 UNCOUNTED = {
-    "nnunet", "keras", "keras 3", "h2o", "coqui", "rsl_rl", "stable-baselines3", "transformers 5", "bare",
+    "keras", "keras 3", "h2o", "coqui", "rsl_rl", "stable-baselines3", "transformers 5", "bare",
 }  # fmt: skip
 
 
@@ -134,6 +134,17 @@ def test_a_line_of_another_form_is_not_taken_for_one_of_the_logs_own():
     lines = [f"[Loss] {9 - n / 4} | [step] {n}" for n in range(9)]
     lines.insert(5, "[Loss] 5.5 | [step] 4 | [Loss] 5.6 | [step] 5")
     assert 9 == len(column(read("\n".join(lines)), "loss"))
+
+
+def test_the_time_of_an_epoch_is_read_once_the_first_tell_that_it_is_no_sum():
+    took = [390.0, 388.5, 391.2, 389.0, 1200.0, 1198.0]
+    lines = [f"Epoch {n}: loss {3 - n / 10:.3f}, time {s}s" for n, s in enumerate(took)]
+    assert took[3:] == column(read("\n".join(lines)), "step.duration")
+
+
+def test_the_time_of_all_epochs_so_far_is_not_read():
+    lines = [f"Epoch {n}: loss {3 - n / 10:.3f}, time {390.0 * (n + 1)}s" for n in range(8)]
+    assert [] == column(read("\n".join(lines)), "step.duration")
 
 
 def test_lines_that_none_bore_out_are_told_at_the_end():

@@ -144,3 +144,13 @@ def test_the_host_of_a_prefix_is_known():
 
 def test_colours_that_lost_their_first_character_are_read_past():
     assert cleaning.clean(b"[36m(Worker pid=1)[0m x").text == "x"
+
+
+@pytest.mark.parametrize(("line", "text"), [
+    ("**Killed**", "Killed"),
+    ("`Killed`", "Killed"),
+    ("*** Process received signal ***", "*** Process received signal ***"),
+    ("**** a heading ****", "**** a heading ****"),
+])  # fmt: skip
+def test_a_line_in_bold_or_as_code_is_read_without_its_marks(line, text):
+    assert cleaning.clean(line.encode()).text == text
