@@ -1,7 +1,7 @@
 """Errors at the end of a log in words that no table has: quoted where nothing else says anything.
 
-They say that something ended badly, and not what: no cause follows from them. Where the very last of
-them is an exception of Python, whose traceback was cut off, its process ended by it.
+They say that something ended badly, and not what: no cause follows from them. Where the very last
+of them is an exception of Python, whose traceback was cut off, its process ended by it.
 """
 
 import re

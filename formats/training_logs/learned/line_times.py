@@ -1,7 +1,7 @@
 """The time that a line of training names, where its format knows none: of itself, or of all so far.
 
-`time 390.2s` stands for a step, or an epoch, in one loop, and for the whole training in another. The
-first lines tell: what grows from each to the next is all time so far, and is not read.
+`time 390.2s` stands for a step, or an epoch, in one loop, and for the whole training in another.
+The first lines tell: what grows from each to the next is all time so far, and is not read.
 """
 
 import itertools
