@@ -49,11 +49,10 @@ def unknown(
         min(symptom.onset[0] for symptom in symptoms),
         max(symptom.window[1] for symptom in symptoms),
     )
-    prior = log_odds(weights.unknown_share) if causes else 0.0
-    terms = [
-        ("prior", prior, "prior: causes that the catalogue does not hold"),
-        ("needed", weights.needed, f"a named cause needs {weights.needed:g} nats of evidence"),
-    ]
+    terms = [("needed", weights.needed, f"a named cause needs {weights.needed:g} nats of evidence")]
+    if causes:
+        prior = log_odds(weights.unknown_share)
+        terms.insert(0, ("prior", prior, "prior: causes that the catalogue does not hold"))
     if missing:
         text = f"no source reports {missing} of the signals that separate causes"
         terms.append(("missing", weights.missing * missing, text))

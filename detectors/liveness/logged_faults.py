@@ -36,7 +36,7 @@ _MEANINGS = (
     ),
     (
         re.compile(
-            r"^(?:python\.|checkpoint\.|native\.|ascend\.|dataloader\.worker_killed|ddp\.|"
+            r"^(?:python\.|checkpoint\.|native\.|shm\.not_opened|ascend\.|dataloader\.worker_killed|ddp\.|"
             r"cuda\.(?!ecc|nvlink)|gpu\.(?:page|queue|device_failed))"
         ),
         "job.ended_by_error",

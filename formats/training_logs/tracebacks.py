@@ -39,6 +39,11 @@ _ASKED = re.compile(
 _OWN = re.compile(r"(?:^|\.)(?:Value|Type|Attribute|Name|Key|Index|NotImplemented|Import)Error$")
 """Kinds of what a program did wrong itself, whatever the message speaks of."""
 
+_TORN_FILE = re.compile(
+    r"EOFError: (?:Ran out of input|Compressed file ended|marshal data too short)"
+)
+"""What Python says of a file that ends too early, by the name that it has for a closed pipe too."""
+
 _LONGEST = 2000
 """Lines of a traceback, and of what other ranks write between them."""
 
@@ -111,7 +116,8 @@ def role(kind: str, text: str) -> str:
     if _ASKED.search(kind):
         return ""
     said = _PEERS_SAY.search(text) is not None and not _OWN.search(kind)
-    return "cascade" if _PEERS.search(kind) or said else "root"
+    peers = _PEERS.search(kind) is not None and not _TORN_FILE.search(text)
+    return "cascade" if peers or said else "root"
 
 
 def _shown_without_source(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-NOT_OPENED = "RuntimeError: unable to open shared memory object </torch_7_1> in read-write mode\n"
+NOT_SENT = "[n3:195:0:195] ib_mlx5_log.c:139  Transport retry count exceeded on mlx5_0:1/IB\n"
 NO_SPACE = "OSError: [Errno 28] No space left on device\n"
 CLOSED = "[rank1]: RuntimeError: [1] is setting up: Connection closed by remote peer node-b<4000>\n"
 STEP = "[2026-05-13 12:{:02}:{:02}] iteration {}/ 500 | elapsed time per iteration (ms): 10000.0 | lm loss: 1.0E+00 |\n"  # noqa: E501
@@ -18,12 +18,12 @@ def said(diagnosis):
 def test_a_line_without_rank_time_or_step_is_quoted_by_an_incident_of_unknown_cause(
     explain, tmp_path
 ):
-    (tmp_path / "job.log").write_text("starting\n" + NOT_OPENED)
+    (tmp_path / "job.log").write_text("starting\n" + NOT_SENT)
     diagnosis = explain(tmp_path)
     assert ("unknown", "job", "job") == said(diagnosis)
     document = diagnosis.document()
     assert "warning" == document["severity"]
-    assert "shm.not_opened: RuntimeError: unable to open" in document["summary"]
+    assert "ucx.retry_exceeded: [n3:195:0:195]" in document["summary"]
     quote = document["leftovers"]["lines"][0]
     assert ("job.log", 2, "root") == (quote["file"], quote["line"], quote["role"])
 
