@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...detectors import catalogue
+from ...detectors.contract import Detector
 from ...detectors.liveness.logged_faults import LoggedFaultsDetector
 from ...detectors.selection import DetectorSelection, SelectionRule
+from ...detectors.speed.throughput import ThroughputDetector
 from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
 from ...formats.otlp.times import nanoseconds
 from ...vocabulary.faults import UNKNOWN
@@ -164,10 +166,10 @@ def _detectors(
         for name, values in ours.items():
             parameters[name] = values | parameters.get(name, {})
         selected = chosen.model_copy(update={"parameters": parameters}).selection()
-    if over is None:
-        return selected
-    last = LoggedFaultsDetector(over=over)
-    return DetectorSelection((*selected.detectors, last), selected.rules)
+    ends: list[Detector] = [] if found.until is None else [ThroughputDetector(over=found.until)]
+    if over is not None:
+        ends.append(LoggedFaultsDetector(over=over))
+    return DetectorSelection((*selected.detectors, *ends), selected.rules)
 
 
 def _received(found: ArtefactContents, table: SeriesTable) -> Iterator[DecodedPayload]:

@@ -36,7 +36,7 @@ _TEST = re.compile(
 _RANK = re.compile(
     r"(?i)(?<!local )(?<!dp )(?<!tp )(?<!pp )(?<![\w-])(?:global[ _])?rank[ :=]{0,2}(\d{1,7})(?!\d)"
 )
-_LAST = re.compile(r"loss|norm|time$")
+_LAST = re.compile(r"loss|norm|entropy|perplexity|time$")
 """In names of what a line may end with."""
 _HEAD = 200
 _NUMBER = r"""['"]?\s{0,4}[:=]?\s{0,4}['"(\[]{0,2}[-+]?(?:\d|nan\b|inf)"""

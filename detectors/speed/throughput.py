@@ -1,0 +1,117 @@
+"""Throughput that falls, in the logs of a job that is over and says nothing else of its steps."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import compute_time, medians
+from ..contract import Detector
+from ..findings import report
+from ..window import Flags, JobWindow
+
+THROUGHPUT = ("training.throughput|sample", "training.throughput|token")
+"""Planes of it: which of the two a framework counts makes no difference."""
+
+FEWEST = 5
+"""Reports in a row that are slow, and reports that are not, say something."""
+
+FASTEST, SLOW, APART = 0.1, 1.5, 1.25
+"""Share of the reports that is taken for the job's best; how many times as long a sample takes in
+a slow one; how far from the middle of the others hardly any lies."""
+
+STRAY = 0.1
+"""Share of the others that may."""
+
+CHANCE = 0.01
+"""How probable a run may be where reports are slow now and then anyway."""
+
+
+class ThroughputDetector(Detector):
+    """Find a run of reports in which a sample took much longer than in the others.
+
+    In no list of detectors: a live job's log has times, and steps their durations. What is left of
+    a job that is over may have neither: some loops print samples a second and nothing else.
+
+    Parameters
+    ----------
+    over : when the job was over, in seconds since the epoch: nothing is said before.
+
+    Examples
+    --------
+    >>> from rankscope.detectors.sketch import sketch
+    >>> rate = np.full((1, 40), 350.0)
+    >>> rate[:, 20:30] = 40.0
+    >>> window = sketch(np.ones((1, 40)), planes={THROUGHPUT[0]: rate})
+    >>> del window.steps.planes[compute_time.STEP]
+    >>> for finding in ThroughputDetector(over=0.0).evaluate(window):
+    ...     print(finding.kind, finding.text)
+    job.slow throughput is 40 a second instead of 350 from step 20 to step 29
+
+    Fails for slowness of single reports, and where batches of other sizes explain it.
+
+    Reference: MXNet's Speedometer, whose lines have nothing else.
+    """
+
+    name = "throughput"
+    kinds = ("job.slow",)
+
+    def __init__(self, *, over: float = math.inf) -> None:
+        self.over = over
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return at most one finding, on the job: the longest run."""
+        steps = window.features.steps
+        name = next((one for one in THROUGHPUT if steps.has(one)), None)
+        if window.now < self.over or name is None or steps.has(compute_time.STEP):
+            return []
+        rate = medians.median(steps.plane(name), axis=0)
+        valid = np.flatnonzero(np.isfinite(rate) & (rate > 0))[1:]  # the first warms up
+        if len(valid) < 2 * FEWEST:
+            return []
+        taken = 1 / rate[valid]
+        slow = taken > SLOW * float(np.quantile(taken, FASTEST))
+        first, end = _longest(slow)
+        usual = medians.middle(taken[~slow])
+        strays = float((np.abs(taken[~slow] / usual - 1) > APART - 1).mean())
+        apart = np.concatenate([slow[:first], slow[end:]])
+        often = (apart.sum() + 1) / (len(apart) + 2)
+        by_chance = len(slow) * often ** (end - first) > CHANCE
+        if end - first < FEWEST or (~slow).sum() < FEWEST or strays > STRAY or by_chance:
+            return []
+        now = medians.middle(taken[first:end])
+        begin, last = int(valid[first]), int(valid[end - 1])
+        until = "on" if end == len(taken) else f"to step {int(steps.index[last])}"
+        ends = window.features.step_ends
+        return [
+            report(
+                window,
+                self.name,
+                "job.slow",
+                window.entity,
+                onset=float(ends[begin]),
+                seen=(float(ends[begin]), float(ends[last])),
+                magnitude=now / usual,
+                score=(now / usual - 1) / (SLOW - 1),
+                signal=compute_time.STEP,
+                observed=1 / now,
+                expected=1 / usual,
+                text=f"throughput is {1 / now:.3g} a second instead of {1 / usual:.3g} "
+                f"from step {int(steps.index[begin])} {until}",
+            )
+        ]
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return when the job was over."""
+        return self.over if self.over > window.now else math.inf
+
+
+def _longest(slow: Flags) -> tuple[int, int]:
+    """Return where the longest run of slow reports begins and ends; 0, 0: there is none."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], slow, [False])).astype(np.int8)))
+    runs = edges.reshape(-1, 2)
+    if not len(runs):
+        return 0, 0
+    first, end = runs[int(np.argmax(runs[:, 1] - runs[:, 0]))]
+    return int(first), int(end)
