@@ -6,10 +6,11 @@ from rankscope.detectors.liveness import telling
 from rankscope.vocabulary.samples import Event
 
 
-def lines(*signatures, apart=1.0):
-    return [
-        Event("log.fault", 100.0 + apart * n, {"signature": s}) for n, s in enumerate(signatures)
-    ]
+def first_of(*signatures, apart=1.0):
+    times = [100.0 + apart * place for place in range(len(signatures))]
+    pairs = zip(times, signatures, strict=True)
+    found = telling.first(Event("log.fault", at, {"signature": one}) for at, one in pairs)
+    return found and found.attributes["signature"]
 
 
 @pytest.mark.parametrize(("signatures", "first"), [
@@ -19,9 +20,10 @@ def lines(*signatures, apart=1.0):
     (["storage.no_space", "gpu.out_of_memory"], "storage.no_space"),
 ])  # fmt: skip
 def test_the_line_that_says_why_goes_before_one_that_says_that_it_ended(signatures, first):
-    assert first == telling.first(lines(*signatures)).attributes["signature"]
+    assert first == first_of(*signatures)
 
 
 def test_a_line_of_long_after_says_nothing_of_this_end():
-    found = telling.first(lines("cuda.illegal_access", "gpu.out_of_memory", apart=90.0))
-    assert "cuda.illegal_access" == found.attributes["signature"]
+    assert "cuda.illegal_access" == first_of(
+        "cuda.illegal_access", "gpu.out_of_memory", apart=90.0
+    )
