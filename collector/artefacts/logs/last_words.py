@@ -45,8 +45,8 @@ _HARMLESS = re.compile(
 """What such a line says where it is none, or one that TensorFlow prints at each start."""
 
 _SETS_UP = re.compile(
-    rb"(?:NCCL|RCCL) INFO (?!.*Init COMPLETE)|\bdistributed_backend="
-    rb"|(?i:\bwaiting (?:for|until|on) |\brendezvous|\bAll distributed processes registered)"
+    rb"(?:NCCL|RCCL) INFO (?!.*Init COMPLETE)|\bdistributed_backend=|\bReduce to /job:"
+    rb"|(?i:\bwaiting (?:for|until|on|in) |\brendezvous|\bAll distributed processes registered)"
     rb"|(?i:\binitiali[sz]ing (?:the )?(?:distributed|ddp|(?:torch )?process group|nccl))"
 )
 """What the last lines of a start say that goes no further."""
@@ -94,8 +94,7 @@ def add(
             if last and ended is not None:
                 pairs |= {"signature": tracebacks.SIGNATURE, "text": last.text}
                 rank = last.rank if rank is None else rank
-            if rank is not None:
-                pairs["rank"] = rank
+                pairs |= {} if rank is None else {"rank": rank}
             at = written if found.until is None else found.until
             found.events.append(Event("log.fault", at, pairs, resource))
             found.unread.pop(name, None)
