@@ -20,7 +20,10 @@ def median(values: Floats, axis: int) -> Floats:
     size = values.shape[axis]
     last = np.isfinite(ordered.take(size - 1, axis))
     if np.count_nonzero(last) == last.size:  # as mostly: everything is a number
-        low, high = ordered.take((size - 1) // 2, axis), ordered.take(size // 2, axis)
+        low: Floats = ordered.take((size - 1) // 2, axis)
+        if size % 2:
+            return low
+        high = ordered.take(size // 2, axis)
         plain: Floats = np.where(low == high, low, (low + high) / 2)
         return plain
     valid = np.isfinite(values).any(axis=axis)

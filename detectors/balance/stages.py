@@ -150,7 +150,8 @@ def stages_of(window: JobWindow) -> Ints | None:
     stages = np.array(window.topology.pp, np.int64)
     if len(stages) != len(window.ranks):
         return None
-    return stages if len(np.unique(stages[stages >= 0])) > 1 else None
+    known = stages[stages >= 0]
+    return stages if len(known) and known.min() != known.max() else None
 
 
 def _early(step: float) -> int:

@@ -118,9 +118,9 @@ class CongestionDetector(Detector):
                 none = np.full(len(window.hosts), np.nan)
                 held[plane.middle] = (none, np.full((len(none), levels.shape[1]), np.nan), start)
             total, before, _ = held[plane.middle]
+            some = np.flatnonzero(hosts_of >= 0)
             for whole, part in ((total, now), (before, levels)):
                 valid = np.isfinite(part) & (part < counters.MOST)
-                some = np.flatnonzero(hosts_of >= 0)
                 added, known = np.zeros(whole.shape), np.zeros(whole.shape, np.bool_)
                 np.add.at(added, hosts_of[some], np.where(valid, part, 0.0)[some])
                 np.logical_or.at(known, hosts_of[some], valid[some])

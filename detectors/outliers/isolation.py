@@ -1,6 +1,7 @@
 """Devices whose readings, taken together, are unlike those of their peers."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from .. import compute_time, medians
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
+from . import forests
 
 _LEVELS = (
     ("hw.gpu.utilization", "utilization"),
@@ -189,15 +191,12 @@ def _distances(values: Floats) -> Floats:
 
 def _isolated(far: Floats, odd: Ints) -> Floats:
     """Return [odd], the anomaly score of each, 0 to 1; zeros where there is no library for it."""
-    try:
-        from sklearn.ensemble import IsolationForest  # noqa: PLC0415  large, and seldom needed
-    except ImportError:
-        return np.zeros(len(odd))
     usual = np.setdiff1d(np.arange(len(far)), odd)
     usual = usual[np.linspace(0, len(usual) - 1, min(SAMPLE, len(usual))).astype(np.int64)]
     chosen = odd[:SAMPLE]
-    forest = IsolationForest(n_estimators=64, random_state=7)
-    forest.fit(far[np.concatenate([usual, chosen])])
     scores = np.zeros(len(odd))
-    scores[: len(chosen)] = -forest.score_samples(far[chosen])
+    with suppress(ImportError):
+        scores[: len(chosen)] = forests.isolation(
+            far[np.concatenate([usual, chosen])], far[chosen], trees=64, seed=7
+        )
     return scores

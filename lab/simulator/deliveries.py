@@ -70,9 +70,9 @@ class MetricPush:
         """
         known = ids.setdefault(id(self.rows), np.full(len(self.rows), _UNSEEN))
         # As they arrive: a table that holds a later attempt's series has begun that attempt.
-        new = np.unique(self.points.row)
-        new = new[known[new] == _UNSEEN]
+        new = self.points.row[known[self.points.row] == _UNSEEN]
         if len(new):
+            new = np.unique(new)
             known[new] = _numbers(table, [self.rows[row] for row in new.tolist()])
         return PointColumns(known[self.points.row], dates(self.points.at), self.points.value)
 

@@ -4,7 +4,7 @@ A method is one file with a function `alarms(grid, events)`; a line in METHODS n
 follow each other within five minutes are one incident, as a notifier's grouping would make it; it
 names the entity of its largest score in the first half minute, and no cause.
 
-In: telemetry on a grid of 5 s. Out: alarms. Imports: formats, vocabulary; seen.
+In: telemetry on a grid of 5 s. Out: alarms. Imports: detectors, formats, vocabulary; seen.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 
+from ....detectors.outliers import forests
 from ....vocabulary.entities import Entity
 from .alarms import MethodAlarm, Received
 from .grid import Array, MetricGrid, filled
@@ -28,10 +29,9 @@ def alarms(grid: MetricGrid, events: Received) -> list[MethodAlarm]:  # noqa: AR
     found: list[MethodAlarm] = []
     for end in range(_START + RECENT, len(grid.at) + 1, EVERY):
         begin = max(_START, end - PAST)
-        isolation = _isolation(vectors[:, begin:end])
-        if isolation is None:
+        recent = _isolation(vectors[:, begin:end])
+        if recent is None:
             continue
-        recent = isolation[:, -RECENT:]
         often = (recent >= LIMIT).sum(axis=1)
         for row in np.flatnonzero(often >= LASTING).tolist():
             score = float(np.median(recent[row]))
@@ -60,13 +60,12 @@ def _vectors(grid: MetricGrid) -> tuple[tuple[Entity, ...], Array]:
 
 
 def _isolation(vectors: Array) -> Array | None:
-    """Return the isolation of each vector [ranks x moments], larger = farther apart."""
-    from sklearn.ensemble import IsolationForest  # noqa: PLC0415  it takes a second to load
-
-    flat = vectors.reshape(-1, vectors.shape[2])
-    flat = flat[:, flat.std(axis=0) > 0]
-    if not flat.shape[1]:
+    """Return the isolation of the newest vectors [ranks x moments], larger = farther apart."""
+    varied = vectors.reshape(-1, vectors.shape[2]).std(axis=0) > 0
+    if not varied.any():
         return None
-    forest = IsolationForest(n_estimators=TREES, random_state=0)
-    scores: Array = -forest.fit(flat).score_samples(flat)
-    return scores.reshape(vectors.shape[:2])
+    flat, newest = (
+        part[:, :, varied].reshape(-1, int(varied.sum()))
+        for part in (vectors, vectors[:, -RECENT:])
+    )
+    return forests.isolation(flat, newest, trees=TREES, seed=0).reshape(len(vectors), RECENT)

@@ -58,7 +58,7 @@ def test_devices_without_a_name_are_left_out(evaluated):
 
 
 def test_without_the_library_nothing_is_found(evaluated, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    monkeypatch.setitem(sys.modules, "sklearn.tree", None)
     assert [] == evaluated([5])
 
 
