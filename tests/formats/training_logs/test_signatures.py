@@ -39,7 +39,8 @@ def test_a_line_is_reported_with_its_signature_role_and_details(line):
 
 
 def test_every_signature_has_a_line_here():
-    assert {one.name for one in signatures.catalogue()} == {line["signature"] for line in LINES}
+    alone = {one.name for one in signatures.catalogue() if one.inside is None}
+    assert alone == {line["signature"] for line in LINES}
 
 
 @pytest.mark.parametrize(

@@ -98,3 +98,29 @@ def test_a_folder_in_which_nothing_else_can_be_read_has_an_answer_all_the_same(e
     diagnosis = explain(tmp_path)
     assert {} == diagnosis.found.unread
     assert "unknown" == said(diagnosis)[0]
+
+
+SETTING_UP = {
+    "nccl": "pod-b:435:783 [0] NCCL INFO Ring 00 : 0 -> 8 [receive] via NET/Socket/0",
+    "lightning": "All distributed processes registered. Starting with 4 processes",
+    "a loop of one's own": "rank 3: waiting for all workers",
+}
+
+
+@pytest.mark.parametrize("line", SETTING_UP.values(), ids=SETTING_UP)
+def test_a_start_whose_log_ends_while_it_sets_something_up_is_quoted_as_news(
+    explain, tmp_path, line
+):
+    (tmp_path / "job.log").write_text("starting\n" + line + "\n---\n\n")
+    diagnosis = explain(tmp_path)
+    assert "info" == diagnosis.document()["severity"]
+    assert [("job.log", 2, line)] == quoted(diagnosis)
+
+
+@pytest.mark.parametrize(
+    "after", [STEPS, "pod-b:1:1 [0] NCCL INFO comm 0x7 rank 1 - Init COMPLETE\n"]
+)
+def test_a_start_that_went_on_is_not(explain, tmp_path, after):
+    (tmp_path / "job.log").write_text(SETTING_UP["lightning"] + "\n\n\nready\n" + after)
+    (tmp_path / "other.log").write_text(STEPS)
+    assert explain(tmp_path).document() is None
