@@ -33,40 +33,38 @@ class ToldSelector:
 
 
 def loop(selector: ToldSelector, flushed: list[float]) -> AgentLoop:
-    nothing = SimpleNamespace
+    nothing: Any = SimpleNamespace
 
     def taken() -> list[Any]:
         came, selector.came = selector.came, []
         return came
 
-    handed = nothing(
-        descriptor=0, woken=lambda: None, wake=lambda: None, emitted=tuple,
-        readings=taken,
-    )  # fmt: skip
-    found = AgentLoop(
-        sources=[],
-        selector=selector,
-        exits=nothing(waiting=False, ended=lambda _: ()),
-        handover=handed,
-        routing=nothing(route=lambda *_: None, forget_silent=lambda **_: None),
-        fault_tracker=nothing(tick=lambda _: ()),
-        writer=nothing(),
-        readings=[],
-        support=nothing(flush=lambda: None),
-        trainers=(),
-        hung=None,
-        outgoing=nothing(flush=lambda: flushed.append(selector.at)),
-        flush_seconds=1.0,
-        health=nothing(show=lambda *_: None, count=lambda *_: None),
-        now=lambda: selector.at,
-    )
+    parts: dict[str, Any] = {
+        "selector": selector,
+        "exits": nothing(waiting=False, ended=lambda _: ()),
+        "handover": nothing(
+            descriptor=0,
+            woken=lambda: None,
+            wake=lambda: None,
+            emitted=tuple,
+            readings=taken,
+        ),
+        "routing": nothing(route=lambda *_: None, forget_silent=lambda **_: None),
+        "fault_tracker": nothing(tick=lambda _: ()),
+        "support": nothing(flush=lambda: None),
+        "outgoing": nothing(flush=lambda: flushed.append(selector.at)),
+        "health": nothing(show=lambda *_: None, count=lambda *_: None),
+    }
+    idle: dict[str, Any] = {"sources": [], "readings": [], "trainers": (), "hung": None}
+    found = AgentLoop(**parts, **idle, writer=nothing(), flush_seconds=1.0, now=lambda: selector.at)
     selector.loop = found
     return found
 
 
 def test_readings_that_come_a_little_early_or_late_wake_the_loop_once_a_second(monkeypatch):
     readings = [second + 0.004 * (second % 3) for second in range(60)]
-    selector, flushed = ToldSelector(list(readings)), []
+    selector = ToldSelector(list(readings))
+    flushed: list[float] = []
     monkeypatch.setattr(time, "monotonic", lambda: selector.at)
     loop(selector, flushed).run()
     assert selector.wakeups == len(readings) + 1
@@ -74,7 +72,8 @@ def test_readings_that_come_a_little_early_or_late_wake_the_loop_once_a_second(m
 
 
 def test_without_readings_the_loop_flushes_at_its_own_pace(monkeypatch):
-    selector, flushed = ToldSelector([10.5]), []
+    selector = ToldSelector([10.5])
+    flushed: list[float] = []
     monkeypatch.setattr(time, "monotonic", lambda: selector.at)
     loop(selector, flushed).run()
     assert flushed == [*map(float, range(11))]

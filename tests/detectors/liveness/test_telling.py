@@ -24,6 +24,4 @@ def test_the_line_that_says_why_goes_before_one_that_says_that_it_ended(signatur
 
 
 def test_a_line_of_long_after_says_nothing_of_this_end():
-    assert "cuda.illegal_access" == first_of(
-        "cuda.illegal_access", "gpu.out_of_memory", apart=90.0
-    )
+    assert "cuda.illegal_access" == first_of("cuda.illegal_access", "gpu.out_of_memory", apart=90.0)
