@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from ....formats.training_logs import behind_bars, cleaning, tracebacks
 from ....vocabulary.log_lines import LAST_WORDS
-from ....vocabulary.samples import Event, TelemetryResource
+from ....vocabulary.samples import Event, Scalar, TelemetryResource
 from ..found import ArtefactContents, LogQuote
 from . import survival
 
@@ -27,13 +27,15 @@ _ERROR = re.compile(
     rb"|(?:^|[\s\[])[EF](?:\d{4} \d\d:\d\d:\d\d|\])"
     rb"|^(?:\S{1,80}:? )?(?i:fatal(?: error)?|error|panic|exception)[:!]"
     rb"|(?<![\w./'\"])[A-Z]\w{2,60}(?:Error|Exception)(?:: |\(|$)"
-    rb"|^(?:[A-Za-z_]\w{0,80}\.){1,12}[A-Z]\w{2,60}(?:Error|Exception): "
+    rb"|^(?:\[rank\d{1,7}\]: ?)?(?:[A-Za-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{2,60}(?:Error|Exception): "
+    rb"|(?<=\.exc\.)[A-Z]\w{2,60}: |(?<=errors\.)[A-Z]\w{2,60}: |(?<=exceptions\.)[A-Z]\w{2,60}: )"
     + "|(?:错误|エラー|오류)(?::|\N{FULLWIDTH COLON})".encode()
 )
 """How logs mark an error: a level, glog's letter, an exception's name, a word and a colon."""
 
 _RAISED = re.compile(
-    r"(?P<kind>(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,60}(?:Error|Exception)): \S.*"
+    r"(?P<kind>(?:[A-Za-z_]\w{0,80}\.){0,12}(?:[A-Z]\w{0,60}(?:Error|Exception)"
+    r"|(?<=\.exc\.)[A-Z]\w{2,60}|(?<=errors\.)[A-Z]\w{2,60}|(?<=exceptions\.)[A-Z]\w{2,60})): \S.*"
 )
 
 _HARMLESS = re.compile(
@@ -80,14 +82,20 @@ def add(
         rank = whose.get(name)
         known = {quote.line for quote in found.quotes if quote.file == name}
         lines = [one for one in lines if one[0] not in known]
-        ended = end if lines and end == lines[-1][0] and _raised(lines[-1][1]) else None
+        last = cleaning.clean(lines[-1][1].encode()) if lines else None
+        ended = end if last and end == lines[-1][0] and _raised(last.text) else None
         for number, text in lines:
             signature = tracebacks.SIGNATURE if number == ended else LAST_WORDS
             found.quotes.append(LogQuote(name, number, None, rank, signature, "root", text))
         if lines:
-            pairs = {"signature": LAST_WORDS, "role": "root", "text": lines[0][1]}
-            if ended is not None:
-                pairs |= {"signature": tracebacks.SIGNATURE, "text": dict(lines)[ended]}
+            pairs: dict[str, Scalar] = {
+                "signature": LAST_WORDS, "role": "root", "text": lines[0][1],
+            }  # fmt: skip
+            if last and ended is not None:
+                pairs |= {"signature": tracebacks.SIGNATURE, "text": last.text}
+                rank = last.rank if rank is None else rank
+            if rank is not None:
+                pairs["rank"] = rank
             at = written if found.until is None else found.until
             found.events.append(Event("log.fault", at, pairs, resource))
             found.unread.pop(name, None)

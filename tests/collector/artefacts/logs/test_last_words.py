@@ -36,6 +36,7 @@ def test_its_first_error_is_quoted_with_its_line_and_no_cause_is_named(explain, 
 @pytest.mark.parametrize("line", [
     "RuntimeError: the phase was lost",
     "lattice.errors.PhaseError: worker 3 has none",
+    "lattice.runtime.errors.OutOfPhase: worker 3 has none",
 ])  # fmt: skip
 def test_an_exception_as_the_last_line_is_that_by_which_its_process_ended(explain, tmp_path, line):
     (tmp_path / "job.log").write_text(STEPS + UNKNOWN + line + "\n\n")
@@ -47,6 +48,7 @@ def test_an_exception_as_the_last_line_is_that_by_which_its_process_ended(explai
 @pytest.mark.parametrize("line", [
     "torch.distributed.DistBackendError: no phase",  # follows from another rank
     "PhaseError",  # a word, and no message
+    "lattice.Trainer: done",  # whoever says so
     "KeyboardInterrupt: stopped",
 ])  # fmt: skip
 def test_one_that_another_rank_or_a_person_caused_is_not(explain, tmp_path, line):
