@@ -8,19 +8,18 @@ from ..vocabulary import device_faults
 from ..vocabulary.samples import Sample
 from . import boots
 from .attribution import DeviceAttribution
-from .dcgm_names import DcgmPage
 from .device_faults import FaultTracker
 from .devices import DeviceRegister
 from .health import AgentHealth
 from .listeners import StartError
-from .profiling import ProfileService
-from .profiling.asking import ProfileCollector
 from .readers import NodeReader
 from .reading import ReadingThread
 from .support_log import SupportLog
 from .trainers import TrainerRegister
 
 if TYPE_CHECKING:
+    from .dcgm_names import DcgmPage
+    from .profiling import ProfileService
     from .settings import AgentSettings
 
 QUICK_SECONDS = 1.0
@@ -86,11 +85,13 @@ def fault_tracker(
 
 def dcgm_page(
     settings: "AgentSettings", *, host: str, attribution: DeviceAttribution
-) -> DcgmPage | None:
+) -> "DcgmPage | None":
     """Return what shows dcgm-exporter's names, None when nobody asked for them."""
     names = settings.export.dcgm_names
     if names == "off":
         return None
+    from .dcgm_names import DcgmPage  # noqa: PLC0415  with readers of archives, 1 MB
+
     return DcgmPage(
         names=names,
         host=host,
@@ -108,11 +109,14 @@ def profiling(
     trainers: TrainerRegister,
     health: AgentHealth,
     now: Callable[[], float],
-) -> ProfileService | None:
+) -> "ProfileService | None":
     """Return what profiles ranks, None where that is not allowed or there is no collector."""
     push = settings.push
     if not settings.profiling.allowed or not push.endpoint:
         return None
+    from .profiling import ProfileService  # noqa: PLC0415  with what py-spy's traces need, 1 MB
+    from .profiling.asking import ProfileCollector  # noqa: PLC0415
+
     return ProfileService(
         settings.profiling,
         host=host,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..vocabulary.samples import Event
-from . import procfs
+from . import kernel_files
 from .readers import NodeReader, ReaderContext, catalogue, everything
 from .readers.gpu_bus import on_the_bus
 from .settings import AgentSettings
@@ -154,9 +154,9 @@ def present(hardware: str, around: ReaderContext) -> bool:
             return True
         return bool(on_the_bus(around.sys / "bus/pci/devices"))
     if hardware == "disk":
-        return bool(procfs.names(str(around.sys / "block")))
+        return bool(kernel_files.names(str(around.sys / "block")))
     if hardware == "network":
-        return bool(procfs.names(str(around.sys / "class/infiniband")))
+        return bool(kernel_files.names(str(around.sys / "class/infiniband")))
     if hardware == "exporter":
         return bool(around.settings.exporters.targets)
     if hardware == "kubelet":

@@ -9,12 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from ..vocabulary import metrics
 from ..vocabulary.samples import Attributes, Scalar, TelemetryResource
-from .dcgm_names import DcgmPage
 from .health import AgentHealth
 from .latest import LatestValues
+
+if TYPE_CHECKING:
+    from .dcgm_names import DcgmPage
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _HIDDEN = frozenset({"pid", "container.pid", "cgroup", "process.start_time"})
@@ -39,7 +42,7 @@ class ExpositionPage:
         health: AgentHealth,
         groups: bool,
         max_series: int,
-        dcgm_page: DcgmPage | None = None,
+        dcgm_page: "DcgmPage | None" = None,
     ) -> None:
         self._latest = latest
         self._health = health

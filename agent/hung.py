@@ -23,7 +23,6 @@ from ..formats.training_logs import crashes
 from ..vocabulary.samples import Event, Scalar
 from . import procfs
 from .open_file import OpenFile
-from .profiling import spying
 from .trainers import Key, TrainerProcess
 
 if TYPE_CHECKING:
@@ -96,9 +95,7 @@ class HungProcesses:
         self._spied = spied
         self.pauses = LogPauses()
         self._spying: queue.Queue[tuple[TrainerProcess, float]] = queue.Queue(4)
-        self._spy = spying.program() if settings.py_spy else None
-        if settings.py_spy and self._spy is None:
-            _log.warning("stacks.py_spy: %s", spying.MISSING)
+        self._spy = _py_spy() if settings.py_spy else None
         if self._spy is not None:
             threading.Thread(target=self._run, name="py-spy", daemon=True).start()
 
@@ -164,6 +161,15 @@ class HungProcesses:
                 continue  # not permitted, or gone meanwhile
             if text := spied(done.stdout[:_LONGEST].decode(errors="replace")):
                 self._spied(_event(trainer, text, now))
+
+
+def _py_spy() -> str | None:
+    from .profiling import spying  # noqa: PLC0415  with profiling as a whole, 1 MB
+
+    found = spying.program()
+    if found is None:
+        _log.warning("stacks.py_spy: %s", spying.MISSING)
+    return found
 
 
 def _event(trainer: TrainerProcess, text: str, at: float) -> Event:

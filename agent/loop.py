@@ -28,6 +28,9 @@ _TICK_SECONDS = 1.0
 _SOON_SECONDS = 0.25
 """What is due so soon after a reading is done with it: its own pace settles on that of the readers,
 and one wake-up a second is enough."""
+_LATE_SHARE = 0.2
+"""Of that, how much longer the loop waits for itself after a reading than its pace is: a timer of
+the readings' own pace goes off before every other of them, and wakes it a second time."""
 _READ_SECONDS = 0.25
 """How long a datagram without an event may lie unread."""
 _UDP_MEMORY_SECONDS = 60.0
@@ -103,15 +106,16 @@ class AgentLoop:
                 someone_ended = self._turn(max(0.0, wait))
                 now = time.monotonic()
                 soon = now + self._early
+                late = now + _LATE_SHARE * self._early
                 if soon >= tick_at:
-                    tick_at = now + _TICK_SECONDS
+                    tick_at = late + _TICK_SECONDS
                     self._tick()
                     someone_ended = True
                 if someone_ended or self._exits.waiting:
                     self._report_exits()
                 if soon >= flush_at:
                     self._read_inbox()
-                    flush_at = now + self._flush_seconds
+                    flush_at = late + self._flush_seconds
                     if self._outgoing:
                         self._outgoing.flush()
             except Exception:  # noqa: BLE001  nothing kills the daemon: the next turn comes

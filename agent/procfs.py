@@ -110,6 +110,13 @@ def read(path: str) -> str | None:
     return b"".join(parts).decode(errors="replace")
 
 
+def number(text: str, name: str) -> int | None:
+    """Return the number behind a name at the beginning of a line ("name 1", "Name: 1 kB")."""
+    _, _, behind = f"\n{text}".partition(f"\n{name} ")
+    words = behind.partition("\n")[0].split(maxsplit=1)
+    return int(words[0]) if words and words[0].isdecimal() else None
+
+
 def names(folder: str) -> list[str]:
     """Return what a folder of the kernel's holds, nothing when it is gone."""
     try:

@@ -1,12 +1,12 @@
 """Who something belongs to, and where it goes: to the page's values and to what leaves the node."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..vocabulary.datagram import ProbeDatagram
 from ..vocabulary.profiling import EVENT
 from ..vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from .attribution import DeviceAttribution
-from .dcgm_names import DcgmPage
 from .device_faults import FaultTracker
 from .exits import ExitWatch, ProcessExit
 from .health import AgentHealth
@@ -15,13 +15,16 @@ from .inbox import ReceivedDatagram
 from .latest import LatestValues
 from .names import NodeNames
 from .outgoing import OutgoingTelemetry
-from .profiling import ProfileService
 from .readers import NodeReader
 from .repeats import RepeatedReadings
 from .series_owners import SeriesOwners
 from .step_ends import StepEnds
 from .trainers import LAUNCHED, TrainerProcess, TrainerRegister
 from .training_logs import LaunchedProcesses, LogBatch
+
+if TYPE_CHECKING:
+    from .dcgm_names import DcgmPage
+    from .profiling import ProfileService
 
 
 class TelemetryRouter:
@@ -41,8 +44,8 @@ class TelemetryRouter:
         health: AgentHealth,
         attribution: DeviceAttribution,
         fault_tracker: FaultTracker,
-        dcgm_page: DcgmPage | None = None,
-        profiling: ProfileService | None = None,
+        dcgm_page: "DcgmPage | None" = None,
+        profiling: "ProfileService | None" = None,
         hung: HungProcesses | None = None,
     ) -> None:
         self._names = names

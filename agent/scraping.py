@@ -13,6 +13,8 @@ _FRESH_SECONDS = 0.25
 """Scrapes closer together than this share one rendering."""
 _AT_ONCE = 32
 _TIMEOUT_SECONDS = 5.0
+_POLL_SECONDS = 3600.0
+"""The server wakes for scrapes and its end alone; how often it looks around besides."""
 
 
 class ScrapeServer:
@@ -41,12 +43,13 @@ class ScrapeServer:
         self._server = _ThreadingServer(listening.bound(listen, socket.SOCK_STREAM), Handler)
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.5,), name="scraping", daemon=True
+            target=self._server.serve_forever, args=(_POLL_SECONDS,), name="scraping", daemon=True
         )
         self._thread.start()
 
     def close(self) -> None:
         """Stop listening."""
+        self._server.socket.shutdown(socket.SHUT_RDWR)  # wakes the thread
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(2.0)

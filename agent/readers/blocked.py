@@ -1,6 +1,5 @@
 """Blocked processes: those that wait in the kernel and cannot be interrupted (state D)."""
 
-import os
 from pathlib import Path
 
 from ...vocabulary.samples import Sample
@@ -20,19 +19,18 @@ class BlockedProcessesReader:
 
     def __init__(self, *, period: float, proc: Path = procfs.PROC) -> None:
         self.period = period
-        self._stat = proc / "stat"
+        self._stat = f"{proc}/stat"
 
     def supported(self) -> tuple[bool, str]:
         """Return whether the kernel counts them."""
-        if not os.access(self._stat, os.R_OK):
-            return False, f"{self._stat} cannot be read"
-        if _FIELD not in self._stat.read_text():
-            return False, f"{self._stat} has no {_FIELD}"
+        if self._count() is None:
+            return False, f"{self._stat} cannot be read, or has no {_FIELD}"
         return True, ""
 
     def read(self, now: float) -> list[Sample]:
         """Return how many there are at this moment."""
-        for line in self._stat.read_text().splitlines():
-            if line.startswith(_FIELD):
-                return [Sample("system.processes.blocked", float(line.split()[1]), now)]
-        return []
+        count = self._count()
+        return [] if count is None else [Sample("system.processes.blocked", float(count), now)]
+
+    def _count(self) -> int | None:
+        return procfs.number(procfs.read(self._stat) or "", _FIELD)

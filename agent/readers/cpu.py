@@ -30,7 +30,7 @@ class CpuReader:
         allowed: Callable[[], set[int]] = lambda: os.sched_getaffinity(0),
     ) -> None:
         self.period = period
-        self._stat = proc / "stat"
+        self._stat = f"{proc}/stat"
         self._allowed = allowed
         self._last: dict[int, tuple[int, ...]] = {}
 
@@ -43,7 +43,7 @@ class CpuReader:
     def read(self, now: float) -> list[Sample]:
         """Return utilisation since the last reading (none the first time), steal, and the count."""
         allowed = self._allowed()
-        times = {cpu: row for cpu, row in _rows(self._stat.read_text()) if cpu in allowed}
+        times = {cpu: row for cpu, row in _rows(procfs.read(self._stat) or "") if cpu in allowed}
         busy = total = 0
         for cpu, row in times.items():
             if cpu in self._last:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ...vocabulary.samples import Event, Sample, attributes
+from .. import kernel_files
 from ..devices import DeviceRegister
 from ..kernel_files import HeldDescriptor
-from ..procfs import names, read
 
 _VENDOR = "0x10de"
 _CLASSES = ("0x0302", "0x0300")  # 3D controller, VGA controller
@@ -117,7 +117,7 @@ class GpuBus:
         return found
 
     def _text(self, address: str, name: str) -> str:
-        return _text(self._root, address, name)
+        return kernel_files.text(f"{self._root}/{address}/{name}")
 
 
 class ConfigSpace(HeldDescriptor):
@@ -154,11 +154,7 @@ def on_the_bus(devices: Path) -> list[str]:
     """Return the addresses of NVIDIA's accelerators below /sys/bus/pci/devices, in order."""
     return [
         address
-        for address in sorted(names(str(devices)))
-        if _text(devices, address, "vendor") == _VENDOR
-        and _text(devices, address, "class").startswith(_CLASSES)
+        for address in kernel_files.names(str(devices))
+        if kernel_files.text(f"{devices}/{address}/vendor") == _VENDOR
+        and kernel_files.text(f"{devices}/{address}/class").startswith(_CLASSES)
     ]
-
-
-def _text(devices: Path, address: str, name: str) -> str:
-    return (read(f"{devices}/{address}/{name}") or "").strip()

@@ -6,7 +6,10 @@ from pathlib import Path
 from ...vocabulary.samples import Sample, attributes
 from .. import procfs
 
-_OPERATIONS = (("pswpin", "in"), ("pswpout", "out"))
+_OPERATIONS = tuple(
+    (name, attributes({"direction": direction}))
+    for name, direction in (("pswpin", "in"), ("pswpout", "out"))
+)
 
 
 class PagingReader:
@@ -26,35 +29,19 @@ class PagingReader:
 
     def read(self, now: float) -> list[Sample]:
         """Return bytes of swap, pages moved since the host started, and major faults."""
-        counted = fields(procfs.read(f"{self._proc}/vmstat") or "")
-        memory = fields(procfs.read(f"{self._proc}/meminfo") or "")
+        counted = procfs.read(f"{self._proc}/vmstat") or ""
+        memory = procfs.read(f"{self._proc}/meminfo") or ""
         samples = [
-            Sample(
-                "system.paging.operations",
-                float(counted[name]),
-                now,
-                attributes({"direction": direction}),
-            )
-            for name, direction in _OPERATIONS
-            if name in counted
+            Sample("system.paging.operations", float(pages), now, pairs)
+            for name, pairs in _OPERATIONS
+            if (pages := procfs.number(counted, name)) is not None
         ]
-        if "pgmajfault" in counted:
-            samples.append(Sample("system.paging.major_faults", float(counted["pgmajfault"]), now))
-        if "SwapTotal" in memory and "SwapFree" in memory:
-            total, free = memory["SwapTotal"] * 1024, memory["SwapFree"] * 1024
+        if (faults := procfs.number(counted, "pgmajfault")) is not None:
+            samples.append(Sample("system.paging.major_faults", float(faults), now))
+        total, free = (procfs.number(memory, name) for name in ("SwapTotal:", "SwapFree:"))
+        if total is not None and free is not None:
             samples += [
-                Sample("system.paging.usage", float(total - free), now),
-                Sample("system.paging.limit", float(total), now),
+                Sample("system.paging.usage", float((total - free) * 1024), now),
+                Sample("system.paging.limit", float(total * 1024), now),
             ]
         return samples
-
-
-def fields(text: str) -> dict[str, int]:
-    """Return the numbers of /proc/vmstat ("name 1") or /proc/meminfo ("Name: 1 kB") by name."""
-    found: dict[str, int] = {}
-    for line in text.splitlines():
-        name, _, rest = line.partition(" ")
-        number = rest.split(maxsplit=1)[0] if rest.strip() else ""
-        if number.isdigit():
-            found[name.rstrip(":")] = int(number)
-    return found

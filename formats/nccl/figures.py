@@ -1,8 +1,7 @@
 """Operations that ended, summed up: what one rank reports of a reporting interval."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from statistics import median
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from .inspector import InspectorOperation
@@ -25,11 +24,20 @@ def figures(ended: list[InspectorOperation]) -> dict[str, float]:
     seconds = [one.seconds for one in ended]
     found = {
         "collective.count": float(len(ended)),
-        "collective.duration": median(seconds),
+        "collective.duration": _median(seconds),
         "collective.duration.max": max(seconds),
         "collective.size": float(sum(one.size for one in ended)),
     }
     bandwidths = [one.bus_bandwidth for one in ended if one.bus_bandwidth is not None]
     if bandwidths:
-        found["collective.bus_bandwidth"] = median(bandwidths)
+        found["collective.bus_bandwidth"] = _median(bandwidths)
     return found
+
+
+def _median(values: Sequence[float]) -> float:
+    """Return the middle value. `statistics` has it too, and loads fractions and decimals."""
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return (ordered[middle - 1] + ordered[middle]) / 2

@@ -20,6 +20,15 @@ HEAVY = (
     "pydantic",
     "yaml",
     "importlib.metadata",
+    # Of what few nodes need: names of dcgm-exporter, profiles, a time zone.
+    "importlib.resources",
+    "rankscope.agent.dcgm_names",
+    "rankscope.agent.profiling",
+    "tempfile",
+    "zoneinfo",
+    # What a function of a few lines does.
+    "psutil",
+    "statistics",
 )
 
 

@@ -112,7 +112,7 @@ def test_every_verb_loads_with_the_standard_library_alone():
 @pytest.mark.parametrize(
     ("words", "package", "extra"),
     [
-        (["agent"], "psutil", "agent"),
+        (["agent"], "pydantic", "agent"),
         (["collector"], "numpy", "collector"),
         (["replay", "x.jsonl"], "numpy", "collector"),
         (["lab", "list"], "numpy", "lab"),
