@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Literal
 
-from .. import events, metrics, tables
+from .. import events, metrics, row_values, tables
 from ..entities import Entity, EntityType
 from ..ids import Job
 from ..ranks import RankSet
@@ -65,8 +65,8 @@ def _together(sets: tuple[str, ...]) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(names.split(" + ")) for names in sets)
 
 
-Signal = Annotated[str, tables.KnownValues("metric or event", _signals)]
-SignalSets = Annotated[tuple[frozenset[str], ...], tables.WrittenAs(tuple[str, ...], _together)]
+Signal = Annotated[str, row_values.KnownValues("metric or event", _signals)]
+SignalSets = Annotated[tuple[frozenset[str], ...], row_values.WrittenAs(tuple[str, ...], _together)]
 
 
 @dataclass(frozen=True, slots=True)
