@@ -74,7 +74,8 @@ def add(
         if lines:
             pairs = {"signature": LAST_WORDS, "role": "root", "text": lines[0][1]}
             if ended is not None:
-                pairs |= {"signature": tracebacks.SIGNATURE, "text": dict(lines)[ended]}
+                said = dict(lines)[ended]
+                pairs |= {"signature": tracebacks.SIGNATURE, "ended": "process", "text": said}
             at = written if found.until is None else found.until
             found.events.append(Event("log.fault", at, pairs, resource))
             found.unread.pop(name, None)
