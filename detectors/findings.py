@@ -10,6 +10,9 @@ from .window import JobWindow
 INFORMATION = 0.9
 """The score of a symptom that is worth knowing and pages nobody (alerts/severity.py)."""
 
+_MOST_TEXT = 160
+"""Characters of a line that a finding quotes."""
+
 
 def report(
     window: JobWindow,
@@ -52,3 +55,9 @@ def report(
         text=text,
         ranks=RankSet(ranks),
     )
+
+
+def first_line(text: object) -> str:
+    """Return the first line of an event's text as a finding quotes it, "" where it has none."""
+    lines = str(text or "").strip().splitlines()
+    return lines[0][:_MOST_TEXT] if lines else ""

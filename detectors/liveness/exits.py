@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.log_lines import ENDS
 from ...vocabulary.samples import Event
 from ..contract import Detector
-from ..findings import report
+from ..findings import first_line, report
 from ..tenants import logged, own_events
 from ..window import JobWindow
 from . import exit_order, stops, telling
@@ -175,8 +175,7 @@ class ExitsDetector(Detector):
             if row is None or first is None:
                 continue
             signature = str(first.attributes.get("signature", ""))
-            text = str(first.attributes.get("text", "")).strip().splitlines()
-            line = text[0][:160] if text else ""
+            line = first_line(first.attributes.get("text"))
             findings.append(
                 report(
                     window,

@@ -10,7 +10,7 @@ from ...vocabulary.log_lines import LAST_WORDS
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
 from ..contract import Detector
-from ..findings import INFORMATION, report
+from ..findings import INFORMATION, first_line, report
 from ..tenants import own_events
 from ..window import JobWindow
 from . import stops, telling
@@ -18,7 +18,6 @@ from .stops import rank_of
 
 _OF_DEVICES = ("gpu.fault", "host.oom_kill")
 _HARMLESS = ("info", "warning", "application")
-_MOST_TEXT = 160
 
 _LAUNCHED = ("python.", "torchrun.")
 """Signatures of cascades that launchers log of what they started."""
@@ -92,8 +91,7 @@ class LoggedFaultsDetector(Detector):
             first = telling.first(roots) or first
         entity, ranks = _where(window, first)
         signature = str(first.attributes.get("signature") or first.attributes.get("code") or "")
-        text = str(first.attributes.get("text", "")).strip().splitlines()
-        words = [signature, *(line[:_MOST_TEXT] for line in text[:1])]
+        words = [signature, first_line(first.attributes.get("text"))]
         named = ": ".join(word for word in words if word) or first.name
         seen = (first.at, max(event.at for event in lines))
         symptom = report(
