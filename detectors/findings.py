@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from ..vocabulary.entities import Entity
 from ..vocabulary.findings import Finding
 from ..vocabulary.ranks import RankSet
+from ..vocabulary.samples import Event
 from .window import JobWindow
 
 INFORMATION = 0.9
@@ -54,6 +55,34 @@ def report(
         expected=expected,
         text=text,
         ranks=RankSet(ranks),
+    )
+
+
+def report_event(
+    window: JobWindow,
+    detector: str,
+    kind: str,
+    entity: Entity,
+    event: Event,
+    *,
+    text: str,
+    observed: float | str,
+    score: float = 3.0,
+    ranks: Iterable[int] | None = None,
+) -> Finding:
+    """Return a finding that one event makes: of its time, and evaluated at no other."""
+    return report(
+        window,
+        detector,
+        kind,
+        entity,
+        onset=event.at,
+        seen=(event.at, event.at),
+        signal=event.name,
+        score=score,
+        observed=observed,
+        text=text,
+        ranks=ranks,
     )
 
 
