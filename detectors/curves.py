@@ -25,6 +25,9 @@ MOST_RANKS = 256
 MANY_RANKS = 4
 """With so many ranks the median is no single rank's."""
 
+MOST_SIZE = 1e30
+"""No loss or norm of numbers in single precision comes near; what is beyond is no value."""
+
 MOST_POINTS = 1024
 """Points that the memory of an attempt holds; a run of any length is thinned to so many."""
 
@@ -111,9 +114,7 @@ def _points(steps: StepValues, name: str, ranks: Ints, memory: CurveMemory | Non
         rows = rows[np.linspace(0, len(rows) - 1, MOST_RANKS).astype(np.int64)]
     value = _over_ranks(steps, name, rows, memory)
     ends = compute_time.step_ends(steps)
-    known = np.flatnonzero(
-        np.isfinite(value) & (np.abs(value) < compute_time.MOST) & np.isfinite(ends)
-    )
+    known = np.flatnonzero(np.isfinite(value) & (np.abs(value) < MOST_SIZE) & np.isfinite(ends))
     reduced = name.endswith("|global") or len(rows) >= MANY_RANKS
     return JobCurve(steps.index[known], value[known], ends[known], name, reduced)
 

@@ -7,9 +7,6 @@ hosts the one ahead is then the one left out.
 Only hosts that still report are counted, or a recording in which most hosts die would stop its
 clock 60 s later. Reports are counted in rounds: one ends when some host has moved on by more than
 60 s, by its own clock; who reports nothing for a whole round is left out until it does again.
-
-What names no host (a scheduler's word, a line of a log) is a host's like any other as long as there
-is none with a name, and no host's clock once there is one: it may be hours from line to line.
 """
 
 import math
@@ -29,17 +26,12 @@ class EventClock:
         self._round: dict[str, float] = {}
         """Who reported in this round, and the newest time each had when it first did."""
         self._round_before: set[str] = set()
-        self._named = False
         self._median = -math.inf
         """Of the hosts that report, when last computed; their times only grow, and so does it."""
 
     def advance(self, newest: Iterable[tuple[str, float]]) -> None:
         """Take the newest event time of each host in one line."""
         for host, at in newest:
-            if not host and self._named:
-                continue
-            if host and not self._named:
-                self._begin_named()
             at = max(at, self._newest.get(host, at))
             self._newest[host] = at
             if host not in self._round:
@@ -54,12 +46,6 @@ class EventClock:
                 self._settle()
             elif self.now is None or at > self.now:
                 self.now = at
-
-    def _begin_named(self) -> None:
-        """Forget what named no host: a host has reported."""
-        self._named = True
-        self._newest, self._round, self._round_before = {}, {}, set()
-        self._median = -math.inf
 
     def _settle(self) -> None:
         hosts = self._round_before | self._round.keys()

@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from ...vocabulary.samples import Event
 
 _GENERAL = re.compile(r"^(?:python\.(?:exception|aborted|fatal_error)|native\.exception)$")
+_CONSEQUENCES = re.compile(r"^cuda\.(?:illegal_access|launch_failure)$")
+_MEMORY = "gpu.out_of_memory"
+"""What a program does that got no memory may be any of these."""
 _OF_DEVICES = re.compile(r"^(?:gpu\.|cuda\.(?:ecc|nvlink|launch_failure|illegal_access))")
 TOGETHER_SECONDS = 60.0
 """Lines of one end are no further apart."""
@@ -22,9 +25,11 @@ def first(lines: Iterable[Event]) -> Event | None:
     if not ordered:
         return None
     oldest = ordered[0]
+    near = [one for one in ordered if one.at <= oldest.at + TOGETHER_SECONDS]
+    if _CONSEQUENCES.match(_signature(oldest)):
+        return next((one for one in near if _signature(one) == _MEMORY), oldest)
     if not _GENERAL.match(_signature(oldest)):
         return oldest
-    near = (one for one in ordered if one.at <= oldest.at + TOGETHER_SECONDS)
     return next((one for one in near if _OF_DEVICES.match(_signature(one))), oldest)
 
 

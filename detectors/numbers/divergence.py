@@ -104,7 +104,9 @@ class DivergenceDetector(Detector):
         if len(loss) < FEWEST and (first := _lost_at(loss.value, self.orders)):
             level = medians.middle(loss.value[:first])
             return [self._finding(window, loss, first, level, float(loss.value[-1]))]
-        if len(loss) < BLOCK + CLIMBING:
+        # Of a log, which may be an excerpt, half as many climbing points are enough.
+        fewest = POINTS if self.orders else CLIMBING
+        if len(loss) < BLOCK + fewest:
             return []
         low, place = _reached(loss.value, window.baselines.loss)
         sigma = window.features.loss_noise
@@ -117,7 +119,7 @@ class DivergenceDetector(Detector):
         high = loss.cut(first, len(loss))
         start = medians.middle(loss.value[: BLOCK // 2])
         learnt = start > low + SIGMAS * sigma and first >= place
-        lost = learnt and climbing(high.value, SIGMAS * sigma, above=start + limit)
+        lost = learnt and climbing(high.value, SIGMAS * sigma, above=start + limit, fewest=fewest)
         lasts = lost or (lasting(high) and len(loss) >= FEWEST)
         if not odd[first] or not lasts or _falling(high.value - low):
             return []
@@ -181,9 +183,9 @@ def _falling(rise: Floats) -> bool:
     return bool(level[-1] < 0.7 * level.max())
 
 
-def climbing(high: Floats, least: float, *, above: float = -np.inf) -> bool:
+def climbing(high: Floats, least: float, *, above: float = -np.inf, fewest: int = CLIMBING) -> bool:
     """Tell whether high points climb all the while: each third of them by `least`, to `above`."""
-    if len(high) < CLIMBING:
+    if len(high) < fewest:
         return False
     thirds = [medians.middle(part) for part in np.array_split(high, 3)]
     return thirds[-1] > above and bool((np.diff(thirds) > least).all())

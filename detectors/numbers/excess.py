@@ -58,8 +58,11 @@ deviations of so few points."""
 
 
 FEW_LEAST, FEW_REACHES = 0.25, 3.0
-"""After fewer points than FEWEST_EARLY: share of the level, and times what lies between the lowest
-and the highest of them."""
+"""After fewer points than FEWEST_EARLY, or where one point that follows is enough: share of the
+level; and after fewer, times what lies between the lowest and the highest of them."""
+
+EXCERPT_FOLLOWING = 1
+"""Points after an early one that have to be as high in a log, whose end is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +159,12 @@ def _early(value: Floats, least: float, few: int) -> list[CurveExcess]:
         strays = max(medians.spread(before - slope * places), curves.noise(before))
         high = value[first : first + FEWEST_FOLLOWING + 1]
         limit = max(EARLY_LEAST * least * abs(float(level)), EARLY_SIGMAS * strays)
+        much = max(limit, FEW_LEAST * abs(float(level)))
+        if few < FEWEST_EARLY and high[0] > level + much:
+            high, limit = high[: EXCERPT_FOLLOWING + 1], much
         if first < FEWEST_EARLY:  # so few say little of how far they stray
             reach = float(before.max() - before.min())
-            limit = max(limit, FEW_LEAST * abs(float(level)), FEW_REACHES * reach)
+            limit = max(much, FEW_REACHES * reach)
         if high[0] > level + limit and high.min() > level + limit / 2:
             return [_until_over(value, first, float(level), limit)]
     return []

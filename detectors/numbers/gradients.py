@@ -41,6 +41,10 @@ SPIKE, BESIDE, SPIKE_FEWEST, SPIKE_WARM_UP = 300.0, 10.0, 8, 3
 beside it stay below, points without which none is usual, and the first ones, which may be anything.
 Ten to fifty times are what odd batches of a warm-up have."""
 
+RUNAWAY_FEWEST, RUNAWAY = 8, 10.0
+"""Points at the end of a log each of which is larger than the one before, and by which factor all
+of them together: a norm that grows by itself grows at every step."""
+
 
 class GradientExplosionDetector(Detector):
     """Report that the gradient norm is far above its usual size and above all it had reached.
@@ -53,7 +57,8 @@ class GradientExplosionDetector(Detector):
     stands against the lowest median of 16 of the past 256 points, by `climbs` and for as long as a
     divergence has to last; by `least`, for 16 points that climb all the while. In the first 40
     points only those count, of three times `least` over the lowest median of 8. Of a job that is
-    over, a single norm of 300 times the usual one between two usual ones is worth knowing.
+    over, norms of which each is larger than the one before are one that runs away, and a single
+    norm of 300 times the usual one between two usual ones is worth knowing.
 
     Parameters
     ----------
@@ -100,7 +105,19 @@ class GradientExplosionDetector(Detector):
         """Return one finding while the norm is that large."""
         norm = window.features.whole_gradient
         found = self._jumped(window, norm) or self._climbed(window, norm)
-        return found or (self._spiked(window, norm) if window.now >= self.over_at else [])
+        if found or window.now < self.over_at:
+            return found
+        return self._run_away(window, norm) or self._spiked(window, norm)
+
+    def _run_away(self, window: JobWindow, norm: JobCurve) -> list[Finding]:
+        """Return that the newest norms grew from each to the next, and by much."""
+        size = size_of(norm.value)
+        falls = np.flatnonzero(np.diff(size) <= 0)
+        first = int(falls[-1]) + 1 if len(falls) else 0
+        if len(size) - first < RUNAWAY_FEWEST or size[-1] - size[first] < np.log(RUNAWAY):
+            return []
+        sizes = (float(size[-1]), float(size[first]))
+        return [finding(window, self, norm, first, sizes, 1.5)]
 
     def _spiked(self, window: JobWindow, norm: JobCurve) -> list[Finding]:
         """Return the largest single norm that is out of all proportion, as information."""

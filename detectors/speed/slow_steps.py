@@ -296,9 +296,12 @@ class SlowStepsDetector(Detector):
             newest, past = values[-count:], values[:-count]
             healthy, now = pace_of_few(past), pace_of_few(newest)
             noise = math.hypot(healthy.wander, now.wander) + FEW_CERTAINTY * now.seconds
+            # Steps that get slower and slower lie apart by that, which is no noise.
+            beyond = now.seconds - healthy.seconds >= self.sigmas * noise
+            beyond |= newest.min() - healthy.seconds >= self.sigmas * healthy.spread
             if (
-                now.seconds >= EXCERPT.least * healthy.seconds
-                and now.seconds - healthy.seconds >= self.sigmas * noise
+                beyond
+                and now.seconds >= EXCERPT.least * healthy.seconds
                 and newest.min() >= EXCERPT_APART * past.max()
             ):
                 return SlowSteps(

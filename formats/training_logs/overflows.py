@@ -3,9 +3,13 @@
 A scaler starts too high on purpose, and an overflow halves the scale: that is its normal life. At a
 scale of one nothing is scaled any more. Where the scale fell there from overflow to overflow, with
 no rise between them, it was not too high: the first one there is told.
+
+Some frameworks only say that an update was skipped. Where they say so more often in a row than a
+scale could have been halved, with no step reported in between, it is as low as that.
 """
 
 import math
+import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,6 +21,8 @@ from .. import needles
 from . import cleaning, numbers
 
 _LEAST = 1.0
+_HIGHEST = 65536.0
+"""What a scale that nobody names begins with, as PyTorch's does; others begin as high or lower."""
 _FIRST = 3
 """So many in a row are told first; from then on each time that they are twice as many."""
 _FALLS = 5
@@ -49,12 +55,20 @@ class OverflowRun:
         self._count = self._falls = 0
         self._next = _FIRST
         self._scale = math.inf
+        self._unnamed = _HIGHEST
+
+    def stepped(self) -> None:
+        """Note that a step was reported: an update was made."""
+        self._unnamed = _HIGHEST
 
     def read(self, text: str, at: float, rank: int | None) -> list[Event]:
         """Take a line; return what is to be told with it."""
-        scale = _scale(text)
-        if scale is None:
+        found = next((one for _, one in needles.matches(forms(), text)), None)
+        if found is None:
             return []
+        if (scale := _scale(found)) is None:
+            self._unnamed /= 2
+            scale = self._unnamed
         self._falls = self._falls + 1 if scale < self._scale < math.inf else 0
         self._scale = scale
         if scale > _LEAST:
@@ -73,6 +87,6 @@ class OverflowRun:
         return [Event("log.fault", at, pairs | ({} if rank is None else {"rank": rank}))]
 
 
-def _scale(text: str) -> float | None:
-    every = needles.matches(forms(), text)
-    return next((numbers.number(found["scale"].rstrip(".")) for _, found in every), None)
+def _scale(found: re.Match[str]) -> float | None:
+    written = found.groupdict().get("scale")
+    return None if written is None else numbers.number(written.rstrip("."))

@@ -224,6 +224,8 @@ class TrainingLogParser:
             if not reported[1]:
                 reported = self._guessed(placed)
         overflowed = self._overflows.read(text, sent_at, self._whose.written_by(cleaned))
+        if reported[0] and not overflowed:
+            self._overflows.stepped()
         whose = self._whose.written_by(cleaned)
         told = [
             event

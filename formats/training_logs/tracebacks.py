@@ -15,6 +15,7 @@ SIGNATURE = "python.exception"
 MEANING = "This process ended with an exception of its own, where nothing of it follows"
 
 _FRAME = re.compile(r'File "[^"]{1,1000}", line (?:\d{1,9}|\?\?\?)')
+_FINALISER = ", in __del__"
 _NAMED = r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}"
 _RAISED = re.compile(rf"(?P<kind>{_NAMED})(?:: .*|:)?")
 _BARE = re.compile(r"(?:Error|Exception|Interrupt|Exit|Iteration|Timeout|Warning|Empty|Full)$")
@@ -59,6 +60,8 @@ class ExceptionTraceback:
         self._source: set[object] = set()
         """Of which tracebacks a line of a program may come next."""
         self._calls: dict[object, str] = {}
+        self._ignored: set[object] = set()
+        """Of which tracebacks the exception ends nothing: Python drops what a finaliser raises."""
 
     @property
     def open(self) -> bool:
@@ -69,6 +72,7 @@ class ExceptionTraceback:
         """Note that a traceback begins; `whose`: the prefix of its lines."""
         self._left[whose] = _LONGEST
         self._source.discard(whose)
+        self._ignored.discard(whose)
         self._calls.pop(whose, None)
 
     def innermost(self, whose: object) -> str:
@@ -85,6 +89,8 @@ class ExceptionTraceback:
             return ""
         self._left[whose] = left - 1
         if _FRAME.match(text):
+            if whose not in self._calls and text.endswith(_FINALISER):
+                self._ignored.add(whose)
             self._source.add(whose)
             self._calls[whose] = text
             return ""
@@ -96,7 +102,7 @@ class ExceptionTraceback:
         kind = raised(text)
         if kind:
             self._close(whose)
-        return kind
+        return "" if whose in self._ignored else kind
 
     def _close(self, whose: object) -> None:
         self._left.pop(whose, None)

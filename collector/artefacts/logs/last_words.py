@@ -1,7 +1,9 @@
 """Errors at the end of a log in words that no table has: quoted where nothing else says anything.
 
 They say that something ended badly, and not what: no cause follows from them. Where the very last
-of them is an exception of Python, whose traceback was cut off, its process ended by it.
+of them is an exception of Python, whose traceback was cut off, its process ended by it. Where no
+log has a step, a line at the end that sets something up, or waits for it, is quoted too: what it
+was about may never have come.
 """
 
 import re
@@ -11,7 +13,7 @@ from typing import BinaryIO
 
 from ....formats.training_logs import behind_bars, cleaning, tracebacks
 from ....vocabulary.log_lines import LAST_WORDS
-from ....vocabulary.samples import Event, TelemetryResource
+from ....vocabulary.samples import Event, Scalar, TelemetryResource
 from ..found import ArtefactContents, LogQuote
 from . import survival
 
@@ -25,13 +27,15 @@ _ERROR = re.compile(
     rb"|(?:^|[\s\[])[EF](?:\d{4} \d\d:\d\d:\d\d|\])"
     rb"|^(?:\S{1,80}:? )?(?i:fatal(?: error)?|error|panic|exception)[:!]"
     rb"|(?<![\w./'\"])[A-Z]\w{2,60}(?:Error|Exception)(?:: |\(|$)"
-    rb"|^(?:[A-Za-z_]\w{0,80}\.){1,12}[A-Z]\w{2,60}(?:Error|Exception): "
+    rb"|^(?:\[rank\d{1,7}\]: ?)?(?:[A-Za-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{2,60}(?:Error|Exception): "
+    rb"|(?<=\.exc\.)[A-Z]\w{2,60}: |(?<=errors\.)[A-Z]\w{2,60}: |(?<=exceptions\.)[A-Z]\w{2,60}: )"
     + "|(?:错误|エラー|오류)(?::|\N{FULLWIDTH COLON})".encode()
 )
 """How logs mark an error: a level, glog's letter, an exception's name, a word and a colon."""
 
 _RAISED = re.compile(
-    r"(?P<kind>(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,60}(?:Error|Exception)): \S.*"
+    r"(?P<kind>(?:[A-Za-z_]\w{0,80}\.){0,12}(?:[A-Z]\w{0,60}(?:Error|Exception)"
+    r"|(?<=\.exc\.)[A-Z]\w{2,60}|(?<=errors\.)[A-Z]\w{2,60}|(?<=exceptions\.)[A-Z]\w{2,60})): \S.*"
 )
 
 _HARMLESS = re.compile(
@@ -39,6 +43,16 @@ _HARMLESS = re.compile(
     rb"|Unable to register cu\w{2,8} factory|computation placer already registered"
 )
 """What such a line says where it is none, or one that TensorFlow prints at each start."""
+
+_SETS_UP = re.compile(
+    rb"(?:NCCL|RCCL) INFO (?!.*Init COMPLETE)|\bdistributed_backend="
+    rb"|(?i:\bwaiting (?:for|until|on) |\brendezvous|\bAll distributed processes registered)"
+    rb"|(?i:\binitiali[sz]ing (?:the )?(?:distributed|ddp|(?:torch )?process group|nccl))"
+)
+"""What the last lines of a start say that goes no further."""
+_LAST = 3
+"""So many lines at the end may hold it."""
+_STEPPED = frozenset({"training.step", "training.loss", "training.throughput"})
 
 _KERNEL = re.compile(rb"^(?:<\d{1,3}>)?\[ *\d{1,12}\.\d{6}\] |\bkernel: ")
 """The kernel's own lines, whose words are known, have a reader of their own."""
@@ -58,34 +72,43 @@ def add(
         event.name == "process.exit" for event in found.events
     ):
         return
+    stepped = any(sample.metric in _STEPPED for _, sample in found.samples)
     for name, path in files.items():
         try:
-            lines, end = words(path)
+            lines, end = words(path, stepped=stepped)
             written = path.stat().st_mtime
         except OSError:
             continue  # said where it was read
         rank = whose.get(name)
         known = {quote.line for quote in found.quotes if quote.file == name}
         lines = [one for one in lines if one[0] not in known]
-        ended = end if lines and end == lines[-1][0] and _raised(lines[-1][1]) else None
+        last = cleaning.clean(lines[-1][1].encode()) if lines else None
+        ended = end if last and end == lines[-1][0] and _raised(last.text) else None
         for number, text in lines:
             signature = tracebacks.SIGNATURE if number == ended else LAST_WORDS
             found.quotes.append(LogQuote(name, number, None, rank, signature, "root", text))
         if lines:
-            pairs = {"signature": LAST_WORDS, "role": "root", "text": lines[0][1]}
-            if ended is not None:
-                said = dict(lines)[ended]
-                pairs |= {"signature": tracebacks.SIGNATURE, "ended": "process", "text": said}
+            pairs: dict[str, Scalar] = {
+                "signature": LAST_WORDS, "role": "root", "text": lines[0][1],
+            }  # fmt: skip
+            if last and ended is not None:
+                pairs |= {
+                    "signature": tracebacks.SIGNATURE, "ended": "process", "text": last.text,
+                }  # fmt: skip
+                rank = last.rank if rank is None else rank
+            if rank is not None:
+                pairs["rank"] = rank
             at = written if found.until is None else found.until
             found.events.append(Event("log.fault", at, pairs, resource))
             found.unread.pop(name, None)
-            found.read.setdefault(name, "log that ends in an error, in words that are not known")
+            found.read.setdefault(name, "log whose end is quoted")
 
 
-def words(path: Path) -> tuple[list[tuple[int, str]], int]:
+def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], int]:
     """Return (line, text) of the errors at the end of a log, and the number of its last line.
 
-    Of errors below which nothing went on, in its last 64 KiB; blank lines are none. Raises OSError.
+    Of errors below which nothing went on, in its last 64 KiB; blank lines are none. Where there is
+    none, and no log has `stepped`, the last line that sets something up. Raises OSError.
     """
     with path.open("rb") as opened:
         begin = max(0, path.stat().st_size - _TAIL_BYTES)
@@ -93,6 +116,7 @@ def words(path: Path) -> tuple[list[tuple[int, str]], int]:
         lines = opened.read(_TAIL_BYTES).rstrip().split(b"\n")
         whole = 1 if begin else 0
         errors = list(_errors(lines[whole:]))[-_MOST_QUOTED:]
+        errors = errors or ([] if stepped else _setting_up(lines[whole:]))
         first = 1 + whole + (_lines_in(opened, begin) if errors else 0)
     told = [
         (first + place, cleaning.shown(line.decode("utf-8", "replace").strip()))
@@ -117,6 +141,14 @@ def _errors(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
             yield place, line
         if any(map(survival.went_on, bars)):
             return
+
+
+def _setting_up(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    """Return (place, text) of the last line that sets something up, where nothing went on after."""
+    last = [place for place, line in enumerate(lines) if line.strip()][-_LAST:]
+    found = [(place, lines[place]) for place in last if _SETS_UP.search(lines[place][:_LONGEST])]
+    went_on = any(survival.went_on(lines[place][:_LONGEST]) for place in last)
+    return [] if went_on else found[-1:]
 
 
 def _lines_in(opened: BinaryIO, end: int) -> int:

@@ -101,6 +101,9 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     if hang is not None:
         silent += [(one, "", event) for one, event in hang.events()]
         found.missing += hang.missing()
+    # What a log says of the training is said where it trains: a host of its own has a clock.
+    trained = {resource.host for resource, _ in found.samples}
+    here = trained.pop() if len(trained) == 1 else ""
     for rank, _, event in [*gathered.events, *silent]:
         # A line without a time was written at the end, as most errors are.
         at = event.at or (hang and hang.ended(rank)) or endings.of(rank, newest)
@@ -109,7 +112,8 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
         elif 0 < event.at < UNDATED:
             at = orders.get(event.at, newest)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
-        found.events.append(Event(event.name, at, pairs, of(rank, event.resource.host)))
+        named = event.resource.host or (here if event.name.startswith("training.") else "")
+        found.events.append(Event(event.name, at, pairs, of(rank, named)))
     for rank, host, event in gathered.settled:
         place = replace(resource, host=host) if host else of(rank, "")
         found.events.append(replace(event, resource=place))

@@ -9,7 +9,7 @@ _COUNTS = r"epochs?|ep?|iter(?:ation)?s?|it|steps?|batch|round"
 _FIELD = re.compile(
     rf"(?i)(?:(?<![a-z])(?P<glued>{_COUNTS})_?|(?<![A-Za-z0-9_.]))"
     r"(?P<value>[-+]?(?:\d{1,3}(?:,\d{3}){1,4}(?![\d,])|\d{1,15}(?:\.\d{0,18})?|\.\d{1,18})(?:e[-+]?\d{1,3})?"
-    r"|[-+]?(?:nan|inf(?:inity)?))"
+    r"|[-+]?(?:nan|inf(?:inity)?)(?:\.0)?)"
     r"(?P<unit>ms|us|s|sec|secs|k|m|it|kit|%)?(?![A-Za-z0-9_]|\.\d)"
     r"(?:\s{0,4}/\s{0,4}(?P<of>\d{1,12})(?:\.\d+)?(?:k?it)?(?![\w.]))?"
 )
@@ -20,12 +20,19 @@ _PART = re.compile(
 _BAR = re.compile(r"%\|[^|]{0,200}\|\s*$")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORD = re.compile(r"[a-z]+|[\u4e00-\u9fff]+")
+_UNIT = re.compile(r"\((?:s|secs?|seconds?|ms)\)(?=[\s:=]*$)")
+"""Of the number, behind its name: `time(s): 307.7`."""
 _CELLS = ("|", "\u2502")
 _LONGEST_LABEL = 48
 _MOST = 96
 
-BAR, HEAD = "bar", "head"
-"""Labels of the count of a progress bar, and of a bare number that a line begins with."""
+BAR, HEAD, PER_STEP = "bar", "head", "step time"
+"""Labels of the count of a progress bar, of a bare number that a line begins with, and of a time
+that a line gives as one of each step: `0.5 s/it`."""
+
+_PER_STEP = re.compile(
+    r" ?(?:ms|s|secs?|seconds?) ?(?:/|per) ?(?:it|iter|iteration|step|batch|update)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,8 @@ def _field(one: re.Match[str], gap: str, text: str) -> LineField | None:
         label = one["glued"]
     elif unit in ("it", "kit") or _BAR.search(gap):
         label = BAR
+    elif _PER_STEP.match(text, one.end("value")):
+        label = PER_STEP
     else:
         label = _label(gap, cells=text.startswith(_CELLS))
         if not label and whole and not text[: one.start()].strip(" ["):
@@ -103,7 +112,7 @@ def _field(one: re.Match[str], gap: str, text: str) -> LineField | None:
 
 def _label(gap: str, *, cells: bool) -> str:
     """Return the words right before a number, "" where anything else stands there."""
-    bare = gap.rstrip(_WRAP)
+    bare = _UNIT.sub("", gap).rstrip(_WRAP)
     if cells and bare.endswith(_CELLS):
         bare = bare[:-1].rstrip()
     if not bare or bare[-1] in "|,;>":

@@ -44,7 +44,7 @@ _STEP_TIMES = frozenset({
     "time", "batchtime", "batcht", "batchcost", "avgbatchcost", "itertime", "steptime", "timeiter",
     "iterationtime", "timestep", "titer", "batch", "avgbatchtime", "timeperstep", "timebatch",
     "epochtime", "timeepoch", "traintime", "timeperepoch", "took", "timetaken", "epochtook", "耗时",
-    "用时", "timecost", "costtime", "secondsperstep", "secperstep", "sstep", "secstep",
+    "用时", "timecost", "costtime", "timesec", "timesecs", "secondsperstep", "secperstep",
 })  # fmt: skip
 
 

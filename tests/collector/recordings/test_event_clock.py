@@ -29,15 +29,6 @@ def test_of_two_hosts_the_one_ahead_is_left_out():
     assert last_received(("a", 10.0), ("b", 3610.0), ("a", 11.0), ("b", 3611.0))[-1] == 11.0
 
 
-def test_what_names_no_host_is_no_host_once_there_is_one():
-    lines = [("", 10.0), ("a", 3610.0), ("", 11.0), ("a", 3611.0)]
-    assert last_received(*lines) == [10.0, 3610.0, 3610.0, 3611.0]
-
-
-def test_where_no_host_has_a_name_what_names_none_is_the_time():
-    assert last_received(("", 10.0), ("", 3610.0)) == [10.0, 3610.0]
-
-
 def test_a_host_sixty_seconds_ahead_still_counts_and_one_beyond_does_not():
     assert last_received(("a", 0.5), ("b", 60.5))[-1] == 60.5
     assert last_received(("a", 0.5), ("b", 60.6))[-1] == 0.5

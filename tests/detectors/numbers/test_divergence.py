@@ -143,3 +143,11 @@ def test_a_short_log_in_which_the_loss_grew_by_orders_of_magnitude_is_found(repo
 ])  # fmt: skip
 def test_what_had_no_level_or_came_back_is_not_lost(reported, loss):
     assert [] == DivergenceDetector(orders=10).evaluate(reported(np.array(loss)))
+
+
+def test_a_short_log_that_climbs_above_where_it_began_is_found(reported):
+    loss = np.concatenate([8.0 - 0.1 * np.arange(25.0), 5.6 + 0.9 * np.arange(1.0, 13.0)])
+    assert [] == DivergenceDetector().evaluate(reported(loss))
+    (rise,) = DivergenceDetector(orders=10).evaluate(reported(loss))
+    assert "after it had reached" in rise.text
+    assert [] == DivergenceDetector(orders=10).evaluate(reported(loss[:28]))

@@ -91,3 +91,13 @@ def test_a_norm_that_stays_where_it_exploded_to_is_reported_throughout(reported,
 def test_clipped_norms_are_quiet(reported, norms):
     norm = np.minimum(norms(300), 1.0)
     assert [] == list(GradientExplosionDetector().evaluate(reported(norm, plane=NORM)))
+
+
+def test_at_the_end_of_a_log_norms_that_grow_at_every_line_run_away(reported):
+    norm = 3.8e12 * 1.5 ** np.arange(10)
+    over = GradientExplosionDetector(over_at=0.0)
+    (found,) = over.evaluate(reported(norm, plane="training.grad_norm"))
+    assert "since step 0" in found.text
+    assert [] == GradientExplosionDetector().evaluate(reported(norm, plane="training.grad_norm"))
+    for healthy in (norm[:7], 1.05 ** np.arange(12.0), np.append(norm, norm[-2])):
+        assert [] == over.evaluate(reported(healthy, plane="training.grad_norm"))

@@ -112,3 +112,13 @@ def test_the_first_lines_of_a_healthy_log_are_quiet_however_few_are_enough(repor
     for end in range(6, 31):
         window = reported(loss[:end], plane="training.loss|global", nth=10)
         assert [] == LossSpikeDetector(few=5).evaluate(window)
+
+
+def test_two_points_of_a_log_that_stand_far_above_it_are_a_spike_and_one_is_a_batch(reported):
+    loss = 2.1 - 0.005 * np.arange(30) + np.random.default_rng(3).normal(0, 0.02, 30)
+    loss[20] += 4.5
+    assert [] == LossSpikeDetector(few=5).evaluate(reported(loss))
+    loss[21] += 4.5
+    assert [] == LossSpikeDetector().evaluate(reported(loss))
+    (spike,) = LossSpikeDetector(few=5).evaluate(reported(loss))
+    assert "came back within 2 steps" in spike.text

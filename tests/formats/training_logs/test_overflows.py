@@ -3,7 +3,6 @@
 import pytest
 
 from rankscope.formats import training_logs
-from rankscope.formats.training_logs import overflows
 from rankscope.vocabulary.log_lines import SCALE_FLOOR
 
 DEEPSPEED = (
@@ -56,7 +55,22 @@ def test_a_scale_that_fell_to_one_at_each_overflow_is_told_there(form):
 
 def test_a_scale_that_goes_on_falling_is_told():
     assert told(*[FORMS["fairseq"].format(2.0**power) for power in range(3, -13, -1)])
-    assert 1e-300 == overflows._scale(FORMS["apex"].format("1e-300"))
+
+
+UNNAMED = {
+    "espnet": "(trainer:690) WARNING: The grad norm is nan. Skipping updating the model.",
+    "wenet": "WARNING get infinite grad_norm, check your code/data if you get this often",
+    "speechbrain": "WARNING - Loss is not finite",
+}
+
+
+@pytest.mark.parametrize("line", UNNAMED.values(), ids=UNNAMED)
+def test_updates_that_are_skipped_more_often_than_a_scale_can_be_halved_are_told(line):
+    assert [] == told(*[line] * 15)
+    assert [(16, 1, "confirmation"), (18, 3, "confirmation")] == told(*[line] * 20)
+    step = "1epoch:train:{0}-{0}batch: loss=1.0, optim0_lr0=1.250e-06, train_time=2.100"
+    steps = [step.format(number) for number in range(1, 60)]
+    assert [] == told(*[one for step in steps for one in (step, *[line] * 5)])
 
 
 def test_an_update_that_is_not_skipped_is_no_overflow():

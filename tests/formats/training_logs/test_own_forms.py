@@ -142,6 +142,12 @@ def test_the_time_of_an_epoch_is_read_once_the_first_tell_that_it_is_no_sum():
     assert took[3:] == column(read("\n".join(lines)), "step.duration")
 
 
+def test_a_time_of_each_step_is_one_whatever_word_stands_before_it():
+    took = [0.5, 0.52, 0.49, 0.51, 2.1, 2.2]
+    lines = [f"[{n}/100] loss={3 - n / 10:.3f}, {s} sec/iter" for n, s in enumerate(took)]
+    assert took[3:] == column(read("\n".join(lines)), "step.duration")
+
+
 def test_the_time_of_all_epochs_so_far_is_not_read():
     lines = [f"Epoch {n}: loss {3 - n / 10:.3f}, time {390.0 * (n + 1)}s" for n in range(8)]
     assert [] == column(read("\n".join(lines)), "step.duration")

@@ -65,7 +65,8 @@ def test_an_exception_that_no_row_has_ends_its_process():
 
 
 def test_every_signature_has_a_line_here():
-    assert {one.name for one in signatures.catalogue()} == {line["signature"] for line in LINES}
+    alone = {one.name for one in signatures.catalogue() if one.inside is None}
+    assert alone == {line["signature"] for line in LINES}
 
 
 @pytest.mark.parametrize(

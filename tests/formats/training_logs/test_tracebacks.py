@@ -85,3 +85,22 @@ def test_a_line_with_a_signature_of_its_own_keeps_it():
 
 def test_what_follows_an_exception_belongs_to_no_traceback():
     assert [(None, "root", "KeyError: 1")] == reported(traceback("KeyError: 1") + "Warning: x\n")
+
+
+def test_what_a_finaliser_raises_ends_nothing():
+    frame = '  File "/w/dataloader.py", line 9, in __del__\n    self._stop()\n'
+    text = f"Traceback (most recent call last):\n{frame}{FRAME}    x\nAssertionError: no child\n"
+    assert [] == reported(text)
+    assert [(None, "root", "KeyError: 1")] == reported(text + traceback("KeyError: 1"))
+
+
+@pytest.mark.parametrize("error", ["BrokenPipeError: [Errno 32] Broken pipe", "EOFError"])
+def test_a_helper_process_that_finds_its_parent_gone_is_no_cause(error):
+    pipe = traceback(error).replace("/w/train.py", "/usr/lib/python3.11/multiprocessing/queues.py")
+    assert [(None, "confirmation", error)] == reported(pipe)
+    assert "root" not in [role for _, role, _ in reported(traceback(error))]
+
+
+def test_a_file_that_ends_too_early_is_an_error_of_the_process():
+    error = "EOFError: Ran out of input"
+    assert [(None, "root", error)] == reported(traceback(error))

@@ -36,6 +36,7 @@ def test_its_first_error_is_quoted_with_its_line_and_no_cause_is_named(explain, 
 @pytest.mark.parametrize("line", [
     "RuntimeError: the phase was lost",
     "lattice.errors.PhaseError: worker 3 has none",
+    "lattice.runtime.errors.OutOfPhase: worker 3 has none",
 ])  # fmt: skip
 def test_an_exception_as_the_last_line_is_that_by_which_its_process_ended(explain, tmp_path, line):
     (tmp_path / "job.log").write_text(STEPS + UNKNOWN + line + "\n\n")
@@ -47,6 +48,7 @@ def test_an_exception_as_the_last_line_is_that_by_which_its_process_ended(explai
 @pytest.mark.parametrize("line", [
     "torch.distributed.DistBackendError: no phase",  # follows from another rank
     "PhaseError",  # a word, and no message
+    "lattice.Trainer: done",  # whoever says so
     "KeyboardInterrupt: stopped",
 ])  # fmt: skip
 def test_one_that_another_rank_or_a_person_caused_is_not(explain, tmp_path, line):
@@ -98,3 +100,29 @@ def test_a_folder_in_which_nothing_else_can_be_read_has_an_answer_all_the_same(e
     diagnosis = explain(tmp_path)
     assert {} == diagnosis.found.unread
     assert "unknown" == said(diagnosis)[0]
+
+
+SETTING_UP = {
+    "nccl": "pod-b:435:783 [0] NCCL INFO Ring 00 : 0 -> 8 [receive] via NET/Socket/0",
+    "lightning": "All distributed processes registered. Starting with 4 processes",
+    "a loop of one's own": "rank 3: waiting for all workers",
+}
+
+
+@pytest.mark.parametrize("line", SETTING_UP.values(), ids=SETTING_UP)
+def test_a_start_whose_log_ends_while_it_sets_something_up_is_quoted_as_news(
+    explain, tmp_path, line
+):
+    (tmp_path / "job.log").write_text("starting\n" + line + "\n---\n\n")
+    diagnosis = explain(tmp_path)
+    assert "info" == diagnosis.document()["severity"]
+    assert [("job.log", 2, line)] == quoted(diagnosis)
+
+
+@pytest.mark.parametrize(
+    "after", [STEPS, "pod-b:1:1 [0] NCCL INFO comm 0x7 rank 1 - Init COMPLETE\n"]
+)
+def test_a_start_that_went_on_is_not(explain, tmp_path, after):
+    (tmp_path / "job.log").write_text(SETTING_UP["lightning"] + "\n\n\nready\n" + after)
+    (tmp_path / "other.log").write_text(STEPS)
+    assert explain(tmp_path).document() is None
