@@ -3,7 +3,7 @@
 The kinds stand in the TOML files beside, one for each family of detectors.
 
 In: one table a family of detectors. Out: every kind of finding by name, and the record of one.
-Imports: entities, events, ids, metrics, ranks, tables.
+Imports: entities, events, ids, metrics, ranks, row_values, tables.
 """
 
 from collections.abc import Iterable, Mapping
