@@ -5,10 +5,14 @@ from collections.abc import Iterable
 from ..vocabulary.entities import Entity
 from ..vocabulary.findings import Finding
 from ..vocabulary.ranks import RankSet
+from ..vocabulary.samples import Event
 from .window import JobWindow
 
 INFORMATION = 0.9
 """The score of a symptom that is worth knowing and pages nobody (alerts/severity.py)."""
+
+_MOST_TEXT = 160
+"""Characters of a line that a finding quotes."""
 
 
 def report(
@@ -52,3 +56,37 @@ def report(
         text=text,
         ranks=RankSet(ranks),
     )
+
+
+def report_event(
+    window: JobWindow,
+    detector: str,
+    kind: str,
+    entity: Entity,
+    event: Event,
+    *,
+    text: str,
+    observed: float | str,
+    score: float = 3.0,
+    ranks: Iterable[int] | None = None,
+) -> Finding:
+    """Return a finding that one event makes: of its time, and evaluated at no other."""
+    return report(
+        window,
+        detector,
+        kind,
+        entity,
+        onset=event.at,
+        seen=(event.at, event.at),
+        signal=event.name,
+        score=score,
+        observed=observed,
+        text=text,
+        ranks=ranks,
+    )
+
+
+def first_line(text: object) -> str:
+    """Return the first line of an event's text as a finding quotes it, "" where it has none."""
+    lines = str(text or "").strip().splitlines()
+    return lines[0][:_MOST_TEXT] if lines else ""

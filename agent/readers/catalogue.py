@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Literal
 
-from ...vocabulary import events, metrics, tables
+from ...vocabulary import events, metrics, row_values, tables
 
 Profile = Literal["restricted", "full"]
 
@@ -17,8 +17,8 @@ def _metrics() -> Iterable[str]:
     return metrics.catalogue()
 
 
-MetricName = Annotated[str, tables.KnownValues("metric", _metrics)]
-EventName = Annotated[str, tables.KnownValues("event", events.catalogue)]
+MetricName = Annotated[str, row_values.KnownValues("metric", _metrics)]
+EventName = Annotated[str, row_values.KnownValues("event", events.catalogue)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,18 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Annotated, Literal
 
-from ...vocabulary import faults, findings, tables
+from ...vocabulary import faults, findings, row_values, tables
 from ...vocabulary.findings import Finding
 from ...vocabulary.ids import Fault
 from .calibration import ProbabilityCalibration
 from .shares import IncidentShare, Shares
 
 At = Literal["self", "ranks", "host", "job"]
-FindingName = Annotated[str, tables.KnownValues("kind of finding", findings.catalogue)]
-FaultName = Annotated[Fault, tables.KnownValues("fault", faults.catalogue)]
+FindingName = Annotated[str, row_values.KnownValues("kind of finding", findings.catalogue)]
+FaultName = Annotated[Fault, row_values.KnownValues("fault", faults.catalogue)]
 
 _HEAD = "catalogue.toml"
-_WORDS = frozenset(tables.keys(faults.FaultKind)) - {"id"}
+_WORDS = frozenset(row_values.keys(faults.FaultKind)) - {"id"}
 """Keys of a row that the vocabulary reads."""
 
 
@@ -51,7 +51,7 @@ class PredictedFinding:
     absent: float = 0.0
     essential: bool = False
     any: str = ""
-    says: Annotated[str, tables.WrittenAs(str, _compiled)] = ""
+    says: Annotated[str, row_values.WrittenAs(str, _compiled)] = ""
 
     def fits(self, found: Finding) -> bool:
         """Return whether a finding of its kind says what it wants."""
@@ -120,7 +120,7 @@ class CatalogueCause:
             if word not in words:
                 raise ValueError(
                     f"essential_any: no row of predicts has any = {word!r}; "
-                    + tables.nearest(word, sorted(words - {""}))
+                    + row_values.nearest(word, sorted(words - {""}))
                 )
 
     @property

@@ -15,20 +15,13 @@ from ..intake.decoding import PayloadDecoder
 from ..intake.payloads import Payload
 from ..journal import journal
 from ..journal.entries import JournalEntry
-from ..journal.kinds import PayloadKind
+from ..journal.kinds import TELEMETRY
 from ..pipeline.pipeline import DetectionPipeline
 from ..windows import queries
 from . import points
 from .stretch import LEAD_SECONDS, JournalStretch
 
 _SECOND_NS = 1_000_000_000
-_TELEMETRY = frozenset(PayloadKind) - {
-    PayloadKind.STOP,
-    PayloadKind.ACTION,
-    PayloadKind.SKIPPED,
-    PayloadKind.TIME,
-    PayloadKind.SHARED,
-}
 
 
 def root_cause(stretch: JournalStretch, pipeline: DetectionPipeline) -> dict[str, Any]:
@@ -89,7 +82,7 @@ def _entries(stretch: JournalStretch) -> Iterator[JournalEntry]:
     """Yield telemetry of the job and of nodes, from some time before the stretch to its end."""
     start = int((stretch.start - LEAD_SECONDS) * _SECOND_NS)
     end = int(stretch.end * _SECOND_NS)
-    chosen = points.of_job(stretch.job, _TELEMETRY)
+    chosen = points.of_job(stretch.job, TELEMETRY)
     return journal.between(stretch.journal, start, end, chosen=chosen)
 
 

@@ -26,6 +26,15 @@ class PayloadKind(IntEnum):
     """JSON: what another partition has sent about incidents (see `alerts.shared.messages`)."""
 
 
+TELEMETRY = frozenset(PayloadKind) - {
+    PayloadKind.STOP,
+    PayloadKind.ACTION,
+    PayloadKind.SKIPPED,
+    PayloadKind.TIME,
+    PayloadKind.SHARED,
+}
+"""Kinds of what agents and other senders measured."""
+
 METRICS_TEMPLATE = 6
 METRICS_COLUMNS = 7
 """How METRICS_PROTOBUF may stand in a file (see `columns`); no entry has these."""

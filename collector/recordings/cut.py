@@ -21,7 +21,7 @@ from ...vocabulary.samples import Event, Sample, TelemetryResource
 from ..intake.decoding import PayloadDecoder
 from ..intake.payloads import DecodedPayload, Payload
 from ..journal import journal
-from ..journal.kinds import PayloadKind
+from ..journal.kinds import TELEMETRY
 from .anonymising import StandInNames
 
 BEFORE_SECONDS = 900.0
@@ -29,14 +29,6 @@ BEFORE_SECONDS = 900.0
 
 AFTER_SECONDS = 60.0
 """How long after the end: what was received last may be about the seconds before."""
-
-_TELEMETRY = frozenset(PayloadKind) - {
-    PayloadKind.STOP,
-    PayloadKind.ACTION,
-    PayloadKind.SKIPPED,
-    PayloadKind.TIME,
-    PayloadKind.SHARED,
-}
 
 
 class CutError(Exception):
@@ -181,7 +173,7 @@ class JournalCut:
                 for entry in journal.read(file):
                     if entry.at_ns > end_ns:
                         return
-                    if entry.at_ns >= start_ns and entry.kind in _TELEMETRY:
+                    if entry.at_ns >= start_ns and entry.kind in TELEMETRY:
                         yield decoder.decode(Payload(entry.kind, entry.body))
         except (segments.SegmentError, UndecodableError, OSError) as error:
             raise CutError(f"{self._folder}: {error}") from error

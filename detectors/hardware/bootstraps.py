@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
-from ..findings import report
+from ..findings import first_line, report
 from ..tenants import logged, own_logs
 from ..window import JobWindow
 
@@ -94,8 +94,8 @@ class BootstrapsDetector(Detector):
         events = accused[host]
         most = 2 * len(events) > sum(len(held) for held in accused.values())
         first = events[0]
-        text = str(first.attributes.get("text") or first.attributes.get("signature"))
-        line = text.strip().splitlines()[0][:160] if text.strip() else "no text"
+        said = first.attributes.get("text") or first.attributes.get("signature")
+        line = first_line(said) or "no text"
         return [
             report(
                 window,

@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
-from ..findings import INFORMATION, report
+from ..findings import INFORMATION, report, report_event
 from ..tenants import first_logged, own_logs
 from ..window import JobWindow
 from . import counters
@@ -170,6 +170,21 @@ class ConfigDriftDetector(Detector):
         }
 
     def _refused(self, window: JobWindow) -> list[Finding]:
+        return [
+            report_event(
+                window,
+                self.name,
+                "host.version_refused",
+                window.host_entity(host),
+                event,
+                observed=text,
+                text=f"host {window.hosts[host]} was refused: {text}",
+            )
+            for host, (event, text) in self._refusals(window).items()
+        ]
+
+    def _refusals(self, window: JobWindow) -> dict[int, tuple[Event, str]]:
+        """Return by host the line that refused its version, and why."""
         versions: dict[int, str] = {}
         lines: dict[int, Event] = {}
         for event in own_logs(window):
@@ -184,7 +199,10 @@ class ConfigDriftDetector(Detector):
             if host >= 0:
                 hosts.setdefault(versions[rank], {}).setdefault(host, rank)
         if len(hosts) < 2:
-            return _refused_by_driver(window)
+            return {
+                host: (event, str(event.attributes.get("text", "")).strip()[-200:])
+                for host, event in first_logged(window, DRIVER).items()
+            }
         usual = max(hosts, key=lambda version: len(hosts[version]))
         unlike = {
             host: (lines[rank], f"NCCL {version}, its peers have {usual}")
@@ -192,20 +210,7 @@ class ConfigDriftDetector(Detector):
             if version != usual
             for host, rank in held.items()
         }
-        return [
-            report(
-                window,
-                self.name,
-                "host.version_refused",
-                window.host_entity(host),
-                onset=event.at,
-                seen=(event.at, event.at),
-                signal="log.fault",
-                observed=text,
-                text=f"host {window.hosts[host]} was refused: {text}",
-            )
-            for host, (event, text) in sorted(unlike.items())
-        ]
+        return dict(sorted(unlike.items()))
 
     def _changes(self, window: JobWindow) -> list[Finding]:
         found: dict[str, Finding] = {}
@@ -230,26 +235,6 @@ class ConfigDriftDetector(Detector):
             )
         alone = len(window.hosts) > 1 and 2 * len(found) <= len(window.hosts)
         return list(found.values()) if alone else []
-
-
-def _refused_by_driver(window: JobWindow) -> list[Finding]:
-    found = []
-    for host, event in first_logged(window, DRIVER).items():
-        text = str(event.attributes.get("text", "")).strip()[-200:]
-        found.append(
-            report(
-                window,
-                ConfigDriftDetector.name,
-                "host.version_refused",
-                window.host_entity(host),
-                onset=event.at,
-                seen=(event.at, event.at),
-                signal="log.fault",
-                observed=text,
-                text=f"host {window.hosts[host]} was refused: {text}",
-            )
-        )
-    return found
 
 
 def _since(window: JobWindow, names: Mapping[int, Iterable[str]]) -> dict[int, float]:

@@ -55,10 +55,7 @@ class FabricDetector(Detector):
         """Return one finding a device."""
         findings = []
         turned = states.turned(window, FAULT, well=0.0, peers=self.peers)
-        for row, (reasons, onset) in turned.items():
-            entity = window.gpu_entity(row)
-            if entity is None:
-                continue
+        for entity, reasons, onset in turned:
             words = ", ".join(sorted(reason.replace("_", " ") for reason in reasons))
             findings.append(
                 report(

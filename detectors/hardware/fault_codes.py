@@ -8,7 +8,7 @@ from ...vocabulary.entities import Entity, gpu
 from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
-from ..findings import report
+from ..findings import report_event
 from ..tenants import own_events
 from ..window import JobWindow
 
@@ -141,15 +141,13 @@ class FaultCodesDetector(Detector):
         kind = _kind(event)
         kinds = ["gpu.fault_event", *([kind] if kind else [])]
         return [
-            report(
+            report_event(
                 window,
                 self.name,
                 kind,
                 entity,
-                onset=event.at,
-                seen=(event.at, event.at),
+                event,
                 score=min(_SCORES.get(kind, 3.0), most),
-                signal="gpu.fault",
                 observed=code,
                 text=f"{entity} reported {code} {event.attributes.get('text', '')}".strip() + word,
             )

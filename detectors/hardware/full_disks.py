@@ -7,7 +7,7 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ..contract import Detector
-from ..findings import report
+from ..findings import report, report_event
 from ..tenants import first_logged, logged, own_logs
 from ..window import JobWindow, PeriodicReadings
 from . import counters, devices
@@ -150,15 +150,13 @@ class FullDisksDetector(Detector):
                 continue
             index = window.hosts.index(host)
             line = text[text.rfind("\n", 0, found.start()) + 1 : found.end() + 80].splitlines()[0]
-            worst[index] = report(
+            worst[index] = report_event(
                 window,
                 self.name,
                 "host.disk_full",
                 window.host_entity(index),
-                onset=event.at,
-                seen=(event.at, event.at),
+                event,
                 score=3.0,
-                signal="log.fault",
                 observed=found[0],
                 text=f"host {host}: a write found no room: {line.strip()[-200:]}",
             )
@@ -166,15 +164,13 @@ class FullDisksDetector(Detector):
     def _refused(self, window: JobWindow) -> dict[int, Finding]:
         """Return by host the first write that was refused."""
         return {
-            host: report(
+            host: report_event(
                 window,
                 self.name,
                 "host.filesystem_read_only",
                 window.host_entity(host),
-                onset=event.at,
-                seen=(event.at, event.at),
+                event,
                 score=2.5,
-                signal="log.fault",
                 observed=NO_WRITES,
                 text=f"host {window.hosts[host]}: a write was refused: "
                 f"{str(event.attributes.get('text', '')).strip()[-200:]}",

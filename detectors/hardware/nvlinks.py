@@ -67,10 +67,7 @@ class NvLinksDetector(Detector):
     def _down(self, window: JobWindow) -> list[Finding]:
         findings = []
         turned = states.turned(window, UP, well=1.0, peers=_PEERS)
-        for row, (links, onset) in turned.items():
-            entity = window.gpu_entity(row)
-            if entity is None:
-                continue
+        for entity, links, onset in turned:
             named = ", ".join(sorted(links, key=lambda link: (len(link), link)))
             text = f"NVLink {named} is down" if len(links) == 1 else f"NVLinks {named} are down"
             findings.append(

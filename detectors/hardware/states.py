@@ -1,15 +1,18 @@
 """States of devices that turned: what was well, or is of nearly all peers, and is so no more."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from ...vocabulary.entities import Entity
 from ..window import JobWindow
 from . import counters, devices
 
 
 def turned(
     window: JobWindow, metric: str, *, well: float, peers: float
-) -> dict[int, tuple[list[str], tuple[float, float]]]:
-    """Return by row the variants of a state (0 or 1) that are not `well`, and the first onset.
+) -> Iterator[tuple[Entity, list[str], tuple[float, float]]]:
+    """Yield devices, the variants of a state (0 or 1) of each that are not `well`, the first onset.
 
     One counts where the device had it well before, or where a share `peers` of the other devices of
     its model have. Onsets are (last seen well, first seen not), seconds since the epoch.
@@ -34,4 +37,7 @@ def turned(
             before = (at - held.period(), at) if was_well else (at, at)
             names.setdefault(row, []).append(values[0] if values else "?")
             first[row] = min(first.get(row, before), before)
-    return {row: (names[row], first[row]) for row in sorted(names)}
+    for row in sorted(names):
+        entity = window.gpu_entity(row)
+        if entity is not None:
+            yield entity, names[row], first[row]

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ..contract import Detector
-from ..findings import report
+from ..findings import first_line, report
 from ..tenants import own_logs
 from ..window import Floats, JobWindow, PeriodicReadings
 from . import counters, devices, ports
@@ -138,6 +138,7 @@ class TransportsDetector(Detector):
                 continue
             if host not in window.hosts:
                 continue
+            line = first_line(event.attributes.get("text")) or "no text"
             found[host] = report(
                 window,
                 self.name,
@@ -147,7 +148,7 @@ class TransportsDetector(Detector):
                 score=2.5,
                 signal="log.fault",
                 observed=signature,
-                text=f"host {host} logged {signature}: {_line(event.attributes.get('text'))}",
+                text=f"host {host} logged {signature}: {line}",
             )
         return list(found.values())
 
@@ -173,8 +174,3 @@ def _rate(readings: PeriodicReadings, seconds: float, start: float) -> Floats:
     first = max(newest - max(seconds, 3.2 * readings.period()), start)
     rate = readings.rate(first, newest)
     return np.where(rate < counters.MOST, rate, np.nan)
-
-
-def _line(text: object) -> str:
-    lines = str(text or "").strip().splitlines()
-    return lines[0][:160] if lines else "no text"

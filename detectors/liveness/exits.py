@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.log_lines import ENDS
 from ...vocabulary.samples import Event
 from ..contract import Detector
-from ..findings import report
+from ..findings import first_line, report, report_event
 from ..tenants import logged, own_events
 from ..window import JobWindow
 from . import exit_order, stops, telling
@@ -175,18 +175,15 @@ class ExitsDetector(Detector):
             if row is None or first is None:
                 continue
             signature = str(first.attributes.get("signature", ""))
-            text = str(first.attributes.get("text", "")).strip().splitlines()
-            line = text[0][:160] if text else ""
+            line = first_line(first.attributes.get("text"))
             findings.append(
-                report(
+                report_event(
                     window,
                     self.name,
                     "rank.root_log",
                     window.rank_entity(row),
-                    onset=first.at,
-                    seen=(first.at, first.at),
+                    first,
                     score=2.0,
-                    signal="log.fault",
                     observed=signature,
                     text=f"rank {rank} logged {signature}: {line}".rstrip(": "),
                 )
@@ -203,15 +200,13 @@ class ExitsDetector(Detector):
             ours = whose is not None
             whose_text = f"rank {whose}" if ours else "a process"
             findings.append(
-                report(
+                report_event(
                     window,
                     self.name,
                     "host.oom_killed",
                     entity,
-                    onset=event.at,
-                    seen=(event.at, event.at),
+                    event,
                     score=3.0 if ours else 1.0,
-                    signal="host.oom_kill",
                     observed=f"pid {event.attributes.get('pid', '?')}",
                     text=f"the kernel killed {whose_text} on host {entity.id} for memory",
                     ranks=(whose,) if whose is not None else (),
@@ -231,15 +226,13 @@ class ExitsDetector(Detector):
             if host not in window.hosts or host in findings:
                 continue
             entity, whose = window.host_entity(window.hosts.index(host)), rank_of(event)
-            findings[host] = report(
+            findings[host] = report_event(
                 window,
                 self.name,
                 "host.worker_killed",
                 entity,
-                onset=event.at,
-                seen=(event.at, event.at),
+                event,
                 score=2.0,
-                signal="log.fault",
                 observed="signal 9",
                 text=f"a data loader's worker on host {host} was killed, by the kernel most likely",
                 ranks=() if whose is None else (whose,),

@@ -1,7 +1,6 @@
 """Lines of a dead job's logs that point at a fault, where nothing else shows what became of it."""
 
 import math
-import re
 from collections.abc import Sequence
 
 from ...vocabulary import device_faults
@@ -11,7 +10,7 @@ from ...vocabulary.log_lines import LAST_WORDS
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
 from ..contract import Detector
-from ..findings import INFORMATION, report
+from ..findings import INFORMATION, first_line, report
 from ..tenants import own_events
 from ..window import JobWindow
 from . import stops, telling
@@ -19,33 +18,18 @@ from .stops import rank_of
 
 _OF_DEVICES = ("gpu.fault", "host.oom_kill")
 _HARMLESS = ("info", "warning", "application")
-_MOST_TEXT = 160
 
 _LAUNCHED = ("python.", "torchrun.")
 """Signatures of cascades that launchers log of what they started."""
 
-_REFUSALS = re.compile(r"^(?:driver\.(?:too_old|no_device|not_ready)|library\.missing)$")
-"""What a process says that could not start, and one that trained and whose device went away."""
-
 _DEVICE_ERROR = "job.device_error"
-_MEANINGS = (
-    (_REFUSALS, "job.start_refused"),
-    (
-        re.compile(r"^(?:gpu\.(?:out_of_memory|device_lost)|cuda\.(?:ecc|nvlink_error))$"),
-        _DEVICE_ERROR,
-    ),
-    (
-        re.compile(
-            r"^(?:python\.|checkpoint\.|native\.|shm\.not_opened|ascend\.|dataloader\.worker_killed|ddp\.|"
-            r"cuda\.(?!ecc|nvlink)|gpu\.(?:page|queue|device_failed))"
-        ),
-        "job.ended_by_error",
-    ),
-)
-"""What lines of these signatures say of a job, where they name no rank."""
-
-_ENDED = {"process": "job.ended_by_error", "start": "job.start_refused"}
-"""What launchers say of a job, by what they say has ended."""
+_ENDED = {
+    "process": "job.ended_by_error",
+    "start": "job.start_refused",
+    "setup": "job.start_refused",
+    "device": _DEVICE_ERROR,
+}
+"""What lines that name no rank say of a job, by what they say has ended."""
 
 _NO_CAUSES = frozenset({"nccl.ras_unequal_now", LAST_WORDS})
 """Signatures of what a job at work shows for a moment too, and of words that nobody knows."""
@@ -107,8 +91,7 @@ class LoggedFaultsDetector(Detector):
             first = telling.first(roots) or first
         entity, ranks = _where(window, first)
         signature = str(first.attributes.get("signature") or first.attributes.get("code") or "")
-        text = str(first.attributes.get("text", "")).strip().splitlines()
-        words = [signature, *(line[:_MOST_TEXT] for line in text[:1])]
+        words = [signature, first_line(first.attributes.get("text"))]
         named = ": ".join(word for word in words if word) or first.name
         seen = (first.at, max(event.at for event in lines))
         symptom = report(
@@ -125,7 +108,7 @@ class LoggedFaultsDetector(Detector):
             text=named,
             ranks=ranks,
         )
-        meant = _meant(window, first, signature)
+        meant = _meant(window, first)
         above = () if meant == _DEVICE_ERROR else lines[: lines.index(first)]
         waited = any(_waited(event) for event in above)
         if order != _ROOT or ranks or waited or not meant:
@@ -153,17 +136,17 @@ class LoggedFaultsDetector(Detector):
 _ROOT, _CASCADE, _SURVIVED = range(3)
 
 
-def _meant(window: JobWindow, event: Event, signature: str) -> str:
-    """Return the kind of what a line of a signature says of its job, "" where it says nothing."""
-    if ended := _ENDED.get(str(event.attributes.get("ended", ""))):
-        return ended
+def _meant(window: JobWindow, event: Event) -> str:
+    """Return the kind of what a line says of its job, "" where it says nothing."""
     if event.name == "gpu.fault":
         vendor = str(event.attributes.get("vendor", ""))
-        programs = device_faults.find(vendor, signature).fault_class == "application"
+        code = str(event.attributes.get("code", ""))
+        programs = device_faults.find(vendor, code).fault_class == "application"
         return "job.ended_by_error" if programs else ""
-    if _REFUSALS.match(signature) and stops.stepped(window):
-        return ""  # a start that was refused made no steps
-    return next((kind for pattern, kind in _MEANINGS if pattern.match(signature)), "")
+    ended = str(event.attributes.get("ended", ""))
+    if ended == "setup" and stops.stepped(window):
+        return ""  # it trained, and its device went away
+    return _ENDED.get(ended, "")
 
 
 def _pointing(window: JobWindow) -> list[Event]:

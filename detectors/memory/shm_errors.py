@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
-from ..findings import report
+from ..findings import report_event
 from ..tenants import logged, own_events
 from ..window import JobWindow
 
@@ -88,15 +88,13 @@ class ShmErrorsDetector(Detector):
             kind, place = key
             ours = kind == "rank.shm_error"
             whose = f"rank {int(window.ranks[place])}" if ours else f"host {host}"
-            found[key] = report(
+            found[key] = report_event(
                 window,
                 self.name,
                 kind,
                 window.rank_entity(place) if ours else window.host_entity(place),
-                onset=event.at,
-                seen=(event.at, event.at),
+                event,
                 score=score,
-                signal=event.name,
                 observed=text[:200],
                 text=f"{whose}: {text[:200]}",
             )

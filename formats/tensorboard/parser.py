@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Annotated
 
-from ...vocabulary import tables
+from ...vocabulary import row_values, tables
 from ...vocabulary.patterns import DeferredPattern
 from ...vocabulary.samples import Event as Reported
 from ...vocabulary.samples import Sample, Scalar, attributes
@@ -28,7 +28,7 @@ class MetricTag:
     """Tags that match a pattern whole, and the metric that they are."""
 
     pattern: DeferredPattern
-    value: Annotated[LineValue, tables.WrittenAs(str, _value)]
+    value: Annotated[LineValue, row_values.WrittenAs(str, _value)]
 
 
 @cache

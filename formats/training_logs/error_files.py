@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from ...vocabulary.samples import Event, Scalar
+from ...vocabulary.samples import Event
 from .. import json_text
-from . import cleaning, signatures, tracebacks
+from . import signatures, tracebacks
 
 _HEAD = re.compile(rb'\s*\{\s*"message"\s*:\s*\{\s*"(?:message|extraInfo|errorCode)"\s*:')
 LONGEST = 1 << 20
@@ -29,15 +29,8 @@ class WorkerError:
         """Return it as a line of a log would be reported, None for an end that somebody asked."""
         if fault := signatures.read(self.text):
             return Event("log.fault", self.at, fault.pairs(self.text, rank))
-        role = tracebacks.role(tracebacks.raised(self.text) or "Exception", self.text)
-        if not role:
-            return None
-        pairs: dict[str, Scalar] = {
-            "signature": tracebacks.SIGNATURE,
-            "role": role,
-            "text": cleaning.shown(self.text),
-        }
-        return Event("log.fault", self.at, pairs if rank is None else {**pairs, "rank": rank})
+        kind = tracebacks.raised(self.text) or "Exception"
+        return tracebacks.event(kind, self.text, self.at, rank)
 
 
 def is_error_file(head: bytes) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Literal
 
-from ...vocabulary import metrics, tables
+from ...vocabulary import metrics, row_values, tables
 from ...vocabulary.patterns import DeferredPattern
 from ...vocabulary.samples import Scalar
 from . import named, numbers
@@ -152,8 +152,8 @@ class LineFormat:
     name: str
     framework: str
     rank: Printer
-    lines: Annotated[tuple[LineForm, ...], tables.WrittenAs(tuple[LineRow, ...], _lines)] = field(
-        metadata={"key": "line"}
+    lines: Annotated[tuple[LineForm, ...], row_values.WrittenAs(tuple[LineRow, ...], _lines)] = (
+        field(metadata={"key": "line"})
     )
     examples: tuple[LineExample, ...] = field(default=(), metadata={"key": "example"})
     version: str = ""

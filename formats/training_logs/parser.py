@@ -312,16 +312,9 @@ class TrainingLogParser:
 
     def _exception(self, kind: str, cleaned: CleanedLine, at: float) -> list[Event]:
         """Return the exception by which a process ends, unless somebody asked it to."""
-        role = tracebacks.role(kind, cleaned.text) if kind else ""
-        if not role:
-            return []
-        pairs: dict[str, Scalar] = {
-            "signature": tracebacks.SIGNATURE,
-            "role": role,
-            "text": cleaning.shown(cleaned.text),
-        }
         rank = self._whose.written_by(cleaned)
-        return [Event("log.fault", at, pairs | ({} if rank is None else {"rank": rank}))]
+        event = tracebacks.event(kind, cleaned.text, at, rank) if kind else None
+        return [] if event is None else [event]
 
     def _counters(
         self, fault: signatures.TrainingLogFault, rank: int | None, at: float

@@ -36,6 +36,8 @@ class LogSignature:
     """What became of the network port that the line names, or of one of its host."""
     of_host: bool = False
     inside: DeferredPattern | None = None
+    ended: Literal["", "process", "setup", "device"] = ""
+    """What comes to its end with such a line; "": none says that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class TrainingLogFault:
             "role": self.signature.role,
             "text": cleaning.shown(text),
         }
+        if self.signature.ended:
+            pairs["ended"] = self.signature.ended
         if rank is not None:
             pairs["rank"] = rank
         return pairs | dict(self.details)

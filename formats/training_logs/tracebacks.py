@@ -6,6 +6,9 @@ tells them apart, and that is for the reader of the whole log.
 
 import re
 
+from ...vocabulary.samples import Event, Scalar
+from . import cleaning
+
 BEGINS = "Traceback (most recent"
 SIGNATURE = "python.exception"
 """Name of the signature of the last line of a traceback that no other one explains."""
@@ -124,6 +127,16 @@ def role(kind: str, text: str) -> str:
     said = _PEERS_SAY.search(text) is not None and not _OWN.search(kind)
     peers = _PEERS.search(kind) is not None and not _TORN_FILE.search(text)
     return "cascade" if peers or said else "root"
+
+
+def event(kind: str, text: str, at: float, rank: int | None) -> Event | None:
+    """Return the exception by which a process ended, None where somebody asked it to end."""
+    if not (said := role(kind, text)):
+        return None
+    pairs: dict[str, Scalar] = {
+        "signature": SIGNATURE, "role": said, "ended": "process", "text": cleaning.shown(text),
+    }  # fmt: skip
+    return Event("log.fault", at, pairs if rank is None else {**pairs, "rank": rank})
 
 
 def _shown_without_source(text: str) -> bool:

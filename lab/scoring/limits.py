@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
 
-from ...vocabulary import faults, tables
+from ...vocabulary import faults, row_values, tables
 from ..simulator.arrivals import ONSET
 from .figures import ScoredResult, broken_down, by_fault
 
@@ -23,7 +23,7 @@ MOST_ERROR = 0.25
 """Largest relative error of the time to exhaustion that counts as right."""
 
 
-FaultName = Annotated[str, tables.KnownValues("fault", faults.catalogue)]
+FaultName = Annotated[str, row_values.KnownValues("fault", faults.catalogue)]
 
 
 @dataclass(frozen=True, slots=True)

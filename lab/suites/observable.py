@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated
 
-from ...vocabulary import faults, tables
+from ...vocabulary import faults, row_values, tables
 from ..simulator.series import exporters
 from ..simulator.shape import ReportingHabits, SimulatedCluster, SimulationScenario
 
@@ -22,8 +22,8 @@ def _terms(alternatives: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(names.split(" + ")) for names in alternatives)
 
 
-FaultName = Annotated[str, tables.KnownValues("fault", faults.catalogue)]
-Alternatives = Annotated[tuple[tuple[str, ...], ...], tables.WrittenAs(tuple[str, ...], _terms)]
+FaultName = Annotated[str, row_values.KnownValues("fault", faults.catalogue)]
+Alternatives = Annotated[tuple[tuple[str, ...], ...], row_values.WrittenAs(tuple[str, ...], _terms)]
 
 
 @dataclass(frozen=True, slots=True)

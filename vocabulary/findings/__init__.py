@@ -3,7 +3,7 @@
 The kinds stand in the TOML files beside, one for each family of detectors.
 
 In: one table a family of detectors. Out: every kind of finding by name, and the record of one.
-Imports: entities, events, ids, metrics, ranks, tables.
+Imports: entities, events, ids, metrics, ranks, row_values, tables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Literal
 
-from .. import events, metrics, tables
+from .. import events, metrics, row_values, tables
 from ..entities import Entity, EntityType
 from ..ids import Job
 from ..ranks import RankSet
@@ -65,8 +65,8 @@ def _together(sets: tuple[str, ...]) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(names.split(" + ")) for names in sets)
 
 
-Signal = Annotated[str, tables.KnownValues("metric or event", _signals)]
-SignalSets = Annotated[tuple[frozenset[str], ...], tables.WrittenAs(tuple[str, ...], _together)]
+Signal = Annotated[str, row_values.KnownValues("metric or event", _signals)]
+SignalSets = Annotated[tuple[frozenset[str], ...], row_values.WrittenAs(tuple[str, ...], _together)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What launchers and schedulers said of the ends of a job, gathered file by file.
 
-`verdicts` settles what it means; here stands who said what, in which order.
+`settlement` says what it means; here stands who said what, in which order.
 """
 
 from collections import Counter
@@ -26,6 +26,11 @@ class FiledReport:
 
     file: str
     report: LaunchReport
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Return the file and the line."""
+        return self.file, self.report.line
 
     @property
     def order(self) -> tuple[float, str, int]:
@@ -161,7 +166,7 @@ class LaunchRecord:
         each = self.per_task(size)
         known = {(quote.file, quote.line) for quote in found.quotes}
         for one in self._telling():
-            place = (one.file, one.report.line)
+            place = one.place
             if place in known:
                 continue
             report = one.report

@@ -92,7 +92,9 @@ def add(
                 "signature": LAST_WORDS, "role": "root", "text": lines[0][1],
             }  # fmt: skip
             if last and ended is not None:
-                pairs |= {"signature": tracebacks.SIGNATURE, "text": last.text}
+                pairs |= {
+                    "signature": tracebacks.SIGNATURE, "ended": "process", "text": last.text,
+                }  # fmt: skip
                 rank = last.rank if rank is None else rank
                 pairs |= {} if rank is None else {"rank": rank}
             at = written if found.until is None else found.until

@@ -8,8 +8,8 @@ from ..found import UNNAMED_HOST, ArtefactContents, LogQuote
 from ..hosts import device_ranks
 from ..job.endings import UNDATED
 from ..job.startup import START_SECONDS
-from ..launches import verdicts
-from ..launches.verdicts import KnownRanks
+from ..launches import settlement
+from ..launches.known import KnownRanks
 from . import host_lines, memory_kills, survival, uncounted, unplaced, unranked
 from .contents import LogContents
 from .unknown_lines import shown
@@ -223,8 +223,8 @@ def _settle(gathered: LogContents, found: ArtefactContents) -> None:
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]
     times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
     newest = max([found.until or 0.0, *times]) or gathered.survey.written
-    verdict = verdicts.settle(record, _known(gathered, size), newest)
-    for placed, host in verdict.hosts.items():
+    verdict = settlement.settle(record, _known(gathered, size), newest)
+    for placed, host in verdict.places.hosts.items():
         gathered.process(placed).host = host
     for rank, host, event in verdict.events:
         if rank is not None:

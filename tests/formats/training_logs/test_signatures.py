@@ -38,6 +38,32 @@ def test_a_line_is_reported_with_its_signature_role_and_details(line):
     assert set(found) <= set(events.catalogue()["log.fault"].attributes)
 
 
+def test_rows_of_one_name_say_one_end():
+    ends = {(one.name, one.ended) for one in signatures.catalogue()}
+    assert sorted({name for name, _ in ends}) == sorted(name for name, _ in ends)
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("double free or corruption (out)", "process"),
+        ("RuntimeError: Found no NVIDIA driver on your system.", "setup"),
+        ("RuntimeError: CUDA error: uncorrectable ECC error encountered", "device"),
+        ("OSError: [Errno 28] No space left on device", None),
+    ],
+)
+def test_a_line_says_what_has_ended(text, ended):
+    (logged,) = training_logs.read([text], default_at=AT)
+    assert ended == logged.events[0].attributes.get("ended")
+
+
+def test_an_exception_that_no_row_has_ends_its_process():
+    lines = ["Traceback (most recent call last):", '  File "a.py", line 1, in <module>', "    f()",
+             "ValueError: bad sample"]  # fmt: skip
+    events = [event for one in training_logs.read(lines, default_at=AT) for event in one.events]
+    assert ["process"] == [event.attributes.get("ended") for event in events]
+
+
 def test_every_signature_has_a_line_here():
     alone = {one.name for one in signatures.catalogue() if one.inside is None}
     assert alone == {line["signature"] for line in LINES}

@@ -1,7 +1,7 @@
 """Jobs that were never started: no node, no image, no volume, no leave of the scheduler."""
 
 import pytest
-from tests.collector.artefacts.launches.test_launchers import cause
+from tests.collector.artefacts.launches.launched_job import cause
 
 PENDING = """\
 Name:             llama-worker-3

@@ -1,0 +1,44 @@
+"""What launchers and schedulers say of hosts: nodes that failed, kills for memory."""
+
+from collections.abc import Iterable
+
+from .exits import SIGKILL, RankExits
+from .known import KnownRanks
+from .record import FiledReport
+from .verdicts import LaunchVerdict
+
+
+def add_failed_nodes(ends: Iterable[FiledReport], verdict: LaunchVerdict) -> None:
+    """Add the nodes that a scheduler lost."""
+    for one in ends:
+        if one.report.form.kind == "node":
+            host = verdict.places.host(one)
+            verdict.blame(one, "scheduler.event", host, reason=one.report.form.reason)
+
+
+def add_memory_kills(
+    ends: Iterable[FiledReport], exits: RankExits, known: KnownRanks, verdict: LaunchVerdict
+) -> None:
+    """Add kills for memory; a host that no line names is the only one, or that of the rank."""
+    places = verdict.places
+    for one in ends:
+        if one.report.form.kind != "oom":
+            continue
+        rank = next(iter((*places.ranks(one), *_killed(exits, known))), None)
+        host = places.host(one) or places.host_of(rank) or places.likely_host()
+        if rank is None and not places.on(host):
+            places.place_others(host)
+        if rank is not None and not places.host_of(rank):
+            places.hosts[rank] = host
+        verdict.blame(one, "host.oom_kill", host, rank)
+        if not exits:
+            for each in [rank] if rank is not None else places.on(host):
+                verdict.end(each, -SIGKILL, places.at(one))
+
+
+def _killed(exits: RankExits, known: KnownRanks) -> list[int]:
+    """Return the rank that SIGKILL ended, or that says nothing, where it is one."""
+    killed = [rank for rank, (code, _) in exits.items() if code == -SIGKILL]
+    if len(killed) != 1:
+        killed = list(known.silent)
+    return killed if len(killed) == 1 else []

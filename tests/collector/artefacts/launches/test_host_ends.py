@@ -1,0 +1,66 @@
+"""What launchers and schedulers say of hosts: kills for memory, nodes that failed."""
+
+import pytest
+from tests.collector.artefacts.launches.launched_job import ACTOR, PLACES, cause, steps
+
+HOST_OOM, LOST = "memory.host_oom", "host.lost"
+MEMORY = {
+    "srun names the task": (
+        steps(4)
+        + "slurmstepd-n7: error: Detected 2 oom_kill events in StepId=77.0. Some of the step tasks "
+        "have been OOM Killed.\nsrun: error: n7: task 2: Out Of Memory\n"
+        "srun: error: n7: tasks 0-1,3: Exited with exit code 1\n",
+        "n7",
+    ),
+    "Ray's monitor": (
+        steps(2)
+        + "(raylet) Memory on the node (IP: 10.0.0.5, ID: ab) where the task (actor ID: 12) was "
+        "running was 30.64GB / 32.00GB\nray.exceptions.OutOfMemoryError: Task was killed due to "
+        "the node running low on memory.\n",
+        "10.0.0.5",
+    ),
+    "LSF, which names no host": (
+        steps(2) + "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\n",
+        "unnamed-host",
+    ),
+    "a pod": (
+        "" + "Name:             llama-worker-3\nNode:             gpu-17/10.0.0.17\nContainers:\n"
+        "  pytorch:\n    State:          Terminated\n      Reason:       OOMKilled\n"
+        "      Exit Code:    137\n      Finished:     Wed, 13 May 2026 12:06:00 +0000\n"
+        "    Ready:          False\nEvents:           <none>\n",
+        "gpu-17",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "host"), MEMORY.values(), ids=MEMORY)
+def test_a_kill_for_memory_is_the_host_s(first, text, host):
+    fault, _, where = cause(first(text))
+    assert (HOST_OOM, host) == (fault, where)
+
+
+FAILED_NODES = {
+    "srun ends with 0": (steps(2) + "srun: error: Node failure on n1\n", "n1"),
+    "slurmstepd": (
+        steps(4)
+        + "slurmstepd: error: *** STEP 12.0 ON n1 CANCELLED AT 2026-05-13T12:00:20 DUE TO NODE "
+        "FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\nsrun: error: n1: tasks 0-1: Terminated\n",
+        "n1",
+    ),
+    "Open MPI": (
+        steps(2) + "ORTE has lost communication with a remote daemon.\n\n"
+        "  HNP daemon   : [[64112,0],0] on node first\n"
+        "  Remote daemon: [[64112,0],1] on node gpu-12\n",
+        "gpu-12",
+    ),
+    "Ray": (
+        PLACES + steps(2) + ACTOR.format("The actor died because its node has died. Node Id: a"),
+        "10.0.0.6",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "host"), FAILED_NODES.values(), ids=FAILED_NODES)
+def test_a_node_that_failed_by_the_scheduler_s_word_is_lost(first, text, host):
+    fault, _, where = cause(first(text))
+    assert (LOST, host) == (fault, where)

@@ -1,0 +1,38 @@
+"""What is left where no launcher names who ended."""
+
+import pytest
+from tests.collector.artefacts.launches.launched_job import (
+    ACTOR,
+    CRASH,
+    TABLE,
+    TRACEBACK,
+    cause,
+    steps,
+)
+
+
+def test_one_rank_that_sigkill_ended_while_its_launcher_lived_is_critical(first):
+    asked = (
+        "W0513 12:00:40.981000 146 torch/distributed/elastic/multiprocessing/api.py:897] Sending "
+        "process 14751 closing signal SIGTERM\n"
+    )
+    document = first(steps(1) + asked + TABLE.format(0, -9))
+    assert ((CRASH, [0], "gpu-2"), "critical") == (cause(document), document["severity"])
+
+
+def test_an_actor_of_ray_that_is_gone_is_a_crash_and_its_address_is_quoted(first):
+    """Nothing says which rank it was: the address is all that is known of it."""
+    document = first(ACTOR.format("The actor is dead because its worker process has died."))
+    assert CRASH == document["root_cause"]["hypotheses"][0]["fault"]
+    assert "10.0.0.6" in document["summary"]
+
+
+@pytest.mark.parametrize(
+    "end", ["died with <Signals.SIGKILL: 9>.", "returned non-zero exit status 1."]
+)
+def test_what_python_says_of_a_process_that_it_started_counts_where_nothing_else_does(first, end):
+    raised = "subprocess.CalledProcessError: Command '['python', 'train.py']' " + end + "\n"
+    above = 'Traceback (most recent call last):\n  File "/opt/launch.py", line 8, in <module>\n'
+    assert CRASH == cause(first(above + raised))[0]
+    document = first(TRACEBACK.format("") + above + raised)
+    assert "ValueError: bad sample in shard 17" == document["leftovers"]["lines"][0]["text"]
