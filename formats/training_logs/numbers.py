@@ -7,7 +7,8 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,6})?")
 _NOT_FINITE = {
     "nan": float("nan"), "-nan": float("nan"), "inf": float("inf"), "-inf": float("-inf"),
     "+inf": float("inf"), "infinity": float("inf"),
-    "nan.0": float("nan"), "inf.0": float("inf"), "-inf.0": float("-inf"),  # Lightning's bar
+    # Lightning's bar pads what is no number as if it were one (2.6).
+    "nan.0": float("nan"), "inf.0": float("inf"), "-inf.": float("-inf"),
 }  # fmt: skip
 
 FACTORS = {

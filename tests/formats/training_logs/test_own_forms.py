@@ -142,6 +142,16 @@ def test_the_time_of_an_epoch_is_read_once_the_first_tell_that_it_is_no_sum():
     assert took[3:] == column(read("\n".join(lines)), "step.duration")
 
 
+@pytest.mark.parametrize(("shown", "value"), [
+    ("nan.0", math.nan), ("inf.0", math.inf), ("-inf.", -math.inf),
+])  # fmt: skip
+def test_a_bar_of_lightning_pads_what_is_no_number_as_if_it_were_one(shown, value):
+    bar = "Epoch {0}: 100%|##########| 79/79 [00:28<00:00,  2.61it/s, v_num=1, train_loss={1}]"
+    lines = [bar.format(epoch, f"{5 - epoch / 10:.3f}") for epoch in range(8)]
+    found = read("\n".join([*lines, bar.format(8, shown), bar.format(9, shown)]))
+    assert column(found, "loss")[-1] == pytest.approx(value, nan_ok=True)
+
+
 def test_a_time_of_each_step_is_one_whatever_word_stands_before_it():
     took = [0.5, 0.52, 0.49, 0.51, 2.1, 2.2]
     lines = [f"[{n}/100] loss={3 - n / 10:.3f}, {s} sec/iter" for n, s in enumerate(took)]
