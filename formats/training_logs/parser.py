@@ -390,7 +390,7 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
         *(one.needle for one in overflows.forms()),
         *(one.needle for one in resumes.forms()),
         *(one.needle for one in data_names.forms()),
-        *(one.needle for one in (*saves.begins(), *saves.ends())),
+        *(one.needle for one in saves.forms()),
         *own_values.NEEDLES,
         communicators.NEEDLE,
         tracebacks.BEGINS,

@@ -18,13 +18,9 @@ class ToldForm:
     example: str
 
 
-def packaged(file: str, rows: str, *, beside: str = "") -> tuple[ToldForm, ...]:
-    """Return all forms of a file of this package, a row each of the table `rows`.
-
-    beside: another table of the file.
-    """
-    others = f"version source {beside}".rstrip()
-    return tuple(tables.packaged(ToldForm, __package__ or "", file, rows, beside=others))
+def packaged(file: str, rows: str) -> tuple[ToldForm, ...]:
+    """Return all forms of a file of this package, a row each of the table `rows`."""
+    return tuple(tables.packaged(ToldForm, __package__ or "", file, rows, beside="version source"))
 
 
 def event(name: str, text: str, at: float, rank: int | None, **more: Scalar) -> Event:

@@ -44,9 +44,8 @@ def test_a_line_is_quoted_with_its_place_time_rank_and_host(printed):
 
 
 def test_where_no_cause_is_named_the_lines_are_said_to_be_all_that_is_known(printed):
-    _, lines, _ = printed(
-        job__log="RuntimeError: unable to open shared memory object </torch_7_1>\n"
-    )
+    text = "[n3:195:0:195] ib_mlx5_log.c:139  Transport retry count exceeded on mlx5_0:1/IB\n"
+    _, lines, _ = printed(job__log=text)
     assert any("no cause is named" in line for line in lines[:4])
 
 

@@ -11,14 +11,9 @@ def states(line):
     return [event.attributes["state"] for event in every if event.name == saves.EVENT]
 
 
-@pytest.mark.parametrize("form", saves.begins(), ids=lambda form: form.name)
-def test_an_example_of_a_begin_is_one(form):
-    assert ["begins"] == states(form.example)
-
-
-@pytest.mark.parametrize("form", saves.ends(), ids=lambda form: form.name)
-def test_an_example_of_an_end_is_one(form):
-    assert ["ends"] == states(form.example)
+@pytest.mark.parametrize("form", saves.forms(), ids=lambda form: f"{form.state} {form.name}")
+def test_an_example_of_a_form_is_of_its_state(form):
+    assert [form.state] == states(form.example)
 
 
 @pytest.mark.parametrize("line", [
