@@ -187,10 +187,12 @@ class ValueLines:
         return [(one.placed, *self._reported(one)) for one in lines]
 
     def _reported(self, one: _UnderstoodLine) -> Reported:
-        if (_LOSS, ()) in one.found.parts and (_DURATION, ()) not in one.found.parts:
+        said = one.found.parts
+        # Two lines with times of their own tell how long a step takes better than a word does.
+        if one.placed.stamped is None and (_LOSS, ()) in said and (_DURATION, ()) not in said:
             times = self._times.setdefault((one.format.name, one.form, one.rank), LineTimes())
             if (took := times.take(one.placed.cleaned.text)) is not None:
-                one.found.parts[_DURATION, ()] = took
+                said[_DURATION, ()] = took
         return values.samples(
             one.line,
             one.found,

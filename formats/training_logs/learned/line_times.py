@@ -1,7 +1,7 @@
 """The time that a line of training names, where its format knows none: of itself, or of all so far.
 
-`time 390.2s` stands for a step, or an epoch, in one loop, and for the whole training in another.
-The first lines tell: what grows from each to the next is all time so far, and is not read.
+`time 390.2s` stands for a step, or an epoch, in one loop, and for the whole training, or all of the
+epoch so far, in another. The first lines tell: what mostly grows is time so far, and is not read.
 """
 
 import itertools
@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 
 from . import fields, names
 
-ENOUGH = 4
-"""Lines that tell which of the two it is; of them no time is reported."""
+ENOUGH, RISES = 6, 3
+"""Lines that tell which of the two it is, of which only the last one's time is reported; and how
+often the time of a step may rise from each to the next: time so far does each time, but where an
+epoch begins."""
 
 _WORDS = ("ime", "took", "sec", "\u65f6")
 """One of them is in every label of a time."""
@@ -34,5 +36,6 @@ class LineTimes:
             self._first.append(named[0])
             if len(self._first) < ENOUGH:
                 return None
-            self._own = any(after <= before for before, after in itertools.pairwise(self._first))
+            pairs = itertools.pairwise(self._first)
+            self._own = sum(after > before for before, after in pairs) <= RISES
         return named[0] if self._own else None
