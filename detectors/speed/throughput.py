@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import compute_time, medians
+from .. import compute_time, medians, onsets
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, JobWindow
+from ..window import JobWindow
 
 THROUGHPUT = ("training.throughput|sample", "training.throughput|token")
 """Planes of it: which of the two a framework counts makes no difference."""
@@ -72,16 +72,20 @@ class ThroughputDetector(Detector):
             return []
         taken = 1 / rate[valid]
         slow = taken > SLOW * float(np.quantile(taken, FASTEST))
-        first, end = _longest(slow)
+        runs = onsets.episodes(slow, FEWEST, ends_after=1)
+        if not runs or (~slow).sum() < FEWEST:
+            return []
+        first, newest = max(runs, key=lambda run: run[1] - run[0])
+        end = newest + 1
         usual = medians.middle(taken[~slow])
         strays = float((np.abs(taken[~slow] / usual - 1) > APART - 1).mean())
         apart = np.concatenate([slow[:first], slow[end:]])
         often = (apart.sum() + 1) / (len(apart) + 2)
         by_chance = len(slow) * often ** (end - first) > CHANCE
-        if end - first < FEWEST or (~slow).sum() < FEWEST or strays > STRAY or by_chance:
+        if strays > STRAY or by_chance:
             return []
         now = medians.middle(taken[first:end])
-        begin, last = int(valid[first]), int(valid[end - 1])
+        begin, last = int(valid[first]), int(valid[newest])
         until = "on" if end == len(taken) else f"to step {int(steps.index[last])}"
         ends = window.features.step_ends
         return [
@@ -105,13 +109,3 @@ class ThroughputDetector(Detector):
     def next_due(self, window: JobWindow) -> float:
         """Return when the job was over."""
         return self.over if self.over > window.now else math.inf
-
-
-def _longest(slow: Flags) -> tuple[int, int]:
-    """Return where the longest run of slow reports begins and ends; 0, 0: there is none."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], slow, [False])).astype(np.int8)))
-    runs = edges.reshape(-1, 2)
-    if not len(runs):
-        return 0, 0
-    first, end = runs[int(np.argmax(runs[:, 1] - runs[:, 0]))]
-    return int(first), int(end)

@@ -8,12 +8,13 @@ was about may never have come.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from ....formats.training_logs import behind_bars, cleaning, tracebacks
 from ....vocabulary.log_lines import LAST_WORDS
-from ....vocabulary.samples import Event, Scalar, TelemetryResource
+from ....vocabulary.samples import Event, TelemetryResource
 from ..found import ArtefactContents, LogQuote
 from . import survival
 
@@ -21,22 +22,27 @@ _TAIL_BYTES = 1 << 16
 _MOST_QUOTED = 5
 _LONGEST = 1000
 
+_BY_MODULE = r"(?:(?<=\.exc\.)|(?<=errors\.)|(?<=exceptions\.))[A-Z]\w{2,60}"
+"""An exception whose name does not say that it is one, behind a module whose name does."""
+
 _ERROR = re.compile(
     rb"(?:^|[\s\[(|<])(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC)(?:[\s\])|:>,]|$)"
     rb"|\b(?:level|severity|levelname|lvl)\"?\s{0,4}[=:]\s{0,4}\"?(?i:error|fatal|critical|panic)\b"
     rb"|(?:^|[\s\[])[EF](?:\d{4} \d\d:\d\d:\d\d|\])"
     rb"|^(?:\S{1,80}:? )?(?i:fatal(?: error)?|error|panic|exception)[:!]"
     rb"|(?<![\w./'\"])[A-Z]\w{2,60}(?:Error|Exception)(?:: |\(|$)"
-    rb"|^(?:\[rank\d{1,7}\]: ?)?(?:[A-Za-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{2,60}(?:Error|Exception): "
-    rb"|(?<=\.exc\.)[A-Z]\w{2,60}: |(?<=errors\.)[A-Z]\w{2,60}: |(?<=exceptions\.)[A-Z]\w{2,60}: )"
+    rb"|^(?:\[rank\d{1,7}\]: ?)?(?:[A-Za-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{2,60}(?:Error|Exception)|"
+    + _BY_MODULE.encode()
+    + rb"): "
     + "|(?:错误|エラー|오류)(?::|\N{FULLWIDTH COLON})".encode()
 )
 """How logs mark an error: a level, glog's letter, an exception's name, a word and a colon."""
 
 _RAISED = re.compile(
-    r"(?P<kind>(?:[A-Za-z_]\w{0,80}\.){0,12}(?:[A-Z]\w{0,60}(?:Error|Exception)"
-    r"|(?<=\.exc\.)[A-Z]\w{2,60}|(?<=errors\.)[A-Z]\w{2,60}|(?<=exceptions\.)[A-Z]\w{2,60})): \S.*"
+    r"(?P<kind>(?:[A-Za-z_]\w{0,80}\.){0,12}"
+    rf"(?:[A-Z]\w{{0,60}}(?:Error|Exception)|{_BY_MODULE})): \S.*"
 )
+"""An exception with its message, as the last line of a traceback has it."""
 
 _HARMLESS = re.compile(
     rb"(?i)\bwarn(?:ing)?\b|^W\d{4} |\b(?:0|no|without) errors?\b|\bdeprecat"
@@ -82,25 +88,18 @@ def add(
         rank = whose.get(name)
         known = {quote.line for quote in found.quotes if quote.file == name}
         lines = [one for one in lines if one[0] not in known]
-        last = cleaning.clean(lines[-1][1].encode()) if lines else None
-        ended = end if last and end == lines[-1][0] and _raised(last.text) else None
+        if not lines:
+            continue
+        at = written if found.until is None else found.until
+        raised = _raised(lines[-1][1], at, rank) if lines[-1][0] == end else None
         for number, text in lines:
-            signature = tracebacks.SIGNATURE if number == ended else LAST_WORDS
+            signature = tracebacks.SIGNATURE if raised and number == end else LAST_WORDS
             found.quotes.append(LogQuote(name, number, None, rank, signature, "root", text))
-        if lines:
-            pairs: dict[str, Scalar] = {
-                "signature": LAST_WORDS, "role": "root", "text": lines[0][1],
-            }  # fmt: skip
-            if last and ended is not None:
-                pairs |= {
-                    "signature": tracebacks.SIGNATURE, "ended": "process", "text": last.text,
-                }  # fmt: skip
-                rank = last.rank if rank is None else rank
-                pairs |= {} if rank is None else {"rank": rank}
-            at = written if found.until is None else found.until
-            found.events.append(Event("log.fault", at, pairs, resource))
-            found.unread.pop(name, None)
-            found.read.setdefault(name, "log whose end is quoted")
+        pairs = {"signature": LAST_WORDS, "role": "root", "text": lines[0][1]}
+        said = raised or Event("log.fault", at, pairs)
+        found.events.append(replace(said, resource=resource))
+        found.unread.pop(name, None)
+        found.read.setdefault(name, "log whose end is quoted")
 
 
 def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], int]:
@@ -124,10 +123,14 @@ def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], i
     return told, first + len(lines[whole:]) - 1
 
 
-def _raised(text: str) -> bool:
-    """Tell whether a line is an exception by which a process ends itself."""
-    raised = _RAISED.fullmatch(text)
-    return raised is not None and tracebacks.role(raised["kind"], text) == "root"
+def _raised(line: str, at: float, rank: int | None) -> Event | None:
+    """Return the exception by which a process ended itself, None where a line is none."""
+    cleaned = cleaning.clean(line.encode())
+    named = _RAISED.fullmatch(cleaned.text)
+    if named is None or tracebacks.role(named["kind"], cleaned.text) != "root":
+        return None
+    whose = cleaned.rank if rank is None else rank
+    return tracebacks.event(named["kind"], cleaned.text, at, whose)
 
 
 def _errors(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:

@@ -102,7 +102,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
         silent += [(one, "", event) for one, event in hang.events()]
         found.missing += hang.missing()
     # What a log says of the training is said where it trains: a host of its own has a clock.
-    trained = {resource.host for resource, _ in found.samples}
+    trained = {place.host for place, _ in found.samples}
     here = trained.pop() if len(trained) == 1 else ""
     for rank, _, event in [*gathered.events, *silent]:
         # A line without a time was written at the end, as most errors are.
