@@ -49,10 +49,12 @@ def unknown(
         min(symptom.onset[0] for symptom in symptoms),
         max(symptom.window[1] for symptom in symptoms),
     )
-    terms = [("needed", weights.needed, f"a named cause needs {weights.needed:g} nats of evidence")]
+    terms: list[tuple[str, float, str]] = []
     if causes:
         prior = log_odds(weights.unknown_share)
-        terms.insert(0, ("prior", prior, "prior: causes that the catalogue does not hold"))
+        terms.append(("prior", prior, "prior: causes that the catalogue does not hold"))
+    needed = f"a named cause needs {weights.needed:g} nats of evidence"
+    terms.append(("needed", weights.needed, needed))
     if missing:
         text = f"no source reports {missing} of the signals that separate causes"
         terms.append(("missing", weights.missing * missing, text))

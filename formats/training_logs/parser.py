@@ -223,10 +223,10 @@ class TrainingLogParser:
             reported = self._fault(cleaned, sent_at)
             if not reported[1]:
                 reported = self._guessed(placed)
-        overflowed = self._overflows.read(text, sent_at, self._whose.written_by(cleaned))
+        whose = self._whose.written_by(cleaned)
+        overflowed = self._overflows.read(text, sent_at, whose)
         if reported[0] and not overflowed:
             self._overflows.stepped()
-        whose = self._whose.written_by(cleaned)
         told = [
             event
             for forms in (resumes, data_names, saves)
