@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
+import pytest
+
 from rankscope.vocabulary import row_values, tables
 from rankscope.vocabulary.ids import Fault
 from rankscope.vocabulary.patterns import DeferredPattern
@@ -62,3 +64,10 @@ def toml(**keys: str) -> str:
 
 def read(text: str, **how: Any) -> list[Planet]:
     return tables.rows(Planet, text, "planet", file="space/planets.toml", **how)
+
+
+def refusal(text: str) -> str:
+    """Return what is said of a table that cannot be read."""
+    with pytest.raises(tables.TableError) as raised:
+        read(text)
+    return str(raised.value)
