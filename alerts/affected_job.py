@@ -52,6 +52,8 @@ class AffectedJob:
     opened_at: float
     health: JobHealth
     symptoms: dict[tuple[str, str, str], Symptom] = field(default_factory=dict)
+    found_at: dict[tuple[str, str, str], float] = field(default_factory=dict)
+    """When each symptom was last found."""
     active: tuple[Finding, ...] = ()
     last_active: float = 0.0
     slowdown: float | None = None
@@ -68,7 +70,7 @@ class AffectedJob:
             held = self.symptoms.get(key)
             if held is None:
                 new.append(finding.text)
-            self.symptoms[key] = _symptom(finding, held)
+            self.symptoms[key], self.found_at[key] = _symptom(finding, held), now
             if kinds.catalogue()[finding.kind].slowdown:
                 self.slowdown = finding.magnitude
         self.active, self.last_active = tuple(symptoms), now

@@ -56,7 +56,7 @@ def shared(
     known = {
         what: incident.first.cause.hypotheses[0].entity
         for incident in incidents
-        if incident.open and incident.document is not None and incident.first is not None
+        if incident.open and incident.first is not None
         if (what := blamed(incident.first.cause)) is not None
     }
     rows: list[RootExplanation] = []

@@ -25,6 +25,9 @@ KEPT_OF_A_JOB = 16
 REOPEN_SECONDS = 900.0
 """The same root at the same scope that returns within this time reopens its incident."""
 
+SLOW_AGAIN_SECONDS = 14_400.0
+"""The same of slowness without a named cause: a job that is slow now and then is one thing."""
+
 TAIL_SECONDS = 60.0
 """For so long after its end an incident's own symptoms, still in the windows, are its tail."""
 

@@ -1,8 +1,9 @@
 """One incident from its first symptom to its end: pure, and by `now` alone.
 
-An incident is one root cause with its scope. Its document changes only when something material does
-(a symptom, the severity, the first cause, its evidence, what people did, the end). Every change
-says whether it is worth a notice.
+An incident is one root cause with its scope. Until it is worth one (policy.py) what was found is an
+observation, which has no document. A document changes only when something material does (a symptom,
+the severity, the first cause, its evidence, what people did, the end). Every change says whether it
+is worth a notice.
 """
 
 import hashlib
@@ -24,7 +25,8 @@ from .causes.engine import RootExplanation, ranks_at
 from .first_cause import FirstCause
 from .notices import SentNotices
 from .outside import MOST_NOTED, TimelineNote
-from .severity import severity, worse
+from .policy import IncidentPolicy
+from .severity import is_unnamed_slowness, severity, worse
 
 __all__ = ["IncidentChange", "JobHealth", "TrackedIncident", "incident_id", "is_symptom"]
 
@@ -49,12 +51,19 @@ class IncidentChange:
 
 @dataclass(slots=True)
 class TrackedIncident:
-    """An incident and what its document does not show; `parts` are the jobs it affects."""
+    """An incident and what its document does not show; `parts` are the jobs it affects.
+
+    Its first symptom was found at `found_at`; since `detected_at` it is an incident, None: what was
+    found is an observation.
+    """
 
     id: IncidentId
     attempt: int
     opened_at: float
-    detected_at: float
+    found_at: float
+    detected_at: float | None = None
+    owed: bool = False
+    """It takes over an incident that was shown: it is one too, whatever it would be otherwise."""
     parts: dict[Job, AffectedJob] = field(default_factory=dict)
     first: FirstCause | None = None
     severity: Severity = "info"
@@ -86,6 +95,17 @@ class TrackedIncident:
         return self.first.cause.hypotheses[0].fault != faults.UNKNOWN
 
     @property
+    def announced(self) -> bool:
+        """Return whether it is an incident, and no observation."""
+        return self.document is not None
+
+    @property
+    def unnamed_slowness(self) -> bool:
+        """Return whether all that it says is that jobs are slow."""
+        symptoms = [symptom for part in self.parts.values() for symptom in part.active]
+        return self.first is not None and is_unnamed_slowness(symptoms, self.first.cause)
+
+    @property
     def open(self) -> bool:
         """Return whether its symptoms are followed: it is not resolved, and not only awaited."""
         return self.resolved_at is None and self.awaited_at is None
@@ -105,6 +125,7 @@ class TrackedIncident:
         explanation: RootExplanation | None,
         health: JobHealth,
         now: float,
+        policy: IncidentPolicy,
         *,
         gone: bool = False,
     ) -> IncidentChange | None:
@@ -117,26 +138,35 @@ class TrackedIncident:
         if not self.open:
             return None
         if explanation is None or health.over:
-            return self._absent(job, health, now, gone=gone)
+            return self.absent(job, health, now, gone=gone)
         part = self.parts.get(job)
         if part is None:
             onset = min(symptom.onset[0] for symptom in explanation.symptoms)
             part = self.parts[job] = AffectedJob(job, health.attempt, onset, health)
-        new = part.found(explanation.symptoms, health, now)
+        symptoms = explanation.symptoms
+        new = part.found(symptoms, health, now)
         if self.document is not None:
             for text in new:
                 self._note(now, "symptom", text)
         material = bool(new) | self._note_cause(explanation, now)
-        material |= self._note_severity(explanation.symptoms, health, now)
-        opened = self.document is None
-        if opened:
-            self._note(now, "opened", new[0])
-        stale = self.document is not None and now - self.document.updated_at >= REFRESH_SECONDS
-        if not (opened or material or stale or self.notices.reopened):
-            return None
+        material |= self._note_severity(symptoms, health, now, policy)
         assert self.first is not None  # noqa: S101  _note_cause has set it
+        if self.document is not None:
+            stale = now - self.document.updated_at >= REFRESH_SECONDS
+            if not (material or stale or self.notices.reopened):
+                return None
+            happening: Happening = "incident.updated"
+        elif self.owed or policy.is_incident(self.severity, self.first.cause, symptoms):
+            if self.detected_at is None:
+                self.detected_at = now
+            self._note(now, "opened", new[0] if new else symptoms[0].text)
+            happening = "incident.opened"
+        else:
+            for text in new:
+                self._note(now, "observed", text)
+            return None
         notify = self.notices.due(self.severity, first_cause.named(self.first.cause))
-        return self.change("incident.opened" if opened else "incident.updated", now, notify=notify)
+        return self.change(happening, now, notify=notify)
 
     def note(self, notes: Iterable[TimelineNote], now: float) -> bool:
         """Take what others reported into the timeline, each once; return whether it is new."""
@@ -171,13 +201,17 @@ class TrackedIncident:
         """Open the incident again; the next advance makes the document."""
         self.resolved_at = self.awaited_at = None
         self.handling = replace(self.handling, resolved=None, acknowledged=None)
-        self.notices.again()
-        self._note(now, "reopened", text)
+        self.notices.again(quiet=self.unnamed_slowness)
+        self._note(now, "observed" if self.document is None else "reopened", text)
+
+    def end(self, now: float, *, at: float) -> None:
+        """End what is followed at a time in seconds since the epoch."""
+        self.resolved_at, self.closed_at = max(at, self.opened_at), now
+        self.awaited_at = None
 
     def resolve(self, now: float, text: str, *, at: float, notify: bool) -> IncidentChange:
         """End the incident at a time in seconds since the epoch."""
-        self.resolved_at, self.closed_at = max(at, self.opened_at), now
-        self.awaited_at = None
+        self.end(now, at=at)
         self._note(now, "resolved", text)
         return self.change("incident.resolved", now, notify=notify)
 
@@ -237,10 +271,23 @@ class TrackedIncident:
         if len(self.cause_history) > MOST_CAUSES:
             del self.cause_history[MOST_CAUSES // 2]
 
-    def _note_severity(self, symptoms: Sequence[Finding], health: JobHealth, now: float) -> bool:
+    def _note_severity(
+        self,
+        symptoms: Sequence[Finding],
+        health: JobHealth,
+        now: float,
+        policy: IncidentPolicy,
+    ) -> bool:
         assert self.first is not None  # noqa: S101  _note_cause has set it
-        lasted = now - self.detected_at
-        found = severity(symptoms, self.first.cause, lasted, health.step_seconds)
+        lasted = now - self.found_at
+        lost = sum(sum(part.lost.values()) for part in self.parts.values())
+        found = severity(
+            symptoms,
+            self.first.cause,
+            lasted,
+            health.step_seconds,
+            costly=policy.is_costly(lost),
+        )
         if not worse(found, self.severity):
             return False  # an incident never gets milder
         if self.document is not None:
@@ -248,18 +295,25 @@ class TrackedIncident:
         self.severity = found
         return True
 
-    def _absent(
-        self, job: Job, health: JobHealth, now: float, *, gone: bool
+    def absent(
+        self, job: Job, health: JobHealth, now: float, *, gone: bool = False
     ) -> IncidentChange | None:
+        """Take that nothing of it was found about one of the jobs; return its end, if this is it.
+
+        An observation ends without a change.
+        """
         part = self.parts.get(job)
-        if part is None or self.document is None:
+        if part is None or self.first is None or not self.open:
             return None
         why = part.absent(health, now)
         newest = max(part.last_active for part in self.parts.values())
         going_on = [part.last_active for part in self.parts.values() if not part.health.over]
         if why is None or now - max(going_on, default=0.0) < self.notices.calm_seconds:
             return None
-        if gone and self.first is not None:
+        if self.document is None:
+            self.end(now, at=newest)
+            return None
+        if gone:
             device = self.first.cause.hypotheses[0].entity
             return self.wait(now, f"{why}; open until {device} gives readings again")
         return self.resolve(now, why, at=newest, notify=self.notices.severity is not None)
@@ -292,7 +346,7 @@ class TrackedIncident:
             status="resolved" if self.resolved_at is not None else status,
             severity=self.severity,
             opened_at=self.opened_at,
-            detected_at=self.detected_at,
+            detected_at=self.found_at if self.detected_at is None else self.detected_at,
             updated_at=now,
             resolved_at=self.resolved_at,
             summary=summary.sentence(cause, symptoms, len(parts)),

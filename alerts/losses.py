@@ -159,7 +159,8 @@ class LossAccount:
         )
         self.now.pop(job, None)
         if now:
-            self.now[job] = {name: (rows[name].root[0], share * gpus) for name, share in now}
+            shown = [(name, share) for name, share in now if rows[name].announced]
+            self.now[job] = {name: (rows[name].root[0], share * gpus) for name, share in shown}
 
     def until(self, job: Job) -> float | None:
         """Return the end of the newest time of a job that counts as lost; None: nothing does."""

@@ -32,7 +32,7 @@ def _changed(explanation: RootExplanation, incident: TrackedIncident, part: Affe
         (row.kind, row.entity.type, row.entity.id): row.magnitude for row in part.symptoms.values()
     }
     return all(
-        row.onset[0] > incident.detected_at
+        row.onset[0] > incident.found_at
         and row.magnitude >= CHANGED * held.get((row.kind, row.entity.type, row.entity.id), 0.0)
         for row in explanation.symptoms
     )
@@ -47,7 +47,7 @@ def _became_slow(
         devices_alone
         and incident.root[0] == faults.UNKNOWN
         and any(
-            row.entity.type == "job" and row.onset[0] > incident.detected_at
+            row.entity.type == "job" and row.onset[0] > incident.found_at
             for row in explanation.symptoms
         )
     )

@@ -17,7 +17,8 @@ class SentNotices:
     """What people were notified of.
 
     Notified: the first severity above info, every worse one, once another first cause, and the
-    first return after an end was notified. Every return doubles the calm that an end needs.
+    first return after an end was notified, unless that is `quiet`. Every return doubles the calm
+    that an end needs.
     """
 
     severity: Severity | None = None
@@ -25,16 +26,17 @@ class SentNotices:
     cause_again: bool = False
     returns: int = 0
     reopened: bool = False
+    quiet: bool = False
 
     @property
     def calm_seconds(self) -> float:
         """Return how long the symptoms must be gone before the incident is resolved."""
         return min(CALM_SECONDS * 2.0**self.returns, MOST_CALM_SECONDS)
 
-    def again(self) -> None:
-        """Note that the incident was reopened."""
+    def again(self, *, quiet: bool = False) -> None:
+        """Note that the incident was reopened; `quiet`: it says nothing that is new to anybody."""
         self.returns += 1
-        self.reopened = True
+        self.reopened, self.quiet = True, quiet
 
     def due(self, severity: Severity, cause: str) -> bool:
         """Return whether a change is worth a notice, and take it as given."""
@@ -42,9 +44,10 @@ class SentNotices:
         if severity == "info":
             return False
         if reopened:
-            if self.severity is None or worse(severity, self.severity):
+            news = self.severity is None or worse(severity, self.severity)
+            if news:
                 self.severity = severity
-            return True
+            return news or not self.quiet
         if self.severity is None or worse(severity, self.severity):
             self.severity, self.cause = severity, cause
             return True

@@ -7,7 +7,7 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.faults import SEVERITIES, Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import Fault
-from ..vocabulary.incidents import RootCause
+from ..vocabulary.incidents import Hypothesis, RootCause
 from .causes.catalogue import catalogue, cause_of
 from .causes.left_over import URGENT
 
@@ -20,11 +20,18 @@ COSTLY_SLOWDOWN = 1.5
 
 
 def severity(
-    symptoms: Sequence[Finding], cause: RootCause, lasted: float, step_seconds: float = 0.0
+    symptoms: Sequence[Finding],
+    cause: RootCause,
+    lasted: float,
+    step_seconds: float = 0.0,
+    *,
+    costly: bool = True,
 ) -> Severity:
     """Return the severity of symptoms that were first found `lasted` seconds ago.
 
-    `step_seconds`: how long a step of the job usually takes, 0 where nobody can tell.
+    `step_seconds`: how long a step of the job usually takes, 0 where nobody can tell. `costly`:
+    they have cost so much by now that somebody would look at slowness of which no cause is named,
+    which is info before.
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
     rises when that is over, or a device or driver that hangs explains it for certain; what else the
@@ -38,7 +45,24 @@ def severity(
     reset) is info, whatever its fault usually is, and makes nothing else worse that happens beside
     it (a clock that is off, of a job whose batches are uneven as ever).
     """
-    return _severity(symptoms, cause, lasted, step_seconds, stalled=False)
+    level = _severity(symptoms, cause, lasted, step_seconds, stalled=False)
+    return level if costly or not is_unnamed_slowness(symptoms, cause) else "info"
+
+
+def is_unnamed_slowness(symptoms: Sequence[Finding], cause: RootCause) -> bool:
+    """Return whether all that is known is that steps are long: no cause, and no change before."""
+    if cause.hypotheses[0].fault != faults.UNKNOWN:
+        return False
+    if any(_after_a_change(row) for row in cause.hypotheses):
+        return False
+    return bool(symptoms) and all(kinds.catalogue()[s.kind].slowdown for s in symptoms)
+
+
+def _after_a_change(row: Hypothesis) -> bool:
+    return any(
+        term.relation == "supports" and term.kind == "job.slow_since_change"
+        for term in row.evidence
+    )
 
 
 def _severity(

@@ -10,15 +10,18 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
-from . import changes, matching, people
+from ..vocabulary.observations import Observation
+from . import changes, matching, observations, people
 from .actions import PersonAction
 from .affected_job import JobHealth, is_history
 from .causes.engine import RootExplanation
 from .closed import ClosedIncident, ClosedIncidents
 from .lifecycle import IncidentChange, TrackedIncident
 from .losses import LossAccount
+from .observations import ObservationLog
 from .open_incidents import OpenIncidents
 from .outside import TimelineNote
+from .policy import IncidentPolicy
 from .repairs import AwaitedRepairs, Seen, unread
 from .unmatched import UnmatchedFindings
 
@@ -38,13 +41,15 @@ def no_stacks(_since: float) -> Mapping[int, str]:
 
 
 class IncidentTracker:
-    """Every incident, open and resolved."""
+    """Every incident, open and resolved, and what was found that is none (`observations`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: IncidentPolicy | None = None) -> None:
+        self.policy = policy or IncidentPolicy()
         self._open = OpenIncidents()
         self._closed = ClosedIncidents()
         self._incidents: dict[IncidentId, Incident] = {}
         self._unmatched = UnmatchedFindings(self._open, self._closed, self._incidents)
+        self._ended = ObservationLog()
         self.losses = LossAccount()
         self.repairs = AwaitedRepairs()
 
@@ -53,7 +58,17 @@ class IncidentTracker:
         """Return every incident in memory by id, as last decided; resolved ones are bounded."""
         return self._incidents
 
+    def observations(self) -> list[Observation]:
+        """Return what was seen of any job and is no incident, the newest first."""
+        lasting = (row for incident in self._open for row in observations.of(incident))
+        return observations.in_order({*lasting, *self._ended})
+
+    def forget(self, now: float) -> None:
+        """Let go of observations that are too old."""
+        self._ended.forget(now)
+
     def has_open(self, job: Job) -> bool:
+        """Return whether something of a job is followed, an observation too."""
         return bool(self._open.of_job(job))
 
     def of_job(self, job: Job) -> Sequence[TrackedIncident]:
@@ -110,6 +125,7 @@ class IncidentTracker:
             belongs = self._unmatched.incident_of(job, explanation, incidents, health, now)
             if belongs is not None:
                 incident, explanation = belongs
+                self._ended.take(incident)
                 if incident not in incidents:
                     incidents.append(incident)
                 pairs.setdefault(incidents.index(incident), explanation)
@@ -163,12 +179,13 @@ class IncidentTracker:
             elif (other := self._of_one_change(job, incident, explanation)) is not None:
                 change = self._explained_by(other, incident, now)
                 joined.append(other)
-                if (more := other.advance(job, explanation, health, now)) is not None:
+                more = other.advance(job, explanation, health, now, self.policy)
+                if more is not None:
                     made.append((more, other))
             if change is None:
                 over = explanation is None or health.over
-                gone = over and self.repairs.needed(incident, seen, now)
-                change = incident.advance(job, explanation, health, now, gone=gone)
+                gone = over and incident.announced and self.repairs.needed(incident, seen, now)
+                change = incident.advance(job, explanation, health, now, self.policy, gone=gone)
             news = incident.open and incident.note(notes(incident.opened_at), now)
             if incident.open and incident.stops(job):
                 news |= incident.take_stacks(stacks(incident.opened_at), now)
@@ -183,6 +200,9 @@ class IncidentTracker:
         counted = [(incident.counted(change), incident) for change, incident in made]
         for change, incident in counted:
             self.note(change, incident)
+        for incident in touched:
+            if not incident.announced:
+                self._take_end(incident)
         self._open.put(job, [incident for incident in touched if incident.open])
         return [change for change, _ in counted]
 
@@ -195,7 +215,7 @@ class IncidentTracker:
         now: float,
     ) -> IncidentChange | None:
         """Resolve an incident whose scope lies within the root of another one of its job."""
-        if incident.document is None:
+        if incident.first is None:
             return None
         for number, explanation in pairs.items():
             other = incidents[number]
@@ -207,7 +227,7 @@ class IncidentTracker:
         self, job: Job, incident: TrackedIncident, explanation: RootExplanation
     ) -> TrackedIncident | None:
         """Return another job's incident of the change that this one turns out to be about."""
-        if changes.change_of(explanation) is None or incident.document is None:
+        if changes.change_of(explanation) is None or incident.first is None:
             return None
         other = self._unmatched.shared(explanation, job)
         return other if other is not incident else None
@@ -215,17 +235,21 @@ class IncidentTracker:
     @staticmethod
     def _explained_by(
         other: TrackedIncident, incident: TrackedIncident, now: float
-    ) -> IncidentChange:
-        """Resolve an incident that another one explains."""
+    ) -> IncidentChange | None:
+        """End what another incident explains; return the change if it was an incident."""
+        if not incident.announced:
+            incident.end(now, at=now)
+            return None
+        other.owed = True
         text, notify = f"explained by incident {other.id}", incident.notices.severity is not None
         return incident.resolve(now, text, at=now, notify=notify)
 
     def find(self, name: IncidentId) -> TrackedIncident | None:
         """Return an incident, open or resolved, while it is in memory."""
-        for held in (self._closed.incidents, self.repairs.waiting):
-            if name in held:
-                return held[name]
         document = self._incidents.get(name)
+        for held in (self._closed.incidents, self.repairs.waiting):
+            if name in held and document is not None:
+                return held[name]
         rows = self._open.of_job(Job(document.job or "")) if document is not None else ()
         return next((incident for incident in rows if incident.id == name), None)
 
@@ -233,8 +257,13 @@ class IncidentTracker:
         """Take a change of an incident, its end too."""
         self._incidents[change.incident.id] = change.incident
         self.repairs.take(incident)
+        self._take_end(incident)
+
+    def _take_end(self, incident: TrackedIncident) -> None:
+        """Take the end of what is over, an observation's too."""
         if incident.open or incident.id in self._closed.incidents:
             return
         self._open.remove(incident)
+        self._ended.add(incident)
         for old in self._closed.add(incident):
-            del self._incidents[old.id]
+            self._incidents.pop(old.id, None)

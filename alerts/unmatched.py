@@ -13,7 +13,7 @@ from ..vocabulary.ids import IncidentId, Job
 from . import changes, first_cause, matching
 from .affected_job import JobHealth
 from .causes.engine import RootExplanation
-from .closed import REOPEN_SECONDS, ClosedIncidents
+from .closed import REOPEN_SECONDS, SLOW_AGAIN_SECONDS, ClosedIncidents
 from .lifecycle import TrackedIncident, incident_id
 from .news import is_news
 from .open_incidents import OpenIncidents
@@ -74,7 +74,7 @@ class UnmatchedFindings:
                 incident
                 for incident in self.open
                 if incident.open
-                and incident.document is not None
+                and incident.first is not None
                 and incident.root == root
                 and not is_news(explanation, incident, job)
             ),
@@ -100,7 +100,7 @@ class UnmatchedFindings:
                 continue
             part.last_active = now
             new = tuple(s for s in explanation.symptoms if s.kind not in held)
-            lasted, step = now - incident.detected_at, part.health.step_seconds
+            lasted, step = now - incident.found_at, part.health.step_seconds
             bad = severity(explanation.symptoms, explanation.cause, lasted, step)
             if not new and worse(bad, incident.severity):
                 self._reopen(incident, now, f"worse since it was resolved: {bad}")
@@ -115,7 +115,8 @@ class UnmatchedFindings:
         root = first_cause.key(explanation.cause)
         shown = {symptom.kind for symptom in explanation.symptoms}
         for incident in self.closed.of_job(job):
-            late = incident.awaited_at is None and now - incident.closed_at > REOPEN_SECONDS
+            within = SLOW_AGAIN_SECONDS if incident.unnamed_slowness else REOPEN_SECONDS
+            late = incident.awaited_at is None and now - incident.closed_at > within
             if late or not shown & incident.held_kinds(job):
                 continue
             if is_news(explanation, incident, job):
@@ -149,12 +150,15 @@ class UnmatchedFindings:
                 health.attempt,
                 past.opened_at,
                 past.detected_at,
+                detected_at=past.detected_at,
+                owed=True,
                 handling=past.handling,
                 timeline=list(past.moments),
             )
         begun = (first.onset[0] + first.onset[1]) / 2
         name = incident_id(job, first.kind, begun)
-        if name in self.used or any(name == incident.id for incident in incidents):
+        held = (incident.id for incident in incidents)
+        if name in self.used or name in self.closed.incidents or name in held:
             # Another root of the same symptom.
             root = "\0".join(first_cause.key(explanation.cause))
             name = incident_id(job, f"{first.kind}\0{root}", begun)

@@ -69,7 +69,7 @@ def take(incident: TrackedIncident, part: IncidentPart, now: float) -> IncidentC
         as_of=part.at,
     )
     if part.over:
-        return incident.advance(part.job, None, part.health, now)
+        return incident.absent(part.job, part.health, now)
     known = set() if held is None else held.symptoms.keys()
     new = [symptom for key, symptom in one.symptoms.items() if key not in known]
     incident.timeline += (TimelineMoment(now, "symptom", symptom.text) for symptom in new)

@@ -23,7 +23,7 @@ from rankscope.alerts.tracker import (
     no_notes,
     no_stacks,
 )
-from rankscope.collector.pipeline.observations import observed
+from rankscope.collector.pipeline.job_state import observed
 from rankscope.detectors.window import JobWindow
 from rankscope.lab.scoring.seen import CaseTruth, SeenIncident, of_incident
 from rankscope.vocabulary.findings import Finding

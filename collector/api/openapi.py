@@ -11,7 +11,16 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from ...vocabulary import entities, handling, incidents, inspection, profiling, shapes, tables
+from ...vocabulary import (
+    entities,
+    handling,
+    incidents,
+    inspection,
+    observations,
+    profiling,
+    shapes,
+    tables,
+)
 from ...vocabulary.answers import (
     causes,
     collectives,
@@ -27,8 +36,8 @@ from ...vocabulary.answers import (
 from ...vocabulary.shapes import DocumentShape
 from . import problems, shape_routes
 
-_MODULES = (entities, handling, incidents, inspection, profiling, causes, collectives, costs,
-            figures, history, hosts, jobs, notifications, profiles, service)  # fmt: skip
+_MODULES = (entities, handling, incidents, inspection, observations, profiling, causes, collectives,
+            costs, figures, history, hosts, jobs, notifications, profiles, service)  # fmt: skip
 _PROBLEM = {
     "description": "What went wrong, as a problem document (RFC 9457)",
     "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
@@ -36,7 +45,8 @@ _PROBLEM = {
 _REFERENCE = re.compile(r"#/components/schemas/(\w+)")
 _ASSUMED = ("HTTPValidationError", "ValidationError")
 _TAGS = {
-    "incidents": "What broke, where, how sure, on what evidence; what people do about it",
+    "incidents": "What broke, where, how sure, on what evidence; what people do about it; what was "
+    "seen besides",
     "jobs": "What is watched: jobs, their ranks, series and collectives",
     "hosts": "The nodes that report, their devices, and what runs there",
     "stats": "Times and costs; agents for Prometheus to discover",

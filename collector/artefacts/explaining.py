@@ -72,6 +72,7 @@ def incidents(
         pipeline = DetectionPipeline(
             detectors=_detectors(settings, found, over),
             settings=None if settings is None else settings.evaluation,
+            post_mortem=True,
         )
         if over is not None:
             pipeline.windows.event_memory_seconds = math.inf

@@ -20,6 +20,14 @@ def hosts(found: Iterable[Any]) -> dict[str, Any]:
     return {"items": [items[name] for name in sorted(items)], "next_cursor": None}
 
 
+def observations(found: Iterable[Any]) -> dict[str, Any]:
+    """Return the observations of all lists, the newest begin first."""
+    items = [row for part in found for row in part["items"]]
+    items.sort(key=lambda row: json.dumps(row, sort_keys=True))
+    items.sort(key=lambda row: str(row["at"]), reverse=True)
+    return {"items": items, "next_cursor": None}
+
+
 def targets(found: Iterable[Any]) -> list[Any]:
     """Return the rows of all lists, each once."""
     rows = {json.dumps(row, sort_keys=True): row for part in found for row in part}
@@ -57,6 +65,7 @@ def series(found: Iterable[Any]) -> dict[str, Any]:
 
 LISTS: Mapping[str, Callable[[Iterable[Any]], Any]] = {
     "/api/v1/hosts": hosts,
+    "/api/v1/observations": observations,
     "/api/v1/targets": targets,
 }
 

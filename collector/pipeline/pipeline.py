@@ -17,6 +17,7 @@ from ...alerts.causes.engine import RootExplanation, explain
 from ...alerts.closed import ClosedIncident
 from ...alerts.lifecycle import IncidentChange, is_symptom
 from ...alerts.outside import EVENT, OutsideAlerts, TimelineNote
+from ...alerts.policy import POST_MORTEM, IncidentPolicy
 from ...alerts.repairs import Seen
 from ...alerts.shared.messages import Message
 from ...alerts.shared.scope import shared_root
@@ -37,7 +38,7 @@ from ..windows.attempt import JobAttempt
 from ..windows.devices import last_seen
 from .detection import DetectorAnswer, DetectorRunner
 from .explained import AttemptExplanations
-from .observations import job_health, observed, stacks_since
+from .job_state import job_health, observed, stacks_since
 
 if TYPE_CHECKING:
     from ..settings.evaluation import EvaluationSettings
@@ -80,13 +81,18 @@ class DetectionPipeline:
         *,
         detectors: Sequence[Detector] | DetectorSelection | None = None,
         settings: "EvaluationSettings | None" = None,
+        post_mortem: bool = False,
     ) -> None:
+        """Begin empty; `post_mortem`: everything that is found is an incident."""
         self.table = SeriesTable(unkept=UNKEPT)
         self.windows = TelemetryWindows(self.table)
         if settings is not None:
             self.table.capacity = settings.max_series
             self.windows.collective_timeout_seconds = settings.collective_timeout_seconds
-        self.tracker = IncidentTracker()
+        policy = IncidentPolicy()
+        if settings is not None:
+            policy = IncidentPolicy(unnamed_gpu_hours=settings.unnamed_gpu_hours)
+        self.tracker = IncidentTracker(POST_MORTEM if post_mortem else policy)
         self.outside = OutsideAlerts()
         self.watch: Watch | None = None
         """Gets every window that is evaluated, and what was found in it."""
@@ -125,6 +131,7 @@ class DetectionPipeline:
                 row.asked.clear()
                 row.due = -math.inf
         self.priors, self.send = started.priors, started.send
+        self.tracker.policy = started.tracker.policy
         self.table.capacity = started.table.capacity
         timeout = started.windows.collective_timeout_seconds
         self.windows.collective_timeout_seconds = timeout
@@ -332,6 +339,7 @@ class DetectionPipeline:
     def _forget(self, now: float) -> None:
         self._forgot_at = now
         self.windows.forget(now)
+        self.tracker.forget(now)
         held = self.windows.attempts
         self._evaluated = {key: row for key, row in self._evaluated.items() if key in held}
         jobs = {job for job, _ in held}

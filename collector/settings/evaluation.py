@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from ...alerts.policy import UNNAMED_GPU_HOURS
 from ...settings import SettingsSection
 
 
@@ -15,6 +16,14 @@ class EvaluationSettings(SettingsSection):
         allow_inf_nan=False,
         description="Time-out of collectives in the jobs, as init_process_group(timeout=) sets it: "
         "a stall that nothing explains is critical from then on",
+    )
+    unnamed_gpu_hours: float = Field(
+        default=UNNAMED_GPU_HOURS,
+        ge=0,
+        le=1_000_000,
+        allow_inf_nan=False,
+        description="GPU-hours that a job must have lost to slowness without a named cause before "
+        "it is an incident, with severity warning; before that it is an observation",
     )
     max_series: int = Field(
         default=6_000_000,

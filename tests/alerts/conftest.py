@@ -9,6 +9,7 @@ from tests.alerts.explaining import EVERYTHING
 from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.causes.scoring import UNPROVEN
 from rankscope.alerts.lifecycle import IncidentChange, JobHealth
+from rankscope.alerts.policy import POST_MORTEM
 from rankscope.alerts.repairs import Seen, unread
 from rankscope.alerts.tracker import IncidentTracker
 from rankscope.vocabulary import findings as kinds
@@ -134,7 +135,8 @@ def health() -> Callable[..., JobHealth]:
 
 @pytest.fixture
 def tracker() -> IncidentTracker:
-    return IncidentTracker()
+    """Return a tracker for which all that is found is an incident (else: test_observations.py)."""
+    return IncidentTracker(POST_MORTEM)
 
 
 @pytest.fixture

@@ -160,12 +160,25 @@ def test_the_tail_of_a_resolved_incident_does_not_open_it_again(evaluated, track
     assert 1 == len(tracker.incidents)
 
 
-def test_the_same_trouble_much_later_is_a_new_incident(evaluated, tracker, topology, found, slow):
-    evaluated(60, slow)
+def test_the_same_trouble_much_later_is_a_new_incident(evaluated, tracker, contended):
+    evaluated(60, *contended())
     evaluated(95)
-    assert ["incident.opened"] == kinds(
-        evaluated(1400, found("job.slow", topology.job_entity, 1390.0))
-    )
+    assert ["incident.opened"] == kinds(evaluated(1400, *contended(1390.0)))
+    assert 2 == len(tracker.incidents)
+
+
+def test_slowness_without_a_cause_is_one_incident_that_is_told_once(
+    evaluated, tracker, topology, found, slow
+):
+    again = [found("job.slow", topology.job_entity, begun) for begun in (1390.0, 20_000.0)]
+    evaluated(60, slow)
+    assert [True] == [change.notify for change in evaluated(121, slow)]
+    evaluated(160)
+    assert [("incident.updated", False)] == [
+        (change.kind, change.notify) for change in evaluated(1400, again[0])
+    ]
+    evaluated(1500)
+    assert ["incident.opened"] == kinds(evaluated(20_010, again[1]))
     assert 2 == len(tracker.incidents)
 
 
@@ -204,9 +217,9 @@ def test_only_the_newest_resolved_incidents_are_remembered(
     monkeypatch.setattr(closed, "KEPT_CLOSED", 2)
     for turn in range(4):
         begun = 1000.0 * turn
-        evaluated(begun + 20, found("job.slow", topology.job_entity, begun))
+        evaluated(begun + 20, found("job.nonfinite", topology.job_entity, begun))
         evaluated(begun + 60)
-    evaluated(5000, found("job.slow", topology.job_entity, 4990.0))
+    evaluated(5000, found("job.nonfinite", topology.job_entity, 4990.0))
     opened = [row.opened_at - START for row in tracker.incidents.values()]
     assert [2000.0, 3000.0, 4990.0] == opened
 

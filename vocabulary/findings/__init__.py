@@ -77,7 +77,9 @@ class FindingKind:
     metrics or events that it needs: without any of them it cannot be observed. `shown_by`: where
     one alone is not enough, the sets of them that are. `effect`: what a symptom does to its job.
     `slowdown`: its magnitude is how many times as long as they should the job's steps take, so that
-    it measures what is lost; a count of links or flaps does not.
+    it measures what is lost; a count of links or flaps does not. `asks_from`: the score from which
+    on a symptom asks somebody for an action of its own, or has a horizon, whatever it costs by
+    now: then it is an incident; None: while it has no effect it is an observation.
     """
 
     kind: str
@@ -88,6 +90,7 @@ class FindingKind:
     help: str
     effect: Effect = "none"
     slowdown: bool = False
+    asks_from: float | None = None
     shown_by: SignalSets = ()
 
     def observable(self, reported: AbstractSet[str]) -> bool:

@@ -11,6 +11,7 @@ import { count, t, word } from "../texts/texts.js";
 import { collectivesPart } from "./collectives.js";
 import { order } from "./incidents.js";
 import { goodput, jobStatus } from "./jobs.js";
+import { observationsPart } from "./observations.js";
 import { ranksPart } from "./ranks.js";
 import { throughput } from "./throughput.js";
 
@@ -33,10 +34,11 @@ export function jobPage(id) {
   const path = `jobs/${encodeURIComponent(id)}`;
   const ranks = ranksPart(path, abort.signal);
   const collectives = collectivesPart(path, abort.signal);
+  const seen = observationsPart({ job: literal(id) }, abort.signal);
   const parts = Object.fromEntries(["head", "training", "heat", "phases", "waits", "resources", "devices"].map((name) => [name, h("section", { class: `part-${name}` })]));
   const root = h("article", { class: "page job" },
     h("p", { class: "crumb" }, h("a", { href: "#/jobs" }, t("nav.jobs"))),
-    parts.head, parts.training, parts.heat, parts.phases, parts.waits, collectives.root, parts.resources, parts.devices, ranks.root);
+    parts.head, seen.root, parts.training, parts.heat, parts.phases, parts.waits, collectives.root, parts.resources, parts.devices, ranks.root);
   const wanted = { metric: "", seconds: "600", full: false };
   let drawn = "";
   let range = {};
@@ -47,7 +49,7 @@ export function jobPage(id) {
     accused = accusedRanks(incidents);
     const again = (change) => { Object.assign(wanted, change); drawn = ""; refresh().catch(() => {}); };
     show(parts.head, header(id, job, incidents), choice(t("job.range"), RANGES.map(([value, key]) => [value, t(key)]), wanted.seconds, (seconds) => again({ seconds, full: false })));
-    const counted = collectives.refresh(); // counters move, or stand, also while no step ends
+    const counted = Promise.all([collectives.refresh(), seen.refresh()]); // counters move, or stand, also while no step ends
     const end = epoch(job.last_at);
     const text = JSON.stringify([job.last_at, job.last_step, wanted]);
     if (!Number.isFinite(end) || text === drawn) return counted;
@@ -104,6 +106,11 @@ export function jobPage(id) {
   }
 
   return { root, refresh, close: () => abort.abort() };
+}
+
+/** Return the pattern that fits one job id and no other. */
+function literal(id) {
+  return id.replace(/[*?[]/g, "[$&]");
 }
 
 /** Return what stands in the place of training curves where only devices and hosts are measured. */

@@ -6,6 +6,7 @@ import { h, list, show, table, tabs } from "../parts/dom.js";
 import { ago, digits, epoch, lost, metric, metricHelp, metricName, moment, quantity, ranks as rankText, shortened, title, unitOf } from "../parts/units.js";
 import { order } from "./incidents.js";
 import { count, t, word } from "../texts/texts.js";
+import { observationsPart } from "./observations.js";
 import { showPorts } from "./ports.js";
 
 const CURVES = ["hw.temperature", "hw.power", "hw.gpu.utilization", "hw.frequency", "hw.gpu.memory.usage"];
@@ -18,7 +19,9 @@ export function nodePage(host) {
   const abort = new AbortController();
   const path = `hosts/${encodeURIComponent(host)}`;
   const parts = Object.fromEntries(["head", "incidents", "devices", "curves", "ports", "readings"].map((name) => [name, h("section", { class: `part-${name}` })]));
-  const root = h("article", { class: "page node" }, h("p", { class: "crumb" }, h("a", { href: "#/nodes" }, t("nav.nodes"))), ...Object.values(parts));
+  const seen = observationsPart({ host }, abort.signal);
+  const { head, incidents, ...below } = parts;
+  const root = h("article", { class: "page node" }, h("p", { class: "crumb" }, h("a", { href: "#/nodes" }, t("nav.nodes"))), head, incidents, seen.root, ...Object.values(below));
   let chosen = CURVES[0];
   let drawn = "";
 
@@ -29,7 +32,7 @@ export function nodePage(host) {
     show(parts.incidents, h("h2", {}, t("node.incidents")), incidentList(named.find((row) => row.id === host)));
     showPorts(parts.ports, node.readings);
     show(parts.readings, h("details", { "data-key": "readings" }, h("summary", {}, h("h2", {}, t("node.readings"))), readingTable(node.readings)));
-    await draw(node);
+    await Promise.all([seen.refresh(), draw(node)]);
   }
 
   async function draw(node) {

@@ -12,6 +12,7 @@ export default {
   "count.rank.one": "{n} rank", "count.rank.other": "{n} ranks", "count.peer.one": "{n} peer", "count.peer.other": "{n} peers", "count.host.one": "{n} host", "count.host.other": "{n} hosts",
   "count.job.one": "{n} job", "count.job.other": "{n} jobs", "count.incident.one": "{n} incident", "count.incident.other": "{n} incidents", "count.device.one": "{n} device", "count.device.other": "{n} devices",
   "count.switch.one": "{n} switch", "count.switch.other": "{n} switches", "count.step.one": "{n} step", "count.step.other": "{n} steps", "count.message.one": "{n} message", "count.message.other": "{n} messages",
+  "count.observation.one": "{n} observation", "count.observation.other": "{n} observations",
 
   "severity.critical": "critical", "severity.warning": "warning", "severity.info": "info", "severity.unknown": "unknown",
   "status.open": "open", "status.acknowledged": "acknowledged", "status.resolved": "resolved",
@@ -24,13 +25,14 @@ export default {
   "family.gpu": "GPU", "family.memory": "Memory", "family.balance": "Balance", "family.network": "Network", "family.host": "Host", "family.software": "Software", "family.numerics": "Numerics", "family.efficiency": "Efficiency",
   "phase.compute": "compute", "phase.comm": "waiting in collectives", "phase.data": "waiting for data", "phase.optimizer": "optimizer", "phase.checkpoint": "checkpoint", "phase.gc": "garbage collection", "phase.other": "other",
 
-  "column.what": "What", "column.where": "Where", "column.job": "Job", "column.opened": "Opened", "column.lasted": "Lasted", "column.lost": "Lost", "column.status": "Status", "column.severity": "Severity", "column.fault": "Fault",
+  "column.what": "What", "column.where": "Where", "column.job": "Job", "column.opened": "Opened", "column.since": "Since", "column.lasted": "Lasted", "column.lost": "Lost", "column.status": "Status", "column.severity": "Severity", "column.fault": "Fault",
   "column.ranks": "Ranks", "column.rank": "Rank", "column.hosts": "Hosts", "column.host": "Host", "column.laststep": "Last step", "column.steptime": "Step time", "column.goodput": "Goodput", "column.firstsample": "First sample", "column.lastsample": "Last sample",
   "column.localrank": "Local rank", "column.device": "Device", "column.process": "Process", "column.sincestep": "Since that step", "column.switch": "Switch", "column.metric": "Metric", "column.of": "Of", "column.value": "Value",
   "column.state": "State", "column.event": "Event", "column.incident": "Incident", "column.created": "Created", "column.attempts": "Attempts", "column.answer": "Answer", 
 
   "incidents.filters": "Filters", "incidents.anyseverity": "any severity", "incidents.anyfault": "any fault", "incidents.jobid": "job id", "incidents.shown": "{n} shown", "incidents.watched": "{jobs} watched.", "incidents.seejobs": "See the jobs",
   "incidents.nomatch": "No incident matches these filters.", "incidents.none.active": "No active incident.", "incidents.none.resolved": "No resolved incident.", "incidents.none.all": "No incident.",
+  "observations.title": "Observations", "observations.help": "What was seen and is no incident: no effect on a job, no time at which something runs out, nothing to do. An incident that comes of one shows it in its timeline.",
   "jobs.nonereported": "No job has reported yet.", "jobs.attach": "Attach a probe to a training loop, or start",
   "incident.job": "job", "incident.more": "and {n} more", "incident.attempt": "attempt {n}", "incident.cluster": "cluster {name}", "incident.since": "since {at}", "incident.detected": "detected after {time}", "incident.acknowledged": "acknowledged by {by}",
   "incident.assigned": "assigned to {to}", "incident.resolved": "resolved {at}", "incident.ack": "Acknowledge", "incident.resolve": "Resolve",

@@ -15,6 +15,7 @@ export default {
   "count.rank.one": "{n} 个 rank", "count.rank.other": "{n} 个 rank", "count.peer.one": "{n} 个同伴", "count.peer.other": "{n} 个同伴", "count.host.one": "{n} 台主机", "count.host.other": "{n} 台主机",
   "count.job.one": "{n} 个作业", "count.job.other": "{n} 个作业", "count.incident.one": "{n} 个事件", "count.incident.other": "{n} 个事件", "count.device.one": "{n} 个设备", "count.device.other": "{n} 个设备",
   "count.switch.one": "{n} 台交换机", "count.switch.other": "{n} 台交换机", "count.step.one": "{n} 步", "count.step.other": "{n} 步", "count.message.one": "{n} 条消息", "count.message.other": "{n} 条消息",
+  "count.observation.one": "{n} 条观察", "count.observation.other": "{n} 条观察",
 
   "severity.critical": "严重", "severity.warning": "警告", "severity.info": "提示", "severity.unknown": "未知",
   "status.open": "未处理", "status.acknowledged": "已确认", "status.resolved": "已解决",
@@ -27,13 +28,14 @@ export default {
   "family.gpu": "GPU", "family.memory": "内存", "family.balance": "均衡", "family.network": "网络", "family.host": "主机", "family.software": "软件", "family.numerics": "数值", "family.efficiency": "效率",
   "phase.compute": "计算", "phase.comm": "在集合通信中等待", "phase.data": "等待数据", "phase.optimizer": "优化器", "phase.checkpoint": "检查点", "phase.gc": "垃圾回收", "phase.other": "其他",
 
-  "column.what": "问题", "column.where": "位置", "column.job": "作业", "column.opened": "开始", "column.lasted": "持续", "column.lost": "损失", "column.status": "状态", "column.severity": "严重程度", "column.fault": "故障",
+  "column.what": "问题", "column.where": "位置", "column.job": "作业", "column.opened": "开始", "column.since": "自", "column.lasted": "持续", "column.lost": "损失", "column.status": "状态", "column.severity": "严重程度", "column.fault": "故障",
   "column.ranks": "Rank 数", "column.rank": "Rank", "column.hosts": "主机数", "column.host": "主机", "column.laststep": "最新步", "column.steptime": "步时", "column.goodput": "有效产出", "column.firstsample": "首个样本", "column.lastsample": "最新样本",
   "column.localrank": "本地 rank", "column.device": "设备", "column.process": "进程", "column.sincestep": "距该步", "column.switch": "交换机", "column.metric": "指标", "column.of": "属性", "column.value": "值",
   "column.state": "状态", "column.event": "类型", "column.incident": "事件", "column.created": "创建", "column.attempts": "尝试次数", "column.answer": "响应", 
 
   "incidents.filters": "筛选", "incidents.anyseverity": "任意严重程度", "incidents.anyfault": "任意故障", "incidents.jobid": "作业 id", "incidents.shown": "显示 {n} 个", "incidents.watched": "正在监视 {jobs}。", "incidents.seejobs": "查看作业",
   "incidents.nomatch": "没有符合筛选条件的事件。", "incidents.none.active": "没有进行中的事件。", "incidents.none.resolved": "没有已解决的事件。", "incidents.none.all": "没有事件。",
+  "observations.title": "观察", "observations.help": "看到了但不是事件的情况：不影响作业，没有耗尽的时间，也不需要处理。由它发展出的事件会在时间线中列出它。",
   "jobs.nonereported": "还没有作业上报。", "jobs.attach": "给训练循环接入 probe，或启动",
   "incident.job": "作业", "incident.more": "以及另外 {n} 个", "incident.attempt": "第 {n} 次尝试", "incident.cluster": "集群 {name}", "incident.since": "始于 {at}", "incident.detected": "{time} 后检出", "incident.acknowledged": "由 {by} 确认",
   "incident.assigned": "指派给 {to}", "incident.resolved": "{at} 解决", "incident.ack": "确认", "incident.resolve": "标记已解决",

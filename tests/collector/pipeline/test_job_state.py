@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankscope.collector.pipeline.observations import step_seconds
+from rankscope.collector.pipeline.job_state import step_seconds
 from rankscope.detectors.sketch import sketch
 from rankscope.detectors.window import StepValues
 

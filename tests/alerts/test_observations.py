@@ -1,0 +1,198 @@
+"""What has no effect, no horizon and asks nobody for an action is an observation, no incident."""
+
+import pickle
+
+import pytest
+from tests.alerts.conftest import START
+
+from rankscope.alerts import observations
+from rankscope.alerts.policy import IncidentPolicy
+from rankscope.alerts.tracker import IncidentTracker
+from rankscope.vocabulary.ids import Job
+
+
+@pytest.fixture
+def tracker():
+    return IncidentTracker()
+
+
+@pytest.fixture
+def grows(topology, found, entity_of):
+    """Return a function for memory of a trainer that grows; from a score of 1 on it has an end."""
+
+    def make(score=0.5, onset=40.0):
+        return found(
+            "process.memory_grows", entity_of("process.memory_grows", 1), onset, score=score
+        )
+
+    return make
+
+
+@pytest.fixture
+def stands(topology, found):
+    """Return a function for a job that stands still, more certainly from 2 on."""
+
+    def make(score, onset=40.0):
+        return found("job.stalled", topology.job_entity, onset, score=score)
+
+    return make
+
+
+def seen(tracker):
+    return [(row.kind, row.at - START, row.until) for row in tracker.observations()]
+
+
+def test_growth_that_ends_nowhere_is_an_observation(evaluated, tracker, grows):
+    assert [] == evaluated(60, grows())
+    assert {} == tracker.incidents
+    assert [("process.memory_grows", 40.0, None)] == seen(tracker)
+
+
+def test_an_observation_counts_nothing_and_has_no_id(evaluated, tracker, stands):
+    evaluated(60, stands(1.0), stepped=40.0)
+    evaluated(61, stands(1.0), stepped=40.0)
+    assert {} == tracker.losses.now.get(Job("run-1"), {})
+    assert "id" not in tracker.observations()[0].document()
+
+
+def test_growth_with_an_end_in_sight_is_an_incident(evaluated, tracker, grows):
+    (opened,) = evaluated(60, grows(1.0))
+    assert ("incident.opened", "info") == (opened.kind, opened.incident.severity)
+    assert [] == tracker.observations()
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [("gpu.row_remap_pending", 1), ("gpu.power_limit_low", 1), ("host.drift", 0)],
+)
+def test_what_asks_for_an_action_of_its_own_is_an_incident(
+    evaluated, found, entity_of, kind, number
+):
+    (opened,) = evaluated(60, found(kind, entity_of(kind, number), score=0.9))
+    assert ("incident.opened", "info") == (opened.kind, opened.incident.severity)
+
+
+def test_an_observation_that_gets_an_effect_is_an_incident_with_it(evaluated, tracker, stands):
+    evaluated(60, stands(1.0), stepped=40.0)
+    (opened,) = evaluated(65, stands(2.0), stepped=40.0)
+    assert ("incident.opened", "warning") == (opened.kind, opened.incident.severity)
+    assert (40.0, 65.0) == (
+        opened.incident.opened_at - START,
+        opened.incident.detected_at - START,
+    )
+    assert [(60.0, "observed"), (65.0, "opened")] == [
+        (row.at - START, row.kind) for row in opened.incident.timeline
+    ]
+    assert [] == tracker.observations()
+
+
+def test_an_observation_is_kept_after_its_end(evaluated, tracker, grows):
+    evaluated(60, grows())
+    assert [] == evaluated(95)
+    assert [("process.memory_grows", 40.0, START + 60)] == seen(tracker)
+    tracker.forget(START + 60 + observations.KEPT_SECONDS)
+    assert 1 == len(tracker.observations())
+    tracker.forget(START + 61 + observations.KEPT_SECONDS)
+    assert [] == tracker.observations()
+
+
+def test_an_observation_that_returns_goes_on(evaluated, tracker, grows):
+    evaluated(60, grows())
+    evaluated(95)
+    evaluated(200, grows(onset=190.0))
+    assert [("process.memory_grows", 40.0, None)] == seen(tracker)
+
+
+def test_of_a_job_so_many_are_kept(evaluated, tracker, grows, monkeypatch):
+    monkeypatch.setattr(observations, "KEPT_OF_A_JOB", 2)
+    for begun in (0.0, 2000.0, 4000.0):
+        evaluated(begun + 20, grows(onset=begun))
+        evaluated(begun + 60)
+    assert [4000.0, 2000.0] == [row[1] for row in seen(tracker)]
+
+
+def test_of_so_many_jobs_some_are_kept(evaluated, tracker, found, lay_out, monkeypatch):
+    monkeypatch.setattr(observations, "KEPT_JOBS", 1)
+    for number in (1, 2):
+        there = lay_out(f"run-{number}")
+        slow = found("job.slow", there.job_entity, score=0.9, job=there.job)
+        evaluated(60, slow, layout=there)
+        evaluated(95, layout=there)
+    assert ["run-2"] == [row.job for row in tracker.observations()]
+
+
+def test_a_snapshot_keeps_observations(evaluated, tracker, grows, stands):
+    evaluated(60, grows())
+    evaluated(95)
+    evaluated(500, stands(1.0, 490.0), stepped=490.0)
+    again = pickle.loads(pickle.dumps(tracker))  # noqa: S301  our own bytes
+    assert seen(tracker) == seen(again)
+    (opened,) = evaluated(510, stands(3.0, 490.0), stepped=490.0, into=again)
+    assert (490.0, "incident.opened") == (opened.incident.opened_at - START, opened.kind)
+
+
+def test_nobody_acts_on_what_they_were_not_shown(evaluated, tracker, grows):
+    evaluated(60, grows())
+    (followed,) = tracker.of_job(Job("run-1"))
+    assert tracker.find(followed.id) is None
+    evaluated(95)
+    assert tracker.find(followed.id) is None
+
+
+def test_what_ends_in_an_incident_of_a_wider_scope_was_an_observation(
+    evaluated, tracker, topology, found, contended
+):
+    """It ends without a word: nobody was shown it."""
+    slow = found("job.slow", topology.job_entity, score=0.9)
+    evaluated(60, slow, found("rank.slow_compute", topology.rank_entity(2), score=0.9))
+    changes = evaluated(70, *contended())
+    assert {"incident.opened"} == {change.kind for change in changes}
+
+
+class TestSlownessWithoutACause:
+    """It is worth a person's time once it has cost what the site says."""
+
+    HOURS = 0.1
+
+    @pytest.fixture
+    def tracker(self):
+        return IncidentTracker(IncidentPolicy(unnamed_gpu_hours=self.HOURS))
+
+    @pytest.fixture
+    def until_opened(self, evaluated, topology, found):
+        """Return a function for the seconds after which slowness of some times is an incident."""
+
+        def opened(times, *beside):
+            slow = found("job.slow", topology.job_entity, 0.0, magnitude=times)
+            for now in range(10, 4000, 10):
+                if evaluated(now, slow, *beside):
+                    return now
+            return None
+
+        return opened
+
+    def test_small_slowness_is_seen_long_before_it_is_told(self, until_opened, tracker):
+        seconds = self.HOURS * 3600 / (4 * (1 - 1 / 1.25))  # 4 ranks, a fifth of their time
+        assert seconds <= until_opened(1.25) <= seconds + 20
+        (incident,) = tracker.incidents.values()
+        assert ("warning", "unknown") == (
+            incident.severity,
+            incident.root_cause.hypotheses[0].fault,
+        )
+
+    def test_much_slowness_is_told_sooner(self, until_opened):
+        assert 120 <= until_opened(4.0) <= 140
+
+    def test_what_it_cost_before_it_was_told_is_in_its_cost(self, until_opened, tracker):
+        until_opened(1.25)
+        (incident,) = tracker.incidents.values()
+        assert self.HOURS * 3600 <= incident.impact.gpu_seconds_lost
+
+    def test_a_named_cause_waits_for_no_cost(self, evaluated, contended):
+        (opened,) = evaluated(60, *contended())
+        assert "warning" == opened.incident.severity
+
+    def test_what_came_with_a_change_waits_for_no_cost(self, evaluated, topology, found):
+        slow = found("job.slow", topology.job_entity, 0.0)
+        since = found("job.slow_since_change", topology.job_entity, 0.0)
+        assert [] != evaluated(10, slow, since) + evaluated(80, slow, since)
