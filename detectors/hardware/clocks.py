@@ -137,7 +137,9 @@ class LowClockDetector(Detector):
             alike = len(same) >= MANY or _others_alike(clock[same])
             least = self.least / 2 if alike else self.least
             below = max(least * peers, 6 * medians.spread(clock[same]))
-            low[same[clock[same] < peers - below]] = True
+            for row in same[clock[same] < peers - below].tolist():
+                worked = devices.under_load(window, window.rank_readings[CLOCK], row)
+                low[row] = devices.recent(worked, self.seconds)[0][0] < peers - below
         if low.any():
             low &= ~held_down(window, self.seconds)
         if not known:
@@ -169,7 +171,12 @@ class LowClockDetector(Detector):
         busy = ~devices.waiting(window, self.seconds)[rows]
         with np.errstate(invalid="ignore"):
             fell = busy & (hot <= (1 - self.least) * was) & (now[rows] >= cool + HOT)
-        before[rows[fell]] = was[fell]
+        for place in np.flatnonzero(fell).tolist():
+            row = int(rows[place])
+            worked = devices.under_load(window, window.rank_readings[CLOCK], row)
+            hot_at_work = worked.mean(newest - 3 * self.seconds, newest)[0]
+            if hot_at_work <= (1 - self.least) * was[place]:
+                before[row] = was[place]
         return before
 
     def _why(self, window: JobWindow, rows: Ints) -> dict[int, str]:

@@ -4,6 +4,8 @@ import numpy as np
 
 from ..window import Flags, Floats, Ints, JobWindow, PeriodicReadings
 
+UTILIZATION = "hw.gpu.utilization"
+
 BUSY = 0.5
 """Utilization below which a device's low clock or idle link says that it waits."""
 
@@ -12,6 +14,10 @@ FEWEST_PEERS = 3
 
 OWN_MODEL = 0.2
 """Share of devices that must have a lower highest clock to be another model, and not held down."""
+
+MOMENT_SECONDS, REACH_PERIODS = 1.0, 2.5
+"""A reading of utilization so near tells the state of a moment alone; else the one before and the
+one after do, which are at most so many periods away."""
 
 _GIB = float(1 << 30)
 
@@ -56,9 +62,41 @@ def waiting(window: JobWindow, seconds: float) -> Flags:
 
 def _waiting(window: JobWindow, seconds: float) -> Flags:
     with np.errstate(invalid="ignore"):
-        idle: Flags = level(window, "hw.gpu.utilization", seconds) < BUSY
+        idle: Flags = level(window, UTILIZATION, seconds) < BUSY
         idle |= level(window, "hw.gpu.throttle|idle", seconds) >= 0.3
     return idle
+
+
+def under_load(window: JobWindow, held: PeriodicReadings, row: int) -> PeriodicReadings:
+    """Return a row's readings, [1, readings], NaN where the device had no work at that moment.
+
+    Sources are read at cadences of their own: what was read minutes ago from an idle device says
+    nothing about the load of now. All of them where nobody reports the row's utilization.
+    """
+    one = held.of(np.array([row]))
+    busy = window.rank_readings.get(UTILIZATION)
+    if busy is None:
+        return one
+    mine = busy.of(np.array([row]))
+    valid = np.isfinite(mine.at[0]) & np.isfinite(mine.value[0])
+    if not valid.any():
+        return one
+    order = np.argsort(mine.at[0, valid], kind="stable")
+    at, works = mine.at[0, valid][order], mine.value[0, valid][order] >= BUSY
+    worked = _worked(at, works, one.at[0], REACH_PERIODS * mine.period())
+    return PeriodicReadings(one.at, np.where(worked, one.value, np.nan))
+
+
+def _worked(at: Floats, works: Flags, moments: Floats, reach: float) -> Flags:
+    """Return [moments], whether a device worked then, by when it was seen to (`at` in order)."""
+    after = np.searchsorted(at, moments)
+    before = np.maximum(after - 1, 0)
+    newest = after == len(at)
+    after = np.minimum(after, len(at) - 1)
+    since, until = np.abs(moments - at[before]), np.abs(at[after] - moments)
+    around = works[before] & (since <= reach) & (newest | (works[after] & (until <= reach)))
+    nearest = np.where(since <= until, works[before], works[after])
+    return np.where(np.fmin(since, until) <= MOMENT_SECONDS, nearest, around)
 
 
 def models(window: JobWindow, *, power: bool = True) -> tuple[Ints, bool]:

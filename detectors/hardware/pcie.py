@@ -21,12 +21,12 @@ PAST_SECONDS, MOMENTS = 900.0, 12
 class PcieLinksDetector(Detector):
     """Name devices whose PCIe link is narrower or of a lower generation than it could be.
 
-    Only while the device has work: an idle link lowers its generation, and some their width. It
-    counts where it lasts `seconds` and where most peers of the model run at more, or the device
-    itself did before: a board whose slots are all narrow is what the site bought. Links that fall
-    on most devices together, or after which no steps end, follow the job that stands: a device
-    whose kernels wait is "busy" and saves power. It is a symptom by itself, since at half the lanes
-    each copy between host and device takes twice as long.
+    Only by what was read while the device had work: an idle link lowers its generation, and some
+    their width. It counts where it lasts `seconds` and where most peers of the model run at more,
+    or the device itself did before: a board whose slots are all narrow is what the site bought.
+    Links that fall on most devices together, or after which no steps end, follow the job that
+    stands: a device whose kernels wait is "busy" and saves power. It is a symptom by itself, since
+    at half the lanes each copy between host and device takes twice as long.
     Replays count by rate, against `least` a minute and ten times the median of the peers; they are
     evidence.
 
@@ -69,7 +69,7 @@ class PcieLinksDetector(Detector):
         """Return one finding a device and what is low, and one for replays."""
         findings = self._replays(window)
         for metric, word in ((WIDTH, "width"), (GENERATION, "generation")):
-            if metric in window.rank_readings and "hw.gpu.utilization" in window.rank_readings:
+            if metric in window.rank_readings and devices.UTILIZATION in window.rank_readings:
                 findings += self._below(window, metric, word)
         return findings
 
@@ -79,13 +79,11 @@ class PcieLinksDetector(Detector):
         if newest == -np.inf:
             return []
         seconds = max(self.seconds, 3.2 * held.period())
-        found = held.between(newest - seconds, np.inf)
-        inside = (found.at >= newest - seconds) & (found.value > 0) & (found.value < 1e3)
-        seen = np.max(np.where(inside, found.value, -np.inf), axis=1, initial=-np.inf)
+        seen = _most(held, newest - seconds)
         most = devices.latest(window, f"{metric}.max")
         if not ((seen < most) | ~np.isfinite(most)).any():
             return []  # every link runs at what it can
-        busy = devices.level(window, "hw.gpu.utilization", seconds) >= devices.BUSY
+        busy = devices.level(window, devices.UTILIZATION, seconds) >= devices.BUSY
         kinds, _ = devices.models(window, power=False)
         valid: Flags = np.isfinite(seen) & busy
         usual = devices.peers_median(seen, kinds, valid)
@@ -100,11 +98,14 @@ class PcieLinksDetector(Detector):
         findings = []
         for row in rows.tolist():
             entity = window.gpu_entity(row)
+            worked = devices.under_load(window, held, row)
+            if _most(worked, newest - seconds)[0] == -np.inf:
+                continue  # it was read at rest alone
             before = self._before(window, metric, row, float(seen[row])) if fell[row] else 0.0
             if entity is None or not (below_peers[row] or before > seen[row]):
                 continue
             best = float(most[row]) if np.isfinite(most[row]) else max(before, float(usual[row]))
-            first = devices.since(held, row, float(seen[row]), below=True)
+            first = devices.since(worked, 0, float(seen[row]), below=True)
             if stepped < first + self.seconds:
                 continue
             findings.append(
@@ -182,6 +183,14 @@ class PcieLinksDetector(Detector):
                 )
             )
         return findings
+
+
+def _most(held: PeriodicReadings, since: float) -> Floats:
+    """Return [rows], the most that links ran at since a time; -inf where nothing says."""
+    found = held.between(since, np.inf)
+    inside = (found.at >= since) & (found.value > 0) & (found.value < 1e3)
+    most: Floats = np.max(np.where(inside, found.value, -np.inf), axis=1, initial=-np.inf)
+    return most
 
 
 def _last_step(window: JobWindow) -> float:

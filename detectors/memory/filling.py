@@ -38,9 +38,6 @@ _NEWEST_SECONDS, _NEWEST_PERIODS = 20.0, 2.5
 """The newest level is the mean of so many seconds; of what is read or sent more rarely it is the
 newest reading, at most so many of its periods old."""
 
-_REACH = 24.0
-"""How far ahead growth is drawn on, as a multiple of the time that it has been seen for."""
-
 
 class FillingDetector(Detector):
     """Name the hosts whose memory or /dev/shm will be used up soon, or just has been.
@@ -144,7 +141,7 @@ class FillingDetector(Detector):
                 onset=(window.now - 140.0 if risen[host] else window.now - growth.FINE_SECONDS,
                        window.now),
                 magnitude=float(seen[host]),
-                score=3.0 if risen[host] else growth.INFO,
+                score=3.0 if risen[host] else growth.OBSERVED,
                 signal=kind.usage,
                 observed=float(seen[host]),
                 expected=float(early[host]) if np.isfinite(early[host]) else None,
@@ -208,8 +205,7 @@ class FillingDetector(Detector):
         if found is None:
             return []
         times = found.left(np.maximum(limit[found.rows] - found.level, 0.0))
-        # Growth of a few minutes says nothing about the night.
-        reaches = np.minimum(self.horizon, _REACH * (found.end - found.begun))
+        reaches = np.minimum(self.horizon, growth.REACH * found.seen)
         found_now = np.flatnonzero(times[0] <= reaches)
         names = np.array([window.hosts[host] for host in found.rows[found_now]])
         findings = []
@@ -227,7 +223,7 @@ class FillingDetector(Detector):
                     magnitude=used,
                     score=2.0 + max(0.0, 1.0 - seconds / self.urgent)
                     if seconds <= self.urgent
-                    else growth.INFO,
+                    else growth.LATER,
                     signal=kind.usage,
                     observed=used,
                     expected=self.full,

@@ -189,7 +189,9 @@ class FragmentationDetector(Detector):
                     window.rank_entity(row),
                     onset=begun,
                     magnitude=float(gap[place]),
-                    score=growth.INFO if later else growth.score(float(left[place])),
+                    score=growth.OBSERVED
+                    if later
+                    else growth.score(float(left[place]), found.end - begun),
                     signal=RESERVED,
                     observed=float(found.slope[place]),
                     expected=0.0,

@@ -42,8 +42,9 @@ class GpuLeakDetector(Detector):
     steps, caches level off: where only what is in use is known, a rank whose peers hold as much
     fills its cache. Growth that goes with the rank's tokens is a longer batch. Where half of the
     ranks grow it is the job's code. It slows nothing and is a symptom all the same: when the limit
-    is reached the job dies. What runs out within `horizon` is a warning, later is info; where the
-    limit is not reported, what would fill the largest device within it.
+    is reached the job dies. What runs out within `horizon` is a warning, within a day info, later
+    it is an observation, as growth is that was seen for too short a time to be drawn on so far;
+    where the limit is not reported, it is that of the largest device.
 
     Parameters
     ----------
@@ -170,7 +171,9 @@ class GpuLeakDetector(Detector):
                 onset=begun,
                 seen=(begun, window.now),
                 magnitude=seconds if np.isfinite(seconds) else growth.INTEREST_SECONDS,
-                score=growth.score(seconds if np.isfinite(seconds) else latest, self.horizon),
+                score=growth.score(
+                    seconds if np.isfinite(seconds) else latest, window.now - begun, self.horizon
+                ),
                 signal=signal,
                 observed=slope,
                 expected=0.0,

@@ -31,7 +31,16 @@ MOST_ROWS = 1024
 """Rows whose slopes are computed; where more grow, it is the same thing on evenly chosen ones."""
 
 HORIZON_SECONDS = 8 * 3600.0
-"""What runs out within a night or a working day needs somebody now: a warning. Later: info."""
+"""What runs out within a night or a working day needs somebody now: a warning."""
+
+DAY_SECONDS = 86_400.0
+"""What runs out within a day is an incident of level info; what lasts longer an observation."""
+
+REACH = 24.0
+"""How far ahead growth is drawn on, as a multiple of the time that it has been seen for.
+
+What a process gathers in its first minutes says nothing about the night.
+"""
 
 INTEREST_SECONDS = 7 * 86_400.0
 """What lasts longer than a week is no finding."""
@@ -42,7 +51,8 @@ class RowGrowth:
     """Rows that grow; all but the scalars are [found].
 
     rows: of the readings. slope, low, high: bytes a second, with the 95 % confidence interval.
-    level: newest value (bytes). begun: when growth began as judged (s since the epoch), not
+    level: newest value (bytes). decay: the share by which growth becomes slower a second, 0 where
+    it is straight or becomes faster. begun: when growth began as judged (s since the epoch), not
     before the range. levels: it slows down so that it ends below the limit. end: up to when.
     usual: bytes a second that the median row grew by since growth began. candidates: how many
     rows grew before MOST_ROWS were chosen; reported: how many rows have readings at both ends of
@@ -54,6 +64,7 @@ class RowGrowth:
     low: Floats
     high: Floats
     level: Floats
+    decay: Floats
     begun: Floats
     levels: Flags
     usual: Floats
@@ -70,14 +81,28 @@ class RowGrowth:
         """Return a part of what was found."""
         return RowGrowth(
             self.rows[chosen], self.slope[chosen], self.low[chosen], self.high[chosen],
-            self.level[chosen], self.begun[chosen], self.levels[chosen], self.usual[chosen],
-            self.end, self.candidates, self.reported,
+            self.level[chosen], self.decay[chosen], self.begun[chosen], self.levels[chosen],
+            self.usual[chosen], self.end, self.candidates, self.reported,
         )  # fmt: skip
+
+    @property
+    def seen(self) -> Floats:
+        """Return for how many seconds each row has been seen to grow."""
+        return self.end - self.begun
+
+    def rates(self) -> tuple[Floats, Floats, Floats]:
+        """Return bytes a second at the end of the range: expected, and the interval of it."""
+        slowed = np.exp(-self.decay * self.seen / 2)
+        return self.slope * slowed, self.low * slowed, self.high * slowed
 
     def left(self, remaining: Floats) -> tuple[Floats, Floats, Floats]:
         """Return seconds until `remaining` bytes are used up: expected, shortest, longest."""
-        with np.errstate(divide="ignore"):
-            return remaining / self.slope, remaining / self.high, remaining / self.low
+        expected, low, high = self.rates()
+        return (
+            used_up(remaining, expected, self.decay),
+            used_up(remaining, high, self.decay),
+            used_up(remaining, low, self.decay),
+        )
 
 
 class StepReadings(PeriodicReadings):
@@ -140,8 +165,8 @@ def growing(
 
     return RowGrowth(
         rows[order], joined("slope"), joined("low"), joined("high"), joined("level"),
-        joined("begun"), joined("levels").astype(np.bool_), joined("usual"), now, candidates,
-        reported,
+        joined("decay"), joined("begun"), joined("levels").astype(np.bool_), joined("usual"),
+        now, candidates, reported,
     )  # fmt: skip
 
 
@@ -199,12 +224,16 @@ def _on_scale(
     # The last part's mean is of its middle.
     level = trend.completed(binned)[:, -1] + slope * (now - begins) / (2 * trend.BINS)
     levels = trend.levels_off(binned, limit[rows])
+    ratio = np.clip(trend.halves(binned)[1], 1e-3, 1.0)
+    apart = trend.HALVES_APART * (now - begins) / trend.BINS
+    decay = np.where(ratio < trend.STRAIGHT, -np.log(ratio) / apart, 0.0)
     usual = np.full(len(rows), _usual(readings, medians.middle(begins), now))
     # It began where the line through the growth meets the level of before.
     begun = np.clip(now - (level - base) / slope, start, now)
     return RowGrowth(
-        rows, slope, low[grows], high[grows], level, begun, levels, usual, now, candidates, reported
-    )
+        rows, slope, low[grows], high[grows], level, decay, begun, levels, usual, now, candidates,
+        reported,
+    )  # fmt: skip
 
 
 def _usual(readings: PeriodicReadings, begun: float, now: float) -> float:
@@ -234,10 +263,23 @@ def span(shortest: float, seconds: float, longest: float) -> str:
     return f"{duration(seconds)} ({duration(shortest)} to {duration(longest)})"
 
 
-def score(seconds: float, horizon: float = HORIZON_SECONDS) -> float:
-    """Return the score of what runs out in so many seconds: below 1, and so info, if later."""
-    return 2.0 + max(0.0, 1.0 - seconds / horizon) if seconds <= horizon else INFO
+def used_up(remaining: Floats, rate: Floats, decay: Floats) -> Floats:
+    """Return seconds until bytes are used up at a rate that decays; inf where they never are."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slowed = -np.log1p(-np.minimum(remaining * decay / rate, 1.0)) / decay
+        return np.where(decay > 0, slowed, remaining / rate)
 
 
-INFO = 0.5
-"""Score of a symptom that is worth knowing and pages nobody (alerts/severity.py)."""
+def score(seconds: float, seen: float, horizon: float = HORIZON_SECONDS) -> float:
+    """Return the score of what runs out in so many seconds, having grown for `seen` seconds.
+
+    A warning within `horizon`, below that info where it lasts no day; OBSERVED where it does, or is
+    too far ahead of what was seen.
+    """
+    if not seconds <= min(DAY_SECONDS, REACH * seen):
+        return OBSERVED
+    return 2.0 + max(0.0, 1.0 - seconds / horizon) if seconds <= horizon else LATER
+
+
+OBSERVED, LATER = 0.5, 1.0
+"""Scores of a symptom that ends nowhere in sight, and of one that does so within a day."""

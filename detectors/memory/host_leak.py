@@ -17,7 +17,8 @@ class HostLeakDetector(Detector):
     Private (anonymous) memory of the ranks' own processes, by the test of growth.py: significant,
     in many places, up to now, and not levelling off below the host's limit. All processes that
     grow on a host use up its room together. It slows nothing and is a symptom all the same: the
-    kernel kills a process when the room is used up. Within `horizon` it is a warning, later info.
+    kernel kills a process when the room is used up. Within `horizon` it is a warning, within a day
+    info, and an observation where it lasts longer, or grows for too short a time to be drawn on.
 
     Parameters
     ----------

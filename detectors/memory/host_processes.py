@@ -84,7 +84,7 @@ def reports(
             onset=float(found.begun[place]),
             magnitude=min(float(np.nan_to_num(times[0][place], nan=np.inf)),
                           growth.INTEREST_SECONDS),
-            score=growth.score(float(times[0][place]), horizon),
+            score=growth.score(float(times[0][place]), float(found.seen[place]), horizon),
             signal=PRIVATE,
             observed=float(found.slope[place]),
             expected=0.0,
@@ -99,12 +99,14 @@ def left(window: JobWindow, found: growth.RowGrowth, host: Ints) -> tuple[Floats
 
     All processes that grow on a host use it up together. host: [found], index into hosts.
     """
-    remaining = room(window)
-    times = []
-    for slope in (found.slope, found.high, found.low):
-        together = np.bincount(host, weights=slope, minlength=len(window.hosts))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            times.append((remaining / together)[host])
+    remaining = room(window)[host]
+
+    def together(values: Floats) -> Floats:
+        return np.bincount(host, weights=values, minlength=len(window.hosts)).astype(float)[host]
+
+    expected, low, high = found.rates()
+    decay = together(expected * found.decay) / together(expected)
+    times = [growth.used_up(remaining, together(rate), decay) for rate in (expected, high, low)]
     return times[0], times[1], times[2]
 
 

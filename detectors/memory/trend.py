@@ -22,6 +22,12 @@ SIGNIFICANCE = 3.0
 BENT = 2.0
 """A line with a knee counts where it leaves so many times less than one line does."""
 
+STRAIGHT = 0.98
+"""Growth that is so many times as fast in the second half as in the first does not slow down."""
+
+HALVES_APART = BINS // 2 - 1
+"""By so many parts the halves of a range lie apart that `halves` compares: one part is of both."""
+
 FASTER = 2.0
 """Growth became faster where it is so many times what it was before the knee."""
 
@@ -141,8 +147,20 @@ def goes_on(binned: Floats, least: Floats, risen: int) -> Flags:
 def levels_off(binned: Floats, limit: Floats) -> Flags:
     """Return [rows], whether growth slows down so that it ends below the limit.
 
-    Growth of the second half over that of the first, and on in that proportion. As much noise as
-    neighbouring parts differ by is granted to what grows on.
+    Growth of the second half over that of the first, and on in that proportion.
+    """
+    filled = completed(binned)
+    second, ratio = halves(binned)
+    with np.errstate(invalid="ignore", over="ignore"):
+        ends_at = filled[:, -1] + second * ratio / np.maximum(1 - ratio, 1e-9)
+    levels: Flags = (ratio < STRAIGHT) & (ends_at < limit)
+    return levels
+
+
+def halves(binned: Floats) -> tuple[Floats, Floats]:
+    """Return [rows], growth of the second half of a range, and how many times that of the first.
+
+    As much noise as neighbouring parts differ by is granted to what grows on.
     """
     filled = completed(binned)
     half = BINS // 2
@@ -151,10 +169,7 @@ def levels_off(binned: Floats, limit: Floats) -> Flags:
     first = filled[:, half] - filled[:, 0]
     second = filled[:, -1] - filled[:, half - 1]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        ratio = (second + noise) / np.maximum(first - noise, 1e-9)
-        ends_at = filled[:, -1] + second * ratio / np.maximum(1 - ratio, 1e-9)
-    levels: Flags = (ratio < 0.98) & (ends_at < limit)
-    return levels
+        return second, (second + noise) / np.maximum(first - noise, 1e-9)
 
 
 def completed(binned: Floats) -> Floats:

@@ -136,7 +136,7 @@ class WorkerMemoryDetector(Detector):
                     ),
                     onset=_fall(shared, row),
                     magnitude=share,
-                    score=2.0 if needed[host[place]] >= room[host[place]] else growth.INFO,
+                    score=2.0 if needed[host[place]] >= room[host[place]] else growth.OBSERVED,
                     signal=host_processes.SHARED,
                     observed=float(newest[row]),
                     expected=float(highest[row]),

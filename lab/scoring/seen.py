@@ -89,10 +89,10 @@ class SeenIncident:
     """One incident as a suite keeps it. Times in epoch seconds.
 
     `severity` is the worst that was reported, `opened_at` the onset as reported (event time),
-    `detected_at` when it was first reported at all, as an observation too, `above_info_at` when first above info (None:
-    never). `fault` and `entity` are those of the first hypothesis at the end; `standing_out` are
-    the ranks that its symptoms name, `named` the first hypotheses in order. `growth` is how fast
-    memory was first said to grow (bytes a second), None where it was not.
+    `detected_at` when it was first reported at all, as an observation too, `above_info_at` when
+    first above info (None: never). `fault` and `entity` are those of the first hypothesis at the
+    end; `standing_out` are the ranks that its symptoms name, `named` the first hypotheses in order.
+    `growth` is how fast memory was first said to grow (bytes a second), None where it was not.
     """
 
     id: str

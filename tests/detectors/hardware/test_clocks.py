@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors.hardware import devices
 from rankscope.detectors.hardware.clocks import LowClockDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
@@ -119,3 +120,24 @@ def test_a_host_whose_devices_became_hot_while_their_clocks_fell_is_throttled(fo
     assert [] == found(
         [1980] * 4, {**fallen, "hw.temperature|gpu": readings(AT, np.full((4, 1), 70.0))}
     )
+
+
+@pytest.mark.parametrize(("read_at", "named"), [(90.0, []), (200.0, ["GPU-3"])])
+def test_a_clock_counts_by_the_load_at_which_it_was_read(steady, read_at, named):
+    """Clocks come each five minutes, utilization each second; the devices work from 100 s on."""
+    at = START + np.arange(0.0, 301, 1)
+    busy = np.where(at - START < 100, 0.02, 0.9)
+    clock = readings(START + np.array([read_at]), np.array(LOW, float)[:, None] * 1e6)
+    held = {CLOCK: clock, "hw.gpu.utilization": readings(at, np.tile(busy, (4, 1)))}
+    window = sketch(steady(steps=300), now=START + 300.0, rank_readings=held)
+    assert named == [f.entity.id for f in LowClockDetector().evaluate(window)]
+
+
+def test_a_device_that_rests_between_two_readings_of_its_load_was_not_seen_to_work():
+    seen = START + np.array([0.0, 60.0, 120.0, 180.0])
+    load = readings(seen, np.array([[0.9, 0.9, 0.1, 0.9]]))
+    times = START + np.array([-400.0, 30.0, 60.4, 90.0, 120.5, 150.0, 200.0])
+    clock = readings(times, np.full((1, 7), 1e9))
+    window = sketch(np.full((1, 60), 0.8), rank_readings={"hw.gpu.utilization": load, CLOCK: clock})
+    worked = devices.under_load(window, clock, 0)
+    assert [False, True, True, False, False, False, True] == np.isfinite(worked.value[0]).tolist()

@@ -1,9 +1,10 @@
 """PCIe links of working devices that run below what they can, or repeat packets."""
 
+import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.pcie import PcieLinksDetector
-from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.sketch import START, readings, sketch
 
 
 @pytest.fixture
@@ -33,6 +34,32 @@ def test_an_idle_link_lowers_its_generation_and_is_no_fault(found, levels):
 def test_a_link_that_rises_with_the_load_is_no_fault(found, levels):
     generation = {"generation": levels(4, 5, 1, 2, until=40), "generation.max": levels(4, 5)}
     assert [] == found(**generation)
+
+
+@pytest.fixture
+def read_rarely(steady):
+    """Return a function for devices that begin to work at 100 s; one link is read at some times."""
+
+    def evaluate(*times):
+        at = START + np.arange(0.0, 601, 1)
+        busy = np.where(at - START < 100, 0.02, 0.9)
+        links = np.full((4, len(times)), 5.0)
+        links[2] = 1.0
+        read = START + np.array(times, float)
+        held = {
+            "hw.gpu.pcie.generation": readings(read, links),
+            "hw.gpu.pcie.generation.max": readings(read, np.full((4, 1), 5.0)),
+            "hw.gpu.utilization": readings(at, np.tile(busy, (4, 1))),
+        }
+        window = sketch(steady(steps=600), now=START + 600.0, rank_readings=held)
+        return [finding.entity.id for finding in PcieLinksDetector().evaluate(window)]
+
+    return evaluate
+
+
+def test_a_link_that_was_read_before_the_load_says_nothing_about_it(read_rarely):
+    assert [] == read_rarely(50)
+    assert ["GPU-2"] == read_rarely(50, 350)
 
 
 def test_links_that_fall_together_follow_the_job(found, levels):

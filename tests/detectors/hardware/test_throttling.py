@@ -1,9 +1,10 @@
 """Devices whose clocks are held down, by the reason that they report."""
 
+import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.throttling import ThrottlingDetector
-from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.sketch import START, readings, sketch
 
 CAP, CLOCK = "hw.gpu.throttle|power_cap", "hw.frequency|sm"
 
@@ -86,3 +87,21 @@ def test_a_capped_device_that_waits_is_not_held_down(found, levels):
 def test_a_device_that_nobody_can_name_is_left_out(found, levels):
     held = {"hw.gpu.throttle|thermal_hw": levels(4, 0, 1, 1)}
     assert [] == found(held, hw_ids=("GPU-0", None, "GPU-2", "GPU-3"))
+
+
+@pytest.mark.parametrize(("read_at", "named"), [(90.0, []), (200.0, ["GPU-1"])])
+def test_a_capped_device_is_slower_only_where_its_clock_was_read_at_work(steady, read_at, named):
+    """Clocks come each five minutes, the rest each second; the devices work from 100 s on."""
+    at = START + np.arange(0.0, 301, 1)
+    busy = np.where(at - START < 100, 0.02, 0.9)
+    capped = np.zeros((4, len(at)))
+    capped[1] = 1.0
+    held = {
+        CAP: readings(at, capped),
+        CLOCK: readings(
+            START + np.array([read_at]), np.array([[1.7e9], [1.4e9], [1.7e9], [1.7e9]])
+        ),
+        "hw.gpu.utilization": readings(at, np.tile(busy, (4, 1))),
+    }
+    window = sketch(steady(steps=300), now=START + 300.0, rank_readings=held)
+    assert named == [f.entity.id for f in ThrottlingDetector().evaluate(window)]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors.memory import growth
 from rankscope.detectors.memory.filling import FillingDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
@@ -35,12 +36,12 @@ def test_what_ends_within_ten_minutes_is_as_bad_as_its_fault(evaluated):
     assert found.score > 2
     assert "80% used, all of it in 5 min" in found.text
     (found,) = evaluated(40 + np.maximum(SECOND - 600, 0) / 60 * 2)  # 40 left, 2 a minute
-    assert found.score < 1
+    assert growth.LATER == found.score
 
 
-def test_what_ends_within_hours_is_info_and_later_nothing(evaluated):
+def test_what_ends_within_hours_has_a_horizon_and_later_is_nothing(evaluated):
     (found,) = evaluated(40 + SECOND / 60 * 0.2)
-    assert 0.5 == found.score
+    assert growth.LATER == found.score
     assert [] == evaluated(4 + SECOND / 60 * 0.05)
 
 

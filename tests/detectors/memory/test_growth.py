@@ -129,11 +129,41 @@ def test_of_very_many_rows_that_grow_a_sample_is_computed(grown):
 
 
 def test_what_runs_out_within_the_horizon_scores_as_a_warning():
-    assert (3.0, 2.0, growth.INFO) == (
-        growth.score(0), growth.score(growth.HORIZON_SECONDS),
-        growth.score(growth.HORIZON_SECONDS + 1),
+    long = growth.DAY_SECONDS
+    assert (3.0, 2.0, growth.LATER) == (
+        growth.score(0, long), growth.score(growth.HORIZON_SECONDS, long),
+        growth.score(growth.HORIZON_SECONDS + 1, long),
     )  # fmt: skip
-    assert growth.INFO == growth.score(np.nan)
+
+
+def test_what_lasts_a_day_or_has_no_end_is_an_observation():
+    long = growth.DAY_SECONDS
+    assert growth.LATER == growth.score(growth.DAY_SECONDS, long)
+    assert growth.OBSERVED == growth.score(growth.DAY_SECONDS + 1, long)
+    assert growth.OBSERVED == growth.score(np.nan, long)
+
+
+def test_growth_is_drawn_on_only_so_far_as_it_was_seen_for():
+    assert 2.0 <= growth.score(growth.REACH * 300, 300)
+    assert growth.OBSERVED == growth.score(growth.REACH * 300 + 1, 300)
+
+
+def test_growth_that_becomes_slower_takes_longer_than_its_rate_says(grown):
+    """It still ends: the level that it heads for is beyond the limit."""
+    heads_for = 60.0
+    value = (40 + heads_for * (1 - np.exp(-SECOND / 3000))) * GIB
+    found = grown(value)
+    left = float(found.left(LIMIT - found.level)[0][0])
+    right = -3000 * np.log(1 - 40 / heads_for) - float(SECOND[-1])
+    straight = float((LIMIT - found.level)[0] / found.slope[0])
+    assert straight < 0.65 * right
+    assert right == pytest.approx(left, rel=0.15)
+
+
+def test_what_heads_for_a_level_never_uses_up_what_is_beyond_it():
+    rate, decay = np.array([1.0, 1.0, 1.0]), np.array([0.01, 0.01, 0.0])
+    left = growth.used_up(np.array([50.0, 101.0, 101.0]), rate, decay)
+    assert [100 * np.log(2), np.inf, 101.0] == pytest.approx(left.tolist())
 
 
 def test_growth_began_where_its_line_meets_the_level_of_before():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors.memory import growth
 from rankscope.detectors.memory.host_leak import HostLeakDetector
 from rankscope.detectors.memory.worker_memory import WorkerMemoryDetector
 from rankscope.detectors.sketch import START, readings, sketch
@@ -84,7 +85,42 @@ def test_what_would_fill_the_host_only_after_days_needs_to_be_seen_for_longer(tr
     assert 1 == len(trainers(0.0, 0.0, 0.05, 0.0, left=32.0))
 
 
-def test_without_the_hosts_memory_a_leak_is_info(trainers, workers):
+@pytest.mark.parametrize("minutes", [4, 8, 12])
+def test_what_a_process_gathers_after_its_start_is_an_observation(job, minutes):
+    """Eight trainers of a host of a terabyte, 100 MiB a minute each, and then no more."""
+    at = START + np.arange(0.0, 60 * minutes + 1, 5)
+    noise = np.random.default_rng(7).normal(0, 8 * 2.0**20, (8, len(at)))
+    private = 8 * GIB + noise + (at - START) / 60 * 100 * 2.0**20
+    hosts = {"system.memory.usage": 120.0, "system.memory.limit": 1024.0}
+    window = sketch(
+        np.full((8, 60 * minutes), 0.8), hosts=1, now=float(at[-1]),
+        rank_readings={"process.memory.private": readings(at, private)},
+        host_readings={name: readings(at, np.full((1, 1), size * GIB))
+                       for name, size in hosts.items()},
+    )  # fmt: skip
+    assert {growth.OBSERVED} >= {found.score for found in HostLeakDetector().evaluate(window)}
+
+
+def test_a_leak_that_ends_within_a_day_says_when_once_it_was_seen_for_long_enough(job):
+    """One trainer, 1 GiB a minute, a host of a terabyte: 15 h are left."""
+    scores = []
+    for minutes in (20, 130):
+        at = START + np.arange(0.0, 60 * minutes + 1, 30)
+        private = 8 * GIB + (at - START)[None] / 60 * GIB
+        hosts = {"system.memory.usage": 124.0, "system.memory.limit": 1024.0}
+        window = sketch(
+            np.full((1, 60 * minutes), 0.8), hosts=1, now=float(at[-1]),
+            rank_readings={"process.memory.private": readings(at, private)},
+            host_readings={name: readings(at, np.full((1, 1), size * GIB))
+                           for name, size in hosts.items()},
+        )  # fmt: skip
+        (found,) = HostLeakDetector().evaluate(window)
+        scores.append(found.score)
+    assert [growth.OBSERVED, growth.LATER] == scores
+    assert "the host's memory is used up in 15 h (15 h to 15 h)" in found.text
+
+
+def test_without_the_hosts_memory_a_leak_is_an_observation(trainers, workers):
     (found,) = trainers(0, 0, 1, 0, left=None)
     assert 0.5 == found.score
     assert "used up" not in found.text
