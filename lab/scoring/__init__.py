@@ -5,6 +5,6 @@ the right one. matching: incidents against the truth of one case. figures: many 
 running: one case through the pipeline. work: all cases, on all cores, resumable. baselines: four
 simple methods on the same cases. report, page, pictures: the output. comparing: two results.
 
-In: suites and recordings. Out: figures of what was found and what was missed. Imports: collector,
-detectors, formats, vocabulary; from_incident, simulator, suites.
+In: suites and recordings. Out: figures of what was found and what was missed. Imports: alerts,
+collector, detectors, formats, vocabulary; from_incident, simulator, suites.
 """

@@ -10,6 +10,9 @@ than the onset less a tolerance.
 So may one that names the true cause and entity, by a quarter of the time that it took to find, when
 a slow change in noise began is known no better; and by one reporting interval: a counter that was
 higher at a report began to rise at any time since the one before.)
+Where no incident matches, an observation does that is at the true entity, in the same time range,
+and of a kind that costs nothing and that the fault explains: memory that grows and fills nothing.
+It names no cause, so that the first cause is not right.
 The first one to be reported is the answer; further matching ones are duplicates. Every other
 incident above info is false. A case without a fault has no match: all of them are false.
 """
@@ -17,7 +20,8 @@ incident above info is false. A case without a fault has no match: all of them a
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...vocabulary import faults
+from ...alerts.causes.catalogue import cause_of
+from ...vocabulary import faults, findings
 from ...vocabulary.ids import Fault
 from . import placing
 from .seen import CaseTruth, SeenIncident
@@ -71,13 +75,13 @@ def outcome(
         return CaseOutcome(None, (), tuple(above), accusing)
     matching = sorted(
         (row for row in incidents if _matches(row, truth, step_seconds, report_seconds)),
-        key=lambda row: (_counts_at(row, truth), row.id),
+        key=lambda row: (row.observed, _counts_at(row, truth), row.id),
     )
     matched = {row.id for row in matching}
     false = tuple(row for row in above if row.id not in matched)
     if not matching:
         return CaseOutcome(None, (), false, accusing)
-    found, duplicates = matching[0], tuple(matching[1:])
+    found, duplicates = matching[0], tuple(row for row in matching[1:] if not row.observed)
     right_entity = placing.right(found, truth)
     return CaseOutcome(
         found=found,
@@ -119,9 +123,21 @@ def _named(row: SeenIncident, truth: CaseTruth) -> bool:
     return row.fault == truth.fault and placing.right(row, truth)
 
 
+def _shows(row: SeenIncident, truth: CaseTruth) -> bool:
+    """Return whether an observation is what a fault shows that costs nothing, where it is."""
+    cause = cause_of(Fault(truth.fault))
+    shown = () if cause is None else cause.symptoms
+    costless = all(
+        kind in shown and findings.catalogue()[kind].effect == "none" for kind in row.symptoms
+    )
+    return costless and placing.at_fault(row.entity, truth)
+
+
 def _counts_at(row: SeenIncident, truth: CaseTruth) -> float:
     """Return when an incident was first reported at a severity that counts, inf for never."""
     new = row.detected_at >= truth.onset
+    if row.observed:
+        return row.detected_at if new and _shows(row, truth) else float("inf")
     if new and info_counts(truth.fault) and row.fault in (truth.fault, faults.UNKNOWN):
         return row.detected_at
     if row.above_info_at is not None:

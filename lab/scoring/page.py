@@ -23,13 +23,15 @@ cluster: faults act on a model of jobs and machines, which is seeded and can be 
 
 _MEASURES = f"""\
 A case counts as *found* where an incident above info (info, where the fault's own severity is info
-and the incident names no other fault, or where it names the true cause and entity) is about the
-faulty job, opens after the onset (less {matching.TOLERANCE_SECONDS:g} s or
-{matching.TOLERANCE_STEPS:g} steps; where it names the true cause and entity also less one reporting
-interval or a quarter of its delay) and is reported between the onset and the end of the fault (plus
-{matching.GRACE_SECONDS:g} s or {matching.GRACE_STEPS:g} steps). Any other incident above info is
-*false*. *Recall* leaves out cases whose telemetry cannot show the fault (the rules are in
-`lab/suites/observable.toml`); they are counted under "not observable".
+and the incident names no other fault, or where it names the true cause and entity), or else an
+observation of what the fault shows at no cost, at the true entity, is about the faulty job, opens
+after the onset (less {matching.TOLERANCE_SECONDS:g} s or {matching.TOLERANCE_STEPS:g} steps; where
+it names the true cause and entity also less one reporting interval or a quarter of its delay) and
+is reported between the onset and the end of the fault (plus {matching.GRACE_SECONDS:g} s or
+{matching.GRACE_STEPS:g} steps). Any other incident above info is *false*. *Recall* leaves out cases
+whose telemetry cannot show the fault (the rules are in `lab/suites/observable.toml`); they are
+counted under "not observable". Recordings last minutes, so that `evaluation.unnamed_gpu_hours` is 0
+in them: slowness of which no cause is named is an incident whatever it costs.
 
 *Right entity*: among the cases found, those whose first hypothesis names the true entity, or one
 that lies on it or contains it closely (its host, its rank, its device). Naming a neighbour on the

@@ -12,6 +12,7 @@ from typing import Any
 from ...collector.evaluation.schedule import EvaluationSchedule, ScheduleHooks
 from ...collector.intake.payloads import DecodedPayload
 from ...collector.pipeline.pipeline import DetectionPipeline
+from ...collector.settings.evaluation import EvaluationSettings
 from ...detectors.window import JobWindow
 from ...formats.otlp.columns import MetricsBatch, PointColumns
 from ...vocabulary.entities import Entity
@@ -25,7 +26,7 @@ from ..simulator.shape import EPOCH, SimulationScenario
 from ..suites.cases import SuiteCase
 from . import baselines, results
 from .results import PIPELINE, CaseResult
-from .seen import GROWTH, CaseTruth, SeenIncident, of_incident
+from .seen import GROWTH, CaseTruth, SeenIncident, of_incident, of_observation
 
 RUN_ON_SECONDS = 30.0
 """Time runs on for so long after the last delivery, as at the end of a recording."""
@@ -38,12 +39,14 @@ class RecordingRun:
     """One recording driven through a pipeline; keeps every incident and what was delivered."""
 
     def __init__(self) -> None:
-        self.pipeline = DetectionPipeline()
+        # Recordings last minutes: what slowness costs in them is worth nobody's time.
+        self.pipeline = DetectionPipeline(settings=EvaluationSettings(unnamed_gpu_hours=0.0))
         self.incidents: dict[str, Incident] = {}
         self.seen: dict[str, SeenIncident] = {}
         self.delivered: list[tuple[float, PointColumns]] = []
         self.events: list[tuple[float, Event]] = []
         self.grows: dict[tuple[str, Entity], float] = {}
+        self._found_at: dict[tuple[str, str, str], float] = {}
 
     def play(self, made: recording.SimulatedRecording) -> None:
         """Deliver a recording. Raises what the pipeline raised."""
@@ -62,6 +65,10 @@ class RecordingRun:
                 self.events += [(now, event) for event in what]
                 evaluation.apply(DecodedPayload(events=what), now)
         evaluation.until(now + RUN_ON_SECONDS)
+        for row in self.pipeline.tracker.observations():
+            key = (row.kind, row.entity.type, row.entity.id)
+            one = of_observation(row, self._found_at.get(key, row.at))
+            self.seen[one.id] = one
 
     def _changed(self, changes: Sequence[Any], now: float) -> None:
         for change in changes:
@@ -70,9 +77,10 @@ class RecordingRun:
             before = self.seen.get(incident.id)
             self.seen[incident.id] = of_incident(incident, now, before, self.grows)
 
-    def _watch(self, _window: JobWindow, findings: Sequence[Finding]) -> None:
-        """Keep how fast memory was first said to grow."""
+    def _watch(self, window: JobWindow, findings: Sequence[Finding]) -> None:
+        """Keep when each thing was first found, and how fast memory was first said to grow."""
         for row in findings:
+            self._found_at.setdefault((row.kind, row.entity.type, row.entity.id), window.now)
             if row.kind in GROWTH and isinstance(row.observed, float):
                 self.grows.setdefault((row.kind, row.entity), row.observed)
 

@@ -7,6 +7,7 @@ from typing import Any
 from ...vocabulary.entities import Entity
 from ...vocabulary.faults import SEVERITIES, UNKNOWN, Severity
 from ...vocabulary.incidents import Confidence, Incident
+from ...vocabulary.observations import Observation
 from ...vocabulary.ranks import RankSet
 
 GROWTH = (
@@ -93,6 +94,7 @@ class SeenIncident:
     first above info (None: never). `fault` and `entity` are those of the first hypothesis at the
     end; `standing_out` are the ranks that its symptoms name, `named` the first hypotheses in order.
     `growth` is how fast memory was first said to grow (bytes a second), None where it was not.
+    `observed`: it is an observation and no incident; it has one symptom and names no cause.
     """
 
     id: str
@@ -109,6 +111,7 @@ class SeenIncident:
     growth: float | None = None
     named: tuple[NamedHypothesis, ...] = ()
     unknown: float | None = None
+    observed: bool = False
 
     def document(self) -> dict[str, Any]:
         """Return it ready for JSON."""
@@ -127,7 +130,26 @@ class SeenIncident:
             "growth": self.growth,
             "named": [row.document() for row in self.named],
             "unknown": self.unknown,
+            "observed": self.observed,
         }
+
+
+def of_observation(row: Observation, detected_at: float) -> SeenIncident:
+    """Return what is kept of an observation; `detected_at`: when it was first reported."""
+    return SeenIncident(
+        id=f"{row.kind} {row.entity} {row.at}",
+        jobs=(row.job,),
+        severity="info",
+        opened_at=row.at,
+        detected_at=detected_at,
+        above_info_at=None,
+        fault=UNKNOWN,
+        entity=row.entity,
+        standing_out=RankSet(),
+        symptoms=(row.kind,),
+        summary=row.text,
+        observed=True,
+    )
 
 
 def of_incident(
