@@ -44,6 +44,11 @@ class DemoClient:
         found = self._get(f"/api/v1/incidents/{urllib.parse.quote(incident_id, safe='')}")
         return cast("dict[str, Any] | None", found)
 
+    def observations(self, job: str) -> list[dict[str, Any]]:
+        """Return what was seen of the job that is no incident."""
+        found = self._get(f"/api/v1/observations?job={urllib.parse.quote(job, safe='')}")
+        return cast("list[dict[str, Any]]", found["items"]) if found else []
+
     def ask(self, path: str) -> Any:
         """Return what the collector answers at a path."""
         return self._get(path)

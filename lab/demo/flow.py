@@ -14,7 +14,7 @@ from .client import DemoClient
 from .processes import DemoProcess
 from .stage import DemoStage, trainer_module
 from .unsupported import InjectionUnsupportedError
-from .verdict import AnswerVerdict, InjectedTruth, evaluate, unrelated
+from .verdict import AnswerVerdict, InjectedTruth, evaluate, observed, unrelated
 
 START_SECONDS = 120.0
 FIRST_STEP_SECONDS = 90.0
@@ -82,6 +82,8 @@ class DemoRun:
             return self._healthy(stage, client)
         truth = self._truth(stage)
         injected = self._inject(stage)
+        if self._mechanism.harmless:
+            return None, self._observed(stage, client, injected, truth)
         document = self._incident(stage, client, injected)
         for text in unrelated(client.incidents(stage.job_id), document["id"]):
             self.say(f"  another incident: {text}")
@@ -91,7 +93,8 @@ class DemoRun:
         """Say what this machine cannot show, how long it took, and whether it was right."""
         self.say("this machine has no evidence from GPUs, fabric or switches: the job runs on CPUs")
         if self._mechanism.fault:
-            self.say(f"from injection to incident: {self._seconds:.1f} s")
+            what = "observation" if self._mechanism.harmless else "incident"
+            self.say(f"from injection to {what}: {self._seconds:.1f} s")
         self.say(verdict.text)
 
     def stay(self, stage: DemoStage) -> None:
@@ -202,14 +205,30 @@ class DemoRun:
     def _since(self, stage: DemoStage, client: DemoClient, injected: float) -> list[dict[str, Any]]:
         """Return the incidents that count, opened or changed since the injection."""
         # One that was open before, for some other trouble of this machine, may take it in.
-        info, kinds = self._mechanism.worst == "info", self._mechanism.symptoms
+        kinds = self._mechanism.symptoms
         return [
             row
             for row in client.incidents(stage.job_id)
             if parse(row["updated_at"]) >= injected
-            and (info or row["severity"] != "info")
+            and row["severity"] != "info"
             and (not kinds or any(symptom["kind"] in kinds for symptom in row["symptoms"]))
         ]
+
+    def _observed(
+        self, stage: DemoStage, client: DemoClient, injected: float, truth: InjectedTruth
+    ) -> AnswerVerdict:
+        """Return whether what was injected is an observation at its entity, and no incident."""
+        found: list[dict[str, Any]] = []
+
+        def seen() -> bool:
+            rows = client.observations(stage.job_id)
+            found[:] = [row for row in rows if row["kind"] in self._mechanism.symptoms]
+            return bool(found)
+
+        self._wait(stage, self._mechanism.patience, "an observation", seen, job_may_end=True)
+        self._seconds = time.time() - injected
+        self.say(f"observation after {self._seconds:.1f} s: {found[0]['text']}")
+        return observed(found[0], self._since(stage, client, injected), truth)
 
     def _incident(self, stage: DemoStage, client: DemoClient, injected: float) -> dict[str, Any]:
         """Return the first incident since the injection, its causes stable if they come to be."""

@@ -40,15 +40,33 @@ def evaluate(document: Mapping[str, Any], truth: InjectedTruth) -> AnswerVerdict
     first = hypotheses[0]
     entity = first["entity"]
     named = first["fault"] in truth.faults
-    placed = (
-        entity["type"] == truth.type
-        and entity["id"] in truth.ids
-        and truth.host in (None, entity["host"])
-    )
+    placed = _placed(entity, truth)
     answer = f"{first['fault']} at {entity['type']} {entity['id']}"
     if named and placed:
         return AnswerVerdict(True, f"RIGHT: the first cause is {answer}, as injected")
     return AnswerVerdict(False, f"WRONG: the first cause is {answer}; it was {truth.text}")
+
+
+def observed(
+    row: Mapping[str, Any], incidents: Sequence[Mapping[str, Any]], truth: InjectedTruth
+) -> AnswerVerdict:
+    """Tell whether an observation is at the entity at fault, and no incident above info is."""
+    if incidents:
+        text = f"WRONG: {truth.text} costs nothing, and there is an incident: "
+        return AnswerVerdict(False, f"{text}{incidents[0]['summary']}")
+    entity = row["entity"]
+    place = f"{entity['type']} {entity['id']}"
+    if _placed(entity, truth):
+        return AnswerVerdict(True, f"RIGHT: it is an observation at {place}, as injected")
+    return AnswerVerdict(False, f"WRONG: the observation is at {place}; it was {truth.text}")
+
+
+def _placed(entity: Mapping[str, Any], truth: InjectedTruth) -> bool:
+    return (
+        entity["type"] == truth.type
+        and entity["id"] in truth.ids
+        and truth.host in (None, entity["host"])
+    )
 
 
 def unrelated(documents: Sequence[Mapping[str, Any]], incident_id: str | None) -> Sequence[str]:

@@ -68,9 +68,9 @@ class FaultMechanism:
     through lab/jobs/link.py. shm_mib: size of a /dev/shm of its own for each host. trainers: that
     can have it. patience: seconds to wait for the incident. quiet: seconds in which no incident may
     come, where nothing is wrong. symptoms: kinds of which an incident of this fault has one, empty:
-    any; both hosts are this machine, and other work may slow its steps and fill its memory. worst:
-    "info" where an incident of that severity is the right one. answers: faults that are a right
-    first cause, empty: the fault itself.
+    any; both hosts are this machine, and other work may slow its steps and fill its memory.
+    harmless: an observation of such a symptom is right, as it costs nothing. answers: faults that
+    are a right first cause, empty: the fault itself.
     """
 
     name: str
@@ -91,7 +91,7 @@ class FaultMechanism:
     patience: float = 120.0
     quiet: float = 0.0
     symptoms: frozenset[str] = frozenset()
-    worst: Literal["info", "warning"] = "warning"
+    harmless: bool = False
     answers: tuple[str, ...] = ()
 
 

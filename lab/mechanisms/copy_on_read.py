@@ -35,9 +35,9 @@ WORKER = FaultMechanism(
         **UNHURRIED,
     },
     patience=180.0,
-    worst="info",
+    harmless=True,
     symptoms=frozenset({"process.shared_memory_copied"}),
     text=f"rank {{rank}} on {{host}}: its data loader's worker process reads the {DATASET_MIB} "
     "MiB of Python objects that it shares with the trainer",
 )
-"""Info is right: what is left to copy fits into the host many times."""
+"""An observation is right: what is left to copy fits into the host many times."""

@@ -9,8 +9,9 @@ from .contract import UNHURRIED, FaultMechanism, JobChange
 MIB = 1 << 20
 LEAST_RATE = 2.0 * MIB
 """Bytes a second: 64 MiB, the least that counts as growth, in half a minute."""
-HOURS_LEFT = 5.0
-"""So fast that the host would be full in so many hours, within the night that a warning is for."""
+HOURS_LEFT = 1.25
+"""So fast that the host would be full in so many hours: growth of minutes is drawn on no further
+(detectors/memory/growth.py)."""
 MOST_SECONDS = 300.0
 MOST_SHARE = 0.05
 """It ends after so long, and at this share of what the host has left: nothing comes to harm."""

@@ -18,7 +18,7 @@ from rankscope.lab.demo import flow
 from rankscope.lab.demo.hosts import DemoHost, divide
 from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import JOB, DemoStage, RemoteCollector, free_port, new_folder
-from rankscope.lab.demo.verdict import InjectedTruth, evaluate, unrelated
+from rankscope.lab.demo.verdict import InjectedTruth, evaluate, observed, unrelated
 
 CRASH_OF_3 = InjectedTruth(("software.crash",), "rank", ("3",), "demo-b")
 
@@ -95,6 +95,17 @@ def test_a_fault_that_no_metric_can_show_may_be_unknown_but_must_accuse_nobody()
     assert evaluate(document("unknown", "job", "demo-job", None), truth).right
     assert not evaluate(document("unknown", "rank", "3", "demo-b"), truth).right
     assert not evaluate(document("host.cpu_contention", "host", "demo-b", "demo-b"), truth).right
+
+
+@pytest.mark.parametrize(
+    ("entity", "incidents", "right"),
+    [("demo-b:7", [], True), ("demo-b:8", [], False), ("demo-b:7", [{"summary": "s"}], False)],
+)
+def test_a_harmless_fault_is_right_as_an_observation_at_its_entity(entity, incidents, right):
+    truth = InjectedTruth(("memory.copy_on_read",), "process", ("demo-b:7",), "demo-b")
+    row = {"entity": {"type": "process", "id": entity, "host": "demo-b", "ranks": []}}
+    verdict = observed(row, incidents, truth)
+    assert (right, right) == (verdict.right, verdict.text.startswith("RIGHT"))
 
 
 def test_other_incidents_are_listed_but_for_infos():
