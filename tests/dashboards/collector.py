@@ -29,6 +29,7 @@ class Collector:
         self.similar: list[dict[str, Any]] = []
         self.report: list[dict[str, Any]] = []
         self.offenders: list[dict[str, Any]] = []
+        self.observations: list[dict[str, Any]] = []
         self.webhooks: list[dict[str, Any]] = []
         self.jobs: list[dict[str, Any]] = []
         self.only_in_journal = False
@@ -79,6 +80,8 @@ class Collector:
                 return 200, {"items": self.report, "next_cursor": None}
             case ["offenders"]:
                 return 200, {"items": self.offenders, "next_cursor": None}
+            case ["observations"]:
+                return 200, {"items": self.observations, "next_cursor": None}
             case ["jobs"]:
                 return 200, {"items": [self._job(), *self.jobs], "next_cursor": None}
             case ["jobs", _]:

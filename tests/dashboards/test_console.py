@@ -66,6 +66,24 @@ def test_the_report_shows_what_users_used_and_lost_and_who_repeats(browser: Any,
     assert "3 incidents, 2 jobs" in text(browser, ".contest")
 
 
+@pytest.mark.parametrize("page", ["jobs/llm-7b", "nodes/gpu-12"])
+def test_observations_stand_folded_below_the_incidents(browser: Any, serve: Any, page: str):
+    collector = serve([])
+    entity = {"type": "process", "id": "gpu-12:4711", "host": "gpu-12", "ranks": [2]}
+    collector.observations = [
+        {"at": "2026-11-20T14:00:00.000Z", "until": "2026-11-20T14:05:00.000Z", "job": "llm-7b",
+         "kind": "process.memory_grows", "entity": entity, "text": HOSTILE, "magnitude": None},
+    ]  # fmt: skip
+    browser.open(f"{collector.address}/#/{page}")
+    assert "Observations 1 observation" == text(browser, ".part-observations summary")
+    browser.run("document.querySelector('.part-observations summary').click()")
+    ((what, where, _, lasted),) = rows(browser, ".part-observations tbody tr")
+    assert (HOSTILE, "5 min") == (what, lasted)
+    assert "gpu-12" in where
+    asked = next(path for path in collector.asked if "/observations?" in path)
+    assert page.partition("/")[2] in asked
+
+
 def test_hostile_text_stays_text(browser: Any, serve: Any, documents: Any):
     incident = documents.incident(job=HOSTILE, jobs=[HOSTILE], summary=HOSTILE, cluster=HOSTILE)
     hypothesis = incident["root_cause"]["hypotheses"][0]
