@@ -7,7 +7,7 @@ with all that was seen of it before.
 from collections.abc import Iterable, Iterator
 
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.observations import Observation
+from ..vocabulary.observations import JobObservation
 from .lifecycle import TrackedIncident
 
 KEPT_SECONDS = 7 * 86_400.0
@@ -20,7 +20,7 @@ KEPT_JOBS = 2_000
 """Jobs of which some are kept: those of which one ended last."""
 
 
-def of(incident: TrackedIncident) -> Iterator[Observation]:
+def of(incident: TrackedIncident) -> Iterator[JobObservation]:
     """Yield the observations that are followed as one thing; nothing of an incident."""
     if incident.announced:
         return
@@ -28,7 +28,7 @@ def of(incident: TrackedIncident) -> Iterator[Observation]:
         for key, symptom in part.symptoms.items():
             found_at = part.found_at[key]
             lasts = incident.open and found_at == part.last_active
-            yield Observation(
+            yield JobObservation(
                 at=symptom.onset,
                 job=part.job,
                 kind=symptom.kind,
@@ -39,7 +39,7 @@ def of(incident: TrackedIncident) -> Iterator[Observation]:
             )
 
 
-def in_order(rows: Iterable[Observation]) -> list[Observation]:
+def in_order(rows: Iterable[JobObservation]) -> list[JobObservation]:
     """Return observations, the newest first."""
     return sorted(rows, key=lambda row: (-row.at, row.job, row.kind, row.entity, row.text))
 
@@ -48,9 +48,9 @@ class ObservationLog:
     """Observations that are over, by job and by what was followed, the oldest first."""
 
     def __init__(self) -> None:
-        self._jobs: dict[Job, dict[IncidentId, list[Observation]]] = {}
+        self._jobs: dict[Job, dict[IncidentId, list[JobObservation]]] = {}
 
-    def __iter__(self) -> Iterator[Observation]:
+    def __iter__(self) -> Iterator[JobObservation]:
         """Yield every observation."""
         for held in self._jobs.values():
             for rows in held.values():
@@ -58,7 +58,7 @@ class ObservationLog:
 
     def add(self, ended: TrackedIncident) -> None:
         """Take what has ended; what was followed under its id before is a part of it."""
-        by_job: dict[Job, list[Observation]] = {}
+        by_job: dict[Job, list[JobObservation]] = {}
         for row in of(ended):
             by_job.setdefault(row.job, []).append(row)
         for job, rows in by_job.items():

@@ -10,7 +10,7 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
-from ..vocabulary.observations import Observation
+from ..vocabulary.observations import JobObservation
 from . import changes, matching, observations, people
 from .actions import PersonAction
 from .affected_job import JobHealth, is_history
@@ -58,7 +58,7 @@ class IncidentTracker:
         """Return every incident in memory by id, as last decided; resolved ones are bounded."""
         return self._incidents
 
-    def observations(self) -> list[Observation]:
+    def observations(self) -> list[JobObservation]:
         """Return what was seen of any job and is no incident, the newest first."""
         lasting = (row for incident in self._open for row in observations.of(incident))
         return observations.in_order({*lasting, *self._ended})

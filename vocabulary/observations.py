@@ -12,7 +12,7 @@ from .shapes import DocumentShape, MaybeFigure, OptionalText, Time
 
 
 @dataclass(frozen=True, slots=True)
-class Observation(DocumentShape):
+class JobObservation(DocumentShape):
     """A finding that is no incident: `at` is when it began, `magnitude` is in its kind's terms.
 
     `until` is when it was last found, null while it lasts.
@@ -31,5 +31,5 @@ class Observation(DocumentShape):
 class ObservationsDocument(DocumentShape):
     """A page of observations, the newest begin first."""
 
-    items: list[Observation]
+    items: list[JobObservation]
     next_cursor: OptionalText = None

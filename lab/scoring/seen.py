@@ -7,7 +7,7 @@ from typing import Any
 from ...vocabulary.entities import Entity
 from ...vocabulary.faults import SEVERITIES, UNKNOWN, Severity
 from ...vocabulary.incidents import Confidence, Incident
-from ...vocabulary.observations import Observation
+from ...vocabulary.observations import JobObservation
 from ...vocabulary.ranks import RankSet
 
 GROWTH = (
@@ -134,7 +134,7 @@ class SeenIncident:
         }
 
 
-def of_observation(row: Observation, detected_at: float) -> SeenIncident:
+def of_observation(row: JobObservation, detected_at: float) -> SeenIncident:
     """Return what is kept of an observation; `detected_at`: when it was first reported."""
     return SeenIncident(
         id=f"{row.kind} {row.entity} {row.at}",

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from ....vocabulary.observations import Observation, ObservationsDocument
+from ....vocabulary.observations import JobObservation, ObservationsDocument
 from ..auth import TokenGuard, TokenPrincipal
 from ..pages import PageQuery, cut
 from ..parameters import JobPattern, Moment
@@ -37,7 +37,7 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     return routes
 
 
-def _wanted(row: Observation, query: ObservationsQuery) -> bool:
+def _wanted(row: JobObservation, query: ObservationsQuery) -> bool:
     return (
         (query.job is None or fnmatchcase(row.job, query.job))
         and (query.host is None or row.entity.host == query.host)

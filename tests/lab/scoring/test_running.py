@@ -59,7 +59,7 @@ def test_a_detector_that_raises_is_part_of_the_result(crash, monkeypatch):
         def next_due(self, _window):
             return float("inf")
 
-    monkeypatch.setattr(running, "DetectionPipeline", lambda: running_pipeline([Broken()]))
+    monkeypatch.setattr(running, "DetectionPipeline", lambda **_: running_pipeline([Broken()]))
     row = running.run(crash, with_baselines=False)
     assert row.failed
     assert {"broken"} == set(row.detector_failures)
