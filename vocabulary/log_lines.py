@@ -14,3 +14,6 @@ AWAITED = "log.awaited"
 
 LAST_WORDS = "log.last_words"
 """Stands for errors at the end of a log, in words that no table has."""
+
+STACK = "stack."
+"""Begins the signatures of stacks that somebody took; behind it stands where the process stood."""
