@@ -13,9 +13,6 @@ from pathlib import PurePath
 from ..training_logs import cleaning, crashes
 from .records import ProcessStacks, ThreadStack
 
-NEEDLES = (b'"MainThread"', b"(most recent call ", b" (LWP ", b"#0  ", b"#0 0x", b"TID ")
-"""One of these texts is in every dump."""
-
 _MOST_CALLS, _MOST_THREADS = 200, 2000
 _FAR = 3
 """Lines between a heading and its dump, at most."""

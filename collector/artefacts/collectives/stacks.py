@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ....formats.stacks import places, reading
+from ....formats.stacks import places
 from ....formats.stacks.places import StandingPlace
-from ....formats.stacks.records import ProcessStacks
+from ....formats.stacks.records import NEEDLES, ProcessStacks
 from ....formats.training_logs import cleaning, crashes
 from ....vocabulary.log_lines import STACK
 from ....vocabulary.samples import Event, Scalar
@@ -124,7 +124,11 @@ def _stood(
     """Yield the processes of all dumps after which nothing went on."""
     for name, path in files.items():
         lines = _lines(path)
-        processes = reading.processes(lines) if lines else []
+        if not lines:
+            continue
+        from ....formats.stacks import reading  # noqa: PLC0415  it compiles many patterns
+
+        processes = reading.processes(lines)
         last = max((one.end for one in processes), default=0)
         if any(went_on(line) for line in lines[last:]):
             continue
@@ -143,7 +147,7 @@ def _lines(path: Path) -> list[bytes]:
         content = path.read_bytes()
     except OSError:
         return []  # said where it was read
-    return content.split(b"\n") if any(one in content for one in reading.NEEDLES) else []
+    return content.split(b"\n") if any(one in content for one in NEEDLES) else []
 
 
 def _by_process(stood: list[StoodProcess], files: Mapping[str, Path]) -> list[StoodProcess]:
