@@ -14,7 +14,7 @@ from ..recordings.otlp_lines import RecordingError
 from .collectives import debug_server, nccl, ras, recorders, stacks
 from .files import inputs
 from .found import ArtefactContents
-from .logs import error_files, gathering, last_words, settling, survival
+from .logs import error_files, gathering, last_words, paces, settling, survival
 
 _HEAD = 4096
 _KINDS = ("dump", "page", "stacks", "ras", "inspector", "exporter", "error", "log")
@@ -95,6 +95,7 @@ def _read(
         alone = len(of_kind["exporter"]) == sum(map(len, of_kind.values()))
         pages.read(of_kind["exporter"], resource, found, alone=alone)
     last_words.add(of_kind["log"], lines.whose, resource, found)
+    paces.add(of_kind["log"], lines.whose, resource, found)
 
 
 def _nothing_read(paths: Sequence[Path], found: ArtefactContents) -> str:
