@@ -71,5 +71,7 @@ class ArtefactContents:
     world_size: int = 0
     until: float | None = None
     """When the newest file was written, where that is known."""
+    moments: bool = False
+    """Whether devices are known by tables, of which each shows one moment."""
     reading: Callable[[str], None] = _ignored
     """Gets the name of each log before it is read: large ones take a while."""
