@@ -257,9 +257,9 @@ def _shown(window: JobWindow) -> _StandingDevices | None:
     """
     held = window.rank_readings
     end = held[UTILIZATION].newest_at()
-    if np.isfinite(window.steps.at).any() or end == -np.inf:
-        return None
     start = end - SETTLED_SECONDS
+    if end == -np.inf or (window.steps.at > start).any():
+        return None
     lowest, highest, _ = _extremes(held[UTILIZATION], start, end)
     _, drawn, _ = _extremes(held[POWER], start, end)
     limit, memory = devices.latest(window, LIMIT), devices.latest(window, MEMORY)

@@ -94,6 +94,7 @@ def _add_devices(
         elif job.span is not None and job.span.apart(at):
             continue
         found.samples += [(own, sample) for sample in _samples(table, named, at)]
+        placing.lives(table, named, at, job)
         found.until = max(found.until or at, at)
 
 

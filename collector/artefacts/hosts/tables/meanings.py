@@ -89,9 +89,9 @@ def of_host(table: HostTable) -> Iterator[TableFault]:
     for mount, (share, line, text) in table.filesystems.items():
         if share < _FULL or mount.startswith(_READ_ONLY):
             continue
-        name = "shm.exhausted" if mount == _SHARED_MEMORY else "storage.no_space"
+        name = "shm.exhausted" if mount == _SHARED_MEMORY else "storage.full"
         said = " ".join(text.split())
-        yield TableFault(line, f"no space left on device {mount}: {said}", signature=name)
+        yield TableFault(line, f"{mount} is full: {said}", signature=name)
     if table.memory is not None and table.memory[0] < _LEAST_AVAILABLE * table.memory[1]:
         available, total = (size / 2**30 for size in table.memory)
         text = f"{available:.3g} of {total:.4g} GiB of the host's memory are available"

@@ -58,6 +58,15 @@ def identity(table: DeviceTable, device: TableDevice, named: Mapping[int, str]) 
     return named.get(device.index, f"{table.vendor}-{device.index}")
 
 
+def lives(table: DeviceTable, named: Mapping[int, str], at: float, job: TableJob) -> None:
+    """Note at a time that ranks lived whose processes a table shows, or all where it shows none."""
+    pids = {one.pid for one in table.processes}
+    ids = {identity(table, one, named) for one in table.devices}
+    for process in job.processes.values():
+        if process.hw_id in ids and (process.pid in pids or not pids or process.pid is None):
+            process.lives(at)
+
+
 def place(tables: Sequence[DeviceTable], host: str, named: Mapping[int, str], job: TableJob) -> str:
     """Find the ranks of a host's devices; return the host as the job calls it."""
     newest = tables[-1]
@@ -90,6 +99,9 @@ def place(tables: Sequence[DeviceTable], host: str, named: Mapping[int, str], jo
     host = hosts[0] if host in ("", UNNAMED_HOST) and len(hosts) == 1 else host or UNNAMED_HOST
     for one in known.values():
         one.host = one.host or host
+        mains = _main(newest, ids[one.hw_id or ""])
+        if one.pid is None and len(mains) == 1:
+            one.pid = mains[0].pid
     return host
 
 
