@@ -67,10 +67,11 @@ class StandingDevicesDetector(Detector):
     seconds : how long it lasts before anything is said.
     power : share of its usual power below which a busy device does not calculate.
     traffic : share of its usual traffic and activity that counts as none.
-    at_once : readings are tables that people pasted: each shows one moment, and there is no past.
-        Devices wait then that are fully utilized below 40 % of their power limit; and the one
-        without work has to hold memory as they do, or it is just free. The score is 2: nobody
-        would have looked otherwise.
+    shown : when the last of the tables that people pasted shows the devices, in seconds since the
+        epoch; None: readings are periodic. A table shows one moment, without a past. Devices wait
+        then that are fully utilized below 40 % of their power limit; and the one without work has
+        to hold memory as they do, or it is just free. All tables of a minute have to show the same.
+        The score is 2: nobody would have looked otherwise.
 
     Examples
     --------
@@ -104,20 +105,20 @@ class StandingDevicesDetector(Detector):
         seconds: float = 300.0,
         power: float = 0.65,
         traffic: float = 0.1,
-        at_once: bool = False,
+        shown: float | None = None,
     ) -> None:
         self.seconds = seconds
         self.power = power
         self.traffic = traffic
-        self.at_once = at_once
+        self.shown = shown
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom on the job, and the rank whose device has no work."""
         if not {UTILIZATION, POWER} <= window.rank_readings.keys():
             return []
-        if self.at_once:
-            shown = _shown(window)
-            return [] if shown is None else self._findings(window, shown, 0.0, 2.0)
+        if self.shown is not None:
+            standing = _shown(window) if window.now >= self.shown else None
+            return [] if standing is None else self._findings(window, standing, 0.0, 2.0)
         if not blind(window) or _at_work(window):
             return []
         standing = self._standing(window)
@@ -133,7 +134,7 @@ class StandingDevicesDetector(Detector):
         began, period = standing.began, window.rank_readings[POWER].period()
         rows = np.flatnonzero(standing.idle).tolist()
         spinning = int(standing.spins.sum())
-        if self.at_once:
+        if self.shown is not None:
             text = f"{spinning} devices wait at full utilization and {SHOWN_POWER:.0%} of their "
             text += "power limit or less, as a table shows"
         else:
@@ -171,7 +172,7 @@ class StandingDevicesDetector(Detector):
                     text=f"{said} has no work while its peers wait at full utilization",
                 )
             )
-        if self.at_once:
+        if self.shown is not None:
             # A kernel that runs shows; the one that its peers wait in was never launched here.
             findings += [
                 replace(

@@ -54,7 +54,7 @@ _AMD_DEVICE = re.compile(r"\|\s*([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d)\s+(\S.
 _AMD_POWER = re.compile(r"(\d+)\s*/\s*(\d+)\s*W")
 
 
-class BoxReader:
+class BoxTableReader:
     """Reads one framed table. Feed it the line that opens one first."""
 
     def __init__(self, number: int, line: str) -> None:

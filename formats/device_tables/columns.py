@@ -21,7 +21,7 @@ _ROCM_POWER = re.compile(r"(\d+(?:\.\d+)?)\s*W\b")
 _ROCM_TEMPERATURE = re.compile(r"(\d+(?:\.\d+)?)\s*°?[cC]\b")
 
 
-class ColumnReader:
+class ColumnTableReader:
     """Reads what stands below one header. Feed it the header first."""
 
     def __init__(self, number: int, line: str) -> None:

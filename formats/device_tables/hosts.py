@@ -2,7 +2,7 @@
 
 import re
 
-from .tables import HostTable, PortState
+from .tables import HostTable, ShownPort
 
 _ROW = re.compile(r"\S.*\s(\d{1,3})%\s+(/\S*)\s*$")
 _MEMORY = re.compile(r"\s*Mem:\s+(\S+)\s+\S+\s+\S+\s+\S+\s+\S+\s+(\S+)\s*$")
@@ -15,7 +15,7 @@ _PHYSICAL = re.compile(r"\s*(?:Physical state: (\w+)|phys_state:\s+(\w+))")
 _KEY = re.compile(r"\s*[\w /()-]{2,40}:\s")
 
 
-class DiskReader:
+class DiskTableReader:
     """Reads one output of `df`. Feed it the header first."""
 
     def __init__(self, number: int, line: str) -> None:
@@ -42,7 +42,7 @@ class DiskReader:
         return self.table
 
 
-class MemoryReader:
+class MemoryTableReader:
     """Reads one output of `free`. Feed it the header first."""
 
     def __init__(self, number: int, line: str) -> None:
@@ -79,7 +79,7 @@ class MemoryReader:
         return float(found[1]) * (1024.0**power if power else self._factor)
 
 
-class PortReader:
+class PortTableReader:
     """Reads one output of `ibstat` or `ibv_devinfo`. Feed it the first card's line first."""
 
     def __init__(self, number: int, line: str) -> None:
@@ -119,7 +119,7 @@ class PortReader:
             said = f", {physical}" if physical else ""
             text = f"{self._card} port {self._port}: {self._text}{said}"
             self.table.ports.append(
-                PortState(self._card, self._port, self._state, physical, self._at, text)
+                ShownPort(self._card, self._port, self._state, physical, self._at, text)
             )
         self._state = ""
         if physical == "":

@@ -11,7 +11,7 @@ _ERRORS = re.compile(r"\s*Link (\d+): (Replay|Recovery|CRC(?: Flit)?|CRC Data) E
 _KINDS = {"replay": "replay", "recovery": "recovery"}
 
 
-class LinkReader:
+class LinkTableReader:
     """Reads one list of devices with their links. Feed it the first device's line first."""
 
     def __init__(self, number: int, line: str) -> None:

@@ -3,27 +3,27 @@
 import re
 from collections.abc import Iterable
 
-from .boxes import BoxReader
-from .columns import ColumnReader
+from .boxes import BoxTableReader
+from .columns import ColumnTableReader
 from .gpustat import GpustatReader
-from .hosts import DiskReader, MemoryReader, PortReader
-from .links import LinkReader
-from .sections import SectionReader
+from .hosts import DiskTableReader, MemoryTableReader, PortTableReader
+from .links import LinkTableReader
+from .sections import SectionTableReader
 from .tables import DeviceTable, HostTable
 
 _READERS = (
-    BoxReader, SectionReader, LinkReader, GpustatReader, DiskReader, MemoryReader, PortReader,
-    ColumnReader,
+    BoxTableReader, SectionTableReader, LinkTableReader, GpustatReader, DiskTableReader,
+    MemoryTableReader, PortTableReader, ColumnTableReader,
 )  # fmt: skip
 _Reader = (
-    BoxReader
-    | SectionReader
-    | LinkReader
+    BoxTableReader
+    | SectionTableReader
+    | LinkTableReader
     | GpustatReader
-    | DiskReader
-    | MemoryReader
-    | PortReader
-    | ColumnReader
+    | DiskTableReader
+    | MemoryTableReader
+    | PortTableReader
+    | ColumnTableReader
 )
 _ABOVE = 8
 """So many lines above its table a time may stand."""

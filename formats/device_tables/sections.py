@@ -14,7 +14,7 @@ _MOST_FAILED = 3
 _MIB = float(1 << 20)
 
 
-class SectionReader:
+class SectionTableReader:
     """Reads one answer of `nvidia-smi -q`. Feed it the line that opens one first."""
 
     def __init__(self, number: int, line: str) -> None:

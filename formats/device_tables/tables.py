@@ -76,7 +76,7 @@ class DeviceTable:
 
 
 @dataclass(frozen=True, slots=True)
-class PortState:
+class ShownPort:
     """A network port. physical: the state of the link below it, "" where it is not shown."""
 
     device: str
@@ -103,7 +103,7 @@ class HostTable:
     )
     memory: tuple[float, float] | None = None
     text: str = ""
-    ports: list[PortState] = field(default_factory=list[PortState])
+    ports: list[ShownPort] = field(default_factory=list[ShownPort])
 
 
 def bus_id(text: str) -> str:

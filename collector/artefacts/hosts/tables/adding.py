@@ -85,7 +85,6 @@ def _add_devices(
         own = replace(resource, host=host)
     else:
         return  # whose devices they are is not known
-    found.moments = True
     for place, (one, table) in enumerate(tables):
         at = one.at
         if at is None:
@@ -95,6 +94,7 @@ def _add_devices(
             continue
         found.samples += [(own, sample) for sample in _samples(table, named, at)]
         placing.lives(table, named, at, job)
+        found.shown = max(found.shown or at, at)
         found.until = max(found.until or at, at)
 
 

@@ -11,7 +11,7 @@ from .....formats.device_tables.tables import (
     UTILIZATION,
     DeviceTable,
     HostTable,
-    PortState,
+    ShownPort,
     TableDevice,
 )
 from ..pages import FAILED
@@ -98,7 +98,7 @@ def of_host(table: HostTable) -> Iterator[TableFault]:
         yield TableFault(table.line, text, signature=MEMORY_GONE)
 
 
-def down_ports(table: HostTable) -> Iterator[PortState]:
+def down_ports(table: HostTable) -> Iterator[ShownPort]:
     """Yield the ports that are out of order beside others that are in use.
 
     One whose link is up and that its subnet manager did not make active; and one alone whose link
