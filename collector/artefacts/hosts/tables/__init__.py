@@ -4,7 +4,7 @@
 of a fault; `placing` whose devices they show; `adding` makes samples and events of both.
 
 In: logs with a table in them. Out: faults beside those of kernels, samples of devices. Imports:
-formats, vocabulary; found, job, walk.
+formats, vocabulary; found, job, kernel_events, kernel_logs, walk.
 """
 
 from .adding import add

@@ -14,7 +14,7 @@ from .....formats.device_tables.tables import (
     ShownPort,
     TableDevice,
 )
-from ..pages import FAILED
+from ..kernel_events import FAILED
 
 _LOST = {
     "nvidia": "nvml.lost", "amd": "amdgpu.lost", "ascend": "npu.lost", "habana": "gaudi.lost",
