@@ -64,7 +64,8 @@ class BoxTableReader:
         self._lines: list[tuple[int, str]] = []
         """Those of the device that is being read."""
         self._blank = 0
-        self._processes = self._devices = False
+        self._processes = self._devices = self._parts = False
+        """Of which the lines are that come now; parts are those of devices that MIG divides."""
 
     @staticmethod
     def opens(line: str) -> bool:
@@ -80,14 +81,16 @@ class BoxTableReader:
         if number > self.table.line and self.opens(text):
             return False
         self._blank = 0
+        if "MIG devices:" in text:
+            self._parts = True
         if "rocess" in text and not self._lines:
-            self._processes = True
+            self._processes, self._parts = True, False
         if text.startswith(("+", "|-", "|=")):
             self._take()
             self._devices |= "=" in text
         elif self._processes:
             self._process(text)
-        elif self._devices:
+        elif self._devices and not self._parts:
             self._lines.append((number, text))
         return True
 

@@ -93,6 +93,22 @@ def test_what_a_runtime_writes_before_each_line_is_no_part_of_a_table():
     assert 0.07 == tables(text)[0].devices[0].values[UTILIZATION]
 
 
+def test_parts_of_a_device_that_mig_divides_are_no_devices():
+    text = pasted.nvidia_smi([ShownDevice(ecc="0")], [(0, 4711, "python", 900)])
+    parts = (
+        "+-----------------------------------------------------------------------------------+\n"
+        "| MIG devices:                                                                      |\n"
+        "|==================+==================================+===========+=================|\n"
+        "|  0    7   0   0  |              13MiB /  9728MiB    | 14      0 |  1   0    0    0 |\n"
+        "+------------------+----------------------------------+-----------+-----------------+\n"
+    )
+    head, processes = text.split("\n\n")
+    (table,) = tables(f"{head}\n\n{parts}\n{processes}")
+    assert ([0], [4711]) == (
+        [one.index for one in table.devices], [one.pid for one in table.processes],
+    )  # fmt: skip
+
+
 def test_sections_of_a_query_are_told_apart_by_their_path():
     (table,) = tables(pasted.sections({"width": "8x", "dram": "3", "heat": "Active"}))
     device = table.devices[2]
@@ -220,9 +236,7 @@ def test_health_of_ascend_devices_is_kept_as_it_is_written():
 def test_rows_of_rocm_smi_have_power_its_limit_and_utilization():
     head = "Device  Node  Temp    Power   Partitions    SCLK     Fan  Perf  PwrCap  VRAM%  GPU%\n"
     ruler = "=" * 90 + "\n"
-    row = (
-        "0       1     39.0°C  191.0W  NPS1, SPX, 0  2105Mhz  0%   auto  750.0W  95%    98%\n"
-    )
+    row = "0       1     39.0°C  191.0W  NPS1, SPX, 0  2105Mhz  0%   auto  750.0W  95%    98%\n"
     (table,) = tables(head + ruler + row + ruler)
     assert [0.98, 191.0, 750.0, 39.0] == shown(table.devices[0])
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .....formats.device_tables.tables import DeviceTable, HostTable
+from .....formats.training_logs import cleaning
 from .....vocabulary.samples import (
     JOB_SOURCE,
     Event,
@@ -48,7 +49,8 @@ def add(
         host = job.kernels.host_of(one.table.host, one.file, hosts)
         by_host.setdefault(host, []).append(one)
     for host, listed in by_host.items():
-        _add_devices(host, listed, written, job, resource, found)
+        alone = len(by_host) == 1
+        _add_devices(host, listed, written, job, resource, found, alone=alone)
         for one in listed:
             if isinstance(one.table, HostTable):
                 _add_host(host, one, one.table, job)
@@ -69,12 +71,14 @@ def _add_devices(
     job: TableJob,
     resource: TelemetryResource,
     found: ArtefactContents,
+    *,
+    alone: bool,
 ) -> None:
     tables = [(one, one.table) for one in listed if isinstance(one.table, DeviceTable)]
     if not tables:
         return
     named = placing.identities([table for _, table in tables])
-    host = placing.place([table for _, table in tables], host, named, job)
+    host = placing.place([table for _, table in tables], host, named, job, alone=alone)
     for one, table in tables:
         for fault in _faults(host, one, table, named):
             job.kernels.faults.append(fault)
@@ -104,7 +108,7 @@ def _samples(table: DeviceTable, named: Mapping[int, str], at: float) -> Iterato
         of: dict[str, Scalar | None] = {
             "hw.id": hw_id, "gpu": device.index, "hw.vendor": table.vendor,
         }  # fmt: skip
-        info = attributes({**of, "hw.name": device.name or None})
+        info = attributes({**of, "hw.model": device.name or None})
         yield Sample("hw.gpu.info", 1.0, at, info)
         idle = not meanings.works(device)
         for (metric, pairs), value in device.values.items():
@@ -128,7 +132,7 @@ def _faults(
                 "code": fault.code,
                 "vendor": table.vendor,
                 "source": "table",
-                "text": fault.text,
+                "text": _shown(fault.text),
             }
             if device.index is not None:
                 pairs["gpu"] = device.index
@@ -153,4 +157,9 @@ def _add_host(host: str, one: DatedTable, table: HostTable, job: TableJob) -> No
 
 def _logged(signature: str, text: str) -> dict[str, Scalar]:
     role = "confirmation" if signature == meanings.MEMORY_GONE else "root"
-    return {"signature": signature, "role": role, "text": text}
+    return {"signature": signature, "role": role, "text": _shown(text)}
+
+
+def _shown(text: str) -> str:
+    """Return a text with parts of a file as it may be passed on."""
+    return cleaning.shown("".join(one for one in text if one.isprintable()))

@@ -67,13 +67,29 @@ def lives(table: DeviceTable, named: Mapping[int, str], at: float, job: TableJob
             process.lives(at)
 
 
-def place(tables: Sequence[DeviceTable], host: str, named: Mapping[int, str], job: TableJob) -> str:
-    """Find the ranks of a host's devices; return the host as the job calls it."""
+def place(
+    tables: Sequence[DeviceTable],
+    host: str,
+    named: Mapping[int, str],
+    job: TableJob,
+    *,
+    alone: bool,
+) -> str:
+    """Find the ranks of a host's devices; return the host as the job calls it.
+
+    `alone`: there are tables of no other host, so that devices may have ranks by their numbers.
+    """
     newest = tables[-1]
     ids = {identity(newest, one, named): one for one in newest.devices}
-    known = {rank: one for rank, one in job.processes.items() if one.hw_id in ids}
+    known = {
+        rank: one
+        for rank, one in job.processes.items()
+        if one.hw_id in ids and (host in ("", UNNAMED_HOST) or one.host in ("", host))
+    }
     ours = {one.host for one in known.values() if one.host}
-    if len(ours) == 1 and host in ("", UNNAMED_HOST):
+    if len(ours) > 1:
+        return host  # devices of all hosts have the same addresses
+    if ours:
         host = ours.pop()
     if job.alone:
         _by_main_processes(newest, host, ids, job)
@@ -90,7 +106,7 @@ def place(tables: Sequence[DeviceTable], host: str, named: Mapping[int, str], jo
                 job.processes[rank].hw_id = hw_id
                 known[rank] = job.processes[rank]
     size = max(job.size, 1 + max(job.processes, default=-1))
-    if not known and len(job.hosts()) <= 1 and size == len(ids) > 1:
+    if not known and alone and len(job.hosts()) <= 1 and size == len(ids) > 1:
         for hw_id, device in ids.items():
             if device.index is not None and device.index < size:
                 known[device.index] = job.processes.setdefault(device.index, RankWhereabouts())
@@ -126,5 +142,5 @@ def _by_main_processes(
     pids = Counter(one.pid for one in single.values())
     if len(pids) < len(ids) or len({one.name for one in single.values()}) > 1:
         return
-    for rank, (hw_id, one) in enumerate(single.items()):
+    for rank, (hw_id, one) in enumerate(single.items(), len(job.processes)):
         job.processes[rank] = RankWhereabouts(host=host, pid=one.pid, hw_id=hw_id)

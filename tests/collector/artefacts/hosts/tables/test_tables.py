@@ -174,3 +174,24 @@ def test_a_table_in_the_middle_of_a_long_log_is_found(said):
     filler = "INFO nothing to see\n" * 40_000
     table = pasted.nvidia_smi(one_among(ShownDevice(ecc="2"), FREE), stamp="")
     assert "gpu.memory_uncorrectable" == said(job=filler + table + filler)[0]
+
+
+def test_tables_of_two_hosts_name_the_device_of_the_right_one(tmp_path, explain):
+    sick = pasted.nvidia_smi(one_among(ShownDevice(ecc="2"), FREE), trainers(8))
+    well = pasted.nvidia_smi([FREE] * 8, trainers(8, 2000), prompt="me@node-8:~$ nvidia-smi")
+    (tmp_path / "a.txt").write_text(well)
+    (tmp_path / "b.txt").write_text(sick)
+    first = explain(tmp_path).incident["root_cause"]["hypotheses"][0]
+    assert ("pci:0000:13:00.0", "node-7") == (first["entity"]["id"], first["entity"]["host"])
+
+
+def test_what_a_table_says_is_quoted_with_its_line(tmp_path, explain):
+    (tmp_path / "a.txt").write_text(pasted.nvidia_smi([FREE, ShownDevice(ecc="2")]))
+    (quote,) = explain(tmp_path).found.quotes
+    assert ("a.txt", 14, "root") == (quote.file, quote.line, quote.role)
+    assert "2 errors that could not be corrected" in quote.text
+
+
+def test_the_same_bytes_give_the_same_document(tmp_path, explain):
+    (tmp_path / "a.txt").write_text(pasted.nvidia_smi(one_among(STUCK, WAITS), trainers(8)))
+    assert explain(tmp_path).document() == explain(tmp_path).document()
