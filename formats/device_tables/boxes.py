@@ -42,11 +42,11 @@ _MOST_FAILED = 3
 """So many cells of a device that answers nothing say so; of one whose fan has no sensor a cell or
 two do."""
 _PROCESS = re.compile(
-    r"\|\s+(\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(\d+)\s+(?:[CGM+]{1,4}\s+)?(\S.*?)\s+"
+    r"\|\s+(\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(\d{1,9})\s+(?:[CGM+]{1,4}\s+)?(\S.*?)\s+"
     r"(?:(\d+)\s*M[Ii][Bb]|N/A)\s*\|"
 )
 _ASCEND_PROCESS = re.compile(
-    r"\|\s*(\d{1,3})\s+(\d{1,3})\s*\|\s*(\d+)\s*\|\s*(\S.*?)\s*\|\s*(\d+)\s*\|"
+    r"\|\s*(\d{1,3})\s+(\d{1,3})\s*\|\s*(\d{1,9})\s*\|\s*(\S.*?)\s*\|\s*(\d+)\s*\|"
 )
 _ASCEND_USAGE = re.compile(r"(\d{1,3})\s+\d+\s*/\s*\d+\s+(\d+)\s*/\s*(\d+)")
 _CHIP = re.compile(r"\|\s*(\d{1,3})(?:\s+(\d{1,3}))?\s*\|")
@@ -197,7 +197,7 @@ def _amd(lines: list[tuple[int, str]], table: DeviceTable) -> TableDevice | None
     if opened is None or len(lines) < 2:
         return None
     below, second = lines[1]
-    index = re.match(r"\|\s*(\d+)", second)
+    index = re.match(r"\|\s*(\d{1,3})\b", second)
     device = TableDevice(
         None if index is None else int(index[1]), number, bus_id=opened[1], name=opened[2]
     )

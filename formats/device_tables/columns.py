@@ -14,6 +14,7 @@ _FEWEST = 2
 _HEADER = re.compile(r"(.*?)\s*(?:\[(.+?)\])?\s*$")
 _FAILED = re.compile(r"GPU is lost|Unknown Error|^\[?ERR!?\]?$", re.IGNORECASE)
 _INDEX = ("index", "gpu", "device", "idx")
+_SMALL = re.compile(r"[0-9]{1,3}")
 _WORD = re.compile(r"(?:\([^)]*\)|[^\s(])+")
 _ROCM = re.compile(r"\s*(?:Device|GPU)\s.*\bPwrCap\b.*GPU%")
 _ROCM_SHARE = re.compile(r"(\S+)%\s+(\S+)%\s*$")
@@ -75,7 +76,7 @@ class ColumnTableReader:
 
     def _is_row(self, cells: list[str]) -> bool:
         place = self._place()
-        return place is None or cells[place].isdigit()
+        return place is None or _SMALL.fullmatch(cells[place]) is not None
 
     def _place(self) -> int | None:
         return next((self._names.index(name) for name in _INDEX if name in self._names), None)
@@ -117,7 +118,7 @@ class ColumnTableReader:
 
     def _rocm_row(self, number: int, line: str) -> bool:
         text = line.strip()
-        index = re.match(r"(\d+)\s", text)
+        index = re.match(r"(\d{1,3})\s", text)
         shares = _ROCM_SHARE.search(text)
         if index is None or shares is None:
             return not self.tables[-1].devices or set(text) <= {"="}

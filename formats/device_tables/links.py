@@ -5,9 +5,11 @@ import re
 from ...vocabulary.samples import attributes
 from .tables import DeviceTable, Quantity, TableDevice
 
-_DEVICE = re.compile(r"GPU (\d+): (.+?) \(UUID: (GPU-[0-9a-fA-F-]{36})\)")
-_STATE = re.compile(r"\s*Link (\d+): (<inactive>|inactive|[\d.]+ GB/s)\s*$")
-_ERRORS = re.compile(r"\s*Link (\d+): (Replay|Recovery|CRC(?: Flit)?|CRC Data) Errors?: (\d+)\s*$")
+_DEVICE = re.compile(r"GPU (\d{1,3}): (.+?) \(UUID: (GPU-[0-9a-fA-F-]{36})\)")
+_STATE = re.compile(r"\s*Link (\d{1,3}): (<inactive>|inactive|[\d.]+ GB/s)\s*$")
+_ERRORS = re.compile(
+    r"\s*Link (\d{1,3}): (Replay|Recovery|CRC(?: Flit)?|CRC Data) Errors?: (\d+)\s*$"
+)
 _KINDS = {"replay": "replay", "recovery": "recovery"}
 
 

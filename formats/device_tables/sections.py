@@ -11,6 +11,7 @@ _ROW = re.compile(r"(\s*)(\S[^:]*?)\s*(?::\s*(.*?))?\s*$")
 _FAILED = re.compile(r"GPU is lost|Unknown Error", re.IGNORECASE)
 _MOST_FAILED = 3
 """So many values that say so; of one that has no sensor a value or two do."""
+_PID = re.compile(r"[0-9]{1,9}")
 _MIB = float(1 << 20)
 
 
@@ -96,7 +97,7 @@ class SectionTableReader:
 
     def _close_process(self) -> None:
         held, self._process = self._process, {}
-        if not held or not held["pid"].isdigit() or not self.table.devices:
+        if not held or not _PID.fullmatch(held["pid"]) or not self.table.devices:
             return
         memory = re.match(r"(\d+) MiB", held.get("used gpu memory", ""))
         index = self.table.devices[-1].index or 0

@@ -1,5 +1,6 @@
 """What one table shows: devices with their readings, processes on them; disks, memory, ports."""
 
+import math
 import re
 from dataclasses import dataclass, field
 
@@ -42,8 +43,8 @@ class TableDevice:
     """The line that a value stands in, number and text."""
 
     def put(self, quantity: Quantity, value: float | None, line: int, text: str) -> None:
-        """Take a value, with the line that it stands in; None is none."""
-        if value is not None:
+        """Take a value, with the line that it stands in; None is none, nor is what is infinite."""
+        if value is not None and math.isfinite(value):
             self.values[quantity] = value
             self.texts[quantity] = line, text
 

@@ -1,6 +1,9 @@
 """Tables of all tools: where they begin and end, and what is read of each."""
 
+import math
+
 import pytest
+from hypothesis import given, strategies
 from tests.formats.device_tables import pasted
 from tests.formats.device_tables.pasted import ShownDevice
 
@@ -274,6 +277,26 @@ def test_df_free_and_ibstat_tell_of_a_host():
 )
 def test_lines_of_a_log_are_no_tables(line):
     assert [] == tables(f"{line}\n1, 2, 3\n")
+
+
+WHOLE = "".join([
+    pasted.nvidia_smi([ShownDevice(98, 640, 61000, "3", 66)] * 2, [(1, 4711, "python", 60990)]),
+    pasted.sections({"dram": "3"}), pasted.links({(3, 5)}), pasted.npu_smi(["OK", "Alarm"]),
+    pasted.ibstat([("Active", "LinkUp")]), *(text for text, _ in BOXES.values()),
+    "index, utilization.gpu [%], pci.bus_id\n0, 5 %, 00000000:17:00.0\n",
+    "# gpu    pwr  gtemp     sm\n    0    120     45    100\n",
+])  # fmt: skip
+
+
+@given(
+    start=strategies.integers(0, len(WHOLE)),
+    cut=strategies.integers(0, 400),
+    instead=strategies.text(max_size=20) | strategies.just("9" * 5000) | strategies.just("\u00b2"),
+)
+def test_a_torn_or_hostile_table_is_read_as_far_as_it_goes(start, cut, instead):
+    for table in tables(WHOLE[:start] + instead + WHOLE[start + cut :]):
+        values = [value for one in getattr(table, "devices", ()) for value in one.values.values()]
+        assert all(map(math.isfinite, values))
 
 
 def test_every_table_has_a_mark_by_which_it_is_found():
