@@ -156,8 +156,13 @@ def drawn(name):
 
 
 def causes(window, *rules):
-    """Return the first causes of the incidents that a pipeline makes of a window."""
-    pipeline: Any = DetectionPipeline(detectors=DetectorSelection(catalogue.detectors(), rules))
+    """Return the first causes of what a pipeline finds in a window, incidents all of it.
+
+    One second proves no effect: live, some of it would be an observation.
+    """
+    pipeline: Any = DetectionPipeline(
+        detectors=DetectorSelection(catalogue.detectors(), rules), post_mortem=True
+    )
     pipeline.windows = OneWindow(window)
     pipeline.evaluate(window.now)
     assert {} == pipeline.detector_failures
