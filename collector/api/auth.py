@@ -37,6 +37,8 @@ class TokenPrincipal:
     name: str = ""
     expires_at: float = math.inf
     """When its token is valid no longer, in seconds since the epoch."""
+    sender: bytes = b""
+    """The digest of its token: whose share of what all senders have its bytes take."""
 
     @property
     def limited(self) -> bool:
@@ -89,7 +91,10 @@ class TokenGuard:
         self._clock = clock
         # Digests have one length, so comparing them says nothing about the tokens' own.
         self._tokens = [
-            (row.digest, TokenPrincipal(row.role, row.jobs, row.name, row.expires_at_seconds))
+            (
+                row.digest,
+                TokenPrincipal(row.role, row.jobs, row.name, row.expires_at_seconds, row.digest),
+            )
             for row in settings.tokens
         ]
         self._by_digest = dict(self._tokens)

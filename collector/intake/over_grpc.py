@@ -152,9 +152,12 @@ class GrpcIntake:
         return []
 
     async def call(
-        self, method: str, jobs: tuple[str, ...], context: "grpc.aio.ServicerContext[Any, Any]"
+        self,
+        method: str,
+        token: TokenSettings | None,
+        context: "grpc.aio.ServicerContext[Any, Any]",
     ) -> bytes:
-        """Take a request of who may speak for these jobs; return the bytes of its answer."""
+        """Take a request of who has this token; return the bytes of its answer."""
         signal, kind = _METHODS[method]
         codes = self._grpc.StatusCode
         try:
@@ -164,9 +167,14 @@ class GrpcIntake:
             await self._refuse(context, codes.DEADLINE_EXCEEDED, "408", text)
         if not isinstance(body, bytes):
             await self._refuse(context, codes.INVALID_ARGUMENT, "400", "there is no message")
+        payload = (
+            Payload(kind, body)
+            if token is None
+            else Payload(kind, body, token.jobs, sender=token.digest)
+        )
         try:
             # Who hangs up does not undo what is on its way into the journal.
-            kept = asyncio.shield(asyncio.wrap_future(self._sink.submit(Payload(kind, body, jobs))))
+            kept = asyncio.shield(asyncio.wrap_future(self._sink.submit(payload)))
             outcome: PayloadOutcome = await asyncio.wait_for(kept, _ANSWER_SECONDS)
         except UndecodableError as error:
             await self._refuse(context, codes.INVALID_ARGUMENT, "400", str(error))
@@ -192,13 +200,13 @@ class GrpcIntake:
                 self._guessed = False
         await self._refuse(context, self._grpc.StatusCode.UNAUTHENTICATED, "401", str(error))
 
-    def jobs(self, metadata: Iterable[tuple[str, str | bytes]]) -> tuple[str, ...]:
-        """Return the patterns of jobs that a sender may speak for. Raises _TokenError."""
+    def token(self, metadata: Iterable[tuple[str, str | bytes]]) -> TokenSettings | None:
+        """Return the token of a sender, None where none is needed. Raises _TokenError."""
         if not self._tokens:
-            return ()
+            return None
         given = dict(metadata).get("authorization", "")
-        scheme, _, token = str(given).partition(" ")
-        digest = hashlib.sha256(token.strip().encode()).digest()
+        scheme, _, text = str(given).partition(" ")
+        digest = hashlib.sha256(text.strip().encode()).digest()
         found: TokenSettings | None = None
         for one in self._tokens:  # all of them, so that time says nothing
             if hmac.compare_digest(one.digest, digest) and scheme.lower() == "bearer":
@@ -207,7 +215,7 @@ class GrpcIntake:
             raise _TokenError("send the metadata authorization: Bearer TOKEN", guessed=bool(given))
         if self._clock.now() >= found.expires_at_seconds:
             raise _TokenError("this token has expired")
-        return found.jobs
+        return found
 
     async def _refuse(
         self,
@@ -251,11 +259,11 @@ class _GrpcHandlers:
             return None
         answer: Callable[[Any], Awaitable[bytes]]
         try:
-            jobs = self._intake.jobs(details.invocation_metadata)
+            token = self._intake.token(details.invocation_metadata)
         except _TokenError as error:
             answer = functools.partial(self._intake.unknown, error)
         else:
-            answer = functools.partial(self._intake.call, method, jobs)
+            answer = functools.partial(self._intake.call, method, token)
 
         async def handle(_messages: object, context: Any) -> bytes:
             return await answer(context)
