@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from importlib import metadata
 from types import FrameType
+from typing import Any
 
 import structlog
 import uvicorn
@@ -20,9 +21,11 @@ from ..vocabulary.clock import Clock, SlewedClock
 from .accounting.metering import UsageMeter
 from .api import http_protocol
 from .api.app import create_app
+from .api.connections import ConnectionRegister
 from .api.services import CollectorParts, SiteConnection
 from .flows.flow import PayloadLog
 from .flows.standalone import FileLog
+from .health.defects import DefectLog
 from .health.health import CollectorHealth
 from .intake import over_grpc
 from .kubernetes import starting as kubernetes
@@ -144,11 +147,19 @@ class CollectorService:
         self._connected += over_grpc.intakes(
             settings, sink=self._stages, clock=clock, health=self._health
         )
+        self._register = ConnectionRegister(
+            settings.http,
+            descriptors=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+            health=self._health,
+            clock=clock,
+        )
         app = create_app(self.services())
         self._server = _ApiServer(
             uvicorn.Config(
                 app,
-                http=http_protocol.serving(app.state.direct_intake),
+                http=http_protocol.serving(
+                    app.state.direct_intake, app.state.guard, self._register
+                ),
                 loop="uvloop",
                 ws="none",
                 lifespan="off",
@@ -158,6 +169,7 @@ class CollectorService:
                 timeout_graceful_shutdown=_GRACE_SECONDS,
             ),
             started=self._started,
+            defects=DefectLog(health=self._health),
         )
 
     def _pipeline(self) -> DetectionPipeline:
@@ -180,6 +192,7 @@ class CollectorService:
             version=metadata.version("rankscope"),
             health=self._health,
             connected=self._connected,
+            register=self._register,
         )
 
     def serve(self) -> None:
@@ -312,14 +325,30 @@ def _log(settings: CollectorSettings, address: Callable[[], str]) -> PayloadLog:
 
 
 class _ApiServer(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, *, started: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        *,
+        started: Callable[[], Awaitable[None]],
+        defects: DefectLog,
+    ) -> None:
         super().__init__(config)
         self._once_started = started
+        self._defects = defects
         self._start_notice: asyncio.Future[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        # What a loop meets at each turn, such as no descriptor for another connection, would else
+        # be logged at each turn.
+        asyncio.get_running_loop().set_exception_handler(self._met)
         await super().startup(sockets)
         self._start_notice = asyncio.ensure_future(self._once_started())
+
+    def _met(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not isinstance(error, Exception):
+            error = RuntimeError(context.get("message", "the event loop met something"))
+        self._defects.met("http", error)
 
 
 def _already_stopping(_number: int, _frame: FrameType | None) -> None:

@@ -97,6 +97,7 @@ def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> Fas
         services.stages, health=services.health, settings=services.settings.intake
     )
     app.include_router(intake.router(taking), dependencies=ingest)
+    app.state.guard = guard
     app.state.direct_intake = DirectIntake(taking, guard)
     for router in (
         session.router(guard),

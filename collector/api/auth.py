@@ -113,8 +113,20 @@ class TokenGuard:
             plain = _PLAIN_HOST.fullmatch(headers.get(b"host", b""))
             return self._everybody if plain and b"sec-fetch-site" not in headers else None
         scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
-        if scheme != b"Bearer":
-            return None
+        return self._valid(token) if scheme == b"Bearer" else None
+
+    def sender(self, headers: Iterable[tuple[bytes, bytes]]) -> TokenPrincipal | None:
+        """Return who sends a request, None for a token that is missing, unknown or expired.
+
+        headers: by their names in small letters. What `require` refuses besides is its to say.
+        """
+        if self.open:
+            return self._everybody
+        given = next((value for name, value in headers if name == b"authorization"), b"")
+        scheme, _, token = given.partition(b" ")
+        return self._valid(token) if scheme.lower() == b"bearer" else None
+
+    def _valid(self, token: bytes) -> TokenPrincipal | None:
         # Looked up by its digest: how long that takes says nothing about a token.
         found = self._by_digest.get(hashlib.sha256(token).digest())
         return found if found is not None and self._clock.now() < found.expires_at else None

@@ -93,6 +93,24 @@ class CollectorHealth:
             "Requests whose sender went away before the body was complete.",
             registry=self.registry,
         )
+        self.connections = Gauge(
+            "rankscope_collector_connections",
+            "Connections over HTTP that are open.",
+            registry=self.registry,
+        )
+        self.connections_limit = Gauge(
+            "rankscope_collector_connections_limit",
+            "Connections over HTTP that may be open at once: http.max_connections, or what the "
+            "limit of open files leaves.",
+            registry=self.registry,
+        )
+        self.closed_connections = Counter(
+            "rankscope_collector_closed_connections",
+            "Connections closed on a client, by reason: a head or body did not come in, an answer "
+            "was not taken, room was needed for another, or what came was too much or no request.",
+            ["reason"],
+            registry=self.registry,
+        )
         self.journal_bytes = Counter(
             "rankscope_collector_journal_written_bytes",
             "Bytes written to the journal.",

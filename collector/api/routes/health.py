@@ -24,12 +24,14 @@ def router(services: CollectorParts) -> APIRouter:
         return HealthDocument(status="ok", version=services.version)
 
     @routes.get("/readyz", summary="Readiness: telemetry is taken")
-    def readyz() -> ReadinessDocument:
+    async def readyz() -> ReadinessDocument:
         if not services.stages.ready:
             raise ProblemError(503, "the journal is being read again", headers={"retry-after": "1"})
         warnings = services.stages.warnings()
         for one in services.connected:
             warnings += one.warnings()
+        if services.register is not None:
+            warnings += services.register.warnings()
         if services.health.store_error:
             warnings.append(f"{services.health.store_error} ({_MEANWHILE})")
         return ReadinessDocument(status="ok", version=services.version, warnings=warnings)
