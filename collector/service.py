@@ -19,7 +19,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from ..formats import segments
 from ..vocabulary.clock import Clock, SlewedClock
 from .accounting.metering import UsageMeter
-from .api import http_protocol
+from .api import connections, http_protocol
 from .api.app import create_app
 from .api.connections import ConnectionRegister
 from .api.services import CollectorParts, SiteConnection
@@ -144,12 +144,19 @@ class CollectorService:
         self._connected += long_term.writers(
             settings, owner=self._stages, store=self._store, clock=clock, health=self._health
         )
+        descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if settings.intake.grpc_listen:
+            descriptors //= 2
         self._connected += over_grpc.intakes(
-            settings, sink=self._stages, clock=clock, health=self._health
+            settings,
+            sink=self._stages,
+            clock=clock,
+            health=self._health,
+            connections=connections.most(settings.http, descriptors),
         )
         self._register = ConnectionRegister(
             settings.http,
-            descriptors=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+            descriptors=descriptors,
             health=self._health,
             clock=clock,
         )

@@ -18,6 +18,11 @@ class IntakeSettings(SettingsSection):
         "empty: not taken. Experimental. Needs grpcio: pip install 'rankscope[collector,grpc]'",
     )
 
+    grpc_limit_bytes: int = Field(
+        default=4 << 20,
+        ge=1024,
+        description="Largest message over gRPC, decompressed; receivers of OTLP have 4 MiB usually",
+    )
     body_limit_bytes: int = Field(
         default=LIMIT_BYTES, ge=1024, description="Largest request body after decompression"
     )
