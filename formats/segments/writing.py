@@ -1,5 +1,6 @@
 """Appending records: one lock a folder, a new file whenever one is full."""
 
+import errno
 import fcntl
 import functools
 import os
@@ -64,14 +65,25 @@ class SegmentWriter:
         """Return once all that was appended since the last `sync` is on the disk.
 
         Raises OSError otherwise, also where it was an earlier file that could not be made durable
-        when it was full.
+        when it was full; FileNotFoundError where the file was taken away.
         """
         lost, self._lost = self._lost, None
         if lost is not None:
             raise lost
+        self.check()
         if self._file is not None:
             os.fdatasync(self._file)
             self._synced = self._end
+
+    def check(self) -> None:
+        """Raise FileNotFoundError where the folder, or the file that is written, has gone.
+
+        What is appended to a file without a name is lost with it.
+        """
+        if self._file is None:
+            self._folder.stat()
+        elif not os.path.samestat(os.fstat(self._file), (self._folder / _name(self._last)).stat()):
+            raise FileNotFoundError(errno.ENOENT, "another file has its name", _name(self._last))
 
     def drop_unsynced(self) -> None:
         """Cut off what was appended after the last `sync` that succeeded. Raises OSError.
