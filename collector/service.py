@@ -1,11 +1,13 @@
 """A running collector: its stages, HTTP server and periodic work, started and stopped in order."""
 
 import asyncio
+import math
 import resource
 import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from importlib import metadata
@@ -80,7 +82,8 @@ def run(settings: CollectorSettings) -> int:
         _print(f"cannot start: {error}")
         return 1
     service.serve()
-    ending.within()
+    if not service.ending:
+        ending.within()
     return 0
 
 
@@ -205,10 +208,10 @@ class CollectorService:
     def serve(self) -> None:
         """Run until asked to stop, by a signal or by `stop`."""
         # The server ends on SIGTERM and then raises the signal again for whoever came before it:
-        # that must find somebody who does nothing, or the process dies before it has cleaned up.
+        # that must find somebody, or the process dies before it has cleaned up.
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, _already_stopping)
+                signal.signal(number, lambda _number, _frame: self.stop())
         scheduler = self._periodic_work()
         sys.setswitchinterval(_SWITCH_SECONDS)
         self._stages.start()
@@ -229,7 +232,7 @@ class CollectorService:
             self._automatic.stop(timeout=_GRACE_SECONDS)
             for one in self._connected:
                 one.stop()
-            self._stages.stop()
+            self._stages.stop(until=self._server.evaluate_until)
             self._meter()
             unsubscribe()
             self._deliverer.stop()
@@ -240,6 +243,11 @@ class CollectorService:
                 self._tracing.stop()
             self._listening.socket.close()
             _LOG.info("collector stopped")
+
+    @property
+    def ending(self) -> bool:
+        """Return whether a signal has set the time at which the process ends."""
+        return self._server.evaluate_until < math.inf
 
     def stop(self) -> None:
         """Tell `serve` to end; may be called from any thread."""
@@ -343,6 +351,15 @@ class _ApiServer(uvicorn.Server):
         self._once_started = started
         self._defects = defects
         self._start_notice: asyncio.Future[None] | None = None
+        self.evaluate_until = math.inf
+        """When evaluation has to end, by the monotonic clock, once a signal has come."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End, and in time."""
+        if self.evaluate_until == math.inf:
+            self.evaluate_until = time.monotonic() + ending.EVALUATION_SECONDS
+            ending.within()
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # What a loop meets at each turn, such as no descriptor for another connection, would else
@@ -356,10 +373,6 @@ class _ApiServer(uvicorn.Server):
         if not isinstance(error, Exception):
             error = RuntimeError(context.get("message", "the event loop met something"))
         self._defects.met("http", error)
-
-
-def _already_stopping(_number: int, _frame: FrameType | None) -> None:
-    """Do nothing: the server is ending already."""
 
 
 def _print(text: str) -> None:
