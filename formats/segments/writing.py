@@ -1,5 +1,6 @@
 """Appending records: one lock a folder, a new file whenever one is full."""
 
+import contextlib
 import errno
 import fcntl
 import functools
@@ -31,8 +32,11 @@ class SegmentWriter:
         self._end = self._synced = 0
         self._lost: OSError | None = None
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
+            # Whoever may read it may hold the lock, and keep the next writer out.
+            with contextlib.suppress(PermissionError):  # some file systems have no modes
+                os.fchmod(self._lock, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self._lock)
@@ -137,7 +141,7 @@ class SegmentWriter:
 
     def _begin(self) -> int:
         path = self._folder / _name(self._last + 1)
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         self._last += 1
         try:
             _write(file, MAGIC)
