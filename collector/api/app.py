@@ -17,6 +17,7 @@ from .answers import ResponseCache
 from .auth import LOOKING, OPEN, TokenGuard
 from .direct_intake import DirectIntake
 from .feed import ChangeFeed
+from .foreign_pages import ForeignPages
 from .limits import BodyLimit
 from .routes import (
     audit,
@@ -138,4 +139,6 @@ def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> Fas
     if gateway is not None:
         app.add_middleware(gateway)
     app.add_middleware(paths.RawPath)
+    if guard.open:
+        app.add_middleware(ForeignPages)
     return app

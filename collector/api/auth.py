@@ -5,7 +5,6 @@ Without any token configured everything is open, and the collector listens on lo
 
 import hashlib
 import hmac
-import ipaddress
 import math
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -138,8 +137,6 @@ class TokenGuard:
             request: Request,
             given: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
         ) -> TokenPrincipal:
-            if self.open:
-                _from_this_machine(request)
             principal = await self._principal(given, request)
             if _RANK[principal.role] < _RANK[role]:
                 self._failures.count("role")
@@ -185,24 +182,3 @@ class TokenGuard:
                 headers={"www-authenticate": 'Bearer error="invalid_token"'},
             )
         return found
-
-
-def _from_this_machine(request: Request) -> None:
-    """Raise ProblemError 403 for what a page of another site makes a browser here ask.
-
-    Listening on loopback alone does not keep such pages out: they may send simple requests, and
-    with a name of their own that they point at 127.0.0.1 even read the answers.
-    """
-    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-        raise ProblemError(403, "a page of another site asks; without a token that is refused")
-    host = request.url.hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        raise ProblemError(
-            403,
-            "without api.tokens the collector answers to localhost and to addresses only, "
-            "not to names",
-        ) from None
