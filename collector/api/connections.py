@@ -98,7 +98,12 @@ class ConnectionRegister:
 
     def known(self, connection: HttpConnection, sender: bytes) -> None:
         """Note that a request with a valid token came on a connection."""
-        owner = self._owners.get(connection, sender)
+        owner = self._owners.get(connection)
+        if owner == sender:
+            mine = self._by_owner[sender]
+            del mine[connection]
+            mine[connection] = None
+            return
         if connection not in self._owners:
             return  # it was closed meanwhile
         self._leave(connection, owner)

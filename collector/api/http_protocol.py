@@ -75,7 +75,7 @@ class CollectorHttpProtocol(HttpToolsProtocol):
         self._stalled = 0
         self._awaited: Awaited | None = "head"
         self._turned = False
-        """Whether what is awaited has changed with these bytes."""
+        """Whether a request has begun with these bytes."""
         self._stranger = True
         """Whether the request that comes in has no valid token."""
 
@@ -125,8 +125,10 @@ class CollectorHttpProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take bytes; a head without an end is refused."""
         self._moved = self._turned = False
+        before = self._awaited
         super().data_received(data)
-        self._expect()
+        if self._turned or before != self._awaited or before is None:
+            self._expect()
         self._stalled = 0 if self._moved else self._stalled + len(data)
         if self._stalled > MOST_STALLED_BYTES and not self.transport.is_closing():
             self.send_400_response("The head of the request is too long.")
@@ -138,13 +140,13 @@ class CollectorHttpProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Begin a request."""
-        self._turn("head")
+        self._awaited, self._turned = "head", True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """Take a request directly where it may be."""
         self._moved = True
-        self._turn("body")
+        self._awaited = "body"
         admitted = self._admitted()
         principal = self._guard.sender(self.headers) if admitted is None else admitted.principal
         self._stranger = principal is None
@@ -168,7 +170,7 @@ class CollectorHttpProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Submit a payload that is taken directly."""
         self._moved = True
-        self._turn(None)
+        self._awaited = None
         cycle = self._direct_cycle()
         if cycle is None:
             super().on_message_complete()
@@ -217,14 +219,9 @@ class CollectorHttpProtocol(HttpToolsProtocol):
         """Return whether a request is to be answered."""
         return self.cycle is not None and not self.cycle.response_complete
 
-    def _turn(self, awaited: Awaited | None) -> None:
-        self._awaited, self._turned = awaited, True
-
     def _expect(self) -> None:
-        """Say what the client is to send, where that has changed with what it sent."""
-        if not self._turned and (self._awaited is not None or self._busy):
-            return
-        if not self._turned:
+        """Say what the client is to send, where that may have changed with what it sent."""
+        if self._awaited is None and not self._moved and not self._busy:
             # Bytes between two requests, such as empty lines: they stop uvicorn's own clock.
             self._awaited = "head"
         if self._awaited is None:

@@ -1,7 +1,5 @@
 """A bound on bytes that one sender cannot use up: there is always room for one more."""
 
-from collections import Counter
-
 
 class ByteBudget:
     """Bytes that all senders share, none of whom holds more than what is left for the others.
@@ -12,7 +10,7 @@ class ByteBudget:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._used = 0
-        self._by_sender: Counter[bytes] = Counter()
+        self._by_sender: dict[bytes, int] = {}
 
     @property
     def used(self) -> int:
@@ -24,7 +22,7 @@ class ByteBudget:
 
         Who finds nothing taken gets any number: it would never fit else.
         """
-        held = self._by_sender[sender] + size
+        held = self._by_sender.get(sender, 0) + size
         if self._used and held > self._limit - self._used - size:
             return False
         self._used += size
@@ -34,6 +32,8 @@ class ByteBudget:
     def give_back(self, sender: bytes, size: int) -> None:
         """Give bytes back."""
         self._used -= size
-        self._by_sender[sender] -= size
-        if not self._by_sender[sender]:
-            del self._by_sender[sender]
+        left = self._by_sender.get(sender, 0) - size
+        if left:
+            self._by_sender[sender] = left
+        else:
+            self._by_sender.pop(sender, None)

@@ -1,7 +1,7 @@
 """Payloads that wait for the journal, bounded in bytes, each with the future of its answer."""
 
 import threading
-from collections import Counter, deque
+from collections import deque
 from concurrent.futures import Future
 from typing import Literal
 
@@ -93,12 +93,9 @@ class ByteBoundedQueue:
 
     def release(self, group: list[Waiting]) -> None:
         """Stop counting what was taken."""
-        sizes: Counter[bytes] = Counter()
-        for payload, _ in group:
-            sizes[payload.sender] += len(payload.body)
         with self._changed:
-            for sender, size in sizes.items():
-                self._budget.give_back(sender, size)
+            for payload, _ in group:
+                self._budget.give_back(payload.sender, len(payload.body))
 
     def wait(self, seconds: float) -> bool:
         """Wait until there is something to take or time is up; False once stopping and empty."""

@@ -69,13 +69,14 @@ class SegmentWriter:
         """Return once all that was appended since the last `sync` is on the disk.
 
         Raises OSError otherwise, also where it was an earlier file that could not be made durable
-        when it was full; FileNotFoundError where the file was taken away.
+        when it was full; FileNotFoundError where the file was deleted.
         """
         lost, self._lost = self._lost, None
         if lost is not None:
             raise lost
-        self.check()
         if self._file is not None:
+            if not os.fstat(self._file).st_nlink:
+                raise FileNotFoundError(errno.ENOENT, "deleted while it was written", self.writing)
             os.fdatasync(self._file)
             self._synced = self._end
 
