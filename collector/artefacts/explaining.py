@@ -12,6 +12,7 @@ import numpy as np
 from ...detectors import catalogue
 from ...detectors.contract import Detector
 from ...detectors.liveness.logged_faults import LoggedFaultsDetector
+from ...detectors.numbers.never_fell import NeverFellDetector
 from ...detectors.selection import DetectorSelection, SelectionRule
 from ...detectors.speed.throughput import ThroughputDetector
 from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
@@ -156,6 +157,8 @@ def _detectors(
     }
     if found.until is not None:
         ours |= {name: {"over_at": found.until} for name in _OF_THE_END}
+    if found.shown is not None:
+        ours["standing_devices"] = {"shown": found.shown}
     if over is not None:
         ours["logged_crashes"] = {"over": over}
     if settings is None:
@@ -166,7 +169,11 @@ def _detectors(
         for name, values in ours.items():
             parameters[name] = values | parameters.get(name, {})
         selected = chosen.model_copy(update={"parameters": parameters}).selection()
-    ends: list[Detector] = [] if found.until is None else [ThroughputDetector(over=found.until)]
+    ends: list[Detector] = []
+    if found.until is not None:
+        ends.append(ThroughputDetector(over=found.until))
+        if not any(quote.telling for quote in found.quotes):
+            ends.append(NeverFellDetector(over=found.until))
     if over is not None:
         ends.append(LoggedFaultsDetector(over=over))
     return DetectorSelection((*selected.detectors, *ends), selected.rules)
