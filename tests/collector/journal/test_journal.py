@@ -270,7 +270,7 @@ def test_a_check_says_what_the_disk_is_short_of(
     }  # fmt: skip
     names = [name for name in dir(disk) if name.startswith("f_")]
     shown = SimpleNamespace(**{name: getattr(disk, name) for name in names} | fields)
-    monkeypatch.setattr(room.os, "statvfs", lambda _folder: shown)
+    monkeypatch.setattr(os, "statvfs", lambda _folder: shown)
     if refused:
         with pytest.raises(OSError, match="No space left on device"):
             journal.check(failed=False)
@@ -282,6 +282,6 @@ def test_without_an_open_file_a_disk_without_inodes_takes_nothing(journal, monke
     shown = SimpleNamespace(
         f_frsize=1, f_bavail=1 << 30, f_bfree=1 << 30, f_files=9, f_favail=0, f_ffree=0
     )
-    monkeypatch.setattr(room.os, "statvfs", lambda _folder: shown)
+    monkeypatch.setattr(os, "statvfs", lambda _folder: shown)
     with pytest.raises(OSError, match="inodes"):
         journal.check(failed=False)
