@@ -5,6 +5,7 @@
 """
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -183,8 +184,9 @@ class ClusterStages:
         self.profiles.start()
         self.membership.start()
 
-    def stop(self) -> None:
+    def stop(self, *, until: float = math.inf) -> None:
         """Take nothing more; keep the state of every partition; give all to the others."""
+        del until  # they would wait for the state as long
         self.intake.stop()
         self.membership.stop()
         self.summaries.stop()

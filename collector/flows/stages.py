@@ -5,6 +5,7 @@ submit -> intake -> journal, then acknowledged
 \-> snapshot
 """
 
+import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -120,10 +121,13 @@ class CollectorStages(Generic[P]):
         self.storing.start()
         self.consumer.start()
 
-    def stop(self) -> None:
-        """Take nothing more; evaluate and store what was taken; note how far it came; close."""
+    def stop(self, *, until: float = math.inf) -> None:
+        """Take nothing more; evaluate and store what was taken; note how far it came; close.
+
+        `until`: by the monotonic clock, when evaluation leaves the rest to the next start.
+        """
         self.intake.stop()
-        self.consumer.stop()
+        self.consumer.stop(until=until)
         evaluated = self.consumer.evaluated
         if self.consumer.whole and evaluated is not None:
             self.intake.note_stop(evaluated)

@@ -1,5 +1,6 @@
 """The flow of a collector that is alone: over files of its own."""
 
+import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
@@ -62,9 +63,9 @@ class StandaloneFlow:
         """Start the threads of the stages."""
         self.stages.start()
 
-    def stop(self) -> None:
+    def stop(self, *, until: float = math.inf) -> None:
         """Take nothing more; evaluate and store what was taken; close."""
-        self.stages.stop()
+        self.stages.stop(until=until)
 
     def trim(self, now: float) -> int:
         """Let go of what is too old or too much; return the bytes that are left."""

@@ -22,6 +22,8 @@ class Payload:
     kind: PayloadKind
     body: bytes
     jobs: tuple[str, ...] = ()
+    sender: bytes = b""
+    """Whose share of the queue it takes: the digest of a token; empty: nobody's in particular."""
     trace: object = None
     """Where the collector observes itself: the trace that it begins."""
 

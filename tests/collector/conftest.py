@@ -146,6 +146,11 @@ class MemoryJournal:
     def last_at_ns(self) -> int | None:
         return self.entries[-1].at_ns if self.entries else None
 
+    def check(self, *, failed: bool) -> str:
+        if self.failure is not None:
+            raise self.failure
+        return ""
+
     def trim(self, now: float) -> int:
         return 0
 
