@@ -40,9 +40,9 @@ class PayloadDecoder:
                     if payload.kind is PayloadKind.LOGS_PROTOBUF
                     else decode.logs_json
                 )
-                logs = read(payload.body)
+                logs = read(payload.body, self.table.bounds)
                 return DecodedPayload(
-                    events=logs.events, rejected=logs.rejected, reason=logs.reason
+                    events=logs.events, rejected=logs.rejected, reason=logs.reason, cut=logs.cut
                 )
             case PayloadKind.ACTION:
                 return DecodedPayload(action=actions.unpack(payload.body))

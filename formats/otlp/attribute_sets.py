@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ...vocabulary.samples import Attributes, Scalar
 from .numbering import NONE, KeyNumbers
+from .text_bounds import BOUNDS, TextBounds
 
 
 class GrowingIntegers:
@@ -60,7 +61,8 @@ class AttributeSets:
     another may ask for the pairs of sets whose numbers it was given.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: TextBounds = BOUNDS) -> None:
+        self._bounds = bounds
         self.pairs: list[tuple[str, Scalar]] = []
         self._pair_numbers: dict[object, int] = {}
         self._mixed = array("Q"), array("Q")
@@ -86,6 +88,9 @@ class AttributeSets:
             key = (name, kind.__name__, repr(value))
         number = self._pair_numbers.get(key)
         if number is None:
+            within = self._bounds.name(name), self._bounds.value(name, value)
+            if within != (name, value):
+                return self.pair(*within)
             number = self._pair_numbers[key] = len(self.pairs)
             self.pairs.append((name, value))
             for mixed, odd in zip(self._mixed, _ODD, strict=True):

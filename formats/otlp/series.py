@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...vocabulary.samples import Attributes, TelemetryResource
 from .attribute_sets import AttributeSets
 from .numbering import KeyNumbers
+from .text_bounds import BOUNDS, TextBounds
 
 FULL = -1
 """The series id of a point for which the table has no room."""
@@ -41,10 +42,18 @@ class SeriesTable:
     One thread adds series; another may read those it was given, and release them.
     """
 
-    def __init__(self, capacity: int = 6_000_000, *, unkept: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        capacity: int = 6_000_000,
+        *,
+        unkept: frozenset[str] = frozenset(),
+        bounds: TextBounds = BOUNDS,
+    ) -> None:
+        """`bounds`: of names; of longer ones a beginning and a digest stand for them."""
         self.capacity = capacity
         self._unkept = unkept
-        self.attributes = AttributeSets()
+        self.bounds = bounds
+        self.attributes = AttributeSets(bounds)
         self.resources: list[TelemetryResource] = []
         self.metrics: list[str] = []
         self.resource_of = np.zeros(1024, np.int32)
@@ -80,7 +89,7 @@ class SeriesTable:
 
     def alike(self) -> "SeriesTable":
         """Return an empty table that keeps the same."""
-        return SeriesTable(self.capacity, unkept=self._unkept)
+        return SeriesTable(self.capacity, unkept=self._unkept, bounds=self.bounds)
 
     @property
     def live(self) -> int:
@@ -99,6 +108,9 @@ class SeriesTable:
         key = _identity(resource)
         number = self._resource_numbers.get(key)
         if number is None:
+            within = self.bounds.resource(resource)
+            if within is not resource:
+                return self.resource(within)
             number = self._resource_numbers[key] = len(self.resources)
             self.resources.append(resource)
         return number
@@ -106,6 +118,9 @@ class SeriesTable:
     def metric(self, name: str) -> int:
         """Return the number of a metric, a new one if needed."""
         number = self._metric_numbers.get(name)
+        if number is None:
+            name = self.bounds.name(name)
+            number = self._metric_numbers.get(name)
         if number is None:
             number = self._metric_numbers[sys.intern(name)] = len(self.metrics)
             self.metrics.append(sys.intern(name))
