@@ -17,7 +17,10 @@ from typing import Any
 from .attacks import attacks
 from .watched import attacked
 
-_COLUMNS = "attack", "CPU s", "RSS MiB", "lag s", "p99 ms", "most ms", "refused", "pages s", "snapshot MiB", "restart s"  # fmt: skip
+_COLUMNS = (
+    *("attack", "CPU s", "RSS MiB", "lag s", "p99 ms", "most ms"),
+    *("refused", "pages s", "snapshot MiB", "restart s"),
+)
 
 
 def main() -> int:
@@ -39,9 +42,7 @@ def main() -> int:
     print(_line(dict(zip(_COLUMNS, _COLUMNS, strict=True))))
     for one in rows:
         with tempfile.TemporaryDirectory(prefix="rankscope-hostile-") as name:
-            done = attacked(
-                one, shlex.split(asked.collector), Path(name), seconds=asked.seconds
-            )
+            done = attacked(one, shlex.split(asked.collector), Path(name), seconds=asked.seconds)
         found.append({**done, "load": os.getloadavg()[0]})
         print(_line(_shown(done)), flush=True)
     out = asked.out or Path("bench-results") / f"hostile-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"

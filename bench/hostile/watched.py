@@ -1,4 +1,4 @@
-"""A collector process under attack, watched from outside: memory, CPU, lag, its pages, honest answers."""
+"""A collector under attack, watched from outside: memory, CPU, lag, pages, honest answers."""
 
 import contextlib
 import json
@@ -207,11 +207,11 @@ def _send(attack: HostileAttack | None, address: str, seconds: float) -> dict[st
     while attack is not None and time.time() < end:
         due = time.time() + attack.every_seconds
         path, body = payloads.payload(attack.sends, number, dict(attack.arguments))
-        request = urllib.request.Request(  # noqa: S310  the collector's own address
+        request = urllib.request.Request(
             f"http://{address}{path}", body, {"content-type": "application/x-protobuf"}
         )
         try:
-            with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as answer:
+            with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as answer:  # noqa: S310
                 status = str(answer.status) + (" partly" if answer.read() else "")
         except OSError as error:
             status = str(getattr(error, "code", type(error).__name__))

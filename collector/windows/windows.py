@@ -19,8 +19,8 @@ from ...vocabulary.topology import JobTopology
 from . import event_history, infos, reporting, restarts, views
 from .attempt import JobAttempt
 from .attempts import AttemptRegister
-from .bounds import BoundNotes, WindowBounds
 from .attributes import rank_of
+from .bounds import BoundNotes, WindowBounds
 from .communicators import EVENT as COMMUNICATOR
 from .event_history import EventHistory
 from .exporter_faults import ExporterFaults

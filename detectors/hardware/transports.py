@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import first_line, report
-from ..tenants import own_logs
+from ..tenants import own_logs, signature_of
 from ..window import Floats, JobWindow, PeriodicReadings
 from . import counters, devices, ports
 
@@ -132,9 +132,8 @@ class TransportsDetector(Detector):
     def _logs(self, window: JobWindow) -> list[Finding]:
         found: dict[str, Finding] = {}
         for event in own_logs(window):
-            signature = str(event.attributes.get("signature", ""))
-            host = event.resource.host
-            if not SIGNATURE.search(signature) or host in found:
+            signature, host = signature_of(event), event.resource.host
+            if host in found or not window.searches.found(SIGNATURE, event, signature_of):
                 continue
             if host not in window.hosts:
                 continue

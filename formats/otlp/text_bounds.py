@@ -1,4 +1,4 @@
-"""How long texts and names may be: what is longer is cut where it is decoded, alike in every replay."""
+"""How long texts and names may be: what is longer is cut where it is decoded, as in a replay."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ _WIDEST = 4
 """Bytes of a character in UTF-8 at most."""
 
 _READ_AT_ONCE = {operations.EVENT: operations.LONGEST, "ranks": 1 << 20}
-"""By event or attribute: what is read when it arrives, as a whole or not at all, and then let go."""
+"""By event or attribute: what is read when it arrives, whole or not at all, and then let go."""
 
 _DIGEST = 16
 
