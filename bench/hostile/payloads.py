@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Event, Sample, TelemetryResource
+from rankscope.vocabulary.samples import Event, Sample, Scalar, TelemetryResource
 
 METRICS, LOGS = "/v1/metrics", "/v1/logs"
 
@@ -90,7 +90,12 @@ def _resource(job: str, *, attempt: int = 0) -> TelemetryResource:
 
 
 def _line(text: str) -> Event:
-    pairs = {"signature": "nccl.timeout", "role": "root", "rank": 0, "text": text}
+    pairs: dict[str, Scalar] = {
+        "signature": "nccl.timeout",
+        "role": "root",
+        "rank": 0,
+        "text": text,
+    }
     return Event("log.fault", time.time(), pairs)
 
 

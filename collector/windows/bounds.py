@@ -13,7 +13,8 @@ BoundName = Literal["jobs", "attempts", "hosts", "ranks", "event_bytes"]
 class WindowBounds:
     """The most jobs and hosts in all, attempts and ranks of a job, and bytes of held events.
 
-    events_of_one: bytes of the events of one attempt, or of one host; events: of all together.
+    attempts: from so many on the older ones of a job are let go of. events_of_one: bytes of the
+    events of one attempt, or of one host; events: of all together.
     """
 
     jobs: int = 10_000

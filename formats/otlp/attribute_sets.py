@@ -62,7 +62,9 @@ class AttributeSets:
     """
 
     def __init__(self, bounds: TextBounds = BOUNDS) -> None:
-        self._bounds = bounds
+        self.bounds = bounds
+        self.shortened = 0
+        """How many names and values were longer than they may be."""
         self.pairs: list[tuple[str, Scalar]] = []
         self._pair_numbers: dict[object, int] = {}
         self._mixed = array("Q"), array("Q")
@@ -88,8 +90,9 @@ class AttributeSets:
             key = (name, kind.__name__, repr(value))
         number = self._pair_numbers.get(key)
         if number is None:
-            within = self._bounds.name(name), self._bounds.value(name, value)
+            within = self.bounds.name(name), self.bounds.value(name, value)
             if within != (name, value):
+                self.shortened += 1
                 return self.pair(*within)
             number = self._pair_numbers[key] = len(self.pairs)
             self.pairs.append((name, value))

@@ -62,6 +62,7 @@ class SeriesTable:
         self.released_at = np.zeros(1024, np.int32)
         self.releases = 0
         self.refused = 0
+        self._shortened = 0
         self._resource_numbers: dict[Any, int] = {}
         self._metric_numbers: dict[str, int] = {}
         self._unkept_metrics: set[int] = set()
@@ -83,6 +84,11 @@ class SeriesTable:
         )
 
     @property
+    def shortened(self) -> int:
+        """Return how many names were longer than they may be."""
+        return self._shortened + self.attributes.shortened
+
+    @property
     def full(self) -> bool:
         """Return whether new series are refused."""
         return self._count >= self.capacity and not self._free
@@ -90,6 +96,10 @@ class SeriesTable:
     def alike(self) -> "SeriesTable":
         """Return an empty table that keeps the same."""
         return SeriesTable(self.capacity, unkept=self._unkept, bounds=self.bounds)
+
+    def bound_texts(self, bounds: TextBounds) -> None:
+        """Have other bounds from now on; names that are held stay as they are."""
+        self.bounds = self.attributes.bounds = bounds
 
     @property
     def live(self) -> int:
@@ -110,6 +120,7 @@ class SeriesTable:
         if number is None:
             within = self.bounds.resource(resource)
             if within is not resource:
+                self._shortened += 1
                 return self.resource(within)
             number = self._resource_numbers[key] = len(self.resources)
             self.resources.append(resource)
@@ -119,7 +130,8 @@ class SeriesTable:
         """Return the number of a metric, a new one if needed."""
         number = self._metric_numbers.get(name)
         if number is None:
-            name = self.bounds.name(name)
+            within, name = name, self.bounds.name(name)
+            self._shortened += within != name
             number = self._metric_numbers.get(name)
         if number is None:
             number = self._metric_numbers[sys.intern(name)] = len(self.metrics)
