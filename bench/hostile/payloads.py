@@ -90,13 +90,8 @@ def _resource(job: str, *, attempt: int = 0) -> TelemetryResource:
 
 
 def _line(text: str) -> Event:
-    pairs: dict[str, Scalar] = {
-        "signature": "nccl.timeout",
-        "role": "root",
-        "rank": 0,
-        "text": text,
-    }
-    return Event("log.fault", time.time(), pairs)
+    signed: dict[str, Scalar] = {"signature": "nccl.timeout", "role": "root", "rank": 0}
+    return Event("log.fault", time.time(), {**signed, "text": text})
 
 
 def _logs(found: Sequence[tuple[TelemetryResource, Sequence[Event]]]) -> RequestBody:

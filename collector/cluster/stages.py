@@ -121,13 +121,10 @@ class ClusterStages:
             owns_job=self.owns_job,
         )
         capacity = settings.evaluation.max_series
+        texts = bounds.of_texts(settings.evaluation)
         self.intake = IntakeThread(
             journal=PublishedLog(self._publisher, PayloadRouter(log.partitions, self._hosts)),
-            decoders=DecoderPool(
-                lambda: SeriesTable(
-                    capacity, unkept=UNKEPT, bounds=bounds.of_texts(settings.evaluation)
-                )
-            ),
+            decoders=DecoderPool(lambda: SeriesTable(capacity, unkept=UNKEPT, bounds=texts)),
             names=SenderNames.of(settings.intake),
             bounded=self._bounds.passed,
             tail=_NoTail(),

@@ -1,6 +1,5 @@
 """How long texts and names may be: what is longer is cut where it is decoded, as in a replay."""
 
-import hashlib
 from dataclasses import dataclass, replace
 
 from ...vocabulary import operations
@@ -35,6 +34,8 @@ class TextBounds:
         most = self.name_bytes
         if len(name) * _WIDEST <= most or len(data := _encoded(name)) <= most:
             return name
+        import hashlib  # noqa: PLC0415  OpenSSL takes megabytes of an agent that never needs it
+
         digest = hashlib.sha256(data).hexdigest()[:_DIGEST]
         return f"{_beginning(name, most - _DIGEST - 1)}~{digest}"
 
