@@ -51,6 +51,8 @@ class LogEvents:
 
     def _within(self, found: Mapping[str, Scalar], event: str) -> Mapping[str, Scalar]:
         bounds = self.bounds
+        if not any(map(bounds.may_pass, found, found.values())):
+            return found
         pairs = {bounds.name(key): bounds.text(value, event) for key, value in found.items()}
         self.cut += pairs != found
         return pairs

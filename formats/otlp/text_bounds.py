@@ -23,6 +23,12 @@ class TextBounds:
     text_bytes: int = TEXT_BYTES
     name_bytes: int = NAME_BYTES
 
+    def may_pass(self, name: str, value: Scalar) -> bool:
+        """Tell quickly whether an attribute of an event may have to be cut."""
+        return len(name) * _WIDEST > self.name_bytes or (
+            type(value) is str and len(value) * _WIDEST > self.text_bytes
+        )
+
     def text(self, value: Scalar, event: str = "") -> Scalar:
         """Return a value of an event's attribute, its beginning where it is a longer text."""
         if not isinstance(value, str) or len(value) * _WIDEST <= self.text_bytes:
