@@ -1,4 +1,4 @@
-"""Bounds on what is held of jobs and hosts: harmless input, small bounds, what is left out is noted."""
+"""Bounds on what is held of jobs and hosts: harmless input, small bounds, what is left out."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Events as detectors see them: in order, with their ranks, and the same values from look to look."""
+"""Events as detectors see them: in order, with their ranks, the same values at each look."""
 
 
 def test_events_of_before_are_the_same_values_when_another_one_comes(two_by_two):

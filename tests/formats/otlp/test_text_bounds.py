@@ -8,7 +8,7 @@ from rankscope.formats.otlp.decode import MetricsDecoder, logs_json, logs_protob
 from rankscope.formats.otlp.series import SeriesTable
 from rankscope.formats.otlp.text_bounds import TextBounds
 from rankscope.vocabulary import operations
-from rankscope.vocabulary.samples import Event, Sample, TelemetryResource
+from rankscope.vocabulary.samples import Event, Sample, Scalar, TelemetryResource
 
 SMALL = TextBounds(text_bytes=256, name_bytes=64)
 
@@ -28,7 +28,7 @@ def test_two_long_names_stay_two(one, other):
 
 
 def test_the_beginning_of_a_long_text_is_taken_and_the_sender_is_told():
-    texts = {"text": "x" * 300, "rank": 3, "role": "root"}
+    texts: dict[str, Scalar] = {"text": "x" * 300, "rank": 3, "role": "root"}
     resource = TelemetryResource("h" * 100, "job", 0)
     groups = [
         (resource, [Event("log.fault", 10.0, texts), Event("log.fault", 11.0, {"text": "short"})])
@@ -69,7 +69,7 @@ def test_long_names_of_series_are_bounded_and_the_ranks_of_a_group_are_not_names
         assert table.shortened > 0
     assert keys[0] == keys[1]
     first, second = keys[0]
-    assert 512 == len(first.resource.job)
+    assert 512 == len(first.resource.job or "")
     assert 512 == len(second.metric)
     assert ranks == dict(first.attributes)["ranks"]
-    assert 512 == len(dict(first.attributes)["group"])
+    assert 512 == len(str(dict(first.attributes)["group"]))
