@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -10,7 +11,7 @@ from ...vocabulary.samples import Event, Scalar, TelemetryResource
 from . import resources, values
 from .columns import LogsBatch, PointRejections
 from .errors import UndecodableError
-from .text_bounds import TextBounds
+from .text_bounds import MOST_ATTRIBUTES, TextBounds
 from .times import seconds
 
 NAME = "event.name"
@@ -51,9 +52,12 @@ class LogEvents:
 
     def _within(self, found: Mapping[str, Scalar], event: str) -> Mapping[str, Scalar]:
         bounds = self.bounds
-        if not any(map(bounds.may_pass, found, found.values())):
+        if len(found) <= MOST_ATTRIBUTES and not any(map(bounds.may_pass, found, found.values())):
             return found
-        pairs = {bounds.name(key): bounds.text(value, event) for key, value in found.items()}
+        pairs = {
+            bounds.name(key): bounds.text(value, event)
+            for key, value in islice(found.items(), MOST_ATTRIBUTES)
+        }
         self.cut += pairs != found
         return pairs
 

@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 from ...vocabulary.samples import Attributes, TelemetryResource
 from .attribute_sets import AttributeSets
 from .numbering import KeyNumbers
-from .text_bounds import BOUNDS, TextBounds
+from .text_bounds import BOUNDS, TextBounds, resource_bytes
 
 FULL = -1
 """The series id of a point for which the table has no room."""
 
 SKIP = -2
 """The series id of a point that is accepted and not kept: nothing is recorded, or nobody looks."""
+
+_OUTSIDE = "outside"
+"""The key of the resource that stands for those for which there is no room; no series is its."""
 
 _METRIC_BITS, _SET_BITS, _RESOURCE_BITS = 15, 28, 20  # 63 together: the key of a series
 
@@ -91,7 +94,7 @@ class SeriesTable:
     @property
     def full(self) -> bool:
         """Return whether new series are refused."""
-        return self._count >= self.capacity and not self._free
+        return self.attributes.full or (self._count >= self.capacity and not self._free)
 
     def alike(self) -> "SeriesTable":
         """Return an empty table that keeps the same."""
@@ -122,8 +125,13 @@ class SeriesTable:
             if within is not resource:
                 self._shortened += 1
                 return self.resource(within)
+            if self.attributes.full:
+                key, resource = _OUTSIDE, TelemetryResource("")
+                if key in self._resource_numbers:
+                    return self._resource_numbers[key]
             number = self._resource_numbers[key] = len(self.resources)
             self.resources.append(resource)
+            self.attributes.text_bytes += resource_bytes(resource)
         return number
 
     def metric(self, name: str) -> int:
@@ -221,6 +229,8 @@ class SeriesTable:
 
     def _fresh(self, count: int) -> Ids:
         """Return up to `count` ids that are free, fewer where the table is full."""
+        if self.attributes.full:
+            return np.zeros(0, np.int32)
         again = min(count, len(self._free))
         reused = [self._free.pop() for _ in range(again)]
         more = max(0, min(count - again, self.capacity - self._count))

@@ -7,6 +7,9 @@ from ...vocabulary.samples import Attributes, Scalar, TelemetryResource
 
 TEXT_BYTES, NAME_BYTES = 8 << 10, 512
 
+MOST_ATTRIBUTES = 64
+"""Attributes of one event, or of a resource beside those that name it; the first are taken."""
+
 _WIDEST = 4
 """Bytes of a character in UTF-8 at most."""
 
@@ -62,13 +65,20 @@ class TextBounds:
                     resource, host=host, job=job or None, cluster=cluster or None, service=service
                 )
         extra: Attributes = tuple(
-            (self.name(name), self.value(name, value)) for name, value in resource.extra
+            (self.name(name), self.value(name, value))
+            for name, value in resource.extra[:MOST_ATTRIBUTES]
         )
         return resource if extra == resource.extra else replace(resource, extra=extra)
 
 
 BOUNDS = TextBounds()
 """Those of a collector without settings of its own."""
+
+
+def resource_bytes(resource: TelemetryResource) -> int:
+    """Return about how many bytes the texts of a resource have."""
+    named = (resource.host, resource.job or "", resource.cluster or "", resource.service)
+    return sum(map(len, named)) + sum(len(name) + len(str(value)) for name, value in resource.extra)
 
 
 def _encoded(text: str) -> bytes:

@@ -73,3 +73,14 @@ def test_long_names_of_series_are_bounded_and_the_ranks_of_a_group_are_not_names
     assert 512 == len(second.metric)
     assert ranks == dict(first.attributes)["ranks"]
     assert 512 == len(str(dict(first.attributes)["group"]))
+
+
+def test_of_very_many_attributes_the_first_are_taken():
+    many = {f"key-{number:03}": number for number in range(100)}
+    resource = TelemetryResource("h", extra=tuple(sorted(many.items())))
+    body = encode.logs_request([(resource, [Event("log.fault", 10.0, many)])])
+    batch = logs_protobuf(body)
+    (event,) = batch.events
+    assert [f"key-{number:03}" for number in range(64)] == list(event.attributes)
+    assert 64 == len(event.resource.extra)
+    assert 1 == batch.cut
