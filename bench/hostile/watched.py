@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import subprocess
 import sys
 import threading
 import time
@@ -109,8 +110,11 @@ class WatchedCollector:
         assert self._process is not None  # noqa: S101  it was started
         began = time.monotonic()
         self._process.handle.terminate()
-        with contextlib.suppress(Exception):
+        try:
             self._process.handle.wait(_ANSWER_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.handle.kill()
+            self._process.handle.wait()
         return time.monotonic() - began
 
     def kept_bytes(self, name: str) -> int:

@@ -93,7 +93,9 @@ class SenderNames:
 
     def _state(self, sender: tuple[str, ...]) -> _SenderState:
         now = self._now()
-        state = self._senders.setdefault(sender, _SenderState(now))
+        state = self._senders.get(sender)
+        if state is None:
+            state = self._senders[sender] = _SenderState(now)
         if now - state.began >= GENERATION_SECONDS:
             state.began = now
             state.jobs.age()
