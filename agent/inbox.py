@@ -10,10 +10,11 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ..formats.otlp.text_bounds import BOUNDS
 from ..vocabulary import datagram
-from ..vocabulary.samples import Sample, Scalar
+from ..vocabulary.samples import Event, Sample, Scalar
 from .health import AgentHealth
 from .open_file import OpenFile
 
@@ -123,6 +124,11 @@ class ProbeInbox:
             if reason:
                 self._health.count("datagrams_bad", reason)
                 continue
+            if len(data) > BOUNDS.text_bytes:
+                if _overlong(sent):
+                    self._health.count("datagrams_bad", "name")
+                    continue
+                sent = self._cut(sent)
             self._health.count("datagrams_received", origin.partition(":")[0])
             yield ReceivedDatagram(sent, pid, origin, file)
 
@@ -138,6 +144,15 @@ class ProbeInbox:
         self._by_sender[sender] = held
         self._bytes += size
         return True
+
+    def _cut(self, sent: datagram.ProbeDatagram) -> datagram.ProbeDatagram:
+        """Return a datagram with the beginnings of its events' texts, as logs are cut."""
+        events = tuple(_within(event) for event in sent.events)
+        cut = sum(one != other for one, other in zip(events, sent.events, strict=True))
+        if not cut:
+            return sent
+        self._health.count("texts_cut", by=cut)
+        return replace(sent, events=events)
 
     def _file(self, ancillary: list[tuple[int, int, bytes]]) -> OpenFile | None:
         """Return the file that came with a datagram, and close what else did."""
@@ -187,6 +202,21 @@ def _flaw(sent: datagram.ProbeDatagram, *, plain: bool) -> str:
 def _too_long(sample: Sample) -> bool:
     texts = (part for pair in sample.attributes for part in pair if isinstance(part, str))
     return sum(map(len, texts), len(sample.metric)) > _LONGEST_TEXT
+
+
+def _overlong(sent: datagram.ProbeDatagram) -> bool:
+    """Tell whether a job or what tells series apart has a name that no collector takes whole."""
+    names = [sent.job, sent.user]
+    for sample in sent.samples:
+        names.append(sample.metric)
+        names += (value for key, value in sample.attributes
+                  if isinstance(value, str) and key != "ranks")  # fmt: skip
+    return any(BOUNDS.name(name) != name for name in names)
+
+
+def _within(event: Event) -> Event:
+    pairs = {key: BOUNDS.text(value, event.name) for key, value in event.attributes.items()}
+    return replace(event, attributes=pairs)
 
 
 def _fits(value: Scalar) -> bool:

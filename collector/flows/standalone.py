@@ -12,6 +12,7 @@ from ..evaluation.snapshots import SnapshotFile
 from ..health.health import CollectorHealth
 from ..history.journal_reader import FileJournalReader, JournalReader
 from ..intake.payloads import Payload, PayloadOutcome
+from ..intake.sender_names import SenderNames
 from ..journal import interface
 from ..journal.actions import RecordedAction
 from ..journal.journal import FileJournal
@@ -118,6 +119,7 @@ class FileLog:
             rereading=RereadPlan.of(store, settings.journal),
             queue_bytes=settings.intake.queue_bytes,
             tail_bytes=settings.intake.tail_bytes,
+            names=SenderNames.of(settings.intake),
             tracing=traced,
         )
         return StandaloneFlow(

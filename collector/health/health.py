@@ -178,6 +178,13 @@ class CollectorHealth:
             "Points left out because the table of series is full.",
             registry=self.registry,
         )
+        self.bounded = Counter(
+            "rankscope_collector_bounded_items",
+            "What was cut or left out because there is too much of it, by bound: text, jobs, "
+            "attempts, hosts, ranks, event_bytes, sender_jobs, sender_hosts.",
+            ["bound"],
+            registry=self.registry,
+        )
         self.store_queue = Gauge(
             "rankscope_collector_store_queue_items",
             "Seconds with incident changes, and actions, that the store does not have yet.",

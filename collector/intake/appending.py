@@ -25,6 +25,7 @@ from . import permits
 from .decoding import DecoderPool
 from .gathering import GroupGathering
 from .payloads import DecodedPayload, Payload, PayloadDefectError, PayloadOutcome
+from .sender_names import SenderNames
 from .tail import EntrySink
 from .waiting import REPAIR_SECONDS, ByteBoundedQueue, UnavailableError, Waiting
 
@@ -55,11 +56,15 @@ class IntakeThread:
         queue_bytes: int = 256 << 20,
         after_ns: int = 0,
         rejected: Callable[[str], None] = lambda _reason: None,
+        names: SenderNames | None = None,
+        bounded: Callable[[str, str, int], None] = lambda _bound, _of, _count: None,
         gathering: GroupGathering | None = None,
     ) -> None:
         """`after_ns`: receive times begin after this one, the last of an earlier process.
 
-        `rejected` gets why points of a payload were left out, in the decoder's words.
+        `rejected` gets why points of a payload were left out, in the decoder's words. `names`
+        bounds what one sender may name, None: nothing does. `bounded` gets what was cut or refused:
+        by which bound, of whom, how many records or points.
         """
         self._journal = journal
         self._decoders = decoders
@@ -67,6 +72,8 @@ class IntakeThread:
         self._clock = clock
         self._health = health
         self._rejected = rejected
+        self._names = names
+        self._bounded = bounded
         self._defects = DefectLog(health=health)
         self._queue = ByteBoundedQueue(queue_bytes)
         self._times = threading.Lock()
@@ -198,6 +205,7 @@ class IntakeThread:
             self._defects.met("decode", error)
             future.set_exception(PayloadDefectError(type(error).__name__))
             return None
+        decoded = self._within_bounds(payload, decoded)
         if payload.trace is not None:
             decoded = replace(decoded, trace=payload.trace)
         if decoded.rejected:
@@ -207,6 +215,20 @@ class IntakeThread:
             future.set_result(PayloadOutcome(0, decoded.rejected, decoded.reason, decoded.written))
             return None
         return decoded
+
+    def _within_bounds(self, payload: Payload, decoded: DecodedPayload) -> DecodedPayload:
+        """Return what is taken of a payload: nothing where its sender names too many."""
+        if decoded.cut:
+            self._bounded("text", _named(decoded), decoded.cut)
+        if self._names is None or not (decoded.events or decoded.metrics is not None):
+            return decoded
+        bound = self._names.refuses(decoded, payload.jobs)
+        if bound is None:
+            return decoded
+        self._bounded(bound, ", ".join(payload.jobs) or "all jobs", decoded.accepted)
+        lost = decoded.accepted + decoded.rejected
+        why = f"of a payload in which this sender names too many {bound.partition('_')[2]}"
+        return DecodedPayload(rejected=lost, reason=f"{_what(decoded)} {why}: {lost}")
 
     def _entries(self, taken: list[_Taken]) -> list[JournalEntry]:
         """Return the entries with their receive times, which never go back."""
@@ -283,6 +305,17 @@ class IntakeThread:
 
 def _why(failure: OSError) -> str:
     return failure.strerror or str(failure)
+
+
+def _what(decoded: DecodedPayload) -> str:
+    return "records" if decoded.metrics is None else "points"
+
+
+def _named(decoded: DecodedPayload) -> str:
+    """Return whom the events of a payload are of: the job of the first, or its host."""
+    for event in decoded.events:
+        return event.resource.job or event.resource.host
+    return ""
 
 
 def _answer_the_rest(group: list[Waiting]) -> None:

@@ -45,7 +45,7 @@ class PayloadSink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DecodedPayload:
-    """What a payload holds; what of it is not kept, and why.
+    """What a payload holds; what of it is not kept, and why; `cut` counts what is kept in part.
 
     One of `metrics`, `events`, an `action`, or what another partition has `shared`. `table` is the
     one that the series of `metrics` are numbered in.
@@ -58,6 +58,7 @@ class DecodedPayload:
     table: SeriesTable | None = None
     rejected: int = 0
     reason: str = ""
+    cut: int = 0
     trace: object = None
 
     @property

@@ -46,3 +46,12 @@ class IntakeSettings(SettingsSection):
         description="Memory of payloads that wait for evaluation; what does not fit is read back "
         "from the journal",
     )
+    max_jobs_of_sender: int = Field(
+        default=5000,
+        ge=1,
+        description="Jobs that one sender (a token) may name within an hour; a payload that names "
+        "more is refused as a whole, with OTLP's partial success",
+    )
+    max_hosts_of_sender: int = Field(
+        default=100_000, ge=1, description="Hosts that one sender may name, likewise"
+    )

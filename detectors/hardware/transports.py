@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import INFORMATION, first_line, report
-from ..tenants import own_logs
+from ..tenants import own_logs, signature_of
 from ..window import Floats, JobWindow, PeriodicReadings
 from . import counters, devices, ports
 
@@ -159,9 +159,8 @@ class TransportsDetector(Detector):
     def _logs(self, window: JobWindow) -> list[Finding]:
         found: dict[str, Finding] = {}
         for event in own_logs(window):
-            signature = str(event.attributes.get("signature", ""))
-            host = event.resource.host
-            if not SIGNATURE.search(signature):
+            signature, host = signature_of(event), event.resource.host
+            if not window.searches.found(SIGNATURE, event, signature_of):
                 continue
             if host in found and (signature != NOT_FOUND or found[host].observed == NOT_FOUND):
                 continue

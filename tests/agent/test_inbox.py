@@ -107,6 +107,8 @@ def bad(**changes) -> bytes:
         (bad(samples=[["training.loss", 1.0, 1.0, {"rank": 2**63}]]), "number"),
         (bad(events=[["training.phase", 1, {"step": -(2**63) - 1}]]), "number"),
         (bad(pid=2**64), "number"),
+        (bad(job="j" * 9000), "name"),
+        (bad(samples=[["training.loss", 1.0, 1.0, {"scope": "s" * 9000}]]), "name"),
         (bad(job="\ud800"), "text"),
         (bad(samples=[["training.loss", 1.0, 1.0, {"scope": "\udfff"}]]), "text"),
         (bad(events=[["\ud800", 1.0, {}]]), "text"),
@@ -167,6 +169,25 @@ def test_a_datagram_with_an_event_is_urgent_and_steps_may_wait(line, health):
     assert inbox.unread == 3
     assert len(list(inbox.read())) == 3
     assert inbox.unread == 0
+
+
+def test_of_a_long_text_the_beginning_is_taken_and_of_what_is_read_at_once_all(line, health):
+    agent, sender = line
+    ranks = ",".join(map(str, range(2000)))
+    samples = (Sample("collective.group.info", 1.0, 1000.5, (("ranks", ranks),)),)
+    text = "é" * 5000
+    events = (
+        Event("log.fault", 1000.5, {"text": text, "rank": 3}),
+        Event("collective.operations", 1000.5, {"text": "o" * 9000}),
+    )
+    sender.send(datagram.encode(said(samples=samples, events=events)))
+    (received,) = taken(agent, health)
+    first, second = received.datagram.events
+    assert "é" * 4096 == first.attributes["text"]
+    assert 3 == first.attributes["rank"]
+    assert 9000 == len(str(second.attributes["text"]))
+    assert samples == received.datagram.samples
+    assert 1 == health.counted("texts_cut")
 
 
 def test_many_unread_datagrams_are_urgent_whatever_they_say(line, health):

@@ -79,6 +79,10 @@ class RememberingPipeline:
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     raises: Exception | None = None
     every_second: bool = True
+    bounded: Callable[[str, str, int], None] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "bounded": None}
 
     def metrics(self, batch: MetricsBatch, now: float) -> None:
         points = zip(
