@@ -160,6 +160,8 @@ def _detectors(
         ours |= {name: {"over_at": found.until} for name in _OF_THE_END}
     if found.shown is not None:
         ours["standing_devices"] = {"shown": found.shown}
+    if found.until is not None and not any(quote.telling for quote in found.quotes):
+        ours["transports"] = {"over": found.until}
     if over is not None:
         ours["logged_crashes"] = {"over": over}
     if settings is None:

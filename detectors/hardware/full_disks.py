@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report, report_event
-from ..tenants import first_logged, logged, own_logs
+from ..tenants import first_logged, own_logs, says, text_of
 from ..window import JobWindow, PeriodicReadings
 from . import counters, devices
 
@@ -144,8 +144,10 @@ class FullDisksDetector(Detector):
 
     def _logged(self, window: JobWindow, worst: dict[int, Finding]) -> None:
         for event in own_logs(window):
-            host, text = event.resource.host, str(event.attributes.get("text", ""))
-            if host not in window.hosts or MEMORY.search(logged(event)):
+            host, text = event.resource.host, text_of(event)
+            if host not in window.hosts or says(window, event, MEMORY):
+                continue
+            if not window.searches.found(NO_SPACE, event, text_of):
                 continue
             index = window.hosts.index(host)
             if event.attributes.get("signature") == SHOWN_FULL:
