@@ -62,8 +62,8 @@ class TrackedIncident:
     opened_at: float
     found_at: float
     detected_at: float | None = None
-    owed: bool = False
-    """It takes over an incident that was shown: it is one too, whatever it would be otherwise."""
+    owed_at: float | None = None
+    """From when on it stands for an incident that was shown, whatever it would be otherwise."""
     parts: dict[Job, AffectedJob] = field(default_factory=dict)
     first: FirstCause | None = None
     severity: Severity = "info"
@@ -156,7 +156,7 @@ class TrackedIncident:
             if not (material or stale or self.notices.reopened):
                 return None
             happening: Happening = "incident.updated"
-        elif self.owed or policy.is_incident(self.severity, self.first.cause, symptoms):
+        elif self._owed(now) or policy.is_incident(self.severity, self.first.cause, symptoms):
             if self.detected_at is None:
                 self.detected_at = now
             self._note(now, "opened", new[0] if new else symptoms[0].text)
@@ -167,6 +167,9 @@ class TrackedIncident:
             return None
         notify = self.notices.due(self.severity, first_cause.named(self.first.cause))
         return self.change(happening, now, notify=notify)
+
+    def _owed(self, now: float) -> bool:
+        return self.owed_at is not None and now >= self.owed_at
 
     def note(self, notes: Iterable[TimelineNote], now: float) -> bool:
         """Take what others reported into the timeline, each once; return whether it is new."""

@@ -240,7 +240,7 @@ class IncidentTracker:
         if not incident.announced:
             incident.end(now, at=now)
             return None
-        other.owed = True
+        other.owed_at = now
         text, notify = f"explained by incident {other.id}", incident.notices.severity is not None
         return incident.resolve(now, text, at=now, notify=notify)
 

@@ -149,9 +149,9 @@ class UnmatchedFindings:
                 past.id,
                 health.attempt,
                 past.opened_at,
-                past.detected_at,
+                min(now, past.detected_at),  # a journal that is read again is before it
                 detected_at=past.detected_at,
-                owed=True,
+                owed_at=past.detected_at,
                 handling=past.handling,
                 timeline=list(past.moments),
             )

@@ -1,7 +1,11 @@
-"""How long a stall may last until it is reported, a warning, certain: by who does what then."""
+"""How long a stall may last until it is reported, an incident, a warning, certain.
+
+By who does what then: a stall accuses once its signs name whom the others wait for, or once it is
+longer than what the job has survived and than what a pause may take.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,12 +20,16 @@ from .stall_signs import StalledWindow
 _ELSEWHERE = (collective_signs.OTHER_COLLECTIVE, STEPS_ALONE)
 """Kinds of ranks that will never come to the collective that their peers wait in."""
 
+INCIDENT = 1.5
+"""The score of a stall from which on it is worth an incident (`asks_from` of its kind)."""
+
 
 @dataclass(frozen=True, slots=True)
 class StallLimits:
-    """Seconds without a step from which on there is a first word, a warning, and certainty."""
+    """Seconds without a step from which on it is seen, an incident, a warning, and certain."""
 
     first: float
+    incident: float
     warning: float
     certain: float
 
@@ -63,7 +71,7 @@ def limits(
 ) -> StallLimits:
     """Return from when on a stall counts."""
     if any(at > stall.last for at in stops.timed_out(stall.window)):
-        return StallLimits(shown.least, shown.least, shown.least)  # no pause lasts so long
+        return StallLimits(*[shown.least] * 4)  # no pause lasts so long
     survived = parameters.beyond * shown.longest
     circle = any(sign.kind == collective_signs.CIRCLE for sign in signs)
     unlike = any(sign.kind in _ELSEWHERE for sign in signs)
@@ -71,14 +79,23 @@ def limits(
         # None of these ends by itself, whatever else the ranks do meanwhile.
         soon = max(15.0, 3 * stall.usual) if unlike else parameters.agreed
         certain = max(parameters.surely, survived)
-        return StallLimits(shown.least, max(soon, survived), certain)
+        return StallLimits(shown.least, shown.least, max(soon, survived), certain)
     found = _by_activity(parameters, stall, signs, shown)
     if shown.phase in ("eval", "checkpoint", "init"):
         # By how long steps take: that hosts report rarely makes no pause longer.
         prompt = max(parameters.least, parameters.steps * stall.usual)
         first = max(shown.least, prompt * parameters.phases, survived)
-        return StallLimits(max(found.first, first), found.warning, found.certain)
+        return replace(found, first=max(found.first, first), incident=max(found.incident, first))
     return found
+
+
+def score(limits: StallLimits, waited: float) -> float:
+    """Return the score of a stall of so many seconds, which is seen."""
+    if waited >= limits.certain:
+        return 3.0
+    if waited >= limits.warning:
+        return 2.0
+    return INCIDENT if waited >= limits.incident else 1.0
 
 
 def rows(stall: StalledWindow, signs: Sequence[Finding], *kinds: str) -> Ints:
@@ -99,11 +116,14 @@ def _by_activity(
     timeout = max(window.collective_timeout_seconds, survived)
     # What may be a pause of normal life, and is not yet beyond all reason.
     long = max(parameters.pause, 10 * usual, survived)
+    # What one rank's pause alone may be, or that of ranks of which nothing is known.
+    alone = min(max(parameters.lone, 10 * usual, survived), long)
     if pauses.just_announced(window, stall.last, usual):
         # One rank may go on writing what all of them said they had written: no counter tells
         # that from being stuck, only time does.
         certain = max(parameters.surely, survived)
-        return StallLimits(max(least, min(survived, parameters.surely)), certain, certain)
+        first = max(least, min(survived, parameters.surely))
+        return StallLimits(first, certain, certain, certain)
     done = activity.since(window, stall.last)
     if len(suspects):
         # A device that hangs leaves its process spinning; a process that hangs does neither.
@@ -123,23 +143,26 @@ def _by_activity(
         at_work[silent] = False
         if at_work[suspects].any():
             if _nobodys_work(window, suspects) and not shown.saving:
-                long = min(max(parameters.lone, 10 * usual, survived), long)
-            return StallLimits(long, long, timeout)
+                long = alone
+            return StallLimits(long, long, long, timeout)
         if (done.pending | unseen | _unseen_work(stall, signs, done))[suspects].all():
-            return StallLimits(max(least, survived), long, timeout)
+            first = max(least, survived)
+            named = _nobodys_work(window, suspects) or np.isin(suspects, silent).all()
+            return StallLimits(first, first if named else alone, long, timeout)
         idle = (np.nan_to_num(done.cpu, nan=1.0) < activity.BUSY[0])[suspects].all()
         if np.isin(suspects, silent).all():
             survived = 0.0
         warning = max(15.0, 3 * usual, 0.0 if idle else survived)
-        return StallLimits(least, warning, max(parameters.agreed, 4 * usual, survived))
+        certain = max(parameters.agreed, 4 * usual, survived)
+        return StallLimits(least, least, warning, certain)
     if shown.saving or done.works.any():
-        return StallLimits(timeout, 2 * timeout, 3 * timeout)
+        return StallLimits(timeout, timeout, 2 * timeout, 3 * timeout)
     if not done.busy.any() and _transport_hangs(stall, done):
         certain = max(parameters.surely, 10 * usual, survived)
-        return StallLimits(least, max(30.0, survived), certain)
+        return StallLimits(least, max(least, survived), max(30.0, survived), certain)
     if done.busy.any():
-        return StallLimits(long, timeout, 2 * timeout)
-    return StallLimits(max(least, survived), long, timeout)
+        return StallLimits(long, long, timeout, 2 * timeout)
+    return StallLimits(max(least, survived), alone, long, timeout)
 
 
 def _transport_hangs(stall: StalledWindow, done: activity.RankActivity) -> bool:

@@ -205,7 +205,7 @@ class StallsDetector(Detector):
         waited = stalled - still.held  # steps that ended since may not have been written yet
         if waited < (max(limits.first, self.pause) if silent else limits.first):
             return []
-        score = 3.0 if waited >= limits.certain else 2.0 if waited >= limits.warning else 1.0
+        score = stall_limits.score(limits, waited)
         symptom = report(
             window,
             self.name,

@@ -13,6 +13,7 @@ from ..hardware import devices
 from ..hardware.behind_peers import blind
 from ..readings import variants
 from ..window import Flags, Floats, JobWindow, PeriodicReadings
+from .stall_limits import INCIDENT
 
 UTILIZATION = "hw.gpu.utilization"
 POWER = "hw.power"
@@ -59,8 +60,9 @@ class StandingDevicesDetector(Detector):
     for its peers keeps its device at full utilization at little power, moves nothing over links and
     uses no tensor cores. Where all devices of a job but one do that for `seconds`, having worked
     before and having begun together, the job stands still; the one without work is the one they
-    wait for, or it has left. It is a first word (score 1), as somebody may save or evaluate for the
-    others, until it has lasted as long as a collective may.
+    wait for, or it has left. It is an incident (score 1.5), and no warning until it has lasted as
+    long as a collective may, as somebody may save or evaluate for the others; where no device is
+    without work it is a first word (score 1) until then.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ class StandingDevicesDetector(Detector):
     ...     "hw.gpu.tensor.activity": readings(at, tensor)})
     >>> for finding in StandingDevicesDetector().evaluate(window):
     ...     print(finding.kind, finding.entity, finding.score, finding.onset[1] - START)
-    job.stalled job example 1.0 1200.0
+    job.stalled job example 1.5 1200.0
     rank.idle_process rank 3 on host-1 1.0 1200.0
 
     Fails where the job stood still before anybody looked, where neither activity nor traffic is
@@ -148,7 +150,7 @@ class StandingDevicesDetector(Detector):
                 window.entity,
                 onset=(began - period, began),
                 magnitude=lasts,
-                score=score,
+                score=max(score, INCIDENT) if rows else score,
                 signal=POWER,
                 observed=lasts,
                 text=text,

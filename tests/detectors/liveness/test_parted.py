@@ -47,7 +47,7 @@ def test_a_rank_that_steps_on_while_its_peers_wait_is_what_they_wait_for(parted,
     assert findings[1].text.startswith("rank 3 has ended 12 steps since, 71 the last, and 3 of 4")
 
 
-@pytest.mark.parametrize(("now", "score"), [(71, None), (72, 1.0), (77, 2.0), (122, 3.0)])
+@pytest.mark.parametrize(("now", "score"), [(71, None), (72, 1.5), (77, 2.0), (122, 3.0)])
 def test_it_is_as_certain_as_another_collective(parted, now, score):
     findings = parted([3], now=now, reported=np.arange(2.0, now + 1, 5))
     assert score == (findings[0].score if findings else None)

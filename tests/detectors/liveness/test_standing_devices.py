@@ -45,7 +45,7 @@ def named(window):
 
 def test_the_device_without_work_is_named_while_all_others_spin(scraped):
     assert named(scraped(after=HANG)) == [
-        ("job.stalled", "job example", 1.0),
+        ("job.stalled", "job example", 1.5),
         ("rank.idle_process", "rank 5 on host-1", 1.0),
     ]
 
