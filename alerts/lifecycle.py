@@ -283,13 +283,16 @@ class TrackedIncident:
     ) -> bool:
         assert self.first is not None  # noqa: S101  _note_cause has set it
         lasted = now - self.found_at
-        lost = sum(sum(part.lost.values()) for part in self.parts.values())
+        costly = any(
+            policy.is_costly(sum(part.lost.values()), part.health.ranks)
+            for part in self.parts.values()
+        )
         found = severity(
             symptoms,
             self.first.cause,
             lasted,
             health.step_seconds,
-            costly=policy.is_costly(lost),
+            costly=costly,
         )
         if not worse(found, self.severity):
             return False  # an incident never gets milder

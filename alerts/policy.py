@@ -13,19 +13,27 @@ from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.incidents import RootCause
 
-UNNAMED_GPU_HOURS = 1.0
-"""What slowness without a named cause has cost when a person is asked to look at it."""
+UNNAMED_GPU_HOURS, UNNAMED_MINUTES = 1.0, 5.0
+"""What slowness without a named cause has cost when a person is asked to look at it: GPU-hours of
+all its ranks, or minutes of the job's own time."""
+
+LEAST_SECONDS = 60.0
+"""Of the job's own time that slowness must have taken in any case: of many GPUs an hour is lost in
+moments, and a stretch that is over by the time that somebody looks is worth nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
 class IncidentPolicy:
     """What a site asks its people about.
 
-    unnamed_gpu_hours: GPU-hours that slowness without a named cause must have cost. observes:
-    False makes an incident of everything, as a post-mortem does, which is asked for an answer.
+    unnamed_gpu_hours: GPU-hours that slowness without a named cause must have cost.
+    unnamed_minutes: the same in minutes of the job's own time, for jobs of few GPUs: whichever
+    comes first. observes: False makes an incident of everything, as a post-mortem does, which is
+    asked for an answer.
     """
 
     unnamed_gpu_hours: float = UNNAMED_GPU_HOURS
+    unnamed_minutes: float = UNNAMED_MINUTES
     observes: bool = True
 
     def is_incident(
@@ -34,23 +42,41 @@ class IncidentPolicy:
         """Return whether symptoms of one root make an incident.
 
         Above info they do. At info where that is what the fault is by its nature (a clock that is
-        off: the catalogue says that somebody wants to know), or where a symptom asks for an action
-        of its own. What else is info lacks its effect, or the proof of it.
+        off: the catalogue says that somebody wants to know), where a symptom asks for an action of
+        its own, or where steps are long for a reason that is named. What else is info lacks its
+        effect, or the proof of it.
         """
         if severity != "info" or not self.observes:
             return True
         first = faults.catalogue()[cause.hypotheses[0].fault]
-        return first.severity == "info" or any(_asks(symptom) for symptom in symptoms)
+        asks = any(_asks(symptom) for symptom in symptoms)
+        return first.severity == "info" or asks or _slows_for_a_reason(cause, symptoms)
 
-    def is_costly(self, gpu_seconds: float) -> bool:
-        """Return whether so much lost time is worth a person's without a named cause."""
-        return gpu_seconds >= 3600.0 * self.unnamed_gpu_hours
+    def is_costly(self, gpu_seconds: float, gpus: int) -> bool:
+        """Return whether so much time lost by a job is worth a person's without a named cause."""
+        own_seconds = gpu_seconds / max(gpus, 1)
+        most = 60.0 * self.unnamed_minutes
+        if own_seconds < min(LEAST_SECONDS, most):
+            return False
+        return own_seconds >= most or gpu_seconds >= 3600.0 * self.unnamed_gpu_hours
 
 
-POST_MORTEM = IncidentPolicy(unnamed_gpu_hours=0.0, observes=False)
+POST_MORTEM = IncidentPolicy(unnamed_minutes=0.0, observes=False)
 """Of a job that is dead everything that was found is an answer."""
 
 
 def _asks(symptom: Finding) -> bool:
     asks_from = kinds.catalogue()[symptom.kind].asks_from
     return asks_from is not None and symptom.score >= asks_from
+
+
+def _slows_for_a_reason(cause: RootCause, symptoms: Sequence[Finding]) -> bool:
+    """Return whether steps are long, and what is named for it is more than one of many guesses.
+
+    Slowness that its detector scores below 1 costs little: its cause needs confidence.
+    """
+    first = cause.hypotheses[0]
+    if first.fault == faults.UNKNOWN:
+        return False
+    slow = [s.score for s in symptoms if kinds.catalogue()[s.kind].slowdown]
+    return bool(slow) and (max(slow) >= 1 or first.confidence != "low")

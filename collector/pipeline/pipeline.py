@@ -98,7 +98,7 @@ class DetectionPipeline:
             self.windows.collective_timeout_seconds = settings.collective_timeout_seconds
         policy = IncidentPolicy()
         if settings is not None:
-            policy = IncidentPolicy(unnamed_gpu_hours=settings.unnamed_gpu_hours)
+            policy = IncidentPolicy(settings.unnamed_gpu_hours, settings.unnamed_minutes)
         self.tracker = IncidentTracker(POST_MORTEM if post_mortem else policy)
         self.outside = OutsideAlerts()
         self.watch: Watch | None = None

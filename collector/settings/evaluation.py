@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from ...alerts.policy import UNNAMED_GPU_HOURS
+from ...alerts.policy import UNNAMED_GPU_HOURS, UNNAMED_MINUTES
 from ...settings import SettingsSection
 
 
@@ -22,8 +22,17 @@ class EvaluationSettings(SettingsSection):
         ge=0,
         le=1_000_000,
         allow_inf_nan=False,
-        description="GPU-hours that a job must have lost to slowness without a named cause before "
-        "it is an incident, with severity warning; before that it is an observation",
+        description="GPU-hours that a job must have lost to slowness without a named cause, and a "
+        "minute of its own time, before it is an incident, with severity warning; before that it "
+        "is an observation",
+    )
+    unnamed_minutes: float = Field(
+        default=UNNAMED_MINUTES,
+        ge=0,
+        le=1_000_000,
+        allow_inf_nan=False,
+        description="The same in minutes of the job's own time, which jobs of few GPUs lose first; "
+        "0 makes an incident of all such slowness",
     )
     max_series: int = Field(
         default=6_000_000,

@@ -5,25 +5,32 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from .. import medians
 from ..contract import Detector
 from ..findings import report
-from ..window import JobWindow
+from ..window import Flags, Ints, JobWindow
 from . import devices
+from .throttling import CLOCK
 
 LIMIT = "hw.power.limit"
+
+SECONDS = 60.0
+"""The newest time range in which clocks are compared."""
 
 
 class PowerLimitsDetector(Detector):
     """Name devices with a lower power limit than most devices of their model.
 
-    Usual is the limit that most devices of the model have, of equals the higher; where no source
-    tells models apart, that most devices of the host have. Half of the
-    devices at most can be unlike it. By itself it is info: under full load the job waits for such a
-    device, and whether it does shows in the steps.
+    Usual is the limit that most devices of the model have, of equals the higher once every rank's
+    device has reported; where no source tells models apart, that most devices of the host have.
+    Half of the devices at most can be unlike it. It harms where it is reached: the score is 1.9
+    where the device, with work, runs at a lower clock than its peers, or where nobody reports its
+    clock; 0.9 while it runs as they do or has no work: a pool may be of several limits.
 
     Parameters
     ----------
     least : how far below the usual limit counts (0.05 = 5 %).
+    slower : how far below its peers' median a clock is lower (0.03 = 3 %).
 
     Examples
     --------
@@ -46,8 +53,9 @@ class PowerLimitsDetector(Detector):
     kinds = ("gpu.power_limit_low",)
     cadence_seconds = 5.0
 
-    def __init__(self, *, least: float = 0.05) -> None:
+    def __init__(self, *, least: float = 0.05, slower: float = 0.03) -> None:
         self.least = least
+        self.slower = slower
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device."""
@@ -70,29 +78,43 @@ class PowerLimitsDetector(Detector):
             levels, counts = np.unique(np.round(limit[rows]), return_counts=True)
             usual = float(levels[counts == counts.max()].max())
             low = rows[limit[rows] < (1 - self.least) * usual]
-            if 2 * len(low) > len(rows):
+            tie = 2 * len(low) == len(rows)
+            if 2 * len(low) > len(rows) or (tie and not valid.all()):
                 continue
-            for row in low.tolist():
-                found = self._finding(window, row, float(limit[row]), usual)
-                findings += [found] if found is not None else []
+            reached = self._reached(window, low, np.setdiff1d(rows, low))
+            for row in low[reached].tolist():
+                findings += self._finding(window, row, float(limit[row]), usual, score=1.9)
+            for row in low[~reached].tolist():
+                findings += self._finding(window, row, float(limit[row]), usual, score=0.9)
         return findings
 
-    def _finding(self, window: JobWindow, row: int, limit: float, usual: float) -> Finding | None:
+    def _reached(self, window: JobWindow, low: Ints, peers: Ints) -> Flags:
+        """Return [low], whether nothing says that these devices run as fast as their peers."""
+        clock = devices.level(window, CLOCK, SECONDS)
+        at_work = np.isfinite(clock) & ~devices.waiting(window, SECONDS)
+        usual = medians.middle(clock[peers[at_work[peers]]]) if at_work[peers].any() else 0.0
+        slower: Flags = at_work[low] & (clock[low] < (1 - self.slower) * usual)
+        return slower | ~np.isfinite(clock[low])
+
+    def _finding(
+        self, window: JobWindow, row: int, limit: float, usual: float, *, score: float
+    ) -> list[Finding]:
         entity = window.gpu_entity(row)
         if entity is None:
-            return None
+            return []
         first = devices.since(window.rank_readings[LIMIT], row, (limit + usual) / 2, below=True)
-        return report(
+        found = report(
             window,
             self.name,
             "gpu.power_limit_low",
             entity,
             onset=first,
             magnitude=limit / usual,
-            # Worth knowing: under full load the job will wait for it. No page until it does.
-            score=1.9,
+            # No page until the job waits for it, which shows in the steps.
+            score=score,
             signal=LIMIT,
             observed=limit,
             expected=usual,
             text=f"{entity}: power limit {limit:.0f} W, its peers have {usual:.0f} W",
         )
+        return [found]

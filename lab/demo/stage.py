@@ -100,8 +100,8 @@ class DemoStage:
                 **(more or {}),
                 "RANKSCOPE_DATA_DIR": str(self._folder / "collector"),
                 "RANKSCOPE_HTTP__LISTEN": self.address.removeprefix("http://"),
-                # Four ranks lose no GPU-hour in the minutes of a demo.
-                "RANKSCOPE_EVALUATION__UNNAMED_GPU_HOURS": "0",
+                # A demo is over before slowness has cost what anybody would get up for.
+                "RANKSCOPE_EVALUATION__UNNAMED_MINUTES": "0",
             },
         )
 

@@ -30,8 +30,8 @@ it names the true cause and entity also less one reporting interval or a quarter
 is reported between the onset and the end of the fault (plus {matching.GRACE_SECONDS:g} s or
 {matching.GRACE_STEPS:g} steps). Any other incident above info is *false*. *Recall* leaves out cases
 whose telemetry cannot show the fault (the rules are in `lab/suites/observable.toml`); they are
-counted under "not observable". Recordings last minutes, so that `evaluation.unnamed_gpu_hours` is 0
-in them: slowness of which no cause is named is an incident whatever it costs.
+counted under "not observable". Recordings last minutes: slowness of which no cause is named is not
+found in those that cost less than `evaluation.unnamed_gpu_hours` and `unnamed_minutes` ask for.
 
 *Right entity*: among the cases found, those whose first hypothesis names the true entity, or one
 that lies on it or contains it closely (its host, its rank, its device). Naming a neighbour on the

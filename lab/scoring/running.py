@@ -12,7 +12,6 @@ from typing import Any
 from ...collector.evaluation.schedule import EvaluationSchedule, ScheduleHooks
 from ...collector.intake.payloads import DecodedPayload
 from ...collector.pipeline.pipeline import DetectionPipeline
-from ...collector.settings.evaluation import EvaluationSettings
 from ...detectors.window import JobWindow
 from ...formats.otlp.columns import MetricsBatch, PointColumns
 from ...vocabulary.entities import Entity
@@ -39,8 +38,7 @@ class RecordingRun:
     """One recording driven through a pipeline; keeps every incident and what was delivered."""
 
     def __init__(self) -> None:
-        # Recordings last minutes: what slowness costs in them is worth nobody's time.
-        self.pipeline = DetectionPipeline(settings=EvaluationSettings(unnamed_gpu_hours=0.0))
+        self.pipeline = DetectionPipeline()
         self.incidents: dict[str, Incident] = {}
         self.seen: dict[str, SeenIncident] = {}
         self.delivered: list[tuple[float, PointColumns]] = []

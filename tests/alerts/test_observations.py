@@ -63,12 +63,23 @@ def test_growth_with_an_end_in_sight_is_an_incident(evaluated, tracker, grows):
 
 @pytest.mark.parametrize(
     ("kind", "number"),
-    [("gpu.row_remap_pending", 1), ("gpu.power_limit_low", 1), ("host.drift", 0)],
+    [
+        ("gpu.row_remap_pending", 1),
+        ("gpu.power_limit_low", 1),
+        ("host.drift", 0),
+        ("switch.trouble", 0),
+    ],
 )
 def test_what_asks_for_an_action_of_its_own_is_an_incident(
     evaluated, found, entity_of, kind, number
 ):
-    (opened,) = evaluated(60, found(kind, entity_of(kind, number), score=0.9))
+    (opened,) = evaluated(60, found(kind, entity_of(kind, number), score=1.0))
+    assert ("incident.opened", "info") == (opened.kind, opened.incident.severity)
+
+
+def test_a_stall_that_names_whom_the_others_wait_for_is_an_incident(evaluated, stands):
+    assert [] == evaluated(60, stands(1.0), stepped=40.0)
+    (opened,) = evaluated(61, stands(1.5), stepped=40.0)
     assert ("incident.opened", "info") == (opened.kind, opened.incident.severity)
 
 
@@ -144,7 +155,7 @@ def test_what_ends_in_an_incident_of_a_wider_scope_was_an_observation(
 ):
     """It ends without a word: nobody was shown it."""
     slow = found("job.slow", topology.job_entity, score=0.9)
-    evaluated(60, slow, found("rank.slow_compute", topology.rank_entity(2), score=0.9))
+    evaluated(60, slow, found("rank.waits_least", topology.rank_entity(2), score=0.9))
     changes = evaluated(70, *contended())
     assert {"incident.opened"} == {change.kind for change in changes}
 
@@ -156,7 +167,7 @@ class TestSlownessWithoutACause:
 
     @pytest.fixture
     def tracker(self):
-        return IncidentTracker(IncidentPolicy(unnamed_gpu_hours=self.HOURS))
+        return IncidentTracker(IncidentPolicy(unnamed_gpu_hours=self.HOURS, unnamed_minutes=5.0))
 
     @pytest.fixture
     def until_opened(self, evaluated, topology, found):
@@ -187,6 +198,20 @@ class TestSlownessWithoutACause:
         until_opened(1.25)
         (incident,) = tracker.incidents.values()
         assert self.HOURS * 3600 <= incident.impact.gpu_seconds_lost
+
+    @pytest.mark.parametrize(
+        ("hours", "minutes", "own_seconds"),
+        [
+            pytest.param(1.0, 5.0, 300.0, id="few GPUs lose minutes of their own time first"),
+            pytest.param(0.2, 5.0, 180.0, id="more lose GPU-hours first"),
+            pytest.param(1e-3, 5.0, 60.0, id="many lose them in moments: a minute it is"),
+            pytest.param(1.0, 0.0, 0.0, id="a site may want to know at once"),
+        ],
+    )
+    def test_whichever_comes_first(self, hours, minutes, own_seconds):
+        policy, gpus = IncidentPolicy(hours, minutes), 4
+        assert policy.is_costly(gpus * own_seconds, gpus)
+        assert not own_seconds or not policy.is_costly(gpus * (own_seconds - 1.0), gpus)
 
     def test_a_named_cause_waits_for_no_cost(self, evaluated, contended):
         (opened,) = evaluated(60, *contended())

@@ -138,8 +138,9 @@ def test_two_settings_are_compared_by_what_differs(settings, capsys):
 
 def test_of_an_incident_that_changes_each_field_is_shown_before_and_after(settings, capsys):
     """Without the detector of CPU time nobody says why the ranks of that host are slow."""
-    old = settings("old.yaml", "{}\n")
-    new = settings("new.yaml", "detectors:\n  disabled: [cpu_time]\n")
+    at_once = "evaluation:\n  unnamed_minutes: 0\n"
+    old = settings("old.yaml", at_once)
+    new = settings("new.yaml", f"{at_once}detectors:\n  disabled: [cpu_time]\n")
     assert main(["replay", str(RECORDING), "--config", new, "--against", old]) == 0
     first, *lines = capsys.readouterr().out.splitlines()
     assert first.startswith("~ ")

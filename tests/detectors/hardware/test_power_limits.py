@@ -1,5 +1,6 @@
 """Devices whose power limit is below that of their peers of the same model."""
 
+import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.power_limits import PowerLimitsDetector
@@ -54,3 +55,45 @@ def test_another_model_has_another_limit(found, levels):
 
 def test_a_limit_a_little_lower_is_normal_life(found, levels):
     assert [] == found(levels(8, 700, 690, 5))
+
+
+@pytest.fixture
+def pool(levels, alike):
+    """Return a function for eight devices at work, the last two of which have a lower limit."""
+
+    def readings(clock, work=0.95):
+        return {
+            "hw.gpu.utilization": levels(8, 0.95, work, [6, 7]),
+            "hw.frequency|sm": levels(8, 1.98e9, clock, [6, 7]),
+            **alike,
+        }
+
+    return readings
+
+
+@pytest.mark.parametrize(
+    ("clock", "work", "score"),
+    [
+        pytest.param(1.98e9, 0.95, 0.9, id="it runs as its peers do: the limit is not reached"),
+        pytest.param(1.6e9, 0.95, 1.9, id="it runs slower"),
+        pytest.param(0.3e9, 0.02, 0.9, id="it has no work, so that its clock says nothing"),
+    ],
+)
+def test_a_lower_limit_harms_where_it_is_reached(found, levels, pool, clock, work, score):
+    there = found(levels(8, 700, 640, [6, 7]), **pool(clock, work))
+    assert [("GPU-6", score), ("GPU-7", score)] == [(f.entity.id, f.score) for f in there]
+
+
+@pytest.mark.parametrize(
+    ("silent", "named"),
+    [
+        pytest.param([6, 7], ["GPU-4", "GPU-5"], id="most of those that have reported say it"),
+        pytest.param([2, 3, 6, 7], [], id="of those that have reported no limit is that of most"),
+    ],
+)
+def test_of_two_equal_halves_none_is_usual_before_every_device_has_reported(
+    found, levels, alike, silent, named
+):
+    limit = levels(8, 700, 640, [4, 5])
+    limit.value[silent] = np.nan
+    assert named == [f.entity.id for f in found(limit, **alike)]
