@@ -24,8 +24,8 @@ class PowerLimitsDetector(Detector):
     Usual is the limit that most devices of the model have, of equals the higher once every rank's
     device has reported; where no source tells models apart, that most devices of the host have.
     Half of the devices at most can be unlike it. It harms where it is reached: the score is 1.9
-    where the device, with work, runs at a lower clock than its peers, or where nobody reports its
-    clock; 0.9 while it runs as they do or has no work: a pool may be of several limits.
+    where the device, with work, runs at a lower clock than its peers, or where nobody reports
+    clocks; 0.9 while it runs as they do or has no work: a pool may be of several limits.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ class PowerLimitsDetector(Detector):
         return findings
 
     def _reached(self, window: JobWindow, low: Ints, peers: Ints) -> Flags:
-        """Return [low], whether nothing says that these devices run as fast as their peers."""
+        """Return [low], which devices run slower than their peers; all where no clock is known."""
         clock = devices.level(window, CLOCK, SECONDS)
         at_work = np.isfinite(clock) & ~devices.waiting(window, SECONDS)
         usual = medians.middle(clock[peers[at_work[peers]]]) if at_work[peers].any() else 0.0
         slower: Flags = at_work[low] & (clock[low] < (1 - self.slower) * usual)
-        return slower | ~np.isfinite(clock[low])
+        return slower if np.isfinite(clock).any() else np.ones_like(slower)
 
     def _finding(
         self, window: JobWindow, row: int, limit: float, usual: float, *, score: float

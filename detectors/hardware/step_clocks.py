@@ -27,6 +27,8 @@ class StepClocksDetector(Detector):
     Parameters
     ----------
     least : seconds of offset from which on the order of events is in doubt.
+    exact : share of a step that ends of synchronised ranks may differ by in the course of a job:
+        the longer a step, the more of it is not the collective in which they meet.
     share : of the difference that durations must leave unexplained.
 
     Examples
@@ -54,8 +56,9 @@ class StepClocksDetector(Detector):
     kinds = ("host.clock_off",)
     cadence_seconds = 10.0
 
-    def __init__(self, *, least: float = 0.25, share: float = 0.5) -> None:
+    def __init__(self, *, least: float = 0.25, exact: float = 0.05, share: float = 0.5) -> None:
         self.least = least
+        self.exact = exact
         self.share = share
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
@@ -81,7 +84,8 @@ class StepClocksDetector(Detector):
             first[:, : usual.shape[1]], axis=1
         )
         with np.errstate(invalid="ignore"):
-            odd = (np.abs(shift) >= np.maximum(self.least, 6 * noise)) & (same * shift > 0)
+            least = max(self.least, self.exact * _usual_step(window))
+            odd = (np.abs(shift) >= np.maximum(least, 6 * noise)) & (same * shift > 0)
             odd &= np.abs(same) >= np.abs(shift) / 2
         if not odd.any():
             return []
@@ -127,6 +131,12 @@ class StepClocksDetector(Detector):
             f"ends of its steps show{_taken_out(window)}",
             ranks=(),
         )
+
+
+def _usual_step(window: JobWindow) -> float:
+    duration = window.steps.plane(compute_time.STEP)
+    duration = duration[np.isfinite(duration)]
+    return medians.middle(duration) if len(duration) else 0.0
 
 
 def _taken_out(window: JobWindow) -> str:

@@ -16,8 +16,8 @@ RANKS = 8
 def found(steady):
     """Return a function that returns (host, seconds) where ranks date their steps differently."""
 
-    def evaluate(moved, *, hosts=2, longer=None, gaps=None, reported=slice(None)):
-        window = sketch(steady(ranks=RANKS, steps=80), hosts=hosts, gaps=gaps)
+    def evaluate(moved, *, hosts=2, longer=None, gaps=None, reported=slice(None), usual=1.0):
+        window = sketch(usual * steady(ranks=RANKS, steps=80), hosts=hosts, gaps=gaps)
         at, planes = window.steps.at.copy(), dict(window.steps.planes)
         for row, ahead in moved.items():
             at[row] += ahead
@@ -51,6 +51,17 @@ def jump():
 def test_a_clock_that_is_moved_is_seen_by_the_ends_of_the_hosts_steps(found, jump, hosts, seconds):
     ranks = range(RANKS // hosts)
     assert [("host-0", seconds)] == found(dict.fromkeys(ranks, jump(seconds)), hosts=hosts)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "named"),
+    [
+        pytest.param(0.3, [], id="ends of long steps differ by so much"),
+        pytest.param(0.7, [("host-0", 0.7)], id="but not by a tenth of a step"),
+    ],
+)
+def test_the_ends_of_long_steps_are_no_exact_clock(found, jump, seconds, named):
+    assert named == found(dict.fromkeys(range(4), jump(seconds)), usual=8.0)
 
 
 def test_a_clock_that_drifts_away_is_seen_too(found):
