@@ -73,7 +73,8 @@ class PowerLimitsDetector(Detector):
         findings = []
         for kind in np.unique(kinds[valid]):
             rows = np.flatnonzero(valid & (kinds == kind))
-            if len(rows) < devices.FEWEST_PEERS or (not known and kind < 0):
+            # Of two of one model the lower is the odd one: nothing lets a limit rise by itself.
+            if len(rows) < (2 if known else devices.FEWEST_PEERS) or (not known and kind < 0):
                 continue
             levels, counts = np.unique(np.round(limit[rows]), return_counts=True)
             usual = float(levels[counts == counts.max()].max())

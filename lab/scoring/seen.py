@@ -90,11 +90,11 @@ class SeenIncident:
     """One incident as a suite keeps it. Times in epoch seconds.
 
     `severity` is the worst that was reported, `opened_at` the onset as reported (event time),
-    `detected_at` when it was first reported at all, as an observation too, `above_info_at` when
-    first above info (None: never). `fault` and `entity` are those of the first hypothesis at the
-    end; `standing_out` are the ranks that its symptoms name, `named` the first hypotheses in order.
-    `growth` is how fast memory was first said to grow (bytes a second), None where it was not.
-    `observed`: it is an observation and no incident; it has one symptom and names no cause.
+    `detected_at` when it was first reported at all, `above_info_at` when first above info (None:
+    never). `fault` and `entity` are those of the first hypothesis at the end; `standing_out` are
+    the ranks that its symptoms name, `named` the first hypotheses in order. `growth` is how fast
+    memory was first said to grow (bytes a second), None where it was not. `observed`: it is an
+    observation and no incident; it has one symptom and names no cause.
     """
 
     id: str
@@ -177,7 +177,7 @@ def of_incident(
         jobs=incident.jobs,
         severity=severity,
         opened_at=incident.opened_at,
-        detected_at=incident.timeline[0].at,
+        detected_at=incident.detected_at,
         above_info_at=above,
         fault=first.fault if first else UNKNOWN,
         entity=first.entity if first else None,

@@ -97,3 +97,12 @@ def test_of_two_equal_halves_none_is_usual_before_every_device_has_reported(
     limit = levels(8, 700, 640, [4, 5])
     limit.value[silent] = np.nan
     assert named == [f.entity.id for f in found(limit, **alike)]
+
+
+def test_of_two_of_one_model_the_lower_limit_is_the_odd_one(steady, levels):
+    same = {"hw.gpu.memory.limit": levels(2, 80 * 2.0**30)}
+    limit = {"hw.power.limit": levels(2, 350, 172, 1)}
+    detector = PowerLimitsDetector()
+    (finding,) = detector.evaluate(sketch(steady(ranks=2), rank_readings={**limit, **same}))
+    assert "GPU-1" == finding.entity.id
+    assert [] == detector.evaluate(sketch(steady(ranks=2), rank_readings=limit))
