@@ -73,13 +73,15 @@ class StallsDetector(Detector):
     collective, last steps, silent probes and idle processes are further signs.
 
     What it is called depends on who works. A rank that the others wait for and that does nothing
-    is stuck: a first word after `least` seconds or `steps` median steps, a warning after 15 s,
-    certain after `agreed`. Everybody waiting inside a collective that does not complete is a hang
-    of the transport: a warning after 30 s, certain after `surely`. A rank that the others wait for
+    is stuck: worth an incident (score 1.5) after `least` seconds or `steps` median steps, a warning
+    (2) after 15 s, certain (3) after `agreed`. Everybody waiting inside a collective that does not
+    complete is a hang of the transport: worth an incident beyond `beyond` times the longest gap, a
+    warning after 30 s, certain after `surely`. A rank that the others wait for
     and that computes, saves or evaluates, and devices that calculate, explain the pause: nothing
     is said until it exceeds what a pause may take, or a collective timed out. Where nothing can
-    tell, it stays a first word (score 1) until the wait is beyond `beyond` times the longest the
-    job has survived, and is not certain before the collective time-out. Where only each tenth step
+    tell, there is a first word (score 1, an observation) once the wait is beyond `beyond` times the
+    longest the job has survived; it is worth an incident after `lone`, a warning after `pause`, and
+    not certain before the collective time-out. Where only each tenth step
     or so is reported, counters of collectives tell the pace between. Where no source reports steps
     at all, it is the counters that stand still, and nothing is said before `pause` or a time-out.
     Hosts that report rarely are given two of their reports, unless every rank's own report says
@@ -95,7 +97,8 @@ class StallsDetector(Detector):
     beyond : factor over the longest gap between steps that the job has shown.
     phases : factor on every limit while a rank says it evaluates or writes a checkpoint.
     pause : seconds that a first pause may take where it may be an evaluation or a checkpoint.
-    lone : the same, where one rank alone works that is not the first of its host.
+    lone : the same, where one rank alone works that is not the first of its host, and for the
+        incident where nothing can tell who works.
 
     Examples
     --------
