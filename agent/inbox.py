@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from ..formats.otlp.text_bounds import BOUNDS
 from ..vocabulary import datagram
-from ..vocabulary.samples import Event, Sample, Scalar
+from ..vocabulary.samples import Event, Scalar
 from .health import AgentHealth
 from .open_file import OpenFile
 
@@ -27,8 +27,8 @@ _FAR = 2**63 / 1e9
 """Seconds: where nanoseconds since the epoch leave the 64 bits of the wire, in the year 2262."""
 _MANY = 256
 """Datagrams that are read without waiting for more."""
-_LONGEST_TEXT = 1024
-"""Characters of a sample's attributes together: they are kept as long as its series lives."""
+_LONGEST_NAMES = 1024
+"""Characters of a sample's names together: they are kept as long as its series lives."""
 _WINDOW_SECONDS = 1.0
 
 
@@ -119,15 +119,12 @@ class ProbeInbox:
                 self._health.count("datagrams_bad", "number")
                 continue
             reason = _flaw(sent, plain=data.isascii() and b"\\u" not in data)
-            if not reason and len(data) > _LONGEST_TEXT and any(map(_too_long, sent.samples)):
-                reason = "long"
+            if not reason and len(data) > BOUNDS.name_bytes and _overlong(sent):
+                reason = "name"
             if reason:
                 self._health.count("datagrams_bad", reason)
                 continue
             if len(data) > BOUNDS.text_bytes:
-                if _overlong(sent):
-                    self._health.count("datagrams_bad", "name")
-                    continue
                 sent = self._cut(sent)
             self._health.count("datagrams_received", origin.partition(":")[0])
             yield ReceivedDatagram(sent, pid, origin, file)
@@ -199,18 +196,20 @@ def _flaw(sent: datagram.ProbeDatagram, *, plain: bool) -> str:
     return "" if plain or all(map(_writable, _texts(sent))) else "text"
 
 
-def _too_long(sample: Sample) -> bool:
-    texts = (part for pair in sample.attributes for part in pair if isinstance(part, str))
-    return sum(map(len, texts), len(sample.metric)) > _LONGEST_TEXT
-
-
 def _overlong(sent: datagram.ProbeDatagram) -> bool:
-    """Tell whether a job or what tells series apart has a name that no collector takes whole."""
+    """Tell whether a job, or what tells series apart, is longer than a collector takes it whole.
+
+    So are all names of one sample together that the page would keep. The ranks of a group are no
+    name, and are read at once.
+    """
     names = [sent.job, sent.user]
     for sample in sent.samples:
-        names.append(sample.metric)
-        names += (value for key, value in sample.attributes
+        parts = [sample.metric]
+        parts += (value for key, value in sample.attributes
                   if isinstance(value, str) and key != "ranks")  # fmt: skip
+        if sum(map(len, parts)) > _LONGEST_NAMES:
+            return True
+        names += parts
     return any(BOUNDS.name(name) != name for name in names)
 
 

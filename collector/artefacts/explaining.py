@@ -13,6 +13,7 @@ from ...detectors import catalogue
 from ...detectors.contract import Detector
 from ...detectors.liveness.logged_faults import LoggedFaultsDetector
 from ...detectors.numbers.never_fell import NeverFellDetector
+from ...detectors.numbers.rising import RisingLossDetector
 from ...detectors.selection import DetectorSelection, SelectionRule
 from ...detectors.speed.throughput import ThroughputDetector
 from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
@@ -176,7 +177,9 @@ def _detectors(
     if found.until is not None:
         ends.append(ThroughputDetector(over=found.until))
         if not any(quote.telling for quote in found.quotes):
-            ends.append(NeverFellDetector(over=found.until))
+            ends += [
+                NeverFellDetector(over=found.until), RisingLossDetector(over=found.until),
+            ]  # fmt: skip
     if over is not None:
         ends.append(LoggedFaultsDetector(over=over))
     return DetectorSelection((*selected.detectors, *ends), selected.rules)

@@ -147,8 +147,6 @@ class FullDisksDetector(Detector):
             host, text = event.resource.host, text_of(event)
             if host not in window.hosts or says(window, event, MEMORY):
                 continue
-            if not window.searches.found(NO_SPACE, event, text_of):
-                continue
             index = window.hosts.index(host)
             if event.attributes.get("signature") == SHOWN_FULL:
                 shown = report_event(
@@ -162,9 +160,10 @@ class FullDisksDetector(Detector):
                     text=f"host {host}: {text[-200:]}",
                 )
                 worst.setdefault(index, shown)
-            found = NO_SPACE.search(text)
-            if found is None:
+            if not window.searches.found(NO_SPACE, event, text_of):
                 continue
+            found = NO_SPACE.search(text)
+            assert found is not None  # noqa: S101  as the search before said
             line = text[text.rfind("\n", 0, found.start()) + 1 : found.end() + 80].splitlines()[0]
             worst[index] = report_event(
                 window,
