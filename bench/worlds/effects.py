@@ -1,0 +1,148 @@
+"""What a fault or a habit changes: phases of steps, readings, events, the end of all steps."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+Phase = Literal["data", "compute", "gc", "network", "optimizer", "checkpoint"]
+StuckKind = Literal["host", "gpu", "transport", "gone"]
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepEffect:
+    """A phase of the steps of some ranks takes `factor` times as long and `seconds` more.
+
+    `network` is the exposed part of collectives that everybody shares. `every`: in each so-manieth
+    step only; `chance`: in that share of the steps, drawn for the effect as a whole; `one_of`: for
+    one of the ranks, each time another one; `ramp`: seconds until the full effect; `spread`: of the
+    seconds from step to step.
+    """
+
+    phase: Phase
+    ranks: tuple[int, ...]
+    begin: float
+    end: float
+    factor: float = 1.0
+    seconds: float = 0.0
+    every: int = 1
+    chance: float = 1.0
+    one_of: bool = False
+    ramp: float = 0.0
+    spread: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesEdit:
+    """Readings of a metric differ between `begin` and `end`.
+
+    `host`: of that host alone; `match`: with these attributes. `how`: `set`; `scale`; `add`; `least`
+    and `most` (bounds); `rate` (adds `value` a second since `begin`, kept afterwards); `drop`.
+    """
+
+    metric: str
+    how: Literal["set", "scale", "add", "least", "most", "rate", "drop"]
+    value: float
+    begin: float
+    end: float = float("inf")
+    host: str | None = None
+    match: dict[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraSeries:
+    """A series that only this case has; of the job's resource or the host's own."""
+
+    metric: str
+    host: str
+    attributes: dict[str, Scalar]
+    value: float
+    begin: float
+    end: float = float("inf")
+    cadence: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """A log record of a host; `of_job`: with the job's id."""
+
+    name: str
+    host: str
+    at: float
+    attributes: dict[str, Scalar]
+    of_job: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class StopMark:
+    """No step ends after `at`: these ranks do not come. `ends`: when the processes exit."""
+
+    at: float
+    ranks: tuple[int, ...]
+    kind: StuckKind
+    ends: float = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class RestartMark:
+    """The job's first attempt ends at `at`; the second begins `seconds` later, of `world` ranks.
+
+    `back`: how many steps before the last one it goes on.
+    """
+
+    at: float
+    seconds: float
+    world: int
+    back: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTruth:
+    """What is wrong, and where; quiet cases have no fault."""
+
+    fault: str | None = None
+    type: str | None = None
+    id: str | None = None
+    host: str | None = None
+    ranks: tuple[int, ...] = ()
+    onset: float | None = None
+    end: float | None = None
+    also: tuple[tuple[str, str], ...] = ()
+    """Other entities (type, id) that are right as well."""
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        entity = {"type": self.type, "id": self.id, "host": self.host} if self.type else None
+        return {
+            "fault": self.fault,
+            "entity": entity,
+            "also": [list(one) for one in self.also],
+            "ranks": list(self.ranks),
+            "onset": self.onset,
+            "end": self.end,
+        }
+
+
+def strength_at(effect: StepEffect, at: float) -> float:
+    """Return how much of an effect there is at a time: 0 to 1."""
+    if not effect.begin <= at < effect.end:
+        return 0.0
+    return min(1.0, (at - effect.begin) / effect.ramp) if effect.ramp else 1.0
+
+
+def edited(edit: SeriesEdit, times: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the values of a series that matches an edit other than `drop`."""
+    inside = (times >= edit.begin) & (times < edit.end)
+    if edit.how == "rate":
+        since = np.clip(times, edit.begin, edit.end) - edit.begin
+        return values + edit.value * np.maximum(since, 0.0)
+    changed = {
+        "set": lambda: np.full_like(values, edit.value),
+        "scale": lambda: values * edit.value,
+        "add": lambda: values + edit.value,
+        "least": lambda: np.maximum(values, edit.value),
+        "most": lambda: np.minimum(values, edit.value),
+    }[edit.how]()
+    return np.where(inside, changed, values)

@@ -1,0 +1,94 @@
+"""What is drawn of a case before anything is simulated: its fault, size, habits, reporter, pace."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import tables
+from .tables import DeviceRow, FaultRow, HabitRow, ReporterRow
+
+QUIET, FAULTS = 30, 60
+SIZES = (8, 16, 32, 64, 128)
+_HELD_BACK_HABITS = 0.6
+"""Of the worlds of seed 1000 and more: how often a held-back row is used beside the others."""
+_NOT_WITH_FAULTS = ("elastic_world", "slow_stretch", "compile_first", "batch_ramp")
+"""They would leave open what the fault did and what they did."""
+
+
+@dataclass(frozen=True, slots=True)
+class CasePlan:
+    """One case; `minutes` of it, `habits` with their drawn amounts."""
+
+    id: str
+    seed: int
+    number: int
+    fault: FaultRow | None
+    strength: str
+    world: int
+    per_host: int
+    minutes: float
+    habits: dict[str, float]
+    reporter: ReporterRow
+    device: DeviceRow
+
+    def rng(self, use: str) -> np.random.Generator:
+        """Return the random numbers of one use, whatever the other uses draw."""
+        return np.random.default_rng([self.seed, self.number, *use.encode()])
+
+
+def planned(seed: int) -> list[CasePlan]:
+    """Return the cases of a seed: the quiet ones first."""
+    held_back = seed >= tables.HELD_BACK_FROM
+    rng = np.random.default_rng([seed, 7])
+    rows = [row for row in tables.faults() if held_back or not row.held_back]
+    first = [row for row in rows if row.held_back]
+    others = [row for row in rows if not row.held_back]
+    order = [*first, *(others[index] for index in rng.permutation(len(others)))]
+    while len(order) < FAULTS:
+        order.append(others[int(rng.integers(len(others)))])
+    chosen: list[FaultRow | None] = [*([None] * QUIET), *order[:FAULTS]]
+    return [_plan(seed, number, row, held_back=held_back) for number, row in enumerate(chosen)]
+
+
+def _plan(seed: int, number: int, fault: FaultRow | None, *, held_back: bool) -> CasePlan:
+    rng = np.random.default_rng([seed, number])
+    world = int(rng.choice(SIZES, p=(0.3, 0.25, 0.2, 0.15, 0.1)))
+    if fault is not None and fault.id in ("network.switch", "network.congestion"):
+        world = max(world, 32)
+    rows = [row for row in tables.habits() if held_back or not row.held_back]
+    habits = {row.name: _amount(rng, row) for row in rows if rng.random() < row.share}
+    if fault is not None:
+        habits = {name: at for name, at in habits.items() if name not in _NOT_WITH_FAULTS}
+    minutes = 10.0 if fault is None else fault.minutes
+    if fault is None and rng.random() < 0.25:
+        minutes = 20.0 if world <= 32 else 10.0
+    label = fault.id if fault else "quiet"
+    return CasePlan(
+        id=f"{number:02d}-{label}",
+        seed=seed,
+        number=number,
+        fault=fault,
+        strength="weak" if fault and rng.random() < 0.4 else "plain",
+        world=world,
+        per_host=int(rng.choice([4, 8, 8])) if world > 8 else int(rng.choice([2, 4, 8])),
+        minutes=minutes,
+        habits=habits,
+        reporter=_reporter(rng, fault, held_back=held_back),
+        device=tables.devices()[int(rng.choice([0, 0, 1, 2]))],
+    )
+
+
+def _amount(rng: np.random.Generator, row: HabitRow) -> float:
+    if row.low <= 0.0:
+        return 1.0
+    return float(np.exp(rng.uniform(np.log(row.low), np.log(row.high))))
+
+
+def _reporter(rng: np.random.Generator, fault: FaultRow | None, *, held_back: bool) -> ReporterRow:
+    rows = [
+        row
+        for row in tables.reporters()
+        if (held_back or not row.held_back) and (fault is None or row.name in fault.reporters)
+    ]
+    shares = np.array([row.share for row in rows])
+    return rows[int(rng.choice(len(rows), p=shares / shares.sum()))]
