@@ -50,6 +50,7 @@ class RankActivity:
         compute[:, 1 + _ORDER.index("optimizer")] = 0.7 * spent[:, _ORDER.index("optimizer")]
         comm[:, 1 + _ORDER.index("comm")] = spent[:, _ORDER.index("comm")]
         parts = [(times, compute.ravel(), comm.ravel())]
+        parts.append((np.array([one.begin, one.end]), np.zeros(2), np.zeros(2)))
         for begin, end in records.pauses:
             at = np.array([begin, end])
             parts.append((at, np.array([0.0, 0.65 * (end - begin)]), np.zeros(2)))

@@ -66,7 +66,7 @@ class ClusterLayout:
 
 
 def laid_out(
-    rng: np.random.Generator, world: int, per_host: int, *, experts: bool
+    rng: np.random.Generator, world: int, per_host: int, *, experts: bool, staged: bool
 ) -> ClusterLayout:
     """Place a job of `world` ranks on hosts of `per_host` devices."""
     count = world // per_host
@@ -83,6 +83,10 @@ def laid_out(
     )
     tensor = int(rng.choice([1, 1, 2, 4])) if world >= 16 else int(rng.choice([1, 1, 2]))
     stages = int(rng.choice([1, 1, 2, 4])) if world // tensor >= 8 else 1
+    if staged:
+        stages = max(2, stages)
+    if experts or staged:
+        tensor = min(tensor, 2)
     pids = rng.integers(4_000, 3_000_000, size=count)
     step = int(rng.integers(1, 9))
     ranks = []

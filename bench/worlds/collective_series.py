@@ -19,6 +19,8 @@ def reported(
     """Yield the series of every group of an attempt."""
     rng = case.plan.rng(f"collectives {attempt.number}")
     records = attempt.records
+    if not len(records.ends):
+        return
     for group in attempt.layout.groups:
         first = attempt.layout.ranks[group.ranks[0]]
         labels: dict[str, Scalar] = {

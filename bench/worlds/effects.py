@@ -17,7 +17,7 @@ class StepEffect:
     `network` is the exposed part of collectives that everybody shares. `every`: in each so-manieth
     step only; `chance`: in that share of the steps, drawn for the effect as a whole; `one_of`: for
     one of the ranks, each time another one; `ramp`: seconds until the full effect; `spread`: of the
-    seconds from step to step.
+    seconds from step to step; `tokens`: the ranks have as many more tokens.
     """
 
     phase: Phase
@@ -31,6 +31,7 @@ class StepEffect:
     one_of: bool = False
     ramp: float = 0.0
     spread: float = 0.0
+    tokens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +39,19 @@ class SeriesEdit:
     """Readings of a metric differ between `begin` and `end`.
 
     `host`: of that host alone; `match`: with these attributes. `how`: `set`; `scale`; `add`; `least`
-    and `most` (bounds); `rate` (adds `value` a second since `begin`, kept afterwards); `drop`.
+    and `most` (bounds); `rate` (adds `value` a second since `begin`, kept afterwards); `drop`;
+    `grow` (by the factor exp(value) each second, for `lasts` seconds, kept afterwards); `pulse` (adds
+    `value` times the reading, gone by e after `lasts` seconds).
     """
 
     metric: str
-    how: Literal["set", "scale", "add", "least", "most", "rate", "drop"]
+    how: Literal["set", "scale", "add", "least", "most", "rate", "drop", "grow", "pulse"]
     value: float
     begin: float
     end: float = float("inf")
     host: str | None = None
     match: dict[str, Scalar] = field(default_factory=dict)
+    lasts: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,10 @@ def edited(edit: SeriesEdit, times: np.ndarray, values: np.ndarray) -> np.ndarra
         "scale": lambda: values * edit.value,
         "add": lambda: values + edit.value,
         "least": lambda: np.maximum(values, edit.value),
+        "grow": lambda: values * np.exp(edit.value * np.clip(times - edit.begin, 0.0, edit.lasts)),
+        "pulse": lambda: (
+            values * (1.0 + edit.value * np.exp(-np.abs(times - edit.begin) / edit.lasts))
+        ),
         "most": lambda: np.minimum(values, edit.value),
     }[edit.how]()
     return np.where(inside, changed, values)

@@ -46,7 +46,7 @@ def exporters(case: CaseSituation) -> list[HostExporter]:
     usual = float(rng.choice(_FAST)) if case.plan.world < 64 else float(rng.choice((10.0, 15.0)))
     mixed = _MIXED if case.plan.world < 64 else _MIXED_LARGE
     found = []
-    for _ in case.layout.hosts:
+    for index in range(len(case.layout.hosts)):
         cadence = usual
         if case.habit("mixed_cadence") and rng.random() < 0.5:
             cadence = float(rng.choice(mixed))
@@ -66,7 +66,8 @@ def exporters(case: CaseSituation) -> list[HostExporter]:
                 agent=5.0,
                 shift=float(rng.uniform(0.0, 60.0)),
                 offset=float(rng.normal(0.0, 0.002)),
-                stepped=(at[0], sign * stepped) if stepped and some[0] else None,
+                stepped=case.clock_leaps.get(index)
+                or ((at[0], sign * stepped) if stepped and some[0] else None),
                 restart=(at[1], at[1] + restart) if restart and some[1] else None,
                 vanishes=(family, at[2], at[2] + vanishing) if vanishing and some[2] else None,
                 late=(at[3], at[3] + 120.0, late) if late and some[3] else None,

@@ -77,15 +77,17 @@ def phases(case: CaseSituation, attempts: tuple[JobAttempt, ...]) -> None:
     silent = case.habit("silent_phases") is not None
     for attempt in attempts:
         records = attempt.records
-        starts = [] if case.habit("joined_midway") and not attempt.number else [
-            ("init", attempt.begin + 1.0), ("train", float(records.begins[0])),
-        ]  # fmt: skip
+        starts = []
+        if attempt.number or not case.habit("joined_midway"):
+            starts = [("init", attempt.begin + 1.0)]
+            starts += [("train", float(at)) for at in records.begins[:1]]
         inside = [("eval", begin) for begin, _ in records.pauses]
         inside += [("checkpoint", begin) for begin, _ in records.saves]
         inside += [("train", end) for _, end in (*records.pauses, *records.saves)]
         for place in attempt.layout.ranks:
             for phase, at in [*starts, *([] if silent else inside)]:
-                number = int(np.searchsorted(records.ends, at)) + int(records.numbers[0])
+                done = int(np.searchsorted(records.ends, at))
+                number = done + int(records.numbers[0]) if len(records.numbers) else 0
                 case.say(
                     "training.phase", place.rank, at, rank=place.rank, phase=phase, step=number
                 )

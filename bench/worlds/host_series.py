@@ -131,7 +131,10 @@ class _HostReader:
         yield self._one("system.shm.limit", np.full(count, limit))
         offset = self._exporter.clock(ticks) - ticks
         yield self._one("system.clock.offset", offset + rng.normal(0.0, 2e-4, count))
-        for name, version in _SOFTWARE:
+        versions = dict(_SOFTWARE) | dict(
+            [case.versions[self._index]] if self._index in case.versions else []
+        )
+        for name, version in versions.items():
             every = self._ticks[:: max(1, int(60.0 / self._exporter.cadence))]
             labels: dict[str, Scalar] = {"name": name, "version": version}
             yield MetricSeries(

@@ -11,6 +11,16 @@ QUIET, FAULTS = 30, 60
 SIZES = (8, 16, 32, 64, 128)
 _HELD_BACK_HABITS = 0.6
 """Of the worlds of seed 1000 and more: how often a held-back row is used beside the others."""
+_BETWEEN_HOSTS = ("network.", "host.", "balance.expert", "balance.pipeline_stage")
+"""Faults that need more than one host."""
+_FROM_THE_START = (
+    "network.transport_fallback",
+    "network.bootstrap_failed",
+    "software.init_failed",
+    "numerics.plateau",
+    "memory.rank0_contexts",
+)
+"""Faults that show at the start, or whose curve has to be young: the start has to be seen."""
 _NOT_WITH_FAULTS = ("elastic_world", "slow_stretch", "compile_first", "batch_ramp")
 """They would leave open what the fault did and what they did."""
 
@@ -55,10 +65,14 @@ def _plan(seed: int, number: int, fault: FaultRow | None, *, held_back: bool) ->
     world = int(rng.choice(SIZES, p=(0.3, 0.25, 0.2, 0.15, 0.1)))
     if fault is not None and fault.id in ("network.switch", "network.congestion"):
         world = max(world, 32)
+    elif fault is not None and fault.id.startswith(_BETWEEN_HOSTS):
+        world = max(world, 16)
     rows = [row for row in tables.habits() if held_back or not row.held_back]
     habits = {row.name: _amount(rng, row) for row in rows if rng.random() < row.share}
     if fault is not None:
         habits = {name: at for name, at in habits.items() if name not in _NOT_WITH_FAULTS}
+    if fault is not None and fault.id in _FROM_THE_START:
+        habits.pop("joined_midway", None)
     minutes = 10.0 if fault is None else fault.minutes
     if fault is None and rng.random() < 0.25:
         minutes = 20.0 if world <= 32 else 10.0

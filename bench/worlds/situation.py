@@ -60,6 +60,9 @@ class CaseSituation:
     edits: list[SeriesEdit] = field(default_factory=list)
     extras: list[ExtraSeries] = field(default_factory=list)
     events: list[EventRecord] = field(default_factory=list)
+    clock_leaps: dict[int, tuple[float, float]] = field(default_factory=dict)
+    versions: dict[int, tuple[str, str]] = field(default_factory=dict)
+    flat_from: float | None = None
     stop: StopMark | None = None
     restart: RestartMark | None = None
     truth: CaseTruth = field(default_factory=CaseTruth)
@@ -82,6 +85,14 @@ class CaseSituation:
         """Return the drawn amount of a habit, None where the case has it not."""
         return self.plan.habits.get(name)
 
+    def gpu(self, rank: int) -> str:
+        """Return the device id of a rank."""
+        return self.layout.ranks[rank].gpu
+
+    def on_host_of(self, rank: int) -> tuple[int, ...]:
+        """Return all ranks on the host of a rank."""
+        return tuple(self.layout.on_host(self.layout.ranks[rank].host).tolist())
+
     def a_rank(self) -> int:
         """Return some rank."""
         return int(self.rng.integers(self.plan.world))
@@ -98,11 +109,13 @@ class CaseSituation:
         metric: str,
         how: str,
         value: float,
+        /,
         *,
         rank: int | None = None,
         host: str | None = None,
         begin: float | None = None,
         end: float = float("inf"),
+        lasts: float = 60.0,
         **match: str | int,
     ) -> None:
         """Change readings; `rank`: of the device or process of that rank. Dots in keys as `__`."""
@@ -115,7 +128,7 @@ class CaseSituation:
             else:
                 labels["rank"] = rank
         at = self.onset if begin is None else begin
-        self.edits.append(SeriesEdit(metric, how, value, at, end, host, labels))  # type: ignore[arg-type]
+        self.edits.append(SeriesEdit(metric, how, value, at, end, host, labels, lasts))  # type: ignore[arg-type]
 
     def say(
         self, name: str, rank: int, at: float, /, *, of_job: bool = True, **attributes: str | int
@@ -153,21 +166,21 @@ class CaseSituation:
         self.truth = CaseTruth(fault, kind, name, host, ranks, at, end, also)
 
     def blame_rank(self, rank: int, *, also: tuple[tuple[str, str], ...] = ()) -> None:
-        """The rank itself; its device lies closely."""
+        """Write down that a rank is at fault."""
         self.blame("rank", str(rank), host=self.layout.host_of(rank), ranks=(rank,), also=also)
 
     def blame_gpu(self, rank: int) -> None:
-        """The device of a rank."""
+        """Write down that the device of a rank is at fault."""
         place = self.layout.ranks[rank]
         self.blame("gpu", place.gpu, host=self.layout.host_of(rank), ranks=(rank,))
 
     def blame_host(self, host: int) -> None:
-        """A host with all its ranks."""
+        """Write down that a host is at fault."""
         name = self.layout.hosts[host].name
         self.blame("host", name, host=name, ranks=tuple(self.layout.on_host(host).tolist()))
 
     def blame_job(self, *, onset: float | None = None, kind: str = "job") -> None:
-        """The job as a whole, or its code."""
+        """Write down that the job as a whole is at fault, or its code."""
         self.blame(kind, self.layout.job, ranks=self.everybody, onset=onset)
 
 
@@ -175,7 +188,8 @@ def situated(plan: CasePlan) -> CaseSituation:
     """Draw layout and pace of a plan, without habits and faults."""
     rng = plan.rng("situation")
     moe = "expert_wander" in plan.habits or bool(plan.fault and plan.fault.id == "balance.expert")
-    layout = laid_out(rng, plan.world, plan.per_host, experts=moe)
+    staged = bool(plan.fault and plan.fault.id == "balance.pipeline_stage")
+    layout = laid_out(rng, plan.world, plan.per_host, experts=moe, staged=staged)
     pace = _pace(rng, plan)
     begin = _EPOCH + float(rng.integers(0, 4_000_000))
     end = begin + plan.minutes * 60.0

@@ -58,7 +58,7 @@ class _RankSeries:
         quality = self._case.plan.reporter.quality
         yield self._one("training.step", records.numbers)
         yield self._one("training.step.duration", records.durations)
-        yield self._one("training.tokens", records.tokens)
+        yield self._one("training.tokens", records.tokens[:, rank])
         missed = hidden * records.phases["comm"][:, rank]
         shown = {name: records.phases[name][:, rank] for name in _SPLIT}
         shown["compute"] = shown["compute"] + missed
@@ -136,7 +136,10 @@ def _values(
     curve, records = case.curve, attempt.records
     steps, ranks = len(records.numbers), len(attempt.layout.ranks)
     common = np.exp(rng.normal(0.0, curve.noise, (steps, 1)))
-    loss = curve.loss(records.numbers)[:, None] * common
+    learnt = records.numbers
+    if case.flat_from is not None:
+        learnt = np.minimum(learnt, learnt[np.searchsorted(records.ends[:-1], case.flat_from)])
+    loss = curve.loss(learnt)[:, None] * common
     norm = curve.grad_norm(records.numbers)[:, None]
     norm = norm * np.exp(rng.normal(0.0, curve.norm_noise, (steps, 1)))
     own = np.ones((steps, ranks))

@@ -19,7 +19,7 @@ PHASES = ("data", "compute", "comm", "optimizer", "gc", "checkpoint")
 
 @dataclass(frozen=True, slots=True)
 class StepRecords:
-    """Arrays over steps (S) and ranks: begins and ends (S), the phases (S, R), tokens (S).
+    """Arrays over steps (S) and ranks: begins and ends (S), the phases and tokens (S, R).
 
     `pauses`: evaluations between steps as (begin, end). `stopped`: when the step that nobody ended
     began, None where all ended.
@@ -99,6 +99,7 @@ def _simulated(
             "gc": np.zeros(world),
             "optimizer": pace.optimizer * np.exp(rng.normal(0.0, 0.01, world)),
             "checkpoint": np.zeros(world),
+            "tokens": np.ones(world),
         }
         network = pace.network * float(np.exp(rng.normal(0.0, 0.05)))
         if pace.checkpoint_every and done and not number % pace.checkpoint_every:
@@ -129,7 +130,7 @@ def _simulated(
         numbers.append(number)
         begins.append(begin)
         ends.append(begin + duration)
-        tokens.append(base_tokens * drawn)
+        tokens.append(np.round(base_tokens * drawn * phases.pop("tokens")))
         at = begin + duration
         number += 1
     stacked = {
@@ -140,7 +141,7 @@ def _simulated(
         np.array(begins),
         np.array(ends),
         stacked,
-        np.array(tokens),
+        np.array(tokens).reshape(len(rows), world),
         tuple(pauses),
         tuple(saves),
         stopped,
@@ -191,5 +192,8 @@ def _apply(
         return network
     if effect.one_of:
         where = [where[int(rng.integers(len(where)))]]
-    phases[effect.phase][where] = phases[effect.phase][where] * factor + seconds
+    before = phases[effect.phase][where]
+    phases[effect.phase][where] = before * factor + seconds
+    if effect.tokens:
+        phases["tokens"][where] *= phases[effect.phase][where] / before
     return network

@@ -1,0 +1,172 @@
+"""Faults of hosts, their storage, clocks and settings."""
+
+from ..effects import StepEffect
+from ..situation import CaseSituation
+from . import endings
+
+
+def cpu_contention(case: CaseSituation) -> None:
+    """Trainers wait for cores: late launches, late data, time runnable but not running."""
+    rank = case.a_rank()
+    case.blame_host(case.layout.ranks[rank].host)
+    host, local = case.layout.host_of(rank), case.on_host_of(rank)
+    case.edit("system.cpu.utilization", "least", 0.985 if not case.weak else 0.93, host=host)
+    wait = case.amount((0.3, 0.8), (0.08, 0.15))
+    for one in local:
+        case.edit("process.cpu.wait", "rate", wait, rank=one)
+    if case.rng.random() < 0.4:
+        case.edit("container.cpu.throttled", "rate", wait * len(local), host=host)
+    lost = case.amount((0.25, 0.7), (0.08, 0.14)) * case.pace.step
+    case.step_effects.append(
+        StepEffect("compute", local, case.onset, case.end, seconds=lost, spread=0.3)
+    )
+    case.step_effects.append(
+        StepEffect("data", local, case.onset, case.end, seconds=0.15 * lost, spread=0.4)
+    )
+
+
+def driver_hang(case: CaseSituation) -> None:
+    """A call into the driver never returns: D state, no readings of any device of the host."""
+    rank = case.a_rank()
+    case.blame_host(case.layout.ranks[rank].host)
+    host = case.layout.host_of(rank)
+    for metric in (
+        "hw.gpu.*",
+        "hw.power*",
+        "hw.temperature*",
+        "hw.frequency*",
+        "hw.energy*",
+        "hw.errors*",
+        "hw.status*",
+    ):
+        case.edit(metric, "drop", 0.0, host=host)
+    case.edit("system.processes.blocked", "add", 2.0 if case.weak else 9.0, host=host)
+    pid = case.layout.ranks[rank].pid
+    if not case.weak:
+        text = f"INFO: task python:{pid} blocked for more than 122 seconds. _nv_rm_lock"
+        case.say(
+            "log.fault",
+            rank,
+            case.onset + 122.0,
+            of_job=False,
+            signature="driver.hung",
+            role="root",
+            text=text,
+            pid=pid,
+        )
+    endings.hang(case, case.on_host_of(rank), "host", case.onset)
+
+
+def lost(case: CaseSituation) -> None:
+    """Everything of a host ends at once; the others wait and then lose their peers."""
+    rank = case.a_rank()
+    case.blame_host(case.layout.ranks[rank].host)
+    host, local = case.layout.host_of(rank), case.on_host_of(rank)
+    case.edit("*", "drop", 0.0, host=host)
+    endings.hang(case, local, "gone", case.onset)
+    case.events = [one for one in case.events if one.host != host or one.at < case.onset]
+    if not case.weak:
+        other = next(one for one in case.everybody if one not in local)
+        case.log(
+            other,
+            case.onset + 31.0,
+            "nccl.remote_closed",
+            "cascade",
+            "NCCL WARN socketProgress: Connection closed by remote peer",
+        )
+
+
+def evicted(case: CaseSituation) -> None:
+    """The scheduler takes the host; its ranks get SIGTERM, the others fail after them."""
+    rank = case.a_rank()
+    case.blame_host(case.layout.ranks[rank].host)
+    local = case.on_host_of(rank)
+    name = case.layout.host_of(rank)
+    reason, text = ("Preempted", f"Node {name}: pod preempted by a pod of higher priority")
+    if case.weak:
+        reason, text = ("Evicted", f"pod on {name} evicted: node drain")
+    case.say("scheduler.event", rank, case.onset - 3.0, reason=reason, text=text)
+    endings.crash(case, rank, case.onset, signal=15)
+    for one in local:
+        if one != rank:
+            case.events = [
+                row for row in case.events
+                if not (row.name == "process.exit" and row.attributes.get("rank") == one)
+            ]  # fmt: skip
+            case.say(
+                "process.exit",
+                one,
+                case.onset + 0.2,
+                rank=one,
+                pid=case.layout.ranks[one].pid,
+                exit_code=-15,
+                signal=15,
+            )
+            endings.silence(case, one, case.onset + 0.2)
+
+
+def storage_slow(case: CaseSituation) -> None:
+    """Loaders of every host starve; processes block; devices idle before each step."""
+    case.blame("storage", "/scratch", ranks=case.everybody)
+    lost = case.amount((0.5, 1.5), (0.15, 0.3)) * case.pace.step
+    case.step_effects.append(
+        StepEffect("data", case.everybody, case.onset, case.end, seconds=lost, spread=0.4)
+    )
+    if case.pace.checkpoint_every:
+        case.step_effects.append(
+            StepEffect("checkpoint", case.everybody, case.onset, case.end, factor=4.0)
+        )
+    case.edit("system.processes.blocked", "add", case.amount((6.0, 20.0), (2.0, 4.0)))
+    for host in case.layout.hosts:
+        rank = int(case.layout.on_host(case.layout.hosts.index(host))[0])
+        if not case.weak:
+            case.say(
+                "log.fault",
+                rank,
+                case.onset + 40.0,
+                of_job=False,
+                signature="nfs.not_responding",
+                role="root",
+                text="nfs: server nas-3 not responding, still trying",
+            )
+
+
+def disk_full(case: CaseSituation) -> None:
+    """The filesystem fills, the checkpoint cannot be written, the rank fails."""
+    rank = case.a_rank()
+    case.blame_host(case.layout.ranks[rank].host)
+    host = case.layout.host_of(rank)
+    case.edit(
+        "system.filesystem.utilization",
+        "rate",
+        0.37 / 200.0,
+        host=host,
+        begin=case.onset - 200.0,
+        end=case.onset,
+        mountpoint="/scratch",
+    )
+    case.edit("system.filesystem.utilization", "most", 1.0, host=host, begin=case.begin)
+    text = "OSError: [Errno 28] No space left on device: '/scratch/ckpt/global_step1200/mp_rank_00_model_states.pt'"
+    endings.crash(case, rank, case.onset, root=None if case.weak else ("storage.no_space", text))
+
+
+def clock_skew(case: CaseSituation) -> None:
+    """One host's clock leaps by seconds; whoever compares times sees it."""
+    rank = case.a_rank()
+    index = case.layout.ranks[rank].host
+    case.blame_host(index)
+    case.clock_leaps[index] = (case.onset, case.amount((3.0, 25.0), (0.6, 1.6)))
+
+
+def config_drift(case: CaseSituation) -> None:
+    """Another driver than its peers', and a little slower for it, from the start."""
+    rank = case.a_rank()
+    case.blame(
+        "host",
+        case.layout.host_of(rank),
+        host=case.layout.host_of(rank),
+        ranks=case.on_host_of(rank),
+        onset=case.begin,
+    )
+    case.versions[case.layout.ranks[rank].host] = ("driver", "550.54.15")
+    case.slow(case.on_host_of(rank), case.amount((1.12, 1.25), (1.06, 1.1)), begin=0.0)

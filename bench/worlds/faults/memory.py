@@ -1,0 +1,207 @@
+"""Faults of memory, of devices and of hosts."""
+
+from ..effects import ExtraSeries
+from ..situation import CaseSituation
+from . import endings
+
+_MIB, _GIB = 2.0**20, 2.0**30
+
+
+def gpu_oom(case: CaseSituation) -> None:
+    """One rank's memory climbs to the limit within a minute, and it fails."""
+    rank = case.a_rank()
+    case.blame_rank(rank)
+    limit = case.plan.device.memory * _GIB
+    begin = case.onset - (20.0 if case.weak else 90.0)
+    for metric in ("training.memory.allocated", "training.memory.reserved"):
+        case.edit(metric, "rate", 0.4 * limit / 90.0, rank=rank, begin=begin)
+        case.edit(metric, "most", 0.965 * limit, rank=rank, begin=begin)
+    for metric in ("hw.gpu.memory.usage", "hw.gpu.process.memory"):
+        case.edit(metric, "rate", 0.4 * limit / 90.0, rank=rank, begin=begin)
+        case.edit(metric, "most", 0.995 * limit, rank=rank, begin=begin)
+    text = f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU {case.layout.ranks[rank].local} has a total capacity of {limit / _GIB:.2f} GiB of which 1.11 GiB is free."
+    endings.crash(case, rank, case.onset, root=("gpu.out_of_memory", text))
+
+
+def gpu_leak(case: CaseSituation) -> None:
+    """Allocated memory of all ranks grows in a line."""
+    case.blame_job()
+    limit = case.plan.device.memory * _GIB
+    left = case.end - case.onset
+    rate = case.amount((0.1, 0.2), (0.03, 0.06)) * limit / left
+    for metric in (
+        "training.memory.allocated",
+        "training.memory.reserved",
+        "hw.gpu.memory.usage",
+        "hw.gpu.process.memory",
+    ):
+        case.edit(metric, "rate", rate)
+
+
+def fragmentation(case: CaseSituation) -> None:
+    """Reserved memory leaves allocated behind, retries rise; plain ones end out of memory."""
+    rank = case.a_rank()
+    case.blame_rank(rank)
+    limit = case.plan.device.memory * _GIB
+    span = (case.end - case.onset) * 0.7
+    case.edit("training.memory.allocated", "most", 0.6 * limit, rank=rank, begin=case.begin)
+    case.edit(
+        "training.memory.reserved",
+        "rate",
+        case.amount((0.4, 0.5), (0.22, 0.3)) * limit / span,
+        rank=rank,
+    )
+    case.edit("training.memory.reserved", "most", 0.96 * limit, rank=rank, begin=case.begin)
+    case.edit(
+        "training.memory.retries",
+        "rate",
+        case.amount((0.1, 0.4), (0.03, 0.06)),
+        rank=rank,
+        begin=case.onset + 0.5 * span,
+    )
+    for metric in ("hw.gpu.memory.usage", "hw.gpu.process.memory"):
+        case.edit(metric, "rate", 0.3 * limit / span, rank=rank)
+        case.edit(metric, "most", 0.985 * limit, rank=rank, begin=case.begin)
+    if not case.weak:
+        text = "torch.OutOfMemoryError: CUDA out of memory. Of the allocated memory 47.2 GiB is allocated by PyTorch, and 24.9 GiB is reserved by PyTorch but unallocated."
+        endings.crash(case, rank, case.onset + span, root=("gpu.out_of_memory", text))
+
+
+def rank0_contexts(case: CaseSituation) -> None:
+    """Contexts of all local ranks on device 0, from the start."""
+    rank = int(case.layout.on_host(int(case.rng.integers(len(case.layout.hosts))))[0])
+    onset = case.first_step_at - 5.0
+    case.blame(
+        "gpu",
+        case.gpu(rank),
+        host=case.layout.host_of(rank),
+        ranks=(rank,),
+        onset=max(case.begin, onset),
+    )
+    size = case.amount((0.5, 0.9), (0.3, 0.45)) * _GIB
+    others = case.on_host_of(rank)[1:]
+    for other in others:
+        pid = case.layout.ranks[other].pid
+        labels: dict[str, str | int | float | bool] = {
+            "hw.id": case.gpu(rank),
+            "gpu": 0,
+            "pid": pid,
+            "hw.vendor": "nvidia",
+            "rank": other,
+        }
+        host = case.layout.host_of(rank)
+        case.extras.append(
+            ExtraSeries("hw.gpu.process.memory", host, labels, size, max(case.begin, onset))
+        )
+    case.edit("hw.gpu.memory.usage", "add", size * len(others), rank=rank, begin=onset)
+
+
+def host_leak(case: CaseSituation) -> None:
+    """A trainer's private memory grows in a line, the host's with it."""
+    rank = case.a_rank()
+    _blame_process(case, rank, "trainer")
+    rate = case.amount((400.0, 1200.0), (90.0, 200.0)) * _MIB / 60.0
+    for metric in ("process.memory.private", "process.memory.usage"):
+        case.edit(metric, "rate", rate, rank=rank, begin=case.begin, role="trainer")
+    for metric in ("system.memory.usage", "container.memory.usage"):
+        case.edit(metric, "rate", rate, host=case.layout.host_of(rank), begin=case.begin)
+
+
+def dataloader_leak(case: CaseSituation) -> None:
+    """The loaders of one rank grow in a line."""
+    rank = case.a_rank()
+    _blame_process(case, rank, "dataloader")
+    rate = case.amount((200.0, 600.0), (60.0, 120.0)) * _MIB / 60.0
+    for metric in ("process.memory.private", "process.memory.usage"):
+        case.edit(metric, "rate", rate, rank=rank, begin=case.begin, role="dataloader")
+    for metric in ("system.memory.usage", "container.memory.usage"):
+        case.edit(metric, "rate", rate, host=case.layout.host_of(rank), begin=case.begin)
+
+
+def copy_on_read(case: CaseSituation) -> None:
+    """Private grows by what shared loses; what the host uses grows too."""
+    rank = case.a_rank()
+    _blame_process(case, rank, "dataloader")
+    rate = case.amount((60.0, 160.0), (25.0, 45.0)) * _MIB / 60.0
+    case.edit(
+        "process.memory.shared", "add", 6.0 * _GIB, rank=rank, begin=case.begin, role="dataloader"
+    )
+    case.edit(
+        "process.memory.usage", "add", 6.0 * _GIB, rank=rank, begin=case.begin, role="dataloader"
+    )
+    case.edit(
+        "process.memory.private", "rate", rate, rank=rank, begin=case.begin, role="dataloader"
+    )
+    case.edit(
+        "process.memory.shared", "rate", -rate, rank=rank, begin=case.begin, role="dataloader"
+    )
+    case.edit("system.memory.usage", "rate", rate, host=case.layout.host_of(rank), begin=case.begin)
+
+
+def host_oom(case: CaseSituation) -> None:
+    """The host's memory climbs to the top, the kernel kills one trainer."""
+    rank = case.a_rank()
+    case.blame_host(case.layout.ranks[rank].host)
+    host, pid = case.layout.host_of(rank), case.layout.ranks[rank].pid
+    begin = case.onset - (60.0 if case.weak else 200.0)
+    rate = 1.6 * 2.0**40 / (case.onset - begin)
+    local = len(case.on_host_of(rank))
+    for metric in ("system.memory.usage", "container.memory.usage"):
+        case.edit(metric, "rate", rate, host=host, begin=begin, end=case.onset)
+        case.edit(metric, "most", 1.99 * 2.0**40, host=host, begin=begin)
+    for metric in ("process.memory.private", "process.memory.usage"):
+        for one in case.on_host_of(rank):
+            case.edit(
+                metric, "rate", rate / local, rank=one, begin=begin, end=case.onset, role="trainer"
+            )
+    text = (
+        f"Out of memory: Killed process {pid} (python) total-vm:412345678kB, anon-rss:298765432kB"
+    )
+    case.say("host.oom_kill", rank, case.onset, of_job=False, pid=pid, rank=rank, text=text)
+    endings.crash(case, rank, case.onset + 0.5, signal=9)
+
+
+def shm_exhausted(case: CaseSituation) -> None:
+    """/dev/shm fills, a worker gets SIGBUS, its trainer fails."""
+    rank = case.a_rank()
+    case.blame_host(case.layout.ranks[rank].host)
+    host = case.layout.host_of(rank)
+    case.edit("system.shm.limit", "set", 64.0 * _GIB, begin=case.begin)
+    case.edit("system.shm.usage", "most", 8.0 * _GIB, begin=case.begin)
+    case.edit(
+        "system.shm.usage",
+        "rate",
+        64.0 * _GIB / 120.0,
+        host=host,
+        begin=case.onset - 120.0,
+        end=case.onset,
+    )
+    case.edit("system.shm.usage", "most", 63.9 * _GIB, host=host, begin=case.begin)
+    if not case.weak:
+        case.log(
+            rank,
+            case.onset - 0.6,
+            "shm.exhausted",
+            "root",
+            "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
+        )
+    text = "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory."
+    endings.crash(case, rank, case.onset, root=("dataloader.shared_memory", text))
+
+
+def _blame_process(case: CaseSituation, rank: int, role: str) -> None:
+    host, pid = case.layout.host_of(rank), case.layout.ranks[rank].pid
+    name = f"{host}:{pid if role == 'trainer' else pid + 100_000}"
+    case.blame("process", name, host=host, ranks=(rank,), onset=case.begin)
+
+
+def rank0_memory(case: CaseSituation, rank: int, share: float) -> None:
+    """More memory on one device than on its peers', as gathering brings it."""
+    extra = share * case.plan.device.memory * _GIB
+    for metric in (
+        "training.memory.allocated",
+        "training.memory.reserved",
+        "hw.gpu.memory.usage",
+        "hw.gpu.process.memory",
+    ):
+        case.edit(metric, "add", extra, rank=rank)
