@@ -38,7 +38,7 @@ class RankActivity:
             found.append(np.clip((now - np.interp(times - window, at, total)) / window, 0.0, 1.0))
         return found[0], found[1]
 
-    def _of_attempt(self, one: JobAttempt, rank: int) -> tuple[np.ndarray, ...]:
+    def _of_attempt(self, one: JobAttempt, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         records = one.records
         spent = np.stack([records.phases[name][:, rank] for name in _ORDER], axis=1)
         begins = records.ends - spent.sum(axis=1)
@@ -49,7 +49,9 @@ class RankActivity:
         compute[:, 1 + _ORDER.index("compute")] = spent[:, _ORDER.index("compute")]
         compute[:, 1 + _ORDER.index("optimizer")] = 0.7 * spent[:, _ORDER.index("optimizer")]
         comm[:, 1 + _ORDER.index("comm")] = spent[:, _ORDER.index("comm")]
-        parts = [(times, compute.ravel(), comm.ravel())]
+        parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = [
+            (times, compute.ravel(), comm.ravel())
+        ]
         parts.append((np.array([one.begin, one.end]), np.zeros(2), np.zeros(2)))
         for begin, end in records.pauses:
             at = np.array([begin, end])
@@ -58,9 +60,10 @@ class RankActivity:
             parts.append(self._after_stop(records.stopped, rank))
         rows = [np.concatenate(column) for column in zip(*parts, strict=True)]
         order = np.argsort(rows[0], kind="stable")
-        return tuple(row[order] for row in rows)
+        at, busy, waiting = (row[order] for row in rows)
+        return at, busy, waiting
 
-    def _after_stop(self, began: float, rank: int) -> tuple[np.ndarray, ...]:
+    def _after_stop(self, began: float, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         assert self._stop is not None  # noqa: S101 - for the types: the caller asks
         at = np.array([began, self._stop.at, min(self._stop.ends, self._end)])
         compute = np.array([0.0, 0.6 * (at[1] - at[0]), 0.0])

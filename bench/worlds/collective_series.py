@@ -92,7 +92,7 @@ def _progress(attempt: JobAttempt, ticks: np.ndarray) -> np.ndarray:
     knots = np.stack([records.begins + 0.4 * records.durations, records.ends], axis=1).ravel()
     steps = np.arange(len(records.ends), dtype=float)
     done = np.stack([steps, steps + 1.0], axis=1).ravel()
-    return np.interp(ticks, knots, done, left=0.0)
+    return np.asarray(np.interp(ticks, knots, done, left=0.0))
 
 
 def _stopped(

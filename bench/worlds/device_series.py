@@ -78,14 +78,14 @@ class _DeviceReader:
         yield self._one("hw.gpu.memory.activity", np.clip(0.45 * compute + 0.1 * comm, 0, 1))
         clock = np.where(busy > 0.02, self._device.clock, 345.0 if parked else self._device.clock)
         clock = np.where(compute > 0.6, clock - 15.0 * rng.integers(0, 9, len(busy)), clock)
-        yield self._one("hw.frequency", clock * 1e6, domain="sm")
+        yield self._one("hw.frequency", clock * 1e6, of={"domain": "sm"})
         memory = np.full(len(self._slow), self._device.memory_clock * 1e6)
-        yield self._rare("hw.frequency", memory, domain="memory")
+        yield self._rare("hw.frequency", memory, of={"domain": "memory"})
         capped = (compute > 0.7) & (rng.random(len(busy)) < 0.35)
         for reason in _REASONS:
             active = {"power_cap": capped, "idle": busy < 0.02}.get(reason)
             values = np.zeros(len(busy)) if active is None else active.astype(float)
-            yield self._one("hw.gpu.throttle", values, reason=reason)
+            yield self._one("hw.gpu.throttle", values, of={"reason": reason})
         seldom = self._case.habit("idle_pcie")
         generation = np.where(busy < 0.2, 1.0, float(self._device.generation))
         every = max(1, int(seldom / self._exporter.cadence)) if seldom else 1
@@ -117,8 +117,8 @@ class _DeviceReader:
         mean = draw * slow_compute + 0.36 * slow_comm
         offset = float(rng.normal(0.0, 1.8)) + above
         heat = 34.0 + offset + 27.0 * mean + rng.normal(0.0, 0.4, len(power))
-        yield self._one("hw.temperature", np.round(heat), **{"hw.sensor": "gpu"})
-        yield self._one("hw.temperature", np.round(heat + 9.0), **{"hw.sensor": "memory"})
+        yield self._one("hw.temperature", np.round(heat), of={"hw.sensor": "gpu"})
+        yield self._one("hw.temperature", np.round(heat + 9.0), of={"hw.sensor": "memory"})
 
     def memory(self, rng: np.random.Generator) -> Iterator[MetricSeries]:
         """Yield the device's memory and that of the rank's process."""
@@ -127,7 +127,7 @@ class _DeviceReader:
         since = self._ticks - self._case.first_step_at
         used = limit * share * np.where(since < 0.0, 0.12, np.minimum(1.0, 0.8 + since / 100.0))
         yield self._one("hw.gpu.memory.usage", used + 5.5e8)
-        yield self._one("hw.gpu.process.memory", used, pid=self._place.pid)
+        yield self._one("hw.gpu.process.memory", used, of={"pid": self._place.pid})
         yield self._rare("hw.gpu.memory.limit", np.full(len(self._slow), limit))
 
     def health(self, rng: np.random.Generator) -> Iterator[MetricSeries]:
@@ -143,32 +143,40 @@ class _DeviceReader:
             ("uncorrected", "sram", np.zeros(count)),
         ):
             more: dict[str, Scalar] = {"error.type": kind, "hw.part": part}
-            yield self._rare("hw.errors", values, start=start, **more)
+            yield self._rare("hw.errors", values, start=start, of=more)
         replays = np.cumsum(rng.poisson(usual * step / 20_000.0)).astype(float)
         yield self._rare("hw.gpu.pcie.replays", replays, start=start)
         for state in ("pending", "failed"):
-            yield self._rare("hw.gpu.row_remap", np.zeros(count), state=state)
+            yield self._rare("hw.gpu.row_remap", np.zeros(count), of={"state": state})
         full = np.full(count, float(self._device.generation))
         yield self._rare("hw.gpu.pcie.generation.max", full)
         yield self._rare("hw.gpu.pcie.width", np.full(count, 16.0))
         yield self._rare("hw.gpu.pcie.width.max", np.full(count, 16.0))
         yield self._rare(
-            "hw.frequency.limit", np.full(count, self._device.clock * 1e6), domain="sm"
+            "hw.frequency.limit", np.full(count, self._device.clock * 1e6), of={"domain": "sm"}
         )
         for link in range(0, self._device.links, 6):
-            yield self._rare("hw.gpu.nvlink.up", np.ones(count), link=link)
+            yield self._rare("hw.gpu.nvlink.up", np.ones(count), of={"link": link})
             more = {"link": link, "error.type": "crc"}
-            yield self._rare("hw.gpu.nvlink.errors", np.zeros(count), start=start, **more)
+            yield self._rare("hw.gpu.nvlink.errors", np.zeros(count), start=start, of=more)
 
     def _one(
-        self, metric: str, values: np.ndarray, start: float | None = None, **more: Scalar
+        self,
+        metric: str,
+        values: np.ndarray,
+        start: float | None = None,
+        of: dict[str, Scalar] | None = None,
     ) -> MetricSeries:
-        return self._at(metric, self._ticks, values, start, **more)
+        return self._at(metric, self._ticks, values, start, of)
 
     def _rare(
-        self, metric: str, values: np.ndarray, start: float | None = None, **more: Scalar
+        self,
+        metric: str,
+        values: np.ndarray,
+        start: float | None = None,
+        of: dict[str, Scalar] | None = None,
     ) -> MetricSeries:
-        return self._at(metric, self._slow, values, start, **more)
+        return self._at(metric, self._slow, values, start, of)
 
     def _at(
         self,
@@ -176,9 +184,9 @@ class _DeviceReader:
         ticks: np.ndarray,
         values: np.ndarray,
         start: float | None = None,
-        **more: Scalar,
+        of: dict[str, Scalar] | None = None,
     ) -> MetricSeries:
-        labels = self._labels | more
+        labels = self._labels | (of or {})
         return MetricSeries(
             metric, self._place.host, "device", labels, ticks, values.astype(float), None, start
         )

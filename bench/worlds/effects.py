@@ -7,6 +7,7 @@ import numpy as np
 
 Phase = Literal["data", "compute", "gc", "network", "optimizer", "checkpoint"]
 StuckKind = Literal["host", "gpu", "transport", "gone"]
+EditKind = Literal["set", "scale", "add", "least", "most", "rate", "drop", "grow", "pulse"]
 Scalar = str | int | float | bool
 
 
@@ -45,7 +46,7 @@ class SeriesEdit:
     """
 
     metric: str
-    how: Literal["set", "scale", "add", "least", "most", "rate", "drop", "grow", "pulse"]
+    how: EditKind
     value: float
     begin: float
     end: float = float("inf")
@@ -140,17 +141,22 @@ def edited(edit: SeriesEdit, times: np.ndarray, values: np.ndarray) -> np.ndarra
     """Return the values of a series that matches an edit other than `drop`."""
     inside = (times >= edit.begin) & (times < edit.end)
     if edit.how == "rate":
-        since = np.clip(times, edit.begin, edit.end) - edit.begin
-        return values + edit.value * np.maximum(since, 0.0)
-    changed = {
-        "set": lambda: np.full_like(values, edit.value),
-        "scale": lambda: values * edit.value,
-        "add": lambda: values + edit.value,
-        "least": lambda: np.maximum(values, edit.value),
-        "grow": lambda: values * np.exp(edit.value * np.clip(times - edit.begin, 0.0, edit.lasts)),
-        "pulse": lambda: (
-            values * (1.0 + edit.value * np.exp(-np.abs(times - edit.begin) / edit.lasts))
-        ),
-        "most": lambda: np.minimum(values, edit.value),
-    }[edit.how]()
-    return np.where(inside, changed, values)
+        lasted = np.clip(times, edit.begin, edit.end) - edit.begin
+        return np.asarray(values + edit.value * lasted)
+    since = times - edit.begin
+    changed = values
+    if edit.how == "set":
+        changed = np.full_like(values, edit.value)
+    elif edit.how == "scale":
+        changed = values * edit.value
+    elif edit.how == "add":
+        changed = values + edit.value
+    elif edit.how == "least":
+        changed = np.maximum(values, edit.value)
+    elif edit.how == "most":
+        changed = np.minimum(values, edit.value)
+    elif edit.how == "grow":
+        changed = values * np.exp(edit.value * np.clip(since, 0.0, edit.lasts))
+    elif edit.how == "pulse":
+        changed = values * (1.0 + edit.value * np.exp(-np.abs(since) / edit.lasts))
+    return np.asarray(np.where(inside, changed, values))

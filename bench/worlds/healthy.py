@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .effects import ExtraSeries, RestartMark, StepEffect
+from .effects import ExtraSeries, Phase, RestartMark, StepEffect
 from .situation import CaseSituation
 from .training import JobAttempt
 
@@ -16,14 +16,14 @@ def add(case: CaseSituation) -> None:
     if stretch:
         begin = case.begin + span * float(rng.uniform(0.25, 0.6))
         end = begin + float(rng.uniform(90.0, 240.0))
-        phase = "network" if rng.random() < 0.5 else "data"
+        phase: Phase = "network" if rng.random() < 0.5 else "data"
         case.step_effects.append(
             StepEffect(phase, everybody, begin, end, seconds=stretch * step, ramp=20.0, spread=0.3)
         )
     rhythm = case.habit("rhythmic_slow_step")
     if rhythm:
         every = int(rng.integers(8, 60))
-        phase = "gc" if rng.random() < 0.5 else "compute"
+        kind: Phase = "gc" if rng.random() < 0.5 else "compute"
         case.step_effects.append(
             StepEffect(
                 phase, everybody, 0.0, np.inf, seconds=rhythm * step, every=every, spread=0.1
@@ -33,10 +33,16 @@ def add(case: CaseSituation) -> None:
     if noise:
         case.step_effects.append(
             StepEffect(
-                "compute", everybody, 0.0, np.inf,
-                seconds=noise * step, chance=0.15, one_of=True, spread=0.5,
+                "compute",
+                everybody,
+                0.0,
+                np.inf,
+                seconds=noise * step,
+                chance=0.15,
+                one_of=True,
+                spread=0.5,
             )
-        )  # fmt: skip
+        )
     pause = case.habit("epoch_pause")
     if pause:
         every = max(20, int(float(rng.uniform(90.0, 300.0)) / step))
@@ -67,9 +73,14 @@ def add(case: CaseSituation) -> None:
         world = case.plan.world - case.plan.per_host
         case.restart = RestartMark(at, gap, world, 0, "scaled down by the scheduler")
         case.say(
-            "scheduler.event", case.plan.world - 1, at - 2.0,
-            reason="ScaledDown", text="elastic job scaled down by plan: host returned to the pool",
-        )  # fmt: skip
+            "scheduler.event",
+            case.plan.world - 1,
+            at - 2.0,
+            {
+                "reason": "ScaledDown",
+                "text": "elastic job scaled down by plan: host returned to the pool",
+            },
+        )
 
 
 def phases(case: CaseSituation, attempts: tuple[JobAttempt, ...]) -> None:
@@ -85,15 +96,20 @@ def phases(case: CaseSituation, attempts: tuple[JobAttempt, ...]) -> None:
         inside += [("checkpoint", begin) for begin, _ in records.saves]
         inside += [("train", end) for _, end in (*records.pauses, *records.saves)]
         for place in attempt.layout.ranks:
-            for phase, at in [*starts, *([] if silent else inside)]:
+            for entered, at in [*starts, *([] if silent else inside)]:
                 done = int(np.searchsorted(records.ends, at))
                 number = done + int(records.numbers[0]) if len(records.numbers) else 0
                 case.say(
-                    "training.phase", place.rank, at, rank=place.rank, phase=phase, step=number
+                    "training.phase",
+                    place.rank,
+                    at,
+                    {"rank": place.rank, "phase": entered, "step": number},
                 )
     if case.restart:
         for place in case.layout.ranks:
             case.say(
-                "process.exit", place.rank, case.restart.at + 0.3,
-                rank=place.rank, pid=place.pid, exit_code=0,
-            )  # fmt: skip
+                "process.exit",
+                place.rank,
+                case.restart.at + 0.3,
+                {"rank": place.rank, "pid": place.pid, "exit_code": 0},
+            )

@@ -122,9 +122,11 @@ class _HostReader:
         yield self._one("container.cpu.throttled", np.zeros(count), start=self._start)
         for mount, share in (("/", 0.41), ("/scratch", 0.63)):
             yield self._one(
-                "system.filesystem.utilization", np.full(count, share), mountpoint=mount
+                "system.filesystem.utilization", np.full(count, share), of={"mountpoint": mount}
             )
-        yield self._one("system.disk.io_time", 5000.0 + disk, start=self._start, device="nvme0n1")
+        yield self._one(
+            "system.disk.io_time", 5000.0 + disk, start=self._start, of={"device": "nvme0n1"}
+        )
         blocked = (rng.random(count) < 0.03).astype(float)
         yield self._one("system.processes.blocked", blocked)
         yield self._one("system.shm.usage", np.minimum(shm, 0.5 * limit))
@@ -152,9 +154,9 @@ class _HostReader:
                 "rail": number, "switch": host.switch, "switch_port": f"Ethernet{self._index * 8 + number}",
                 "gpu": 2 * number,
             }  # fmt: skip
-            yield self._port("hw.network.info", np.ones(count), **info)
-            yield self._port("hw.network.up", np.ones(count), **port)
-            yield self._port("hw.network.bandwidth.limit", np.full(count, _PORT), **port)
+            yield self._port("hw.network.info", np.ones(count), of=info)
+            yield self._port("hw.network.up", np.ones(count), of=port)
+            yield self._port("hw.network.bandwidth.limit", np.full(count, _PORT), of=port)
             rank = int(case.layout.on_host(self._index)[2 * number])
             _, comm = activity.shares(rank, ticks, self._exporter.cadence)
             alone = len(case.layout.hosts) == 1
@@ -162,7 +164,10 @@ class _HostReader:
             total = np.cumsum(rate * self._exporter.cadence)
             for direction in ("receive", "transmit"):
                 yield self._port(
-                    "hw.network.io", 7e14 + total, start=self._start, direction=direction, **port
+                    "hw.network.io",
+                    7e14 + total,
+                    start=self._start,
+                    of={"direction": direction, **port},
                 )
             usual = (case.habit("corrected_errors") or 0.0) * (rng.random() < 0.1) / 3600.0
             for kind in _ERRORS:
@@ -171,26 +176,33 @@ class _HostReader:
                     float
                 )
                 more = port | {"error.type": kind}
-                yield self._port("hw.network.errors", errors, start=self._start, **more)
+                yield self._port("hw.network.errors", errors, start=self._start, of=more)
             for kind, share in (("cnp", 1.0), ("ecn", 1.3), ("xmit_wait", 40.0)):
                 some = np.cumsum(rng.poisson(marks * share * self._exporter.cadence, count))
                 yield self._port(
                     "hw.network.congestion",
                     some.astype(float),
                     start=self._start,
-                    kind=kind,
-                    **port,
+                    of={"kind": kind, **port},
                 )
 
     def _one(
-        self, metric: str, values: np.ndarray, start: float | None = None, **labels: Scalar
+        self,
+        metric: str,
+        values: np.ndarray,
+        start: float | None = None,
+        of: dict[str, Scalar] | None = None,
     ) -> MetricSeries:
-        return self._series("host", metric, values, start, labels)
+        return self._series("host", metric, values, start, of or {})
 
     def _port(
-        self, metric: str, values: np.ndarray, start: float | None = None, **labels: Scalar
+        self,
+        metric: str,
+        values: np.ndarray,
+        start: float | None = None,
+        of: dict[str, Scalar] | None = None,
     ) -> MetricSeries:
-        return self._series("network", metric, values, start, labels)
+        return self._series("network", metric, values, start, of or {})
 
     def _series(
         self,

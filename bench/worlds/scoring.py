@@ -94,7 +94,7 @@ def scored(truth: dict[str, Any], incidents: Sequence[dict[str, Any]]) -> CaseSc
     about = [one for one in named if _about(one, truth)]
     false = [one for one in named if not _about(one, truth)]
     loud = [one for one in about if one.severity != "info"]
-    judged = (loud or about or [None])[0]
+    judged = next(iter(loud or about), None)
     fault = truth["fault"]
     quiet_fault = fault is not None and catalogue()[fault].severity == "info"
     answers = [
@@ -164,7 +164,9 @@ def _about(named: NamedCause, truth: dict[str, Any]) -> bool:
 
 def _named(document: dict[str, Any]) -> NamedCause:
     causes = document["root_cause"]["hypotheses"]
-    first = causes[0] if causes else {"fault": "unknown", "entity": None, "probability": None}
+    first: dict[str, Any] = (
+        causes[0] if causes else {"fault": "unknown", "entity": None, "probability": None}
+    )
     entity = first["entity"] or {
         "type": "job",
         "id": str(document["job"]),

@@ -7,9 +7,11 @@ import numpy as np
 from .cluster import ClusterLayout, laid_out
 from .effects import (
     CaseTruth,
+    EditKind,
     EventRecord,
     ExtraSeries,
     RestartMark,
+    Scalar,
     SeriesEdit,
     StepEffect,
     StopMark,
@@ -107,7 +109,7 @@ class CaseSituation:
     def edit(
         self,
         metric: str,
-        how: str,
+        how: EditKind,
         value: float,
         /,
         *,
@@ -116,10 +118,10 @@ class CaseSituation:
         begin: float | None = None,
         end: float = float("inf"),
         lasts: float = 60.0,
-        **match: str | int,
+        of: dict[str, Scalar] | None = None,
     ) -> None:
-        """Change readings; `rank`: of the device or process of that rank. Dots in keys as `__`."""
-        labels = {key.replace("__", "."): value for key, value in match.items()}
+        """Change readings; `rank`: of the device or process of that rank. `of`: with these attributes."""
+        labels = dict(of or {})
         if rank is not None:
             place = self.layout.ranks[rank]
             host = self.layout.host_of(rank)
@@ -128,26 +130,24 @@ class CaseSituation:
             else:
                 labels["rank"] = rank
         at = self.onset if begin is None else begin
-        self.edits.append(SeriesEdit(metric, how, value, at, end, host, labels, lasts))  # type: ignore[arg-type]
+        self.edits.append(SeriesEdit(metric, how, value, at, end, host, labels, lasts))
 
     def say(
-        self, name: str, rank: int, at: float, /, *, of_job: bool = True, **attributes: str | int
+        self, name: str, rank: int, at: float, attributes: dict[str, Scalar], *, of_job: bool = True
     ) -> None:
-        """Send an event of the host of a rank. Dots in keys as `__`."""
-        labels = {key.replace("__", "."): value for key, value in attributes.items()}
+        """Send an event of the host of a rank."""
         host = self.layout.host_of(rank)
-        self.events.append(EventRecord(name, host, at, labels, of_job))
+        self.events.append(EventRecord(name, host, at, attributes, of_job))
 
-    def log(
-        self, rank: int, at: float, signature: str, role: str, text: str, /, **more: str | int
-    ) -> None:
+    def log(self, rank: int, at: float, signature: str, role: str, text: str) -> None:
         """Send a log line with a known signature, of a rank."""
-        self.say(
-            "log.fault",
-            rank,
-            at,
-            **{"signature": signature, "role": role, "rank": rank, "text": text, **more},
-        )
+        labels: dict[str, Scalar] = {
+            "signature": signature,
+            "role": role,
+            "rank": rank,
+            "text": text,
+        }
+        self.say("log.fault", rank, at, labels)
 
     def blame(
         self,

@@ -37,7 +37,7 @@ class StepRecords:
     @property
     def durations(self) -> np.ndarray:
         """Return the duration of each step."""
-        return self.ends - self.begins
+        return np.asarray(self.ends - self.begins)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ def rank0_preprocessing(case: CaseSituation) -> None:
         "scale",
         case.amount((3.0, 6.0), (1.5, 2.0)),
         rank=0,
-        role="trainer",
+        of={"role": "trainer"},
     )
 
 

@@ -16,9 +16,11 @@ def hang(case: CaseSituation, ranks: tuple[int, ...], kind: StuckKind, at: float
             )
             case.log(rank, at + timeout + 1.0, "nccl.watchdog_timeout", "cascade", text)
             case.say(
-                "process.exit", rank, at + timeout + 14.0,
-                rank=rank, pid=case.layout.ranks[rank].pid, exit_code=-6, signal=6,
-            )  # fmt: skip
+                "process.exit",
+                rank,
+                at + timeout + 14.0,
+                {"rank": rank, "pid": case.layout.ranks[rank].pid, "exit_code": -6, "signal": 6},
+            )
 
 
 def crash(
@@ -41,10 +43,7 @@ def crash(
         "process.exit",
         rank,
         at,
-        rank=rank,
-        pid=pid,
-        exit_code=-signal if signal else code,
-        **signals,
+        {"rank": rank, "pid": pid, "exit_code": -signal if signal else code, **signals},
     )
     silence(case, rank, at)
     for other in case.everybody:
@@ -53,13 +52,18 @@ def crash(
         later = at + float(case.rng.uniform(1.0, 6.0))
         if case.rng.random() < 0.5:
             case.log(
-                other, later, "nccl.remote_closed", "cascade",
+                other,
+                later,
+                "nccl.remote_closed",
+                "cascade",
                 "NCCL WARN socketProgress: Connection closed by remote peer",
-            )  # fmt: skip
+            )
         case.say(
-            "process.exit", other, gone, rank=other, pid=case.layout.ranks[other].pid,
-            exit_code=-15, signal=15,
-        )  # fmt: skip
+            "process.exit",
+            other,
+            gone,
+            {"rank": other, "pid": case.layout.ranks[other].pid, "exit_code": -15, "signal": 15},
+        )
 
 
 def silence(case: CaseSituation, rank: int, at: float) -> None:

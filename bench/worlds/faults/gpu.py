@@ -11,8 +11,6 @@ def lost(case: CaseSituation) -> None:
     case.blame_gpu(rank)
     _xid(case, rank, 79, "GPU has fallen off the bus.")
     case.edit("hw.*", "drop", 0.0, rank=rank)
-    if not case.weak:
-        case.edit("hw.status", "set", 1.0, rank=rank)
     text = "CUDA error: unspecified launch failure"
     endings.crash(case, rank, case.onset + 3.0, signal=6, root=("cuda.launch_failure", text))
 
@@ -24,7 +22,9 @@ def memory_uncorrectable(case: CaseSituation) -> None:
     if not case.weak:
         _xid(case, rank, 48, "DBE (double bit error) on HBM")
     _xid(case, rank, 94, "Contained: SM (0x1). RST: No, D-RST: No")
-    case.edit("hw.errors", "add", 1.0, rank=rank, error__type="uncorrected", hw__part="hbm")
+    case.edit(
+        "hw.errors", "add", 1.0, rank=rank, of={"error.type": "uncorrected", "hw.part": "hbm"}
+    )
     text = "CUDA error: uncorrectable ECC error encountered"
     endings.crash(case, rank, case.onset + 2.0, signal=6, root=("cuda.ecc", text))
 
@@ -35,9 +35,16 @@ def row_remap(case: CaseSituation) -> None:
     case.blame_gpu(rank)
     if not case.weak:
         _xid(case, rank, 63, "Row remapper: new row marked for remapping, reset gpu to activate.")
-        rate = {"error__type": "corrected", "hw__part": "hbm"}
-        case.edit("hw.errors", "rate", 0.4, rank=rank, begin=case.onset - 60.0, **rate)
-    case.edit("hw.gpu.row_remap", "set", 1.0, rank=rank, state="pending")
+        begin = case.onset - 60.0
+        case.edit(
+            "hw.errors",
+            "rate",
+            0.4,
+            rank=rank,
+            begin=begin,
+            of={"error.type": "corrected", "hw.part": "hbm"},
+        )
+    case.edit("hw.gpu.row_remap", "set", 1.0, rank=rank, of={"state": "pending"})
 
 
 def firmware_hang(case: CaseSituation) -> None:
@@ -62,10 +69,10 @@ def nvlink(case: CaseSituation) -> None:
     rank = case.a_rank()
     case.blame_gpu(rank)
     rate = case.amount((3.0, 60.0), (0.4, 2.0))
-    case.edit("hw.gpu.nvlink.errors", "rate", rate, rank=rank, link=0)
+    case.edit("hw.gpu.nvlink.errors", "rate", rate, rank=rank, of={"link": 0})
     if not case.weak:
         _xid(case, rank, 74, "NVLink: fatal error detected on link 0(0x0, 0x0, 0x10000, 0x0)")
-        case.edit("hw.gpu.nvlink.up", "set", 0.0, rank=rank, link=0)
+        case.edit("hw.gpu.nvlink.up", "set", 0.0, rank=rank, of={"link": 0})
     local = case.on_host_of(rank)
     lost = case.amount((0.35, 0.7), (0.12, 0.25))
     case.step_effects.append(
@@ -75,7 +82,7 @@ def nvlink(case: CaseSituation) -> None:
     )
     for group in case.layout.groups:
         if rank in group.ranks:
-            case.edit("collective.bus_bandwidth", "scale", 1.0 - lost, group=group.name)
+            case.edit("collective.bus_bandwidth", "scale", 1.0 - lost, of={"group": group.name})
 
 
 def pcie_degraded(case: CaseSituation) -> None:
@@ -97,10 +104,10 @@ def thermal_throttle(case: CaseSituation) -> None:
     factor = case.amount((1.25, 1.8), (1.08, 1.16))
     case.edit("hw.temperature", "add", 10.0, rank=rank, begin=case.onset - 40.0, end=case.onset)
     case.edit("hw.temperature", "add", case.amount((21.0, 27.0), (17.0, 21.0)), rank=rank)
-    case.edit("hw.frequency", "scale", 1.0 / factor, rank=rank, domain="sm")
+    case.edit("hw.frequency", "scale", 1.0 / factor, rank=rank, of={"domain": "sm"})
     case.edit("hw.power", "scale", 1.0 / factor, rank=rank)
     reason = "thermal_sw" if case.weak or case.rng.random() < 0.5 else "thermal_hw"
-    case.edit("hw.gpu.throttle", "set", 1.0, rank=rank, reason=reason)
+    case.edit("hw.gpu.throttle", "set", 1.0, rank=rank, of={"reason": reason})
     case.slow((rank,), factor)
 
 
@@ -115,9 +122,9 @@ def power_limited(case: CaseSituation) -> None:
         if not brake:
             case.edit("hw.power.limit", "scale", share, rank=one)
         case.edit("hw.power", "most", case.plan.device.power * share, rank=one)
-        case.edit("hw.frequency", "scale", 1.0 / factor, rank=one, domain="sm")
+        case.edit("hw.frequency", "scale", 1.0 / factor, rank=one, of={"domain": "sm"})
         reason = "power_brake" if brake else "power_cap"
-        case.edit("hw.gpu.throttle", "set", 1.0, rank=one, reason=reason)
+        case.edit("hw.gpu.throttle", "set", 1.0, rank=one, of={"reason": reason})
     case.slow(case.on_host_of(rank), factor)
 
 
@@ -126,11 +133,17 @@ def clock_locked(case: CaseSituation) -> None:
     rank = case.a_rank()
     case.blame_gpu(rank)
     factor = case.amount((1.3, 1.7), (1.1, 1.18))
-    case.edit("hw.frequency", "most", case.plan.device.clock * 1e6 / factor, rank=rank, domain="sm")
+    case.edit(
+        "hw.frequency",
+        "most",
+        case.plan.device.clock * 1e6 / factor,
+        rank=rank,
+        of={"domain": "sm"},
+    )
     case.edit("hw.power", "scale", 0.5 + 0.5 / factor, rank=rank)
     case.edit("hw.temperature", "add", -4.0, rank=rank)
     if case.rng.random() < 0.5:
-        case.edit("hw.gpu.throttle", "set", 1.0, rank=rank, reason="clocks_setting")
+        case.edit("hw.gpu.throttle", "set", 1.0, rank=rank, of={"reason": "clocks_setting"})
     case.slow((rank,), factor)
 
 
@@ -187,6 +200,16 @@ def _xid(case: CaseSituation, rank: int, code: int, text: str, after: float = 0.
     place = case.layout.ranks[rank]
     line = f"NVRM: Xid (PCI:0000:{0x19 + 17 * place.local:02x}:00): {code}, pid={place.pid}, name=python, {text}"
     case.say(
-        "gpu.fault", rank, case.onset + after, of_job=False,
-        hw__id=place.gpu, gpu=place.local, code=str(code), vendor="nvidia", text=line, pid=place.pid,
-    )  # fmt: skip
+        "gpu.fault",
+        rank,
+        case.onset + after,
+        {
+            "hw.id": place.gpu,
+            "gpu": place.local,
+            "code": str(code),
+            "vendor": "nvidia",
+            "text": line,
+            "pid": place.pid,
+        },
+        of_job=False,
+    )

@@ -48,11 +48,8 @@ def driver_hang(case: CaseSituation) -> None:
             "log.fault",
             rank,
             case.onset + 122.0,
+            {"signature": "driver.hung", "role": "root", "text": text, "pid": pid},
             of_job=False,
-            signature="driver.hung",
-            role="root",
-            text=text,
-            pid=pid,
         )
     endings.hang(case, case.on_host_of(rank), "host", case.onset)
 
@@ -85,7 +82,7 @@ def evicted(case: CaseSituation) -> None:
     reason, text = ("Preempted", f"Node {name}: pod preempted by a pod of higher priority")
     if case.weak:
         reason, text = ("Evicted", f"pod on {name} evicted: node drain")
-    case.say("scheduler.event", rank, case.onset - 3.0, reason=reason, text=text)
+    case.say("scheduler.event", rank, case.onset - 3.0, {"reason": reason, "text": text})
     endings.crash(case, rank, case.onset, signal=15)
     for one in local:
         if one != rank:
@@ -97,10 +94,7 @@ def evicted(case: CaseSituation) -> None:
                 "process.exit",
                 one,
                 case.onset + 0.2,
-                rank=one,
-                pid=case.layout.ranks[one].pid,
-                exit_code=-15,
-                signal=15,
+                {"rank": one, "pid": case.layout.ranks[one].pid, "exit_code": -15, "signal": 15},
             )
             endings.silence(case, one, case.onset + 0.2)
 
@@ -124,10 +118,12 @@ def storage_slow(case: CaseSituation) -> None:
                 "log.fault",
                 rank,
                 case.onset + 40.0,
+                {
+                    "signature": "nfs.not_responding",
+                    "role": "root",
+                    "text": "nfs: server nas-3 not responding, still trying",
+                },
                 of_job=False,
-                signature="nfs.not_responding",
-                role="root",
-                text="nfs: server nas-3 not responding, still trying",
             )
 
 
@@ -143,7 +139,7 @@ def disk_full(case: CaseSituation) -> None:
         host=host,
         begin=case.onset - 200.0,
         end=case.onset,
-        mountpoint="/scratch",
+        of={"mountpoint": "/scratch"},
     )
     case.edit("system.filesystem.utilization", "most", 1.0, host=host, begin=case.begin)
     text = "OSError: [Errno 28] No space left on device: '/scratch/ckpt/global_step1200/mp_rank_00_model_states.pt'"

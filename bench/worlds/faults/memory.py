@@ -102,7 +102,7 @@ def host_leak(case: CaseSituation) -> None:
     _blame_process(case, rank, "trainer")
     rate = case.amount((400.0, 1200.0), (90.0, 200.0)) * _MIB / 60.0
     for metric in ("process.memory.private", "process.memory.usage"):
-        case.edit(metric, "rate", rate, rank=rank, begin=case.begin, role="trainer")
+        case.edit(metric, "rate", rate, rank=rank, begin=case.begin, of={"role": "trainer"})
     for metric in ("system.memory.usage", "container.memory.usage"):
         case.edit(metric, "rate", rate, host=case.layout.host_of(rank), begin=case.begin)
 
@@ -113,7 +113,7 @@ def dataloader_leak(case: CaseSituation) -> None:
     _blame_process(case, rank, "dataloader")
     rate = case.amount((200.0, 600.0), (60.0, 120.0)) * _MIB / 60.0
     for metric in ("process.memory.private", "process.memory.usage"):
-        case.edit(metric, "rate", rate, rank=rank, begin=case.begin, role="dataloader")
+        case.edit(metric, "rate", rate, rank=rank, begin=case.begin, of={"role": "dataloader"})
     for metric in ("system.memory.usage", "container.memory.usage"):
         case.edit(metric, "rate", rate, host=case.layout.host_of(rank), begin=case.begin)
 
@@ -124,16 +124,36 @@ def copy_on_read(case: CaseSituation) -> None:
     _blame_process(case, rank, "dataloader")
     rate = case.amount((60.0, 160.0), (25.0, 45.0)) * _MIB / 60.0
     case.edit(
-        "process.memory.shared", "add", 6.0 * _GIB, rank=rank, begin=case.begin, role="dataloader"
+        "process.memory.shared",
+        "add",
+        6.0 * _GIB,
+        rank=rank,
+        begin=case.begin,
+        of={"role": "dataloader"},
     )
     case.edit(
-        "process.memory.usage", "add", 6.0 * _GIB, rank=rank, begin=case.begin, role="dataloader"
+        "process.memory.usage",
+        "add",
+        6.0 * _GIB,
+        rank=rank,
+        begin=case.begin,
+        of={"role": "dataloader"},
     )
     case.edit(
-        "process.memory.private", "rate", rate, rank=rank, begin=case.begin, role="dataloader"
+        "process.memory.private",
+        "rate",
+        rate,
+        rank=rank,
+        begin=case.begin,
+        of={"role": "dataloader"},
     )
     case.edit(
-        "process.memory.shared", "rate", -rate, rank=rank, begin=case.begin, role="dataloader"
+        "process.memory.shared",
+        "rate",
+        -rate,
+        rank=rank,
+        begin=case.begin,
+        of={"role": "dataloader"},
     )
     case.edit("system.memory.usage", "rate", rate, host=case.layout.host_of(rank), begin=case.begin)
 
@@ -152,12 +172,20 @@ def host_oom(case: CaseSituation) -> None:
     for metric in ("process.memory.private", "process.memory.usage"):
         for one in case.on_host_of(rank):
             case.edit(
-                metric, "rate", rate / local, rank=one, begin=begin, end=case.onset, role="trainer"
+                metric,
+                "rate",
+                rate / local,
+                rank=one,
+                begin=begin,
+                end=case.onset,
+                of={"role": "trainer"},
             )
     text = (
         f"Out of memory: Killed process {pid} (python) total-vm:412345678kB, anon-rss:298765432kB"
     )
-    case.say("host.oom_kill", rank, case.onset, of_job=False, pid=pid, rank=rank, text=text)
+    case.say(
+        "host.oom_kill", rank, case.onset, {"pid": pid, "rank": rank, "text": text}, of_job=False
+    )
     endings.crash(case, rank, case.onset + 0.5, signal=9)
 
 

@@ -12,17 +12,20 @@ def nic_down(case: CaseSituation) -> None:
     rank, device = _port(case)
     host = case.layout.host_of(rank)
     _blame_nic(case, rank, device)
-    case.edit("hw.network.up", "set", 0.0, host=host, device=device)
-    case.edit("hw.network.errors", "add", 1.0, host=host, device=device, error__type="link_downed")
+    case.edit("hw.network.up", "set", 0.0, host=host, of={"device": device})
+    case.edit(
+        "hw.network.errors",
+        "add",
+        1.0,
+        host=host,
+        of={"device": device, "error.type": "link_downed"},
+    )
     case.say(
         "network.link",
         rank,
         case.onset + 0.5,
+        {"device": device, "port": 1, "state": "down", "text": f"{device}: Link DOWN"},
         of_job=False,
-        device=device,
-        port=1,
-        state="down",
-        text=f"{device}: Link DOWN",
     )
     if case.weak:
         _slower(case, rank, case.amount((0.3, 0.6), (0.15, 0.3)), groups=True)
@@ -40,7 +43,9 @@ def link_flap(case: CaseSituation) -> None:
     at = case.onset
     while at < case.end:
         down = case.amount((3.0, 9.0), (1.0, 2.5))
-        case.edit("hw.network.up", "set", 0.0, host=host, begin=at, end=at + down, device=device)
+        case.edit(
+            "hw.network.up", "set", 0.0, host=host, begin=at, end=at + down, of={"device": device}
+        )
         for kind in ("link_downed", "symbol_error"):
             case.edit(
                 "hw.network.errors",
@@ -48,19 +53,20 @@ def link_flap(case: CaseSituation) -> None:
                 1.0,
                 host=host,
                 begin=at,
-                device=device,
-                error__type=kind,
+                of={"device": device, "error.type": kind},
             )
         for state, when in (("down", at), ("up", at + down)):
             case.say(
                 "network.link",
                 rank,
                 when,
+                {
+                    "device": device,
+                    "port": 1,
+                    "state": state,
+                    "text": f"{device}: Link {state.upper()}",
+                },
                 of_job=False,
-                device=device,
-                port=1,
-                state=state,
-                text=f"{device}: Link {state.upper()}",
             )
         case.step_effects.append(
             StepEffect("network", case.everybody, at - case.pace.step, at, seconds=down)
@@ -80,7 +86,11 @@ def cable_errors(case: CaseSituation) -> None:
         ("local_ack_timeout_err", 0.05),
     ):
         case.edit(
-            "hw.network.errors", "rate", rate * share, host=host, device=device, error__type=kind
+            "hw.network.errors",
+            "rate",
+            rate * share,
+            host=host,
+            of={"device": device, "error.type": kind},
         )
     _slower(case, rank, case.amount((0.25, 0.6), (0.08, 0.14)), groups=True)
 
@@ -97,14 +107,18 @@ def switch(case: CaseSituation) -> None:
         if host.switch == name:
             rate = case.amount((150.0, 900.0), (12.0, 40.0))
             case.edit(
-                "hw.network.errors", "rate", rate, host=host.name, error__type="port_xmit_discards"
+                "hw.network.errors",
+                "rate",
+                rate,
+                host=host.name,
+                of={"error.type": "port_xmit_discards"},
             )
             case.edit(
                 "hw.network.errors",
                 "rate",
                 rate / 30.0,
                 host=host.name,
-                error__type="local_ack_timeout_err",
+                of={"error.type": "local_ack_timeout_err"},
             )
     lost = case.amount((0.35, 0.8), (0.12, 0.2))
     case.step_effects.append(
@@ -119,7 +133,10 @@ def switch(case: CaseSituation) -> None:
             and len({case.layout.ranks[one].host for one in group.ranks}) > 1
         ):
             case.edit(
-                "collective.bus_bandwidth", "scale", 1.0 / (1.0 + 3.0 * lost), group=group.name
+                "collective.bus_bandwidth",
+                "scale",
+                1.0 / (1.0 + 3.0 * lost),
+                of={"group": group.name},
             )
 
 
@@ -128,7 +145,10 @@ def congestion(case: CaseSituation) -> None:
     case.blame_job()
     for kind, rate in (("cnp", 3000.0), ("ecn", 4500.0), ("xmit_wait", 90_000.0)):
         case.edit(
-            "hw.network.congestion", "rate", rate * case.amount((1.0, 3.0), (0.3, 0.6)), kind=kind
+            "hw.network.congestion",
+            "rate",
+            rate * case.amount((1.0, 3.0), (0.3, 0.6)),
+            of={"kind": kind},
         )
     lost = case.amount((0.3, 0.7), (0.1, 0.16))
     case.step_effects.append(
@@ -207,4 +227,6 @@ def _slower(
         spans = len({case.layout.ranks[one].host for one in group.ranks}) > 1
         if groups and rank in group.ranks and spans:
             value = 1.0 / (1.0 + 3.0 * lost)
-            case.edit("collective.bus_bandwidth", "scale", value, begin=at, group=group.name)
+            case.edit(
+                "collective.bus_bandwidth", "scale", value, begin=at, of={"group": group.name}
+            )

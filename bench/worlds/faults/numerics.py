@@ -24,10 +24,7 @@ def nan_data(case: CaseSituation) -> None:
             "training.numeric",
             one,
             at + case.pace.step,
-            rank=one,
-            step=step,
-            what="loss",
-            value="NaN",
+            {"rank": one, "step": step, "what": "loss", "value": "NaN"},
         )
 
 
@@ -125,8 +122,7 @@ def bad_resume(case: CaseSituation) -> None:
         "scheduler.event",
         0,
         case.onset - 1.0,
-        reason="Requeued",
-        text="job requeued after maintenance",
+        {"reason": "Requeued", "text": "job requeued after maintenance"},
     )
     size = case.amount((1.45, 2.2), (1.15, 1.25))
     case.edit("training.loss", "scale", size, begin=case.onset + 10.0)

@@ -32,10 +32,10 @@ def uneven_batches(case: CaseSituation) -> None:
     case.blame_rank(rank)
     endings.hang(case, (rank,), "host", case.onset)
     phase = "shutdown" if not case.weak else "eval"
-    case.say("training.phase", rank, case.onset + 0.5, rank=rank, phase=phase, step=0)
+    case.say("training.phase", rank, case.onset + 0.5, {"rank": rank, "phase": phase, "step": 0})
     if not case.weak:
         pid = case.layout.ranks[rank].pid
-        case.say("process.exit", rank, case.onset + 4.0, rank=rank, pid=pid, exit_code=0)
+        case.say("process.exit", rank, case.onset + 4.0, {"rank": rank, "pid": pid, "exit_code": 0})
         endings.silence(case, rank, case.onset + 4.0)
 
 
@@ -51,16 +51,14 @@ def stuck_process(case: CaseSituation) -> None:
     case.blame_rank(rank)
     endings.hang(case, (rank,), "host", case.onset)
     busy = 1.0 if case.rng.random() < 0.5 else 0.01
-    case.edit("process.cpu.utilization", "set", busy, rank=rank, role="trainer")
+    case.edit("process.cpu.utilization", "set", busy, rank=rank, of={"role": "trainer"})
     if not case.weak:
-        text = f'Thread 0x7f (most recent call first):\n  File "/app/train/loader.py", line 212 in acquire\n  File "/app/train/loop.py", line 88 in next_batch'
+        text = 'Thread 0x7f (most recent call first):\n  File "/app/train/loader.py", line 212 in acquire\n  File "/app/train/loop.py", line 88 in next_batch'
         case.say(
             "process.stack",
             rank,
             case.onset + 40.0,
-            rank=rank,
-            pid=case.layout.ranks[rank].pid,
-            text=text,
+            {"rank": rank, "pid": case.layout.ranks[rank].pid, "text": text},
         )
 
 
@@ -78,7 +76,7 @@ def dataloader_slow(case: CaseSituation) -> None:
         StepEffect("data", ranks, case.onset, case.end, seconds=lost, spread=0.3)
     )
     for one in ranks:
-        case.edit("process.cpu.utilization", "least", 0.97, rank=one, role="dataloader")
+        case.edit("process.cpu.utilization", "least", 0.97, rank=one, of={"role": "dataloader"})
 
 
 def gc_pause(case: CaseSituation) -> None:
@@ -129,8 +127,7 @@ def regression(case: CaseSituation) -> None:
         "change",
         rank,
         case.onset - 5.0,
-        kind=kind,
-        text="deployed 3f2a91c: fused attention replaced",
+        {"kind": kind, "text": "deployed 3f2a91c: fused attention replaced"},
     )
     case.slow(case.everybody, case.amount((1.2, 1.6), (1.07, 1.12)))
 
