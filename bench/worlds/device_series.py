@@ -30,13 +30,15 @@ def reported(
     rng = case.plan.rng("devices")
     cap = case.habit("moving_power_cap") or 0.0
     tensor = float(rng.uniform(0.35, 0.6))
+    intensity = float(rng.uniform(0.72, 1.0))
     warm = case.habit("warm_rack") or 0.0
     hall = float(rng.normal(0.0, 2.0))
     attached = bool(rng.random() < 0.6)
     parked = bool(rng.random() < 0.5)
     for place in case.layout.ranks:
         exporter = exporters[place.host]
-        maker = _DeviceReader(case, place.rank, exporter, attached=attached)
+        draw = intensity * float(rng.normal(1.0, 0.012))
+        maker = _DeviceReader(case, place.rank, exporter, draw, attached=attached)
         above = warm * (place.host % 4) / 3.0 + hall
         yield from maker.load(activity, tensor, rng, parked=parked)
         yield from maker.electric(activity, cap, above, bool(case.older[place.host]), rng)
@@ -48,11 +50,17 @@ class _DeviceReader:
     """The readings of one device."""
 
     def __init__(
-        self, case: CaseSituation, rank: int, exporter: HostExporter, *, attached: bool
+        self,
+        case: CaseSituation,
+        rank: int,
+        exporter: HostExporter,
+        draw: float,
+        *,
+        attached: bool,
     ) -> None:
         place = case.layout.ranks[rank]
         self._case, self._place, self._device = case, place, case.plan.device
-        self._exporter = exporter
+        self._exporter, self._draw = exporter, draw
         self._ticks = exporter.ticks(case.begin, case.end)
         self._slow = exporter.ticks(case.begin, case.end)[:: max(1, int(30.0 / exporter.cadence))]
         self._labels: dict[str, Scalar] = {
@@ -77,11 +85,13 @@ class _DeviceReader:
         )
         yield self._one("hw.gpu.memory.activity", np.clip(0.45 * compute + 0.1 * comm, 0, 1))
         clock = np.where(busy > 0.02, self._device.clock, 345.0 if parked else self._device.clock)
-        clock = np.where(compute > 0.6, clock - 15.0 * rng.integers(0, 9, len(busy)), clock)
+        # The nearer the kernels come to the limit of power, the more often it holds clocks down.
+        near = min(1.0, max(0.0, (self._draw - 0.88) / 0.1))
+        capped = (compute > 0.5) & (rng.random(len(busy)) < 0.8 * near)
+        clock = clock - capped * 15.0 * rng.integers(1, 7, len(busy))
         yield self._one("hw.frequency", clock * 1e6, of={"domain": "sm"})
         memory = np.full(len(self._slow), self._device.memory_clock * 1e6)
         yield self._rare("hw.frequency", memory, of={"domain": "memory"})
-        capped = (compute > 0.7) & (rng.random(len(busy)) < 0.35)
         for reason in _REASONS:
             active = {"power_cap": capped, "idle": busy < 0.02}.get(reason)
             values = np.zeros(len(busy)) if active is None else active.astype(float)
@@ -105,7 +115,7 @@ class _DeviceReader:
         device = self._device
         limit = device.power * (0.92 if older else 1.0)
         moved = limit * (1.0 - cap * (0.5 + 0.5 * np.sin((self._ticks - self._case.begin) / 170.0)))
-        draw = float(rng.normal(0.9, 0.015))
+        draw = self._draw
         span = limit - device.idle
         power = device.idle + span * (draw * compute + 0.36 * comm)
         power = np.minimum(power * (1.0 + rng.normal(0.0, 0.015, len(power))), moved)

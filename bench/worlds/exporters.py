@@ -63,7 +63,7 @@ def exporters(case: CaseSituation) -> list[HostExporter]:
         found.append(
             HostExporter(
                 cadence=cadence,
-                agent=5.0,
+                agent=5.0 if case.plan.world < 32 else 10.0,
                 shift=float(rng.uniform(0.0, 60.0)),
                 offset=float(rng.normal(0.0, 0.002)),
                 stepped=case.clock_leaps.get(index)

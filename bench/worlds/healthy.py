@@ -25,9 +25,7 @@ def add(case: CaseSituation) -> None:
         every = int(rng.integers(8, 60))
         kind: Phase = "gc" if rng.random() < 0.5 else "compute"
         case.step_effects.append(
-            StepEffect(
-                phase, everybody, 0.0, np.inf, seconds=rhythm * step, every=every, spread=0.1
-            )
+            StepEffect(kind, everybody, 0.0, np.inf, seconds=rhythm * step, every=every, spread=0.1)
         )
     noise = case.habit("os_noise")
     if noise:

@@ -11,7 +11,6 @@ from .series import Family, MetricSeries
 from .situation import CaseSituation
 from .training import JobAttempt
 
-_MEMORY = 2.0 * 2.0**40
 _PORT = 50e9
 _ERRORS = (
     "symbol_error",
@@ -105,7 +104,7 @@ class _HostReader:
             begin = float(rng.uniform(0.1, 0.7)) * (case.end - case.begin)
             cpu = cpu + np.where((since >= begin) & (since < begin + 150.0), neighbour, 0.0)
         cpu = np.clip(cpu + rng.normal(0.0, 0.015, count), 0.01, 0.99)
-        used = _MEMORY * float(rng.uniform(0.1, 0.3)) + rng.normal(0.0, 2.0**28, count)
+        used = case.host_memory * float(rng.uniform(0.1, 0.3)) + rng.normal(0.0, 2.0**28, count)
         growth = (case.habit("startup_growth") or 0.0) * 2.0**20 / 60.0
         used = used + case.plan.per_host * growth * 120.0 * (1.0 - np.exp(-since / 120.0))
         shm = 2.0**30 * float(rng.uniform(0.2, 6.0)) * np.exp(rng.normal(0.0, 0.02, count))
@@ -117,7 +116,7 @@ class _HostReader:
         yield self._one("system.cpu.utilization", cpu)
         yield self._one("system.cpu.steal", steal, start=self._start)
         yield self._one("system.memory.usage", used)
-        yield self._one("system.memory.limit", np.full(count, _MEMORY))
+        yield self._one("system.memory.limit", np.full(count, case.host_memory))
         yield self._one("container.memory.usage", cached)
         yield self._one("container.cpu.throttled", np.zeros(count), start=self._start)
         for mount, share in (("/", 0.41), ("/scratch", 0.63)):

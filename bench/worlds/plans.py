@@ -9,8 +9,9 @@ from .tables import DeviceRow, FaultRow, HabitRow, ReporterRow
 
 QUIET, FAULTS = 30, 60
 SIZES = (8, 16, 32, 64, 128)
-_HELD_BACK_HABITS = 0.6
-"""Of the worlds of seed 1000 and more: how often a held-back row is used beside the others."""
+_USUAL_MINUTES = 10.0
+_LONG_WORLD = 16
+"""Ranks at most of cases that last longer: they cost as much as they are worth."""
 _BETWEEN_HOSTS = ("network.", "host.", "balance.expert", "balance.pipeline_stage")
 """Faults that need more than one host."""
 _FROM_THE_START = (
@@ -62,20 +63,22 @@ def planned(seed: int) -> list[CasePlan]:
 
 def _plan(seed: int, number: int, fault: FaultRow | None, *, held_back: bool) -> CasePlan:
     rng = np.random.default_rng([seed, number])
-    world = int(rng.choice(SIZES, p=(0.3, 0.25, 0.2, 0.15, 0.1)))
+    world = int(rng.choice(SIZES, p=(0.37, 0.28, 0.2, 0.1, 0.05)))
     if fault is not None and fault.id in ("network.switch", "network.congestion"):
         world = max(world, 32)
     elif fault is not None and fault.id.startswith(_BETWEEN_HOSTS):
         world = max(world, 16)
+    if fault is not None and fault.minutes > _USUAL_MINUTES:
+        world = min(world, _LONG_WORLD)
     rows = [row for row in tables.habits() if held_back or not row.held_back]
     habits = {row.name: _amount(rng, row) for row in rows if rng.random() < row.share}
     if fault is not None:
         habits = {name: at for name, at in habits.items() if name not in _NOT_WITH_FAULTS}
     if fault is not None and fault.id in _FROM_THE_START:
         habits.pop("joined_midway", None)
-    minutes = 10.0 if fault is None else fault.minutes
+    minutes = _USUAL_MINUTES if fault is None else fault.minutes
     if fault is None and rng.random() < 0.25:
-        minutes = 20.0 if world <= 32 else 10.0
+        minutes = 20.0 if world <= _LONG_WORLD else _USUAL_MINUTES
     label = fault.id if fault else "quiet"
     return CasePlan(
         id=f"{number:02d}-{label}",

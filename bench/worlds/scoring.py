@@ -70,6 +70,7 @@ class WorldScore:
         return {
             "precision": _share(about, about + false),
             "recall": _share(len(found), len(faulty)),
+            "recall_any_severity": _share(sum(bool(one.about) for one in faulty), len(faulty)),
             "recall_plain": _share(sum(one.found for one in plain), len(plain)),
             "recall_weak": _share(sum(one.found for one in weak), len(weak)),
             "first_cause_of_found": _share(sum(one.right for one in found), len(found)),

@@ -56,6 +56,7 @@ class CaseSituation:
     onset: float
     rank_factor: np.ndarray
     older: np.ndarray
+    host_memory: float
     curve: ValueCurve
     rng: np.random.Generator
     step_effects: list[StepEffect] = field(default_factory=list)
@@ -215,6 +216,7 @@ def situated(plan: CasePlan) -> CaseSituation:
         onset,
         factor,
         older,
+        2.0**30 * float(rng.choice([512.0, 1024.0, 2048.0])),
         ValueCurve.drawn(plan.rng("values"), started=bool(midway)),
         plan.rng("fault"),
     )
@@ -223,8 +225,8 @@ def situated(plan: CasePlan) -> CaseSituation:
 def _pace(rng: np.random.Generator, plan: CasePlan) -> StepPace:
     micro = int(plan.habits.get("gradient_accumulation", 1.0))
     compute = float(np.exp(rng.uniform(np.log(0.35), np.log(2.6)))) * micro
-    if plan.world >= 64:
-        compute = max(compute, 1.0)
+    if plan.world >= 32:
+        compute = max(compute, 1.2)
     network = compute * float(rng.uniform(0.04, 0.3)) / micro**0.5
     step = compute + network
     save = plan.habits.get("checkpoints")

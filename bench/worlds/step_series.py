@@ -87,13 +87,14 @@ class _RankSeries:
         case, attempt = self._case, self._attempt
         ticks = exporter.ticks(attempt.begin, attempt.end, agent=True)
         rank: dict[str, Scalar] = {"rank": self._rank}
+        often = np.arange(attempt.begin + exporter.shift % 5.0, attempt.end, 5.0)
         yield MetricSeries(
             "training.rank.info",
             self._host,
             "training",
             rank | labels,
-            ticks,
-            np.ones(len(ticks)),
+            often,
+            np.ones(len(often)),
             attempt.number,
         )
         starts = np.concatenate([[attempt.begin], self._ends])

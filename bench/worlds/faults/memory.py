@@ -100,7 +100,7 @@ def host_leak(case: CaseSituation) -> None:
     """A trainer's private memory grows in a line, the host's with it."""
     rank = case.a_rank()
     _blame_process(case, rank, "trainer")
-    rate = case.amount((400.0, 1200.0), (90.0, 200.0)) * _MIB / 60.0
+    rate = case.amount((1500.0, 4000.0), (500.0, 900.0)) * _MIB / 60.0
     for metric in ("process.memory.private", "process.memory.usage"):
         case.edit(metric, "rate", rate, rank=rank, begin=case.begin, of={"role": "trainer"})
     for metric in ("system.memory.usage", "container.memory.usage"):
@@ -111,7 +111,7 @@ def dataloader_leak(case: CaseSituation) -> None:
     """The loaders of one rank grow in a line."""
     rank = case.a_rank()
     _blame_process(case, rank, "dataloader")
-    rate = case.amount((200.0, 600.0), (60.0, 120.0)) * _MIB / 60.0
+    rate = case.amount((1200.0, 3000.0), (400.0, 800.0)) * _MIB / 60.0
     for metric in ("process.memory.private", "process.memory.usage"):
         case.edit(metric, "rate", rate, rank=rank, begin=case.begin, of={"role": "dataloader"})
     for metric in ("system.memory.usage", "container.memory.usage"):
@@ -122,7 +122,7 @@ def copy_on_read(case: CaseSituation) -> None:
     """Private grows by what shared loses; what the host uses grows too."""
     rank = case.a_rank()
     _blame_process(case, rank, "dataloader")
-    rate = case.amount((60.0, 160.0), (25.0, 45.0)) * _MIB / 60.0
+    rate = case.amount((150.0, 240.0), (80.0, 120.0)) * _MIB / 60.0
     case.edit(
         "process.memory.shared",
         "add",
@@ -164,11 +164,11 @@ def host_oom(case: CaseSituation) -> None:
     case.blame_host(case.layout.ranks[rank].host)
     host, pid = case.layout.host_of(rank), case.layout.ranks[rank].pid
     begin = case.onset - (60.0 if case.weak else 200.0)
-    rate = 1.6 * 2.0**40 / (case.onset - begin)
+    rate = 0.85 * case.host_memory / (case.onset - begin)
     local = len(case.on_host_of(rank))
     for metric in ("system.memory.usage", "container.memory.usage"):
         case.edit(metric, "rate", rate, host=host, begin=begin, end=case.onset)
-        case.edit(metric, "most", 1.99 * 2.0**40, host=host, begin=begin)
+        case.edit(metric, "most", 0.995 * case.host_memory, host=host, begin=begin)
     for metric in ("process.memory.private", "process.memory.usage"):
         for one in case.on_host_of(rank):
             case.edit(

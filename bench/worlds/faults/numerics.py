@@ -2,30 +2,28 @@
 
 import math
 
-from ..effects import RestartMark
+from ..effects import RestartMark, Scalar
 from ..situation import CaseSituation
 
 
 def nan_data(case: CaseSituation) -> None:
-    """NaN on the rank that has the batch, a step later on all."""
+    """Show NaN in one step on the ranks that have the bad shard, a step later on all."""
     case.blame_job()
-    rank = case.a_rank()
-    case.curve.global_loss = False
+    count = max(2, case.plan.world // 4)
+    first = set(case.rng.choice(case.plan.world, count, replace=False).tolist())
     later = case.onset + case.pace.step * 1.2
     for metric in ("training.loss", "training.grad_norm"):
-        case.edit(metric, "set", math.nan, rank=rank)
+        for rank in first:
+            case.edit(metric, "set", math.nan, rank=rank)
         case.edit(metric, "set", math.nan, begin=later)
-    case.edit("training.nonfinite", "least", 1.0, rank=rank)
+    for rank in first:
+        case.edit("training.nonfinite", "least", 1.0, rank=rank)
     case.edit("training.nonfinite", "least", 2.0e7, begin=later)
     for one in case.everybody:
-        at = case.onset if one == rank else later
+        at = case.onset if one in first else later
         step = int(case.first_step + (at - case.first_step_at) / case.pace.step)
-        case.say(
-            "training.numeric",
-            one,
-            at + case.pace.step,
-            {"rank": one, "step": step, "what": "loss", "value": "NaN"},
-        )
+        said: dict[str, Scalar] = {"rank": one, "step": step, "what": "loss", "value": "NaN"}
+        case.say("training.numeric", one, at + case.pace.step, said)
 
 
 def nan_precision(case: CaseSituation) -> None:
