@@ -60,10 +60,10 @@ def reported(
                     name, place.host, "collective", mine, ticks, values, attempt.number
                 )
             if group.kind in ("dp", "ep"):
-                yield from _speed(case, attempt, rank, group.kind, mine, ticks, base, rng)
+                yield from _speed(attempt, rank, group.kind, mine, ticks, base, rng)
 
 
-def sampled(case: CaseSituation, attempt: JobAttempt) -> Iterator[MetricSeries]:
+def sampled(attempt: JobAttempt) -> Iterator[MetricSeries]:
     """Yield one joinable sample a step and data-parallel group: each member's time in it."""
     records = attempt.records
     for group in attempt.layout.groups:
@@ -119,7 +119,6 @@ def _stopped(
 
 
 def _speed(
-    case: CaseSituation,
     attempt: JobAttempt,
     rank: int,
     kind: str,

@@ -39,10 +39,10 @@ class StepEffect:
 class SeriesEdit:
     """Readings of a metric differ between `begin` and `end`.
 
-    `host`: of that host alone; `match`: with these attributes. `how`: `set`; `scale`; `add`; `least`
-    and `most` (bounds); `rate` (adds `value` a second since `begin`, kept afterwards); `drop`;
-    `grow` (by the factor exp(value) each second, for `lasts` seconds, kept afterwards); `pulse` (adds
-    `value` times the reading, gone by e after `lasts` seconds).
+    `host`: of that host alone; `match`: with these attributes. `how`: `set`; `scale`; `add`;
+    `least` and `most` (bounds); `drop`; `rate` (adds `value` a second since `begin`, kept afterwards);
+    `grow` (by the factor exp(value) each second, for `lasts` seconds, kept afterwards); `pulse`
+    (adds `value` times the reading, gone by e after `lasts` seconds).
     """
 
     metric: str

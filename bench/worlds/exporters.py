@@ -15,7 +15,7 @@ _MIXED_LARGE = (5.0, 10.0, 15.0, 30.0, 60.0, 300.0)
 
 @dataclass(frozen=True, slots=True)
 class HostExporter:
-    """What one host's exporters do; gaps as (begin, end), the clock's offset before and after a step."""
+    """What one host's exporters do; gaps as (begin, end), a step of the clock as (at, seconds)."""
 
     cadence: float
     agent: float
@@ -80,7 +80,7 @@ def exporters(case: CaseSituation) -> list[HostExporter]:
 def as_sent(
     case: CaseSituation, exporter: HostExporter, series: MetricSeries, rng: np.random.Generator
 ) -> Iterator[MetricSeries]:
-    """Yield what arrives of a series: with gaps, by the host's clock, counters cut where they reset."""
+    """Yield what arrives of a series: with gaps, by the host's clock, cut where counters reset."""
     mask = np.ones(len(series.times), dtype=bool)
     if exporter.restart:
         mask &= (series.times < exporter.restart[0]) | (series.times >= exporter.restart[1])

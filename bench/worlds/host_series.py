@@ -150,9 +150,11 @@ class _HostReader:
         for number, device in enumerate(host.nics):
             port: dict[str, Scalar] = {"device": device, "port": 1}
             info = port | {
-                "rail": number, "switch": host.switch, "switch_port": f"Ethernet{self._index * 8 + number}",
+                "rail": number,
+                "switch": host.switch,
+                "switch_port": f"Ethernet{self._index * 8 + number}",
                 "gpu": 2 * number,
-            }  # fmt: skip
+            }
             yield self._port("hw.network.info", np.ones(count), of=info)
             yield self._port("hw.network.up", np.ones(count), of=port)
             yield self._port("hw.network.bandwidth.limit", np.full(count, _PORT), of=port)

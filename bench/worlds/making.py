@@ -1,4 +1,4 @@
-"""One case as files: everything that its hosts send, in the order in which it arrives, and its truth."""
+"""One case as files: what its hosts send, in the order in which it arrives, and its truth."""
 
 import json
 from collections.abc import Iterator
@@ -96,7 +96,7 @@ def _made(
         yield from step_series.reported(case, attempt, hosts)
         yield from collective_series.reported(case, attempt, hosts)
         if samples and case.plan.world <= 32:
-            yield from collective_series.sampled(case, attempt)
+            yield from collective_series.sampled(attempt)
         yield from host_series.processes(case, attempt, hosts)
     yield from device_series.reported(case, loads, hosts)
     yield from host_series.reported(case, loads, hosts)

@@ -1,4 +1,4 @@
-"""The incidents of a case, by `rankscope replay FILE --json` in a process of its own; kept beside it."""
+"""The incidents of a case by `rankscope replay FILE --json`, kept beside it."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ class ReplayError(Exception):
 
 
 def incidents(folder: Path) -> list[dict[str, Any]]:
-    """Return the incident documents of a case, replayed unless that was done; raises ReplayError."""
+    """Return the incident documents of a case; raises ReplayError."""
     kept = folder / _KEPT
     if not kept.exists():
         command = [sys.executable, "-m", "rankscope.cli.main", "replay", "--json"]

@@ -50,7 +50,8 @@ def text(score: WorldScore) -> str:
 
 def _false_line(case: CaseScore, one: NamedCause) -> str:
     shown = "-" if one.probability is None else f"{one.probability:.2f}"
-    return f"  {case.id:28} {one.severity:8} {one.fault:26} {one.type} {one.id} {shown} | {one.summary}"
+    where = f"{one.type} {one.id}"
+    return f"  {case.id:28} {one.severity:8} {one.fault:26} {where} {shown} | {one.summary}"
 
 
 def _rows(named: tuple[NamedCause, ...]) -> list[dict[str, Any]]:

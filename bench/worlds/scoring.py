@@ -1,8 +1,8 @@
 """How right the incidents of a case are: which is about its fault, what it names, what is false.
 
-An incident is about the fault where it opens no more than a minute before the onset and its first
-cause is the fault, points at the entity or close to it, or at the job as a whole. `right`: the first
-cause of the first such incident above info (of any, where there is none) is the fault.
+An incident is about the fault where it opens no more than a minute before the onset and its
+first cause is the fault, points at the entity or close to it, or at the job as a whole. `right`:
+the first cause of the first such incident above info (of any, where there is none) is the fault.
 """
 
 from collections import defaultdict
@@ -121,7 +121,7 @@ def scored(truth: dict[str, Any], incidents: Sequence[dict[str, Any]]) -> CaseSc
 
 
 def close(named: NamedCause, truth: dict[str, Any]) -> bool:
-    """Return whether an incident points at the entity, at what lies on it or contains it closely."""
+    """Return whether an incident points at the entity, on it, or closely around it."""
     entity = truth["entity"]
     if entity is None:
         return False

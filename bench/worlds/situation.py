@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from . import tables
 from .cluster import ClusterLayout, laid_out
 from .effects import (
     CaseTruth,
@@ -24,7 +25,7 @@ _EPOCH = 1_796_000_000.0
 
 @dataclass(frozen=True, slots=True)
 class StepPace:
-    """Seconds of a usual step by phase, and the steps between checkpoints and evaluations (0: none)."""
+    """Seconds of a usual step by phase, steps between checkpoints and evaluations (0: none)."""
 
     data: float
     compute: float
@@ -121,7 +122,7 @@ class CaseSituation:
         lasts: float = 60.0,
         of: dict[str, Scalar] | None = None,
     ) -> None:
-        """Change readings; `rank`: of the device or process of that rank. `of`: with these attributes."""
+        """Change readings; `rank`: of its device or process; `of`: with these attributes."""
         labels = dict(of or {})
         if rank is not None:
             place = self.layout.ranks[rank]
@@ -140,15 +141,14 @@ class CaseSituation:
         host = self.layout.host_of(rank)
         self.events.append(EventRecord(name, host, at, attributes, of_job))
 
-    def log(self, rank: int, at: float, signature: str, role: str, text: str) -> None:
-        """Send a log line with a known signature, of a rank."""
-        labels: dict[str, Scalar] = {
-            "signature": signature,
-            "role": role,
-            "rank": rank,
-            "text": text,
-        }
-        self.say("log.fault", rank, at, labels)
+    def log(self, rank: int, at: float, line: str, **fields: Scalar) -> None:
+        """Send a line of logs.toml: of a rank, or of its host's kernel."""
+        row = tables.log_lines()[line]
+        labels: dict[str, Scalar] = {"signature": row.signature, "role": row.role}
+        if not row.of_host:
+            labels["rank"] = rank
+        text = row.text.format(rank=rank, pid=self.layout.ranks[rank].pid, **fields)
+        self.say("log.fault", rank, at, labels | {"text": text}, of_job=not row.of_host)
 
     def blame(
         self,

@@ -1,5 +1,6 @@
 """The rows of the tables beside: habits of healthy jobs, reporters, devices, faults."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -61,6 +62,17 @@ class FaultRow:
     held_back: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """A log line; its text has the fields that the fault gives."""
+
+    name: str
+    signature: str
+    text: str
+    role: str = "root"
+    of_host: bool = False
+
+
 @cache
 def habits() -> tuple[HabitRow, ...]:
     """Return the habits in the order of their file."""
@@ -77,6 +89,13 @@ def reporters() -> tuple[ReporterRow, ...]:
 def devices() -> tuple[DeviceRow, ...]:
     """Return the kinds of devices in the order of their file."""
     return tuple(tables.packaged(DeviceRow, __package__ or "", "devices.toml", "device"))
+
+
+@cache
+def log_lines() -> Mapping[str, LogRow]:
+    """Return the log lines by name."""
+    rows = tables.packaged(LogRow, __package__ or "", "logs.toml", "line")
+    return {row.name: row for row in rows}
 
 
 @cache

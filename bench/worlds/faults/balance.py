@@ -1,4 +1,4 @@
-"""Work that is not spread evenly."""
+"""Work that is not spread evenly: a function a fault, as faults.toml says."""
 
 from ..effects import StepEffect
 from ..situation import CaseSituation
@@ -6,14 +6,12 @@ from . import memory
 
 
 def rank0_gather(case: CaseSituation) -> None:
-    """Rank 0 gathers outputs: more memory and more time than its peers."""
     case.blame_rank(0)
     memory.rank0_memory(case, 0, case.amount((0.06, 0.1), (0.03, 0.05)))
     case.slow((0,), case.amount((1.25, 1.6), (1.08, 1.14)))
 
 
 def rank0_preprocessing(case: CaseSituation) -> None:
-    """Rank 0 prepares data for all before each step; its process computes more."""
     case.blame_rank(0)
     seconds = case.amount((0.3, 0.7), (0.09, 0.15)) * case.pace.step
     case.step_effects.append(
@@ -29,7 +27,6 @@ def rank0_preprocessing(case: CaseSituation) -> None:
 
 
 def pipeline_stage(case: CaseSituation) -> None:
-    """The last stage's ranks compute longer, always; without a pipeline the last quarter's do."""
     places = case.layout.ranks
     stages = case.layout.stages
     last = tuple(one.rank for one in places if one.pp == stages - 1)
@@ -42,7 +39,6 @@ def pipeline_stage(case: CaseSituation) -> None:
 
 
 def sequence_length(case: CaseSituation) -> None:
-    """Another rank is late each step, by the tokens that it has."""
     case.blame_job()
     seconds = case.amount((0.3, 0.6), (0.12, 0.2)) * case.pace.compute
     case.step_effects.append(
@@ -60,7 +56,6 @@ def sequence_length(case: CaseSituation) -> None:
 
 
 def expert(case: CaseSituation) -> None:
-    """The ranks of one expert group compute longer and longer."""
     inside = case.layout.of_group("ep", case.a_rank()) or case.layout.groups[0]
     factor = case.amount((1.35, 1.8), (1.12, 1.2))
     case.step_effects.append(

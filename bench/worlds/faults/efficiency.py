@@ -1,11 +1,10 @@
-"""Jobs that hold devices and make little of them."""
+"""Jobs that hold devices and make little of them: a function a fault, as faults.toml says."""
 
 from ..situation import CaseSituation
 from . import endings
 
 
 def idle_gpu(case: CaseSituation) -> None:
-    """No rank computes anything any more, all processes live: a notebook that was left open."""
     case.blame_job()
     endings.hang(case, case.everybody, "host", case.onset)
     case.events = [one for one in case.events if one.name not in ("log.fault", "process.exit")]
@@ -16,7 +15,6 @@ def idle_gpu(case: CaseSituation) -> None:
 
 
 def low_utilization(case: CaseSituation) -> None:
-    """Tiny kernels from the start: devices seem busy and do little."""
     case.blame_job(onset=case.begin)
     share = case.amount((0.06, 0.12), (0.16, 0.22))
     for metric in ("hw.gpu.sm.activity", "hw.gpu.tensor.activity", "hw.gpu.memory.activity"):

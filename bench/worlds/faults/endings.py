@@ -1,6 +1,6 @@
 """How jobs end: a rank that exits and what its peers make of it, a rank that does not come."""
 
-from ..effects import StopMark, StuckKind
+from ..effects import Scalar, StopMark, StuckKind
 from ..situation import CaseSituation
 
 
@@ -10,11 +10,8 @@ def hang(case: CaseSituation, ranks: tuple[int, ...], kind: StuckKind, at: float
     case.stop = StopMark(at, ranks, kind, at + timeout + 15.0)
     for rank in case.everybody:
         if rank not in ranks:
-            text = (
-                f"[Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE,"
-                f" Timeout(ms)={int(timeout * 1000)}) ran for {int(timeout * 1000) + 97} milliseconds"
-            )
-            case.log(rank, at + timeout + 1.0, "nccl.watchdog_timeout", "cascade", text)
+            limit = int(timeout * 1000)
+            case.log(rank, at + timeout + 1.0, "watchdog", limit=limit, ran=limit + 97)
             case.say(
                 "process.exit",
                 rank,
@@ -30,13 +27,14 @@ def crash(
     *,
     code: int = 1,
     signal: int = 0,
-    root: tuple[str, str] | None = None,
+    root: str | None = None,
+    **fields: Scalar,
 ) -> None:
-    """One rank exits; its peers' connections close within seconds, then the launcher ends them."""
+    """Let one rank exit; its peers lose their connections, then the launcher ends them."""
     gone = at + float(case.rng.uniform(8.0, 40.0))
     case.stop = StopMark(at, (rank,), "gone", gone)
     if root:
-        case.log(rank, at - 0.4, root[0], "root", root[1])
+        case.log(rank, at - 0.4, root, **fields)
     signals = {"signal": signal} if signal else {}
     pid = case.layout.ranks[rank].pid
     case.say(
@@ -51,13 +49,7 @@ def crash(
             continue
         later = at + float(case.rng.uniform(1.0, 6.0))
         if case.rng.random() < 0.5:
-            case.log(
-                other,
-                later,
-                "nccl.remote_closed",
-                "cascade",
-                "NCCL WARN socketProgress: Connection closed by remote peer",
-            )
+            case.log(other, later, "peer_closed")
         case.say(
             "process.exit",
             other,
@@ -67,7 +59,7 @@ def crash(
 
 
 def silence(case: CaseSituation, rank: int, at: float) -> None:
-    """A process that is gone reports nothing, and holds no device memory."""
+    """Let a process that is gone report nothing, and hold no device memory."""
     for metric in ("training.*", "collective.*", "process.*"):
         case.edit(metric, "drop", 0.0, rank=rank, begin=at)
     case.edit("hw.gpu.process.memory", "drop", 0.0, rank=rank, begin=at)

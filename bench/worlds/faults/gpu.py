@@ -1,4 +1,4 @@
-"""Faults of devices."""
+"""Faults of devices: a function a fault, as faults.toml says."""
 
 from ..effects import ExtraSeries, StepEffect
 from ..situation import CaseSituation
@@ -6,17 +6,14 @@ from . import endings
 
 
 def lost(case: CaseSituation) -> None:
-    """XID 79, the device's readings end, its process fails with a CUDA error."""
     rank = case.a_rank()
     case.blame_gpu(rank)
     _xid(case, rank, 79, "GPU has fallen off the bus.")
     case.edit("hw.*", "drop", 0.0, rank=rank)
-    text = "CUDA error: unspecified launch failure"
-    endings.crash(case, rank, case.onset + 3.0, signal=6, root=("cuda.launch_failure", text))
+    endings.crash(case, rank, case.onset + 3.0, signal=6, root="launch_failure")
 
 
 def memory_uncorrectable(case: CaseSituation) -> None:
-    """XID 48 and 94, the uncorrected counter rises, the kernel fails."""
     rank = case.a_rank()
     case.blame_gpu(rank)
     if not case.weak:
@@ -25,12 +22,10 @@ def memory_uncorrectable(case: CaseSituation) -> None:
     case.edit(
         "hw.errors", "add", 1.0, rank=rank, of={"error.type": "uncorrected", "hw.part": "hbm"}
     )
-    text = "CUDA error: uncorrectable ECC error encountered"
-    endings.crash(case, rank, case.onset + 2.0, signal=6, root=("cuda.ecc", text))
+    endings.crash(case, rank, case.onset + 2.0, signal=6, root="ecc")
 
 
 def row_remap(case: CaseSituation) -> None:
-    """Corrected errors, then rows that wait for a remap; nothing slows down."""
     rank = case.a_rank()
     case.blame_gpu(rank)
     if not case.weak:
@@ -48,7 +43,6 @@ def row_remap(case: CaseSituation) -> None:
 
 
 def firmware_hang(case: CaseSituation) -> None:
-    """XID 119; the device answers nobody, its kernels stand still."""
     rank = case.a_rank()
     case.blame_gpu(rank)
     _xid(case, rank, 119, "Timeout after 6s of waiting for RPC response from GPU0 GSP!")
@@ -65,7 +59,6 @@ def firmware_hang(case: CaseSituation) -> None:
 
 
 def nvlink(case: CaseSituation) -> None:
-    """Replays and recoveries of one link; collectives within the host lose bandwidth."""
     rank = case.a_rank()
     case.blame_gpu(rank)
     rate = case.amount((3.0, 60.0), (0.4, 2.0))
@@ -86,7 +79,6 @@ def nvlink(case: CaseSituation) -> None:
 
 
 def pcie_degraded(case: CaseSituation) -> None:
-    """A narrower link while under load; host copies are slower, replays rise."""
     rank = case.a_rank()
     case.blame_gpu(rank)
     case.edit("hw.gpu.pcie.width", "set", 8.0 if case.weak else 4.0, rank=rank)
@@ -98,7 +90,6 @@ def pcie_degraded(case: CaseSituation) -> None:
 
 
 def thermal_throttle(case: CaseSituation) -> None:
-    """The device heats up first, then its clock falls; the reason is thermal."""
     rank = case.a_rank()
     case.blame_gpu(rank)
     factor = case.amount((1.25, 1.8), (1.08, 1.16))
@@ -112,7 +103,6 @@ def thermal_throttle(case: CaseSituation) -> None:
 
 
 def power_limited(case: CaseSituation) -> None:
-    """A lower limit for one host, of which power and clocks make the best."""
     rank = case.a_rank()
     case.blame_host(case.layout.ranks[rank].host)
     share = case.amount((0.45, 0.65), (0.72, 0.8))
@@ -129,7 +119,6 @@ def power_limited(case: CaseSituation) -> None:
 
 
 def clock_locked(case: CaseSituation) -> None:
-    """A low clock from the beginning, or from a command on; cool, no other reason."""
     rank = case.a_rank()
     case.blame_gpu(rank)
     factor = case.amount((1.3, 1.7), (1.1, 1.18))
@@ -148,7 +137,6 @@ def clock_locked(case: CaseSituation) -> None:
 
 
 def silent_corruption(case: CaseSituation) -> None:
-    """Local loss and norm of one rank leave its peers' from time to time, no hardware sign."""
     case.curve.global_loss = False
     rank = case.a_rank()
     case.blame_gpu(rank)
@@ -169,7 +157,6 @@ def silent_corruption(case: CaseSituation) -> None:
 
 
 def foreign_process(case: CaseSituation) -> None:
-    """Memory of a pid that is no rank's, kernels that share the device in time."""
     rank = case.a_rank()
     case.blame_gpu(rank)
     place = case.layout.ranks[rank]
@@ -190,7 +177,6 @@ def foreign_process(case: CaseSituation) -> None:
 
 
 def slow(case: CaseSituation) -> None:
-    """A device that computes slower, and no reading says why."""
     rank = case.a_rank()
     case.blame_gpu(rank)
     case.slow((rank,), case.amount((1.25, 1.6), (1.08, 1.15)))
@@ -198,7 +184,8 @@ def slow(case: CaseSituation) -> None:
 
 def _xid(case: CaseSituation, rank: int, code: int, text: str, after: float = 0.0) -> None:
     place = case.layout.ranks[rank]
-    line = f"NVRM: Xid (PCI:0000:{0x19 + 17 * place.local:02x}:00): {code}, pid={place.pid}, name=python, {text}"
+    bus = f"PCI:0000:{0x19 + 17 * place.local:02x}:00"
+    line = f"NVRM: Xid ({bus}): {code}, pid={place.pid}, name=python, {text}"
     case.say(
         "gpu.fault",
         rank,

@@ -1,4 +1,4 @@
-"""Faults of hosts, their storage, clocks and settings."""
+"""Faults of hosts, their storage, clocks and settings: a function a fault, as faults.toml says."""
 
 from ..effects import StepEffect
 from ..situation import CaseSituation
@@ -6,7 +6,6 @@ from . import endings
 
 
 def cpu_contention(case: CaseSituation) -> None:
-    """Trainers wait for cores: late launches, late data, time runnable but not running."""
     rank = case.a_rank()
     case.blame_host(case.layout.ranks[rank].host)
     host, local = case.layout.host_of(rank), case.on_host_of(rank)
@@ -26,7 +25,6 @@ def cpu_contention(case: CaseSituation) -> None:
 
 
 def driver_hang(case: CaseSituation) -> None:
-    """A call into the driver never returns: D state, no readings of any device of the host."""
     rank = case.a_rank()
     case.blame_host(case.layout.ranks[rank].host)
     host = case.layout.host_of(rank)
@@ -41,21 +39,12 @@ def driver_hang(case: CaseSituation) -> None:
     ):
         case.edit(metric, "drop", 0.0, host=host)
     case.edit("system.processes.blocked", "add", 2.0 if case.weak else 9.0, host=host)
-    pid = case.layout.ranks[rank].pid
     if not case.weak:
-        text = f"INFO: task python:{pid} blocked for more than 122 seconds. _nv_rm_lock"
-        case.say(
-            "log.fault",
-            rank,
-            case.onset + 122.0,
-            {"signature": "driver.hung", "role": "root", "text": text, "pid": pid},
-            of_job=False,
-        )
+        case.log(rank, case.onset + 122.0, "driver_hung")
     endings.hang(case, case.on_host_of(rank), "host", case.onset)
 
 
 def lost(case: CaseSituation) -> None:
-    """Everything of a host ends at once; the others wait and then lose their peers."""
     rank = case.a_rank()
     case.blame_host(case.layout.ranks[rank].host)
     host, local = case.layout.host_of(rank), case.on_host_of(rank)
@@ -64,17 +53,10 @@ def lost(case: CaseSituation) -> None:
     case.events = [one for one in case.events if one.host != host or one.at < case.onset]
     if not case.weak:
         other = next(one for one in case.everybody if one not in local)
-        case.log(
-            other,
-            case.onset + 31.0,
-            "nccl.remote_closed",
-            "cascade",
-            "NCCL WARN socketProgress: Connection closed by remote peer",
-        )
+        case.log(other, case.onset + 31.0, "peer_closed")
 
 
 def evicted(case: CaseSituation) -> None:
-    """The scheduler takes the host; its ranks get SIGTERM, the others fail after them."""
     rank = case.a_rank()
     case.blame_host(case.layout.ranks[rank].host)
     local = case.on_host_of(rank)
@@ -100,7 +82,6 @@ def evicted(case: CaseSituation) -> None:
 
 
 def storage_slow(case: CaseSituation) -> None:
-    """Loaders of every host starve; processes block; devices idle before each step."""
     case.blame("storage", "/scratch", ranks=case.everybody)
     lost = case.amount((0.5, 1.5), (0.15, 0.3)) * case.pace.step
     case.step_effects.append(
@@ -114,21 +95,10 @@ def storage_slow(case: CaseSituation) -> None:
     for host in case.layout.hosts:
         rank = int(case.layout.on_host(case.layout.hosts.index(host))[0])
         if not case.weak:
-            case.say(
-                "log.fault",
-                rank,
-                case.onset + 40.0,
-                {
-                    "signature": "nfs.not_responding",
-                    "role": "root",
-                    "text": "nfs: server nas-3 not responding, still trying",
-                },
-                of_job=False,
-            )
+            case.log(rank, case.onset + 40.0, "nfs_silent")
 
 
 def disk_full(case: CaseSituation) -> None:
-    """The filesystem fills, the checkpoint cannot be written, the rank fails."""
     rank = case.a_rank()
     case.blame_host(case.layout.ranks[rank].host)
     host = case.layout.host_of(rank)
@@ -142,12 +112,10 @@ def disk_full(case: CaseSituation) -> None:
         of={"mountpoint": "/scratch"},
     )
     case.edit("system.filesystem.utilization", "most", 1.0, host=host, begin=case.begin)
-    text = "OSError: [Errno 28] No space left on device: '/scratch/ckpt/global_step1200/mp_rank_00_model_states.pt'"
-    endings.crash(case, rank, case.onset, root=None if case.weak else ("storage.no_space", text))
+    endings.crash(case, rank, case.onset, root=None if case.weak else "no_space")
 
 
 def clock_skew(case: CaseSituation) -> None:
-    """One host's clock leaps by seconds; whoever compares times sees it."""
     rank = case.a_rank()
     index = case.layout.ranks[rank].host
     case.blame_host(index)
@@ -155,7 +123,6 @@ def clock_skew(case: CaseSituation) -> None:
 
 
 def config_drift(case: CaseSituation) -> None:
-    """Another driver than its peers', and a little slower for it, from the start."""
     rank = case.a_rank()
     case.blame(
         "host",

@@ -1,4 +1,4 @@
-"""Faults of memory, of devices and of hosts."""
+"""Faults of memory of devices and hosts: a function a fault, as faults.toml says."""
 
 from ..effects import ExtraSeries
 from ..situation import CaseSituation
@@ -8,7 +8,6 @@ _MIB, _GIB = 2.0**20, 2.0**30
 
 
 def gpu_oom(case: CaseSituation) -> None:
-    """One rank's memory climbs to the limit within a minute, and it fails."""
     rank = case.a_rank()
     case.blame_rank(rank)
     limit = case.plan.device.memory * _GIB
@@ -19,12 +18,11 @@ def gpu_oom(case: CaseSituation) -> None:
     for metric in ("hw.gpu.memory.usage", "hw.gpu.process.memory"):
         case.edit(metric, "rate", 0.4 * limit / 90.0, rank=rank, begin=begin)
         case.edit(metric, "most", 0.995 * limit, rank=rank, begin=begin)
-    text = f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU {case.layout.ranks[rank].local} has a total capacity of {limit / _GIB:.2f} GiB of which 1.11 GiB is free."
-    endings.crash(case, rank, case.onset, root=("gpu.out_of_memory", text))
+    local = case.layout.ranks[rank].local
+    endings.crash(case, rank, case.onset, root="out_of_memory", gpu=local, limit=limit / _GIB)
 
 
 def gpu_leak(case: CaseSituation) -> None:
-    """Allocated memory of all ranks grows in a line."""
     case.blame_job()
     limit = case.plan.device.memory * _GIB
     left = case.end - case.onset
@@ -39,7 +37,6 @@ def gpu_leak(case: CaseSituation) -> None:
 
 
 def fragmentation(case: CaseSituation) -> None:
-    """Reserved memory leaves allocated behind, retries rise; plain ones end out of memory."""
     rank = case.a_rank()
     case.blame_rank(rank)
     limit = case.plan.device.memory * _GIB
@@ -63,12 +60,10 @@ def fragmentation(case: CaseSituation) -> None:
         case.edit(metric, "rate", 0.3 * limit / span, rank=rank)
         case.edit(metric, "most", 0.985 * limit, rank=rank, begin=case.begin)
     if not case.weak:
-        text = "torch.OutOfMemoryError: CUDA out of memory. Of the allocated memory 47.2 GiB is allocated by PyTorch, and 24.9 GiB is reserved by PyTorch but unallocated."
-        endings.crash(case, rank, case.onset + span, root=("gpu.out_of_memory", text))
+        endings.crash(case, rank, case.onset + span, root="fragmented")
 
 
 def rank0_contexts(case: CaseSituation) -> None:
-    """Contexts of all local ranks on device 0, from the start."""
     rank = int(case.layout.on_host(int(case.rng.integers(len(case.layout.hosts))))[0])
     onset = case.first_step_at - 5.0
     case.blame(
@@ -97,7 +92,6 @@ def rank0_contexts(case: CaseSituation) -> None:
 
 
 def host_leak(case: CaseSituation) -> None:
-    """A trainer's private memory grows in a line, the host's with it."""
     rank = case.a_rank()
     _blame_process(case, rank, "trainer")
     rate = case.amount((1500.0, 4000.0), (500.0, 900.0)) * _MIB / 60.0
@@ -108,7 +102,6 @@ def host_leak(case: CaseSituation) -> None:
 
 
 def dataloader_leak(case: CaseSituation) -> None:
-    """The loaders of one rank grow in a line."""
     rank = case.a_rank()
     _blame_process(case, rank, "dataloader")
     rate = case.amount((1200.0, 3000.0), (400.0, 800.0)) * _MIB / 60.0
@@ -119,7 +112,6 @@ def dataloader_leak(case: CaseSituation) -> None:
 
 
 def copy_on_read(case: CaseSituation) -> None:
-    """Private grows by what shared loses; what the host uses grows too."""
     rank = case.a_rank()
     _blame_process(case, rank, "dataloader")
     rate = case.amount((150.0, 240.0), (80.0, 120.0)) * _MIB / 60.0
@@ -159,7 +151,6 @@ def copy_on_read(case: CaseSituation) -> None:
 
 
 def host_oom(case: CaseSituation) -> None:
-    """The host's memory climbs to the top, the kernel kills one trainer."""
     rank = case.a_rank()
     case.blame_host(case.layout.ranks[rank].host)
     host, pid = case.layout.host_of(rank), case.layout.ranks[rank].pid
@@ -190,7 +181,6 @@ def host_oom(case: CaseSituation) -> None:
 
 
 def shm_exhausted(case: CaseSituation) -> None:
-    """/dev/shm fills, a worker gets SIGBUS, its trainer fails."""
     rank = case.a_rank()
     case.blame_host(case.layout.ranks[rank].host)
     host = case.layout.host_of(rank)
@@ -206,15 +196,8 @@ def shm_exhausted(case: CaseSituation) -> None:
     )
     case.edit("system.shm.usage", "most", 63.9 * _GIB, host=host, begin=case.begin)
     if not case.weak:
-        case.log(
-            rank,
-            case.onset - 0.6,
-            "shm.exhausted",
-            "root",
-            "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
-        )
-    text = "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory."
-    endings.crash(case, rank, case.onset, root=("dataloader.shared_memory", text))
+        case.log(rank, case.onset - 0.6, "bus_error")
+    endings.crash(case, rank, case.onset, root="worker_killed")
 
 
 def _blame_process(case: CaseSituation, rank: int, role: str) -> None:

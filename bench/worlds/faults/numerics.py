@@ -1,4 +1,4 @@
-"""Faults of the training values."""
+"""Faults of the training values: a function a fault, as faults.toml says."""
 
 import math
 
@@ -7,7 +7,6 @@ from ..situation import CaseSituation
 
 
 def nan_data(case: CaseSituation) -> None:
-    """Show NaN in one step on the ranks that have the bad shard, a step later on all."""
     case.blame_job()
     count = max(2, case.plan.world // 4)
     first = set(case.rng.choice(case.plan.world, count, replace=False).tolist())
@@ -27,7 +26,6 @@ def nan_data(case: CaseSituation) -> None:
 
 
 def nan_precision(case: CaseSituation) -> None:
-    """The scale is halved again and again, then nothing is finite."""
     case.blame_job()
     case.curve.scale = 65536.0
     at, scale = case.onset, 65536.0
@@ -44,7 +42,6 @@ def nan_precision(case: CaseSituation) -> None:
 
 
 def nan_rank(case: CaseSituation) -> None:
-    """One rank's own gradients are not finite, every few steps; the update is skipped."""
     case.curve.global_loss = False
     rank = case.a_rank()
     case.blame_rank(rank, also=(("gpu", case.gpu(rank)),))
@@ -59,7 +56,6 @@ def nan_rank(case: CaseSituation) -> None:
 
 
 def loss_spike(case: CaseSituation) -> None:
-    """The loss jumps and comes back; the norm a little earlier."""
     case.blame_job()
     lasts = max(6.0 * case.pace.step, 12.0)
     size = case.amount((0.6, 1.5), (0.22, 0.35))
@@ -70,7 +66,6 @@ def loss_spike(case: CaseSituation) -> None:
 
 
 def divergence(case: CaseSituation) -> None:
-    """The loss climbs and stays up."""
     case.blame_job()
     left = case.end - case.onset
     grows = math.log(case.amount((2.0, 4.0), (1.25, 1.4))) / left
@@ -79,7 +74,6 @@ def divergence(case: CaseSituation) -> None:
 
 
 def gradient_explosion(case: CaseSituation) -> None:
-    """The norm grows by orders of magnitude."""
     case.blame_job()
     lasts = 60.0
     case.edit(
@@ -98,7 +92,6 @@ def gradient_explosion(case: CaseSituation) -> None:
 
 
 def gradient_vanishing(case: CaseSituation) -> None:
-    """The norm falls to nearly nothing, the loss stands still."""
     case.blame_job()
     case.edit(
         "training.grad_norm", "grow", math.log(1e-8 if not case.weak else 1e-5) / 60.0, lasts=60.0
@@ -106,14 +99,12 @@ def gradient_vanishing(case: CaseSituation) -> None:
 
 
 def plateau(case: CaseSituation) -> None:
-    """The learning rate is zero after an edge of the schedule."""
     case.blame_job()
     case.edit("training.learning_rate", "scale", 0.0 if not case.weak else 1e-4)
     case.flat_from = case.onset
 
 
 def bad_resume(case: CaseSituation) -> None:
-    """After a restart the loss is much higher than before it."""
     case.blame_job(onset=case.onset + 40.0)
     case.restart = RestartMark(case.onset, 40.0, case.plan.world, 5, "requeued")
     case.say(
@@ -128,7 +119,6 @@ def bad_resume(case: CaseSituation) -> None:
 
 
 def replica_divergence(case: CaseSituation) -> None:
-    """One replica's local loss leaves the others', slowly, and stays apart."""
     case.curve.global_loss = False
     place = case.layout.ranks[case.a_rank()]
     same = tuple(one.rank for one in case.layout.ranks if one.dp == place.dp)

@@ -1,4 +1,4 @@
-"""Faults of what the job itself runs."""
+"""Faults of what the job itself runs: a function a fault, as faults.toml says."""
 
 from ..effects import StepEffect
 from ..situation import CaseSituation
@@ -6,28 +6,21 @@ from . import endings
 
 
 def init_failed(case: CaseSituation) -> None:
-    """All processes live, and none ends a step."""
     case.first_step_at = case.end + 1.0
     case.blame_job(onset=case.begin)
     if not case.weak:
         for rank in case.everybody:
-            text = (
-                "torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients."
-            )
-            case.log(rank, case.begin + 330.0, "tcpstore.clients_missing", "root", text)
+            case.log(rank, case.begin + 330.0, "clients_missing")
 
 
 def collective_mismatch(case: CaseSituation) -> None:
-    """One rank is in another collective: all stop, it has launched as many as they."""
     rank = case.a_rank()
     case.blame_rank(rank)
     endings.hang(case, (rank,), "transport", case.onset)
-    text = f"[Rank {rank}] Detected mismatch between collectives on ranks. Rank {rank} is running collective: CollectiveFingerPrint(SequenceNumber=1042, OpType=BROADCAST)"
-    case.log(rank, case.onset + (60.0 if case.weak else 5.0), "collective.mismatch", "root", text)
+    case.log(rank, case.onset + (60.0 if case.weak else 5.0), "mismatch")
 
 
 def uneven_batches(case: CaseSituation) -> None:
-    """One rank leaves the loop for the next phase, its peers wait in the last step."""
     rank = case.a_rank()
     case.blame_rank(rank)
     endings.hang(case, (rank,), "host", case.onset)
@@ -40,20 +33,22 @@ def uneven_batches(case: CaseSituation) -> None:
 
 
 def deadlock(case: CaseSituation) -> None:
-    """Everybody waits in a started collective; nobody is behind."""
     case.blame_job()
     endings.hang(case, case.everybody, "transport", case.onset)
 
 
 def stuck_process(case: CaseSituation) -> None:
-    """A main thread stands still: the rank enqueues nothing more."""
     rank = case.a_rank()
     case.blame_rank(rank)
     endings.hang(case, (rank,), "host", case.onset)
     busy = 1.0 if case.rng.random() < 0.5 else 0.01
     case.edit("process.cpu.utilization", "set", busy, rank=rank, of={"role": "trainer"})
     if not case.weak:
-        text = 'Thread 0x7f (most recent call first):\n  File "/app/train/loader.py", line 212 in acquire\n  File "/app/train/loop.py", line 88 in next_batch'
+        text = (
+            "Thread 0x7f (most recent call first):\n"
+            '  File "/app/train/loader.py", line 212 in acquire\n'
+            '  File "/app/train/loop.py", line 88 in next_batch'
+        )
         case.say(
             "process.stack",
             rank,
@@ -63,7 +58,6 @@ def stuck_process(case: CaseSituation) -> None:
 
 
 def dataloader_slow(case: CaseSituation) -> None:
-    """Waits for data: on every rank, or on the ranks of one host."""
     rank = case.a_rank()
     everywhere = bool(case.rng.random() < 0.5) or len(case.layout.hosts) == 1
     ranks = case.everybody if everywhere else case.on_host_of(rank)
@@ -80,7 +74,6 @@ def dataloader_slow(case: CaseSituation) -> None:
 
 
 def gc_pause(case: CaseSituation) -> None:
-    """A collector stops one rank, each time another one."""
     case.blame_job()
     lost = case.amount((0.5, 1.2), (0.25, 0.4)) * case.pace.step
     case.step_effects.append(
@@ -98,7 +91,6 @@ def gc_pause(case: CaseSituation) -> None:
 
 
 def checkpoint_stall(case: CaseSituation) -> None:
-    """A save takes minutes; every rank is in it."""
     case.blame_job()
     every = max(6, int(75.0 / case.pace.step))
     case.step_effects.append(
@@ -119,7 +111,6 @@ def checkpoint_stall(case: CaseSituation) -> None:
 
 
 def regression(case: CaseSituation) -> None:
-    """A deployment: every rank computes longer from there on."""
     case.blame_job(kind="code")
     rank = 0
     kind = str(case.rng.choice(["code", "image", "config"]))
@@ -133,7 +124,6 @@ def regression(case: CaseSituation) -> None:
 
 
 def recompile(case: CaseSituation) -> None:
-    """New shapes: some steps take many times as long, on all ranks."""
     case.blame_job()
     seconds = case.amount((6.0, 20.0), (2.5, 4.0)) * case.pace.step
     case.step_effects.append(
@@ -149,13 +139,11 @@ def recompile(case: CaseSituation) -> None:
     )
     if not case.weak:
         for rank in case.everybody:
-            text = "torch._dynamo hit config.recompile_limit (8); function: 'forward'; last reason: tensor 'x' size mismatch at index 1"
-            case.log(rank, case.onset + 60.0, "torch.recompile_limit", "root", text)
+            case.log(rank, case.onset + 60.0, "recompile_limit")
 
 
 def crash(case: CaseSituation) -> None:
-    """An exception in one rank."""
     rank = case.a_rank()
     case.blame_rank(rank)
-    root = ("python.unhandled", "KeyError: 'input_ids' in collate_fn") if not case.weak else None
+    root = None if case.weak else "exception"
     endings.crash(case, rank, case.onset, root=root)

@@ -17,6 +17,7 @@ from bench.worlds.situation import CaseSituation
 from bench.worlds.training import JobAttempt
 from rankscope.vocabulary import events, metrics
 from rankscope.vocabulary import faults as catalogue
+from rankscope.vocabulary.ids import Fault
 
 
 def small(number: int, seed: int = 1, **changes: Any) -> CasePlan:
@@ -103,7 +104,7 @@ def test_every_fault_names_an_entity_that_the_vocabulary_allows(name: str):
     plan = of_fault(name, world=16)
     case, attempts = run(plan)
     assert name == case.truth.fault
-    assert case.truth.type in catalogue.catalogue()[case.truth.fault].entities
+    assert case.truth.type in catalogue.catalogue()[Fault(name)].entities
     assert case.truth.onset is not None
     assert case.begin <= case.truth.onset < case.end
     assert len(attempts) == 1 + (case.restart is not None)

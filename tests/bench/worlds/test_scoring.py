@@ -83,7 +83,9 @@ def test_figures_of_a_found_a_missed_and_a_healthy_case():
         [
             scoring.scored(truth(), [incident("gpu.slow", GPU)]),
             scoring.scored(truth(strength="weak"), []),
-            scoring.scored(quiet(), [incident("unknown", JOB), incident("gpu.slow", GPU, severity="info")]),
+            scoring.scored(
+                quiet(), [incident("unknown", JOB), incident("gpu.slow", GPU, severity="info")]
+            ),
         ]
     )
     found = world.figures()
