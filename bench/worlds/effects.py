@@ -40,7 +40,7 @@ class SeriesEdit:
     """Readings of a metric differ between `begin` and `end`.
 
     `host`: of that host alone; `match`: with these attributes. `how`: `set`; `scale`; `add`;
-    `least` and `most` (bounds); `drop`; `rate` (adds `value` a second since `begin`, kept afterwards);
+    `least` and `most` (bounds); `drop`; `rate` (adds `value` a second from `begin` to `end`);
     `grow` (by the factor exp(value) each second, for `lasts` seconds, kept afterwards); `pulse`
     (adds `value` times the reading, gone by e after `lasts` seconds).
     """
