@@ -14,3 +14,9 @@ AWAITED = "log.awaited"
 
 LAST_WORDS = "log.last_words"
 """Stands for errors at the end of a log, in words that no table has."""
+
+SLOWER = "log.takes_longer"
+"""Stands for lines by whose own times some epochs or steps took far longer than others."""
+
+STACK = "stack."
+"""Begins the signatures of stacks that somebody took; behind it stands where the process stood."""

@@ -12,6 +12,7 @@ import numpy as np
 from ...detectors import catalogue
 from ...detectors.contract import Detector
 from ...detectors.liveness.logged_faults import LoggedFaultsDetector
+from ...detectors.numbers.never_fell import NeverFellDetector
 from ...detectors.selection import DetectorSelection, SelectionRule
 from ...detectors.speed.throughput import ThroughputDetector
 from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
@@ -166,7 +167,11 @@ def _detectors(
         for name, values in ours.items():
             parameters[name] = values | parameters.get(name, {})
         selected = chosen.model_copy(update={"parameters": parameters}).selection()
-    ends: list[Detector] = [] if found.until is None else [ThroughputDetector(over=found.until)]
+    ends: list[Detector] = []
+    if found.until is not None:
+        ends.append(ThroughputDetector(over=found.until))
+        if not any(quote.telling for quote in found.quotes):
+            ends.append(NeverFellDetector(over=found.until))
     if over is not None:
         ends.append(LoggedFaultsDetector(over=over))
     return DetectorSelection((*selected.detectors, *ends), selected.rules)

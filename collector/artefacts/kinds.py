@@ -11,10 +11,10 @@ from ...formats.nccl import ras as ras_format
 from ...formats.training_logs import error_files as error_format
 from ...vocabulary.samples import TelemetryResource
 from ..recordings.otlp_lines import RecordingError
-from .collectives import debug_server, nccl, ras, recorders
+from .collectives import debug_server, nccl, ras, recorders, stacks
 from .files import inputs
 from .found import ArtefactContents
-from .logs import error_files, gathering, last_words, settling
+from .logs import error_files, gathering, last_words, paces, settling, survival
 
 _HEAD = 4096
 _KINDS = ("dump", "page", "stacks", "ras", "inspector", "exporter", "error", "log")
@@ -83,6 +83,9 @@ def _read(
     )
     for name, ranks in ras.nodes_of(answers, lines.hang.files).items():
         lines.hang.files[name] |= ranks
+    stood = stacks.read(of_kind["log"], lines.whose, found, went_on=survival.went_on)
+    lines.hang.stood(stood.waiting, stood.late, stood.apart)
+    lines.events += [(rank, "", event) for rank, event in stood.events]
     debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone)
     nccl.read_inspector(of_kind["inspector"], resource, found)
     settling.add(lines, resource, found)
@@ -92,6 +95,7 @@ def _read(
         alone = len(of_kind["exporter"]) == sum(map(len, of_kind.values()))
         pages.read(of_kind["exporter"], resource, found, alone=alone)
     last_words.add(of_kind["log"], lines.whose, resource, found)
+    paces.add(of_kind["log"], lines.whose, resource, found)
 
 
 def _nothing_read(paths: Sequence[Path], found: ArtefactContents) -> str:

@@ -43,7 +43,8 @@ class CollectiveHang:
     """What all ranks reported that waited, and the ranks that ended by an error of their own.
 
     `fatal`: when each of these did, where known. `files`: ranks by the file that their lines are
-    in. `cut`: ranks that lost their peers. `late`: ranks that a line names as those waited for.
+    in. `cut`: ranks that lost their peers. `late`: ranks that a line names as those waited for, or
+    a stack. `apart`: ranks whose stacks are in another collective than those of their peers.
     """
 
     reports: dict[int, list[tuple[float | None, WatchdogReport]]] = field(
@@ -53,6 +54,7 @@ class CollectiveHang:
     files: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     cut: set[int] = field(default_factory=set)
     late: set[int] = field(default_factory=set)
+    apart: set[int] = field(default_factory=set)
     stalled: HorovodStall = field(default_factory=HorovodStall)
 
     def learn(self, event: Event, rank: int | None, at: float | None) -> Event:
@@ -83,6 +85,13 @@ class CollectiveHang:
         elif _FATAL.match(signature) and event.attributes.get("role") == "root":
             self.fatal.setdefault(rank, event.at or None)
         return event
+
+    def stood(self, waiting: Iterable[int], late: Iterable[int], apart: Iterable[int]) -> None:
+        """Take what stacks of ranks show: who waits, for whom, who in another collective."""
+        for rank in waiting:
+            self.reports[rank].append((None, WatchdogReport(ran=_WITHOUT_DURATION)))
+        self.late |= {rank for rank in late if rank < MOST_RANKS}
+        self.apart |= set(apart)
 
     def went_on(self, rank: int | None, file: str, line: int) -> None:
         """Note that a rank ended a step, by a line of a file: what it logged above it survived."""
@@ -155,7 +164,7 @@ class CollectiveHang:
             crashed={rank: max(ended or began, began) for rank, ended in self.fatal.items()
                      if rank not in waited},
             late=frozenset((self.late | self.stalled.late(size)) - waited),
-            apart=self.stalled.apart(size),
+            apart=self.stalled.apart(size) | self.apart,
             present=present,
             absent=every - present - self.late,
             sized=size > 0,

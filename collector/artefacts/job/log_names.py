@@ -16,7 +16,7 @@ _OF_PROCESS = re.compile(
 
 _NUMBERED = re.compile(
     r"(?P<before>|slurm-\d{1,12}_|(?:.{0,80}[._-])?(?:train\w{0,4}|worker|out(?:put)?|std(?:out|err)|"
-    r"gpu|local|log)[._-]?)(?P<number>\d{1,6})\.(?P<end>out|err|log|txt)",
+    r"gpu|local|log|py-?spy|pystack|gdb|bt|stacks?|dump)[._-]?)(?P<number>\d{1,6})\.(?P<end>out|err|log|txt)",
     re.IGNORECASE,
 )
 """A number alone, behind a word for a process or a job's number: a rank only beside its like."""

@@ -54,6 +54,11 @@ _SETS_UP = re.compile(
     rb"(?:NCCL|RCCL) INFO (?!.*Init COMPLETE)|\bdistributed_backend=|\bReduce to /job:"
     rb"|(?i:\bwaiting (?:for|until|on|in) |\brendezvous|\bAll distributed processes registered)"
     rb"|(?i:\binitiali[sz]ing (?:the )?(?:distributed|ddp|(?:torch )?process group|nccl))"
+    rb"|(?i:\b(?:start(?:ing|ed)?|begin(?:ning|s)?|run(?:ning)?) (?:the |of )?"
+    rb"train(?:ing|er)?\b(?! (?:done|complete)))"
+    rb"|(?i:\bload(?:ing)? (?:the )?(?:data(?:set)?s?|model|weights|checkpoint|extension module|"
+    rb"tokenizer|pretrained)\b)|(?i:\b(?:build(?:ing)?|creat(?:e|ing)|compil(?:e|ing)) (?:the )?"
+    rb"(?:model|graph|network|dataloaders?|datasets?)\b)|\b0%\|\s{0,80}\| 0/\d"
 )
 """What the last lines of a start say that goes no further."""
 _LAST = 3

@@ -19,6 +19,9 @@ T = TypeVar("T")
 ENOUGH, ENOUGH_UNCOUNTED = 4, 6
 """Lines of a form that bear each other out: with a count that rises, and without one."""
 
+ENOUGH_CONSTANT = 10
+"""Lines with a count that rises, and one loss in all of them: nothing is learned there."""
+
 _MOST_FORMS = 8
 
 
@@ -97,7 +100,7 @@ class OwnForms(Generic[T]):
         if len(held) < ENOUGH:
             return []
         form = _learnt([one for _, one in held])
-        if form is None and len(held) < ENOUGH_UNCOUNTED:
+        if form is None and len(held) < _awaited(held[0][1], held[-1][1]):
             return []
         del self._held[names_of]
         if form is None:
@@ -127,6 +130,11 @@ def signature(fields: Sequence[LineField]) -> tuple[str, ...] | None:
     return tuple(found)
 
 
+def _awaited(first: Sequence[LineField], newest: Sequence[LineField]) -> int:
+    """Return how many lines are waited for whose form is not yet known."""
+    return ENOUGH_CONSTANT if _counted([first, newest], "") else ENOUGH_UNCOUNTED
+
+
 def _learnt(lines: Sequence[Sequence[LineField]]) -> _OwnForm | None:
     """Return the form of lines that have one signature, None where they are no training lines."""
     ranked = sorted(
@@ -136,19 +144,25 @@ def _learnt(lines: Sequence[Sequence[LineField]]) -> _OwnForm | None:
     )
     if not ranked:
         return None
-    loss = next((label for _, _, label in ranked if _changes(lines, label)), None)
+    constant = len(lines) >= ENOUGH_CONSTANT
+    loss = next(
+        (label for _, _, label in ranked if _changes(lines, label, constant=constant)), None
+    )
     if loss is None:
         return None
     form = _counted(lines, loss)
     return _OwnForm(loss) if form is None and len(lines) >= ENOUGH_UNCOUNTED else form
 
 
-def _changes(lines: Sequence[Sequence[LineField]], label: str) -> bool:
-    """Tell whether a number is in each line, is no count, and not always the same."""
+def _changes(lines: Sequence[Sequence[LineField]], label: str, *, constant: bool) -> bool:
+    """Tell whether a number is in each line, is no count, and not always the same.
+
+    `constant`: it may be.
+    """
     values = [found for one in lines if (found := _first(one, label)) is not None]
     finite = {one.value for one in values if math.isfinite(one.value)}
     whole = all(one.count for one in values)
-    return len(values) == len(lines) and not whole and len(finite) != 1
+    return len(values) == len(lines) and not whole and (constant or len(finite) != 1)
 
 
 def _counted(lines: Sequence[Sequence[LineField]], loss: str) -> _OwnForm | None:

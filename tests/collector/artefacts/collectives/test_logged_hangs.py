@@ -252,9 +252,11 @@ def test_sends_and_receives_have_numbers_of_their_own(answer):
 
 STEP = (
     " [2026-05-13 12:{:02}:{:02}] iteration {:8}/     500 | elapsed time per iteration (ms): 10000.0"
-    " | lm loss: 1.0E+00 |\n"
+    " | lm loss: {:.4f} |\n"
 )
-STEPS = "".join(STEP.format(at // 60, at % 60, at // 10) for at in range(10, 310, 10))
+STEPS = "".join(
+    STEP.format(at // 60, at % 60, at // 10, 2.0 - at / 1000) for at in range(10, 310, 10)
+)
 
 
 def test_lines_without_a_year_are_of_the_year_of_any_other_log(answer):

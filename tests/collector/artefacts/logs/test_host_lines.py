@@ -2,8 +2,10 @@
 
 import pytest
 
-STEP = "[2026-05-13 12:{:02}:{:02}] iteration {}/ 500 | elapsed time per iteration (ms): 10000.0 | lm loss: 1.0E+00 |\n"  # noqa: E501
-STEPS = "".join(STEP.format(at // 60, at % 60, at // 10) for at in range(0, 300, 10))
+STEP = "[2026-05-13 12:{:02}:{:02}] iteration {}/ 500 | elapsed time per iteration (ms): 10000.0 | lm loss: {:.4f} |\n"  # noqa: E501
+STEPS = "".join(
+    STEP.format(at // 60, at % 60, at // 10, 2.0 - at / 1000) for at in range(0, 300, 10)
+)
 RAISED = 'Traceback (most recent call last):\n  File "train.py", line 7, in <module>\n    {}\n{}\n'
 KILLED = "RuntimeError: DataLoader worker (pid 612) is killed by signal: {}. "
 BUS = "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).\n"  # noqa: E501

@@ -16,12 +16,14 @@ def clock(at, form="%Y-%m-%d %H:%M:%S"):
 
 def steps(count, **changed):
     """Return lines of Megatron, a step each ten seconds; the last rank of eight logs them."""
-    loss = "lm loss: 2.345678E+00 | "
+    loss = "lm loss: {:.6E} | "
     return "".join(
         f" [{clock(BEGAN + 10 * i)}.000000] iteration {i + 1:8}/  500000 | consumed samples: 1024 |"
         f" elapsed time per iteration (ms): 10000.0 | learning rate: 1.500000E-04 | {loss}"
         f"loss scale: 1.0 | grad norm: 0.512 | number of skipped iterations:   0 |"
-        f" number of nan iterations:   0 |\n".replace(loss, changed.get("loss", loss))
+        f" number of nan iterations:   0 |\n".replace(
+            loss, changed.get("loss", loss).format(2.345678 - i / 1000)
+        )
         for i in range(count)
     )
 

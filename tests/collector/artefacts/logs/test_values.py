@@ -76,7 +76,10 @@ def test_a_healthy_log_is_quiet(explained, form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_overflows_that_finite_steps_followed_are_quiet(explained, form):
-    lines = [form(step, 2.5, "inf" if step in (1, 2, 30) else 1.25) for step in range(1, 41)]
+    lines = [
+        form(step, 2.5 - step / 1000, "inf" if step in (1, 2, 30) else 1.25)
+        for step in range(1, 41)
+    ]
     assert explained(*lines).document() is None
 
 
@@ -86,13 +89,17 @@ def test_an_overflow_with_which_a_scaled_job_ends_is_quiet(explained):
     for step in range(1, 41):
         skipped = step in (1, 2, 40)
         scale /= 2 if skipped else 1
-        lines.append(MEGATRON.format(step, 2.5, scale, "inf" if skipped else 1.25, int(skipped)))
+        lines.append(
+            MEGATRON.format(
+                step, 2.5 - step / 1000, scale, "inf" if skipped else 1.25, int(skipped)
+            )
+        )
     assert explained(*lines).document() is None
 
 
 def test_steps_that_one_rank_prints_for_all_make_no_other_rank_silent(explained):
     started = [f"[rank{rank}]: INFO ready" for rank in range(4)]
-    lines = [f"[rank0]: {plain(step, 2.5, 1.25)}" for step in range(1, 41)]
+    lines = [f"[rank0]: {plain(step, 2.5 - step / 1000, 1.25)}" for step in range(1, 41)]
     assert explained(*started, *lines).document() is None
 
 
@@ -150,7 +157,7 @@ RAISED = ["Traceback (most recent call last):", '  File "/w/train.py", line 8, i
     [*RAISED, MINIMUM],
     [f"[rank{rank}]: {line}" for rank in range(4) for line in [*RAISED, MINIMUM]],
     [line for number in range(20) for line in (overflow(20 + number, 1),
-                                               hugging_face(number, 2.5, 1.25))],
+                                               hugging_face(number, 2.5 - number / 1000, 1.25))],
 ])  # fmt: skip
 def test_overflows_without_end_are_a_matter_of_precision(explained, end):
     lines = [overflow(number, 2 ** (6 - number)) for number in range(1, 6)]
@@ -179,12 +186,12 @@ def test_overflows_behind_a_bar_after_which_training_goes_on_are_quiet(explained
 def test_overflows_after_which_training_goes_on_are_quiet(explained, least):
     lines = [overflow(17 - power, 2**power) for power in range(16, least, -1)]
     lines += [overflow(18 + number, 1) for number in range(0 if least else 3)]
-    lines += [hugging_face(step, 2.5, 1.25) for step in range(60)]
+    lines += [hugging_face(step, 2.5 - step / 1000, 1.25) for step in range(60)]
     assert explained(*lines).document() is None
 
 
 def test_a_script_that_gives_up_at_a_nan_did_not_crash_by_itself(explained):
-    lines = [plain(step, 2.5, 1.25) for step in range(1, 20)]
+    lines = [plain(step, 2.5 - step / 1000, 1.25) for step in range(1, 20)]
     failed = "failed (exitcode: 1) local_rank: 0 (pid: 11) of binary: /usr/bin/python"
     launcher = "E0607 22:40:01.000000 1 torch/distributed/elastic/multiprocessing/api.py:870]"
     end = ["Loss is nan, stopping training", f"{launcher} {failed}"]

@@ -1,0 +1,127 @@
+"""Epochs or steps that took far longer than others, by lines of forms that nobody knows.
+
+Asked only where no line speaks of a fault: a person who brings a log that looks healthy may mean
+that it is slow. What made it slow no such line says.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ....formats.training_logs import cleaning, paced
+from ....formats.training_logs.paced import PacedRow
+from ....vocabulary.log_lines import SLOWER
+from ....vocabulary.samples import Event, Scalar, TelemetryResource
+from ..found import ArtefactContents, LogQuote
+
+_MOST_BYTES = 8 << 20
+
+LONG, LEAST_SECONDS = 5.0, 300.0
+"""One that took so many times as long as the others, and so much longer, is told."""
+
+SLOW, FEWEST = 2.0, 5
+"""So many in a row that took so many times as long as the others are told."""
+
+RISING = 0.8
+"""Share of rows that take longer than the one before, where they take longer and longer."""
+
+_FIRST = 1
+"""The first one compiles, or fills a cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowRows:
+    """Which rows took long: the first of them, and in words."""
+
+    row: PacedRow
+    text: str
+
+
+def add(
+    files: Mapping[str, Path],
+    whose: Mapping[str, int | None],
+    resource: TelemetryResource,
+    found: ArtefactContents,
+) -> None:
+    """Quote the line since which a log, by name, says that it is slow, where no line is a fault's.
+
+    `whose`: the rank that wrote each log, None where it is nobody's alone.
+    """
+    if any(quote.telling for quote in found.quotes):
+        return
+    for name, path in files.items():
+        try:
+            if path.stat().st_size > _MOST_BYTES:
+                continue
+            lines = path.read_bytes().decode("utf-8", "replace").replace("\r", "\n").split("\n")
+            at = path.stat().st_mtime if found.until is None else found.until
+        except OSError:
+            continue  # said where it was read
+        slow = next((one for rows in paced.read(lines) if (one := judged(rows))), None)
+        if slow is None:
+            continue
+        text = f"{slow.text}: {cleaning.shown(slow.row.text)}"
+        pairs: dict[str, Scalar] = {"signature": SLOWER, "role": "root", "text": text}
+        found.quotes.append(
+            LogQuote(name, slow.row.line, None, whose.get(name), SLOWER, "root", text)
+        )
+        found.events.append(Event("log.fault", at, pairs, resource))
+        found.unread.pop(name, None)
+        found.read.setdefault(name, "log of a form of its own, by its times")
+
+
+def judged(rows: Sequence[PacedRow]) -> SlowRows | None:
+    """Return the rows of a table that took long, None where none did."""
+    if rows and rows[0].count <= _FIRST:
+        rows = rows[1:]
+    if len(rows) < FEWEST:
+        return None
+    return _run(rows) or _single(rows) or _growing(rows)
+
+
+def _run(rows: Sequence[PacedRow]) -> SlowRows | None:
+    """Return the longest run of rows that took long, beside as many others at least."""
+    quick = sorted(row.seconds for row in rows)[: max(len(rows) // 2, 1)]
+    usual = paced.middle(quick)
+    best, begin = (0, 0), None
+    for place, row in enumerate([*rows, None]):
+        slow = row is not None and row.seconds >= SLOW * usual
+        if slow and begin is None:
+            begin = place
+        elif not slow and begin is not None:
+            best, begin = max(best, (begin, place), key=lambda run: run[1] - run[0]), None
+    first, end = best
+    others = [row.seconds for row in (*rows[:first], *rows[end:])]
+    if end - first < FEWEST or len(others) < FEWEST:
+        return None
+    # What is long now and then anyway makes no run that says something.
+    if sum(one >= SLOW * usual for one in others) > len(others) / 10:
+        return None
+    now = paced.middle(row.seconds for row in rows[first:end])
+    times = now / paced.middle(others)
+    until = "on" if end == len(rows) else f"to {rows[end - 1].count:g}"
+    text = f"each takes {times:.1f} times as long from {rows[first].count:g} {until}"
+    return SlowRows(rows[first], text)
+
+
+def _growing(rows: Sequence[PacedRow]) -> SlowRows | None:
+    """Return the last rows of a log whose rows take longer and longer."""
+    if len(rows) < 2 * FEWEST:
+        return None
+    first, last = rows[:FEWEST], rows[-FEWEST:]
+    times = paced.middle(row.seconds for row in last) / paced.middle(row.seconds for row in first)
+    rises = sum(after.seconds > before.seconds for before, after in itertools.pairwise(rows))
+    if times < SLOW or rises < RISING * (len(rows) - 1):
+        return None
+    text = f"each takes {times:.1f} times as long at the end as at first, little by little"
+    return SlowRows(last[0], text)
+
+
+def _single(rows: Sequence[PacedRow]) -> SlowRows | None:
+    longest = max(rows, key=lambda row: row.seconds)
+    usual = paced.middle(row.seconds for row in rows)
+    if longest.seconds < LONG * usual or longest.seconds - usual < LEAST_SECONDS:
+        return None
+    text = f"{longest.count:g} took {longest.seconds:.0f} s where others take {usual:.1f} s"
+    return SlowRows(longest, text)

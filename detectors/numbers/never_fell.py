@@ -1,0 +1,88 @@
+"""A loss that never fell, in the log of a job that is over."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import curves, medians
+from ..contract import Detector
+from ..findings import report
+from ..window import JobWindow
+
+FEWEST = 20
+"""Points of a loss that say that it does not fall."""
+
+BEGINS = 5
+"""The first of them is one of so many first steps or epochs: where a log begins later, a loss may
+have fallen already."""
+
+SPREAD = 0.01
+"""Share of the loss within which nine of ten points lie."""
+
+
+class NeverFellDetector(Detector):
+    """Find a loss that stays at its first value from the start to the end of a log.
+
+    In no list of detectors: of a live job each hour more may tell another thing, and its plateau
+    is looked for after a fall. Of a job that is over its log is all there is.
+
+    Parameters
+    ----------
+    over : when the job was over, in seconds since the epoch: nothing is said before.
+
+    Examples
+    --------
+    >>> from rankscope.detectors.sketch import sketch
+    >>> loss = np.random.default_rng(7).normal(2.303, 0.002, (1, 40))
+    >>> window = sketch(np.full((1, 40), 2.0), hosts=1, planes={"training.loss": loss})
+    >>> (flat,) = NeverFellDetector(over=0.0).evaluate(window)
+    >>> flat.text
+    'the loss is 2.3 from step 0 to step 39: it never fell'
+
+    Fails where the loss of an untrained model is small or noisy, and for a log that begins later.
+    Takes a game that two networks play without a winner for one.
+
+    Reference: the loss of a guess among K classes is ln K, that of a model that learns is less
+    within its first epochs.
+    """
+
+    name = "never_fell"
+    kinds = ("job.loss_plateau",)
+
+    def __init__(self, *, over: float = math.inf) -> None:
+        self.over = over
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return at most one finding, on the job."""
+        loss = window.baselines.loss.curve
+        if window.now < self.over or len(loss) < FEWEST or int(loss.index[0]) > BEGINS:
+            return []
+        usual = medians.middle(loss.value)
+        low, high = np.quantile(loss.value, [0.05, 0.95])
+        parts = np.array_split(loss.value, 4)
+        fell = medians.middle(parts[0]) - medians.middle(parts[-1])
+        if not usual > 0 or high - low > SPREAD * usual or fell > SPREAD / 2 * usual:
+            return []
+        first, last = int(loss.index[0]), int(loss.index[-1])
+        return [
+            report(
+                window,
+                self.name,
+                "job.loss_plateau",
+                window.entity,
+                onset=float(loss.at[0]),
+                seen=(float(loss.at[0]), float(loss.at[-1])),
+                magnitude=float(loss.at[-1] - loss.at[0]),
+                score=2.0,
+                signal=curves.LOSS,
+                observed=usual,
+                expected=None,
+                text=f"the loss is {usual:.3g} from step {first} to step {last}: it never fell",
+            )
+        ]
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return when the job was over."""
+        return self.over if self.over > window.now else math.inf

@@ -1,0 +1,47 @@
+"""A loss that stays where it began, in the log of a job that is over."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.numbers.never_fell import NeverFellDetector
+from rankscope.detectors.sketch import sketch
+
+
+def found(loss, *, over=0.0):
+    window = sketch(np.full((1, len(loss)), 2.0), hosts=1, planes={"training.loss": loss[None]})
+    return [one.text for one in NeverFellDetector(over=over).evaluate(window)]
+
+
+def noise(count, spread):
+    return np.random.default_rng(5).normal(0.0, spread, count)
+
+
+@pytest.mark.parametrize("classes", [2, 10, 1000])
+def test_a_loss_at_the_guess_among_its_classes_never_fell(classes):
+    (text,) = found(math.log(classes) + noise(40, 0.001))
+    assert text.endswith("it never fell")
+
+
+def test_one_value_in_all_lines_never_fell():
+    assert 1 == len(found(np.full(25, 2.3026)))
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        2.3 - 0.001 * np.arange(40) + noise(40, 0.002),
+        2.3 + noise(40, 0.05),
+        np.full(12, 2.3026),
+        np.concatenate([np.full(20, 2.303), np.linspace(2.3, 1.9, 20)]),
+        np.full(40, np.nan),
+    ],
+    ids=["it falls slowly", "noise hides it", "too few", "it falls in the end", "no number"],
+)
+def test_another_loss_is_not_told(loss):
+    assert [] == found(loss)
+
+
+def test_nothing_is_said_before_the_job_is_over():
+    assert [] == found(np.full(40, 2.3), over=math.inf)

@@ -1,0 +1,65 @@
+"""Columns of counts and times in lines of any form."""
+
+import pytest
+
+from rankscope.formats.training_logs import paced
+
+SECONDS = [14.2, 14.5, 14.1, 14.4, 14.3, 14.6, 14.2, 53.5]
+
+
+def clock(seconds):
+    return f"{int(seconds) // 3600}:{int(seconds) // 60 % 60:02}:{int(seconds) % 60:02}"
+
+
+FORMS = {
+    "words": lambda n, s: f"Epoch {n} took {s:.1f}s",
+    "dated": lambda n, s: f"2026-05-05 07:58:{n:02},031\tINFO\t====> Epoch: {n}, cost {s:.1f} s",
+    "dots": lambda n, s: f"Start Training {n} Epoch..0%..10%..50%....[success][{s:.1f} seconds]",
+    "named": lambda n, s: f"[{n}/90] lr=0.1 acc 71.2 time(s): {s:.1f}",
+    "minutes": lambda n, s: f"epoch {n} done in {s / 60:.5f} min",
+    "rate": lambda n, s: f"| iter {n}00 | {1 / s:.6f} it/s |",
+    "each": lambda n, s: f"batch {n}0 {s:.1f} s/it (ETA 3:12:11)",
+    "apart": lambda n, s: f"time this epoch= {s:.1f}",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_how_long_each_took_stands_in_the_column_with_a_unit_of_time(form):
+    lines = [FORMS[form](number, took) for number, took in enumerate(SECONDS, 1)]
+    (rows,) = paced.read(lines)
+    assert pytest.approx(SECONDS, rel=0.01) == [row.seconds for row in rows]
+    assert list(range(1, 9)) == [row.line for row in rows]
+
+
+def test_of_a_bar_that_is_complete_it_is_the_time_that_it_took():
+    bars = [
+        f"Epoch {n}: 100%|██████████| 500/500 [{clock(s * 60)}<00:00, {500 / s / 60:.2f}it/s]"
+        for n, s in enumerate(SECONDS, 1)
+    ]
+    (rows,) = paced.read(bars)
+    assert pytest.approx([60 * one for one in SECONDS], abs=1) == [row.seconds for row in rows]
+    assert list(range(1, 9)) == [row.count for row in rows]
+
+
+def test_time_so_far_is_told_from_the_time_of_each():
+    so_far = [f"step {n * 100} elapsed {sum(SECONDS[:n]):.1f} s" for n in range(1, 9)]
+    (rows,) = paced.read(so_far)
+    assert pytest.approx(SECONDS[1:]) == [row.seconds for row in rows[1:]]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda n, s: f"epoch {n} ETA {s:.1f} s",
+        lambda n, s: f"epoch {n} remaining: {clock(s)}",
+        lambda n, s: f"epoch {n} acc {s:.1f}",
+        lambda n, s: f"request took {s:.1f} s",
+    ],
+    ids=["eta", "remaining", "no time", "no count"],
+)
+def test_other_columns_are_not_read(form):
+    assert [] == paced.read([form(n, s) for n, s in enumerate(SECONDS, 1)])
+
+
+def test_few_lines_are_no_table():
+    assert [] == paced.read([FORMS["words"](n, 10.0) for n in range(1, paced.ENOUGH)])
