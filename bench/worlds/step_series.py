@@ -97,14 +97,14 @@ class _RankSeries:
             np.ones(len(often)),
             attempt.number,
         )
-        starts = np.concatenate([[attempt.begin], self._ends])
-        last = starts[np.searchsorted(self._ends, ticks, side="right")]
-        age = ticks - last
-        yield self._paced("training.progress.age", ticks, age)
+        stepped = ticks[np.searchsorted(self._ends, ticks, side="right") > 0]
+        if len(stepped):
+            last = self._ends[np.searchsorted(self._ends, stepped, side="right") - 1]
+            yield self._paced("training.progress.age", stepped, stepped - last)
         rng = case.plan.rng(f"memory {self._rank}")
         limit = case.plan.device.memory * 2.0**30
         share = float(rng.normal(0.0, 0.004)) + 0.55 + 0.3 * (case.begin % 97.0) / 97.0
-        grown = np.minimum(1.0, 0.75 + 0.1 * np.searchsorted(self._ends, ticks))
+        grown = np.minimum(1.0, 0.25 + 0.35 * np.searchsorted(self._ends, ticks))
         allocated = limit * share * grown * (1.0 + rng.normal(0.0, 0.003, len(ticks)))
         reserved = np.maximum.accumulate(allocated) * 1.04 if len(ticks) else allocated
         yield self._paced("training.memory.allocated", ticks, allocated)

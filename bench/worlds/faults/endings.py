@@ -58,6 +58,13 @@ def crash(
         )
 
 
+def leave(case: CaseSituation, rank: int, at: float) -> None:
+    """Let one process end with an error, whatever its peers do."""
+    pid = case.layout.ranks[rank].pid
+    case.say("process.exit", rank, at, {"rank": rank, "pid": pid, "exit_code": 1})
+    silence(case, rank, at)
+
+
 def silence(case: CaseSituation, rank: int, at: float) -> None:
     """Let a process that is gone report nothing, and hold no device memory."""
     for metric in ("training.*", "collective.*", "process.*"):

@@ -176,11 +176,14 @@ def bootstrap_failed(case: CaseSituation) -> None:
     case.first_step_at = case.end + 1.0
     case.blame("host", name, host=name, ranks=case.on_host_of(rank), onset=case.begin)
     for one in case.on_host_of(rank):
-        line = "no_route" if case.weak else "no_interface"
-        case.log(one, case.begin + 40.0 + 0.1 * one, line)
+        at = case.begin + 40.0 + 0.1 * one
+        case.log(one, at, "no_route" if case.weak else "no_interface")
+        if not case.weak:
+            endings.leave(case, one, at + 0.6)
     for other in case.everybody:
         if other not in case.on_host_of(rank):
             case.log(other, case.begin + 320.0, "clients_missing")
+            endings.leave(case, other, case.begin + 321.0)
 
 
 def _port(case: CaseSituation) -> tuple[int, str]:

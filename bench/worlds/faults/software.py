@@ -10,7 +10,7 @@ def init_failed(case: CaseSituation) -> None:
     case.blame_job(onset=case.begin)
     if not case.weak:
         for rank in case.everybody:
-            case.log(rank, case.begin + 330.0, "clients_missing")
+            case.log(rank, case.begin + 1830.0, "clients_missing")
 
 
 def collective_mismatch(case: CaseSituation) -> None:
