@@ -11,7 +11,7 @@ from ...vocabulary.incidents import (
     RootCause,
     UnknownScore,
 )
-from . import calibration, checks, wording
+from . import calibration, checks, line_checks, wording
 from .calibration import UNCALIBRATED
 from .catalogue import CauseCatalogue
 from .possible import not_excluded
@@ -40,6 +40,8 @@ def root_cause(ranked: CauseRanking, view: JobView, knowledge: CauseCatalogue) -
         rows, likely = [ranked.unknown, *rows], [of_unknown, *likely]
     rows, likely = rows[:MOST_HYPOTHESES], likely[:MOST_HYPOTHESES]
     asked = checks.next_checks(rows, likely, ranked.causes, view.topology)
+    if beaten:
+        asked = line_checks.of(ranked.symptoms, rows[0].entity, view.topology) or asked
     wanted = {kind for cause in ranked.causes for kind in cause.predicted_findings}
     unseen = wanted & ranked.unseen
     return RootCause(

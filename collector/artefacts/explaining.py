@@ -157,6 +157,8 @@ def _detectors(
     }
     if found.until is not None:
         ours |= {name: {"over_at": found.until} for name in _OF_THE_END}
+    if found.shown is not None:
+        ours["standing_devices"] = {"shown": found.shown}
     if over is not None:
         ours["logged_crashes"] = {"over": over}
     if settings is None:

@@ -71,5 +71,7 @@ class ArtefactContents:
     world_size: int = 0
     until: float | None = None
     """When the newest file was written, where that is known."""
+    shown: float | None = None
+    """When the last table of devices showed a moment, None where they are not known by tables."""
     reading: Callable[[str], None] = _ignored
     """Gets the name of each log before it is read: large ones take a while."""

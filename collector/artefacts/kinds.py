@@ -88,6 +88,18 @@ def _read(
     lines.events += [(rank, "", event) for rank, event in stood.events]
     debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone)
     nccl.read_inspector(of_kind["inspector"], resource, found)
+    if lines.tabled:
+        from .hosts import tables  # noqa: PLC0415  most folders hold none
+
+        job = tables.TableJob(
+            lines.processes,
+            lines.kernels,
+            lines.span(),
+            size=max(found.world_size, lines.survey.size),
+            alone=not (lines.processes or lines.samples or found.samples),
+            zone=zone,
+        )
+        tables.add({name: written[name] for name in sorted(lines.tabled)}, job, resource, found)
     settling.add(lines, resource, found)
     if of_kind["exporter"]:
         from .hosts import pages  # noqa: PLC0415  it loads the tables of all vendors

@@ -25,6 +25,8 @@ NO_SPACE = re.compile(
     r"\bQuotaExceeded\b|not enough (?:free )?(?:disk )?space",
     re.IGNORECASE,
 )
+SHOWN_FULL = "storage.full"
+"""Signature of a filesystem that a table shows as full: no write need have failed yet."""
 NO_WRITES = "storage.read_only"
 """Signature of a write that was refused since the file system is read-only."""
 MEMORY = re.compile(
@@ -145,10 +147,22 @@ class FullDisksDetector(Detector):
             host, text = event.resource.host, str(event.attributes.get("text", ""))
             if host not in window.hosts or MEMORY.search(logged(event)):
                 continue
+            index = window.hosts.index(host)
+            if event.attributes.get("signature") == SHOWN_FULL:
+                shown = report_event(
+                    window,
+                    self.name,
+                    "host.disk_full",
+                    window.host_entity(index),
+                    event,
+                    score=2.0,
+                    observed=SHOWN_FULL,
+                    text=f"host {host}: {text[-200:]}",
+                )
+                worst.setdefault(index, shown)
             found = NO_SPACE.search(text)
             if found is None:
                 continue
-            index = window.hosts.index(host)
             line = text[text.rfind("\n", 0, found.start()) + 1 : found.end() + 80].splitlines()[0]
             worst[index] = report_event(
                 window,

@@ -1,7 +1,7 @@
 """Jobs that stand still, by their devices alone: nearly all spin in a collective, one is idle."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from ..window import Flags, Floats, JobWindow, PeriodicReadings
 
 UTILIZATION = "hw.gpu.utilization"
 POWER = "hw.power"
+LIMIT = "hw.power.limit"
+MEMORY = "hw.gpu.memory.usage"
 _WORK = ("hw.gpu.tensor.activity", "hw.gpu.memory.activity", "hw.gpu.nvlink.throughput")
 _MOVED = ("hw.gpu.nvlink.io",)
 _BUS, _BUS_MOVED = ("hw.gpu.pcie.throughput",), ("hw.gpu.pcie.io",)
@@ -31,6 +33,10 @@ WORKS = 0.05
 PAST_SECONDS = 3600.0
 SETTLED_SECONDS = 60.0
 """So long before the evaluated range ends what counts as the past: the fall lies between."""
+
+SHOWN_POWER, SHOWN_MEMORY = 0.4, 0.1
+"""Of what a table shows of one moment: the share of its power limit below which a device does not
+calculate, and of its peers' memory that one of the job's holds."""
 
 FEWEST_READINGS = 4
 TOGETHER_SECONDS = 60.0
@@ -61,6 +67,11 @@ class StandingDevicesDetector(Detector):
     seconds : how long it lasts before anything is said.
     power : share of its usual power below which a busy device does not calculate.
     traffic : share of its usual traffic and activity that counts as none.
+    shown : when the last of the tables that people pasted shows the devices, in seconds since the
+        epoch; None: readings are periodic. A table shows one moment, without a past. Devices wait
+        then that are fully utilized below 40 % of their power limit; and the one without work has
+        to hold memory as they do, or it is just free. All tables of a minute have to show the same.
+        The score is 2: nobody would have looked otherwise.
 
     Examples
     --------
@@ -85,31 +96,50 @@ class StandingDevicesDetector(Detector):
     """
 
     name = "standing_devices"
-    kinds = ("job.stalled", "rank.idle_process")
+    kinds = ("job.stalled", "rank.idle_process", "rank.behind_enqueued")
     cadence_seconds = 10.0
 
     def __init__(
-        self, *, seconds: float = 300.0, power: float = 0.65, traffic: float = 0.1
+        self,
+        *,
+        seconds: float = 300.0,
+        power: float = 0.65,
+        traffic: float = 0.1,
+        shown: float | None = None,
     ) -> None:
         self.seconds = seconds
         self.power = power
         self.traffic = traffic
+        self.shown = shown
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom on the job, and the rank whose device has no work."""
-        if not blind(window) or not {UTILIZATION, POWER} <= window.rank_readings.keys():
+        if not {UTILIZATION, POWER} <= window.rank_readings.keys():
             return []
-        if _at_work(window):
+        if self.shown is not None:
+            standing = _shown(window) if window.now >= self.shown else None
+            return [] if standing is None else self._findings(window, standing, 0.0, 2.0)
+        if not blind(window) or _at_work(window):
             return []
         standing = self._standing(window)
         if standing is None:
             return []
-        began, lasts = standing.began, window.now - standing.began
-        period = window.rank_readings[POWER].period()
+        lasts = window.now - standing.began
         score = 2.0 if lasts >= window.collective_timeout_seconds else 1.0
+        return self._findings(window, standing, lasts, score)
+
+    def _findings(
+        self, window: JobWindow, standing: _StandingDevices, lasts: float, score: float
+    ) -> list[Finding]:
+        began, period = standing.began, window.rank_readings[POWER].period()
         rows = np.flatnonzero(standing.idle).tolist()
         spinning = int(standing.spins.sum())
-        text = f"{spinning} devices wait at full utilization and {self.power:.0%} of their power"
+        if self.shown is not None:
+            text = f"{spinning} devices wait at full utilization and {SHOWN_POWER:.0%} of their "
+            text += "power limit or less, as a table shows"
+        else:
+            text = f"{spinning} devices wait at full utilization and {self.power:.0%} of their "
+            text += f"power or less, and move no data, for {lasts:.0f} s; no steps are reported"
         findings = [
             report(
                 window,
@@ -121,7 +151,7 @@ class StandingDevicesDetector(Detector):
                 score=score,
                 signal=POWER,
                 observed=lasts,
-                text=f"{text} or less, and move no data, for {lasts:.0f} s; no steps are reported",
+                text=text,
                 ranks=window.ranks[rows].tolist(),
             )
         ]
@@ -142,6 +172,16 @@ class StandingDevicesDetector(Detector):
                     text=f"{said} has no work while its peers wait at full utilization",
                 )
             )
+        if self.shown is not None:
+            # A kernel that runs shows; the one that its peers wait in was never launched here.
+            findings += [
+                replace(
+                    one,
+                    kind="rank.behind_enqueued",
+                    text=f"{one.entity} runs no kernel, and its peers wait in a collective",
+                )
+                for one in findings[1:]
+            ]
         return findings
 
     def _standing(self, window: JobWindow) -> _StandingDevices | None:
@@ -209,6 +249,29 @@ class StandingDevicesDetector(Detector):
             for name in variants(window.rank_readings, metric):
                 held = window.rank_readings[name]
                 yield held.rate(*range_), held.rate(*past)
+
+
+def _shown(window: JobWindow) -> _StandingDevices | None:
+    """Return what devices do by the tables that show them, None where steps may still end.
+
+    Several tables have to show the same.
+    """
+    held = window.rank_readings
+    end = held[UTILIZATION].newest_at()
+    start = end - SETTLED_SECONDS
+    if end == -np.inf or (window.steps.at > start).any():
+        return None
+    lowest, highest, _ = _extremes(held[UTILIZATION], start, end)
+    _, drawn, _ = _extremes(held[POWER], start, end)
+    limit, memory = devices.latest(window, LIMIT), devices.latest(window, MEMORY)
+    with np.errstate(invalid="ignore"):
+        spins = (lowest >= SPINS) & (highest <= 1) & (drawn <= SHOWN_POWER * limit)
+        idle = (highest <= IDLE) & (highest >= 0) & ~spins
+        usual = np.median(memory[spins]) if spins.any() else np.nan
+        ours = ~np.isfinite(memory) | (memory >= SHOWN_MEMORY * usual)
+    if spins.sum() < devices.FEWEST_PEERS or int((~spins).sum()) != 1 or not (idle & ours).any():
+        return None
+    return _StandingDevices(spins, idle, end)
 
 
 def _at_work(window: JobWindow) -> bool:

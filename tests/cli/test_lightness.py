@@ -87,6 +87,7 @@ def test_a_diagnosis_of_logs_loads_no_settings_no_store_and_no_tables_of_exporte
     assert [] == unwanted(
         diagnosed, "pydantic", "yaml", "sqlalchemy", "fastapi", "rankscope.formats.exporters",
         "rankscope.formats.exposition", "rankscope.vocabulary.answers.collectives",
+        "rankscope.formats.device_tables.reading", "rankscope.collector.artefacts.hosts.tables",
     )  # fmt: skip
 
 

@@ -10,6 +10,9 @@ from dataclasses import replace
 from ....vocabulary import device_faults
 from ....vocabulary.samples import Event, Scalar
 
+FAILED = "status.failed"
+"""The code of a device that its exporter or its tool calls failed, without saying why."""
+
 _ENDED = frozenset({"43", "45"})
 """XIDs that follow from the end of a process, whatever ended it."""
 _RECOVERY = "154"

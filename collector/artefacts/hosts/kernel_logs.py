@@ -1,7 +1,7 @@
 """Logs of kernels: what they tell of the job's hosts, when, and what of it is not the job's."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 
@@ -85,9 +85,7 @@ class KernelContents:
         events: list[tuple[int | None, Event]] = []
         used: set[tuple[str, str]] = set()
         for fault in self.faults:
-            host = host_names.among(fault.host, fault.file, hosts, len(self.hosts))
-            if not hosts:  # a log is always of some host, named or not
-                host = host or (next(iter(self.hosts)) if len(self.hosts) == 1 else UNNAMED_HOST)
+            host = self.host_of(fault.host, fault.file, hosts)
             own = replace(fault.event.resource, host=host)
             event = replace(fault.event, at=fault.at or fault.latest or 0.0, resource=own)
             why = _apart(fault, span, newest) or victims.strange(event)
@@ -100,6 +98,17 @@ class KernelContents:
             if rank is not None and (ended := victims.ends(event, rank)) is not None:
                 events.append((rank, ended))
         return events
+
+    def host_of(self, named: str, file: str, hosts: Sequence[str]) -> str:
+        """Return the host of what a line or table tells, "" where the job's several may be meant.
+
+        named: what it says itself, "" nothing; hosts: those that ranks name.
+        """
+        host = host_names.among(named, file, hosts, len(self.hosts))
+        if host or hosts:
+            return host
+        # A log is always of some host, named or not.
+        return next(iter(self.hosts)) if len(self.hosts) == 1 else UNNAMED_HOST
 
 
 def gather(

@@ -8,6 +8,7 @@ from ....formats import exporters, exposition
 from ....formats.remote_write import labels
 from ....vocabulary.samples import JOB_SOURCE, Event, Sample, TelemetryResource
 from ..found import ArtefactContents, LogQuote
+from .kernel_events import FAILED
 
 _SERIES = re.compile(
     rb"^([a-zA-Z_:][a-zA-Z0-9_:]*)\{([^\n]*)\} [-+0-9.eEInfNa]+(?: \d+)?\s*$", re.MULTILINE
@@ -15,9 +16,6 @@ _SERIES = re.compile(
 """A series with labels: those of devices have some, and a line of a log seldom looks like one."""
 _LABEL = re.compile(rb'(\w+)="((?:[^"\\\\]|\\\\.)*)"')
 _BLOCK = 1 << 20
-
-FAILED = "status.failed"
-"""The code of a device that its exporter calls failed, without saying why."""
 
 
 def is_page(head: bytes) -> bool:

@@ -9,10 +9,10 @@ from .verdicts import LaunchVerdict
 
 
 def add_failed_nodes(ends: Iterable[FiledReport], verdict: LaunchVerdict) -> None:
-    """Add the nodes that a scheduler lost."""
+    """Add the nodes that a scheduler lost; one that no line names is the only one, if it is."""
     for one in ends:
         if one.report.form.kind == "node":
-            host = verdict.places.host(one)
+            host = verdict.places.host(one) or verdict.places.likely_host()
             verdict.blame(one, "scheduler.event", host, reason=one.report.form.reason)
 
 

@@ -34,6 +34,8 @@ class LogContents:
     """Whose log each file is, None where it is nobody's alone."""
     answering: set[str] = field(default_factory=set[str])
     """Logs that may hold answers of RAS."""
+    tabled: set[str] = field(default_factory=set[str])
+    """Logs that may hold tables of devices or hosts."""
     launches: LaunchRecord = field(default_factory=LaunchRecord)
     settled: list[tuple[int | None, str, Event]] = field(default_factory=list)
     """What launchers' lines mean, by rank and host."""

@@ -30,8 +30,8 @@ _ERROR = re.compile(
     rb"|\b(?:level|severity|levelname|lvl)\"?\s{0,4}[=:]\s{0,4}\"?(?i:error|fatal|critical|panic)\b"
     rb"|(?:^|[\s\[])[EF](?:\d{4} \d\d:\d\d:\d\d|\])"
     rb"|^(?:\S{1,80}:? )?(?i:fatal(?: error)?|error|panic|exception)[:!]"
-    rb"|(?<![\w./'\"])[A-Z]\w{2,60}(?:Error|Exception)(?:: |\(|$)"
-    rb"|^(?:\[rank\d{1,7}\]: ?)?(?:[A-Za-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{2,60}(?:Error|Exception)|"
+    rb"|(?<![\w./'\"])[A-Z]\w{1,60}(?:Error|Exception)(?:: |\(|$)"
+    rb"|^(?:\[rank\d{1,7}\]: ?)?(?:[A-Za-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{1,60}(?:Error|Exception)|"
     + _BY_MODULE.encode()
     + rb"): "
     + "|(?:错误|エラー|오류)(?::|\N{FULLWIDTH COLON})".encode()

@@ -6,7 +6,7 @@ from enum import IntEnum
 from functools import cache
 from typing import BinaryIO
 
-from ....formats import kernel_log, training_logs
+from ....formats import device_tables, kernel_log, training_logs
 from ....formats.nccl import ras
 from ....formats.training_logs import launchers
 from .needle_search import NeedleSearch
@@ -23,6 +23,7 @@ class TextGroup(IntEnum):
     LAUNCHERS = 1
     KERNEL = 2
     RAS = 3
+    TABLES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,10 @@ class LogBlock:
 
 @cache
 def _search() -> NeedleSearch:
-    return NeedleSearch([training_logs.texts(), launchers.texts(), kernel_log.texts(), ras.MARKS])
+    return NeedleSearch([
+        training_logs.texts(), launchers.texts(), kernel_log.texts(), ras.MARKS,
+        device_tables.MARKS,
+    ])  # fmt: skip
 
 
 def pieces(opened: BinaryIO) -> Iterator[bytes]:

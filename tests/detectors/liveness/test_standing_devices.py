@@ -98,3 +98,54 @@ def test_where_steps_are_reported_nothing_is_said(scraped):
     window = scraped(after=HANG)
     window.rank_readings["training.progress.age"] = readings(AT[:1], np.zeros((8, 1)))
     assert [] == named(window)
+
+
+def pasted(busy, power=118.0, memory=6e10, *, tables=1, shown=None):
+    """Return findings by tables, five seconds apart, of eight devices; busy: [devices]."""
+    at = START + 5.0 * np.arange(tables)
+    level = {
+        "hw.gpu.utilization": np.broadcast_to(np.array(busy), (tables, 8)).T,
+        "hw.power": np.full((8, tables), power),
+        "hw.power.limit": np.full((8, tables), 700.0),
+        "hw.gpu.memory.usage": np.broadcast_to(np.array(memory), (tables, 8)).T,
+    }
+    drawn = {name: readings(at, value) for name, value in level.items()}
+    window = sketch(np.zeros((8, 0)), now=float(at[-1]) + 1, rank_readings=drawn)
+    detector = StandingDevicesDetector(shown=float(at[-1]) if shown is None else shown)
+    return [(one.kind, str(one.entity), one.score) for one in detector.evaluate(window)]
+
+
+ONE_IDLE = [1.0] * 5 + [0.0] + [1.0] * 2
+
+
+def test_one_table_names_the_device_without_a_kernel_while_all_others_wait():
+    assert pasted(ONE_IDLE) == [
+        ("job.stalled", "job example", 2.0),
+        ("rank.idle_process", "rank 5 on host-1", 2.0),
+        ("rank.behind_enqueued", "rank 5 on host-1", 2.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("busy", "power", "memory"),
+    [
+        ([1.0] * 8, 118.0, 6e10),
+        ([0.0] * 8, 80.0, 6e10),
+        ([0.0, 0.0] + [1.0] * 6, 118.0, 6e10),
+        (ONE_IDLE, 610.0, 6e10),
+        (ONE_IDLE, 118.0, [6e10] * 5 + [4e6] + [6e10] * 2),
+    ],
+    ids=["all wait", "all rest", "two rest", "all others work", "one is free"],
+)
+def test_one_table_of_other_devices_says_nothing(busy, power, memory):
+    assert [] == pasted(busy, power, memory)
+
+
+def test_before_the_last_table_nothing_is_said():
+    assert [] == pasted(ONE_IDLE, shown=START + 60)
+
+
+def test_a_device_that_works_in_another_table_is_not_stuck():
+    two = np.array([ONE_IDLE, [1.0] * 8])
+    assert [] == pasted(two, tables=2)
+    assert 3 == len(pasted(np.array([ONE_IDLE] * 2), tables=2))

@@ -1,0 +1,131 @@
+"""What the values of a table say of a device or a host: the few that speak of a fault.
+
+A count of errors that could not be corrected began with the driver; a reason that holds a clock
+down says something of a device that works, and nothing of an idle one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .....formats.device_tables.tables import (
+    UTILIZATION,
+    DeviceTable,
+    HostTable,
+    ShownPort,
+    TableDevice,
+)
+from ..kernel_events import FAILED
+
+_LOST = {
+    "nvidia": "nvml.lost", "amd": "amdgpu.lost", "ascend": "npu.lost", "habana": "gaudi.lost",
+}  # fmt: skip
+_UNCORRECTED = {"nvidia": "ecc.uncorrectable", "amd": "amdgpu.uncorrectable"}
+_SICK = ("alarm", "critical")
+"""Health of Ascend devices by which they are out of order; a warning is none yet."""
+_BUSY = 0.5
+_HEAT = ("thermal_hw", "thermal_sw")
+_HELD = ("power_brake", "slowdown_hw")
+SLOWED = "slowdown.sustained"
+
+_FULL = 1.0
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108  a name in a table
+_READ_ONLY = ("/snap", "/boot", "/sys", "/proc", "/run", "/usr", "/media", "/cdrom", "/etc")
+"""Where what is mounted is full by nature, or no job writes."""
+_LEAST_AVAILABLE = 0.01
+"""Share of a host's memory below which the next allocation calls the kernel's killer."""
+MEMORY_GONE = "host.memory_gone"
+"""What goes with a kill for memory, and is none."""
+_FEWEST_PORTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TableFault:
+    """A line of a table that speaks of a fault.
+
+    code: of a device's fault, "" where it is a host's, with `signature` then. text: what it says.
+    grade: the class of the code, "" where the tables of codes say it.
+    """
+
+    line: int
+    text: str
+    code: str = ""
+    signature: str = ""
+    grade: str = ""
+
+
+def of_device(table: DeviceTable, device: TableDevice) -> Iterator[TableFault]:
+    """Yield what a table says of one device's faults."""
+    where = f"device {device.index}" if device.index is not None else "a device"
+    whose = f"{table.tool}: {where}{f' ({device.bus_id})' if device.bus_id else ''}"
+    if device.failed:
+        code = _LOST.get(table.vendor, FAILED)
+        yield TableFault(device.line, f"{whose} does not answer: {device.failed}", code)
+    if device.status.lower() in _SICK:
+        yield TableFault(device.line, f"{whose}: health {device.status}", FAILED)
+    errors = sum(_values(device, "hw.errors", "uncorrected"))
+    if errors and table.vendor in _UNCORRECTED:
+        text = f"{whose}: {errors:.0f} errors that could not be corrected since the driver began"
+        yield TableFault(_line(device, "hw.errors"), text, _UNCORRECTED[table.vendor])
+    for state in ("pending", "failed"):
+        if any(_values(device, "hw.gpu.row_remap", state)):
+            text = f"{whose}: row remap {state}"
+            line, grade = _line(device, "hw.gpu.row_remap"), "warning" if state == "pending" else ""
+            yield TableFault(line, text, f"row_remap.{state}", grade=grade)
+    reasons = [one for one in (*_HEAT, *_HELD) if any(_values(device, "hw.gpu.throttle", one))]
+    if reasons and works(device):
+        text = f"{whose}: clocks held down while it works: {', '.join(reasons)}"
+        yield TableFault(_line(device, "hw.gpu.throttle"), text, SLOWED)
+
+
+def works(device: TableDevice) -> bool:
+    """Tell whether a device has work, as far as its table shows."""
+    if UTILIZATION in device.values:
+        return device.values[UTILIZATION] >= _BUSY
+    return not any(_values(device, "hw.gpu.throttle", "idle"))
+
+
+def of_host(table: HostTable) -> Iterator[TableFault]:
+    """Yield what a table says of its host's disks and memory."""
+    for mount, (share, line, text) in table.filesystems.items():
+        if share < _FULL or mount.startswith(_READ_ONLY):
+            continue
+        name = "shm.exhausted" if mount == _SHARED_MEMORY else "storage.full"
+        said = " ".join(text.split())
+        yield TableFault(line, f"{mount} is full: {said}", signature=name)
+    if table.memory is not None and table.memory[0] < _LEAST_AVAILABLE * table.memory[1]:
+        available, total = (size / 2**30 for size in table.memory)
+        text = f"{available:.3g} of {total:.4g} GiB of the host's memory are available"
+        yield TableFault(table.line, text, signature=MEMORY_GONE)
+
+
+def down_ports(table: HostTable) -> Iterator[ShownPort]:
+    """Yield the ports that are out of order beside others that are in use.
+
+    One whose link is up and that its subnet manager did not make active; and one alone whose link
+    is down: of several some have no cable.
+    """
+    active = [port for port in table.ports if port.state == "active"]
+    if len(active) < _FEWEST_PORTS:
+        return
+    down = [port for port in table.ports if port.state == "down"]
+    yield from (port for port in table.ports if port.state in ("init", "initializing", "armed"))
+    if len(down) == 1 and down[0].physical != "disabled":
+        yield down[0]
+
+
+def _values(device: TableDevice, metric: str, said: str) -> list[float]:
+    return [
+        value
+        for (name, pairs), value in device.values.items()
+        if name == metric and said in dict(pairs).values()
+    ]
+
+
+def _line(device: TableDevice, metric: str) -> int:
+    """Return the first line in which a value of a metric is not 0."""
+    lines = (
+        line
+        for quantity, (line, _) in device.texts.items()
+        if quantity[0] == metric and device.values[quantity]
+    )
+    return min(lines, default=device.line)
