@@ -12,7 +12,7 @@ REPORT ?=
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check lint types mypy pyright layers documents bench soak cluster faults hangs steady docs site clean
+.PHONY: help demo test test-long check lint types mypy pyright layers documents bench soak cluster faults hangs steady hostile docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ faults: $(VENV)/.developing ## every fault that a real job can have five times, 
 
 steady: $(VENV)/.developing ## run agent, collector and a job for ten minutes and watch memory and CPU
 	$(BIN)/python -m bench.steady $(ARGS)
+
+hostile: $(VENV)/.developing ## what hostile senders cost an honest one, attack by attack (ARGS="--only text --seconds 10")
+	$(BIN)/python -m bench.hostile $(ARGS)
 
 docs: $(VENV)/.developing ## write docs/reference anew from the code
 	$(BIN)/python -m tools.reference

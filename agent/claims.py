@@ -1,5 +1,6 @@
 """The agent's claim on its Unix socket: one agent a socket, and no file left over in its way."""
 
+import contextlib
 import fcntl
 import os
 import socket
@@ -90,7 +91,10 @@ def _prepared(folder: Path) -> str:
 def _locked(path: Path) -> int:
     name = path.with_name(path.name + ".lock")
     try:
-        lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        # Whoever may read it may hold the lock, and keep the next agent from starting.
+        with contextlib.suppress(PermissionError):  # some file systems have no modes
+            os.fchmod(lock, 0o600)
     except OSError as error:
         raise ClaimError(f"{name}: {error.strerror or error}; {_ELSEWHERE}") from error
     try:

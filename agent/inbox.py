@@ -4,14 +4,17 @@ Senders are other people's processes: whatever comes in is either a datagram tha
 can take as it is, or a number in `datagrams_bad`.
 """
 
+import math
 import os
 import socket
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
+from ..formats.otlp.text_bounds import BOUNDS
 from ..vocabulary import datagram
-from ..vocabulary.samples import Scalar
+from ..vocabulary.samples import Event, Scalar
 from .health import AgentHealth
 from .open_file import OpenFile
 
@@ -24,6 +27,9 @@ _FAR = 2**63 / 1e9
 """Seconds: where nanoseconds since the epoch leave the 64 bits of the wire, in the year 2262."""
 _MANY = 256
 """Datagrams that are read without waiting for more."""
+_LONGEST_NAMES = 1024
+"""Characters of a sample's names together: they are kept as long as its series lives."""
+_WINDOW_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +55,20 @@ class ProbeInbox:
     row costs a third of reading each as it comes. Those with an event in them are urgent.
     """
 
-    def __init__(self, *, health: AgentHealth) -> None:
+    def __init__(
+        self,
+        *,
+        health: AgentHealth,
+        bytes_per_second: int = 2 << 20,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`bytes_per_second`: of all senders; none gets more than it leaves to the others."""
         self._health = health
+        self._most_bytes = bytes_per_second
+        self._now = now
+        self._bytes = 0
+        self._by_sender: dict[int | str, int] = {}
+        self._window_ends = -math.inf
         self._unread: list[tuple[bytes, int | None, str, OpenFile | None]] = []
         self._open = 0
 
@@ -76,6 +94,9 @@ class ProbeInbox:
             pid = _sender(ancillary) if unix else None
             file = self._file(ancillary) if unix else None
             origin = f"{transport}:{'' if unix else address[0]}"
+            if not self._affordable(pid or origin, len(data)):
+                self._health.count("datagrams_bad", "flood")
+                continue
             self._unread.append((data, pid, origin, file))
             urgent = urgent or (b'"events"' in data and b'"events":[]' not in data)
         return urgent or len(self._unread) >= _MANY
@@ -98,11 +119,37 @@ class ProbeInbox:
                 self._health.count("datagrams_bad", "number")
                 continue
             reason = _flaw(sent, plain=data.isascii() and b"\\u" not in data)
+            if not reason and len(data) > BOUNDS.name_bytes and _overlong(sent):
+                reason = "name"
             if reason:
                 self._health.count("datagrams_bad", reason)
                 continue
+            if len(data) > BOUNDS.text_bytes:
+                sent = self._cut(sent)
             self._health.count("datagrams_received", origin.partition(":")[0])
             yield ReceivedDatagram(sent, pid, origin, file)
+
+    def _affordable(self, sender: int | str, size: int) -> bool:
+        """Count what a sender sent in this second; return whether it leaves others their part."""
+        now = self._now()
+        if now >= self._window_ends:
+            self._window_ends = now + _WINDOW_SECONDS
+            self._by_sender, self._bytes = {}, 0
+        held = self._by_sender.get(sender, 0) + size
+        if held > self._most_bytes - self._bytes - size:
+            return False
+        self._by_sender[sender] = held
+        self._bytes += size
+        return True
+
+    def _cut(self, sent: datagram.ProbeDatagram) -> datagram.ProbeDatagram:
+        """Return a datagram with the beginnings of its events' texts, as logs are cut."""
+        events = tuple(_within(event) for event in sent.events)
+        cut = sum(one != other for one, other in zip(events, sent.events, strict=True))
+        if not cut:
+            return sent
+        self._health.count("texts_cut", by=cut)
+        return replace(sent, events=events)
 
     def _file(self, ancillary: list[tuple[int, int, bytes]]) -> OpenFile | None:
         """Return the file that came with a datagram, and close what else did."""
@@ -147,6 +194,28 @@ def _flaw(sent: datagram.ProbeDatagram, *, plain: bool) -> str:
     if not all(map(_fits, numbers)):
         return "number"
     return "" if plain or all(map(_writable, _texts(sent))) else "text"
+
+
+def _overlong(sent: datagram.ProbeDatagram) -> bool:
+    """Tell whether a job, or what tells series apart, is longer than a collector takes it whole.
+
+    So are all names of one sample together that the page would keep. The ranks of a group are no
+    name, and are read at once.
+    """
+    names = [sent.job, sent.user]
+    for sample in sent.samples:
+        parts = [sample.metric]
+        parts += (value for key, value in sample.attributes
+                  if isinstance(value, str) and key != "ranks")  # fmt: skip
+        if sum(map(len, parts)) > _LONGEST_NAMES:
+            return True
+        names += parts
+    return any(BOUNDS.name(name) != name for name in names)
+
+
+def _within(event: Event) -> Event:
+    pairs = {key: BOUNDS.text(value, event.name) for key, value in event.attributes.items()}
+    return replace(event, attributes=pairs)
 
 
 def _fits(value: Scalar) -> bool:

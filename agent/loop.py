@@ -51,6 +51,7 @@ class AgentLoop:
         self,
         *,
         sources: Sequence[socket.socket],
+        inbox: ProbeInbox,
         selector: selectors.BaseSelector,
         exits: ExitWatch,
         handover: MainThreadHandover,
@@ -81,7 +82,7 @@ class AgentLoop:
         self._flush_seconds = flush_seconds
         self._health = health
         self._now = now
-        self._inbox = ProbeInbox(health=health)
+        self._inbox = inbox
         self._read_at = 0.0
         self._early = 0.0
         self._quiet_until = 0.0

@@ -20,8 +20,8 @@ METRICS = 1
 LOGS = 2
 """Kinds of records, as the collector's journal numbers them."""
 
-_MOST = 200_000
-"""Samples that may wait for the next hand-over: 2,000 ranks of 10 steps a second."""
+_MOST = 100_000
+"""Samples that may wait, gathered or for the disk: some 40 MiB."""
 _BATCH = 20_000
 _WAITING = 64
 
@@ -48,6 +48,9 @@ class OutgoingTelemetry:
         self._spooled = spooled
         self._samples: dict[TelemetryResource, list[Sample]] = {}
         self._count = 0
+        self._lock = threading.Lock()
+        self._handed = 0
+        """Samples that the other thread has yet to spool."""
         self._queue: queue.Queue[tuple[Groups, EventGroups] | None] = queue.Queue(_WAITING)
         self._thread = threading.Thread(target=self._write, name="spooling", daemon=True)
 
@@ -58,7 +61,7 @@ class OutgoingTelemetry:
     def add(self, resource: TelemetryResource, samples: Iterable[Sample]) -> None:
         """Gather samples for the next flush."""
         added = list(samples)
-        if self._count + len(added) > _MOST:
+        if self._handed + self._count + len(added) > _MOST:
             self._health.count("samples_dropped", "full", by=len(added))
             return
         self._count += len(added)
@@ -93,12 +96,14 @@ class OutgoingTelemetry:
         self._thread.join(timeout)
 
     def _hand_over(self, groups: Groups, sent: EventGroups) -> None:
+        count = sum(len(samples) for _, samples in groups)
         try:
             self._queue.put_nowait((groups, sent))
+            with self._lock:
+                self._handed += count
         except queue.Full:
-            lost = sum(len(samples) for _, samples in groups)
             self._health.count(
-                "samples_dropped", "spool_busy", by=lost + sum(len(events) for _, events in sent)
+                "samples_dropped", "spool_busy", by=count + sum(len(events) for _, events in sent)
             )
 
     def _write(self) -> None:
@@ -107,6 +112,8 @@ class OutgoingTelemetry:
             for part in _parts(groups):
                 count = sum(len(samples) for _, samples in part)
                 self._store(METRICS, partial(encode.metrics_request, part), count)
+                with self._lock:
+                    self._handed -= count
             if sent:
                 count = sum(len(events) for _, events in sent)
                 self._store(LOGS, partial(encode.logs_request, sent), count)

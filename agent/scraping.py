@@ -1,5 +1,6 @@
 """The HTTP server of the page: small, bounded, and never in the way of the agent's own work."""
 
+import contextlib
 import socket
 import threading
 import time
@@ -12,6 +13,9 @@ from . import exposition, listening
 _FRESH_SECONDS = 0.25
 """Scrapes closer together than this share one rendering."""
 _AT_ONCE = 32
+"""Connections; for another one that waits for its client is closed, so that a probe of liveness is
+answered whoever keeps his open."""
+_ROOM_SECONDS = 1.0
 _TIMEOUT_SECONDS = 5.0
 _POLL_SECONDS = 3600.0
 """The server wakes for scrapes and its end alone; how often it looks around besides."""
@@ -82,7 +86,15 @@ class _ScrapeHandler(BaseHTTPRequestHandler):
     render: Callable[[], bytes]
     faults: Callable[[], bytes] | None = None
 
+    server: "_ThreadingServer"
+
+    def handle_one_request(self) -> None:
+        """Wait for a request and answer it."""
+        self.server.waits(self.connection)
+        super().handle_one_request()
+
     def do_GET(self) -> None:
+        self.server.works(self.connection)
         path = self.path.partition("?")[0]
         if path == "/metrics":
             self._answer(200, exposition.CONTENT_TYPE, self.render())
@@ -117,13 +129,45 @@ class _ThreadingServer(ThreadingMixIn, HTTPServer):
         self.socket = opened
         self.server_address = opened.getsockname()
         self._slots = threading.Semaphore(_AT_ONCE)
+        self._lock = threading.Lock()
+        self._waiting: dict[socket.socket, None] = {}
+        """Connections whose client is to send something, the longest quiet first."""
+        self._working: dict[socket.socket, None] = {}
         self.server_activate()
+
+    def waits(self, connection: socket.socket) -> None:
+        """Note that the client of a connection is to send something."""
+        with self._lock:
+            self._working.pop(connection, None)
+            self._waiting[connection] = None
+
+    def works(self, connection: socket.socket) -> None:
+        """Note that a request is being answered."""
+        with self._lock:
+            self._waiting.pop(connection, None)
+            self._working[connection] = None
+
+    def shutdown_request(self, request: object) -> None:
+        with self._lock:
+            self._waiting.pop(request, None)  # type: ignore[call-overload]
+            self._working.pop(request, None)  # type: ignore[call-overload]
+        super().shutdown_request(request)  # type: ignore[arg-type]
 
     def process_request(self, request: object, client_address: object) -> None:
         if not self._slots.acquire(blocking=False):
-            self.shutdown_request(request)  # type: ignore[arg-type]
-            return
+            self._make_room()
+            if not self._slots.acquire(timeout=_ROOM_SECONDS):
+                self.shutdown_request(request)
+                return
         super().process_request(request, client_address)  # type: ignore[arg-type]
+
+    def _make_room(self) -> None:
+        """End the connection that has waited longest for its client, else the oldest of all."""
+        with self._lock:
+            oldest = next(iter(self._waiting or self._working), None)
+            if oldest is not None:
+                with contextlib.suppress(OSError):
+                    oldest.shutdown(socket.SHUT_RDWR)
 
     def process_request_thread(self, request: object, client_address: object) -> None:
         try:

@@ -25,6 +25,7 @@ from .exits import ExitWatch
 from .handover import MainThreadHandover
 from .health import AgentHealth
 from .hung import HungProcesses
+from .inbox import ProbeInbox
 from .latest import LatestValues
 from .loop import AgentLoop
 from .names import NodeNames
@@ -145,6 +146,7 @@ class NodeAgent:
         )
         self._loop = AgentLoop(
             sources=[self._claim.socket, *([self._listeners.udp] if self._listeners.udp else [])],
+            inbox=ProbeInbox(health=self._health, bytes_per_second=settings.probe.bytes_per_second),
             selector=self._selector,
             exits=self._exits,
             handover=self._handover,

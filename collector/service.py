@@ -1,15 +1,18 @@
 """A running collector: its stages, HTTP server and periodic work, started and stopped in order."""
 
 import asyncio
+import math
 import resource
 import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from importlib import metadata
 from types import FrameType
+from typing import Any
 
 import structlog
 import uvicorn
@@ -18,11 +21,13 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from ..formats import segments
 from ..vocabulary.clock import Clock, SlewedClock
 from .accounting.metering import UsageMeter
-from .api import http_protocol
+from .api import connections, http_protocol
 from .api.app import create_app
+from .api.connections import ConnectionRegister
 from .api.services import CollectorParts, SiteConnection
 from .flows.flow import PayloadLog
 from .flows.standalone import FileLog
+from .health.defects import DefectLog
 from .health.health import CollectorHealth
 from .intake import over_grpc
 from .kubernetes import starting as kubernetes
@@ -77,7 +82,8 @@ def run(settings: CollectorSettings) -> int:
         _print(f"cannot start: {error}")
         return 1
     service.serve()
-    ending.within()
+    if not service.ending:
+        ending.within()
     return 0
 
 
@@ -141,14 +147,29 @@ class CollectorService:
         self._connected += long_term.writers(
             settings, owner=self._stages, store=self._store, clock=clock, health=self._health
         )
+        descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if settings.intake.grpc_listen:
+            descriptors //= 2
         self._connected += over_grpc.intakes(
-            settings, sink=self._stages, clock=clock, health=self._health
+            settings,
+            sink=self._stages,
+            clock=clock,
+            health=self._health,
+            connections=connections.most(settings.http, descriptors),
+        )
+        self._register = ConnectionRegister(
+            settings.http,
+            descriptors=descriptors,
+            health=self._health,
+            clock=clock,
         )
         app = create_app(self.services())
         self._server = _ApiServer(
             uvicorn.Config(
                 app,
-                http=http_protocol.serving(app.state.direct_intake),
+                http=http_protocol.serving(
+                    app.state.direct_intake, app.state.guard, self._register
+                ),
                 loop="uvloop",
                 ws="none",
                 lifespan="off",
@@ -158,6 +179,7 @@ class CollectorService:
                 timeout_graceful_shutdown=_GRACE_SECONDS,
             ),
             started=self._started,
+            defects=DefectLog(health=self._health),
         )
 
     def _pipeline(self) -> DetectionPipeline:
@@ -180,15 +202,16 @@ class CollectorService:
             version=metadata.version("rankscope"),
             health=self._health,
             connected=self._connected,
+            register=self._register,
         )
 
     def serve(self) -> None:
         """Run until asked to stop, by a signal or by `stop`."""
         # The server ends on SIGTERM and then raises the signal again for whoever came before it:
-        # that must find somebody who does nothing, or the process dies before it has cleaned up.
+        # that must find somebody, or the process dies before it has cleaned up.
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, _already_stopping)
+                signal.signal(number, lambda _number, _frame: self.stop())
         scheduler = self._periodic_work()
         sys.setswitchinterval(_SWITCH_SECONDS)
         self._stages.start()
@@ -209,7 +232,7 @@ class CollectorService:
             self._automatic.stop(timeout=_GRACE_SECONDS)
             for one in self._connected:
                 one.stop()
-            self._stages.stop()
+            self._stages.stop(until=self._server.evaluate_until)
             self._meter()
             unsubscribe()
             self._deliverer.stop()
@@ -220,6 +243,11 @@ class CollectorService:
                 self._tracing.stop()
             self._listening.socket.close()
             _LOG.info("collector stopped")
+
+    @property
+    def ending(self) -> bool:
+        """Return whether a signal has set the time at which the process ends."""
+        return self._server.evaluate_until < math.inf
 
     def stop(self) -> None:
         """Tell `serve` to end; may be called from any thread."""
@@ -312,18 +340,39 @@ def _log(settings: CollectorSettings, address: Callable[[], str]) -> PayloadLog:
 
 
 class _ApiServer(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, *, started: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        *,
+        started: Callable[[], Awaitable[None]],
+        defects: DefectLog,
+    ) -> None:
         super().__init__(config)
         self._once_started = started
+        self._defects = defects
         self._start_notice: asyncio.Future[None] | None = None
+        self.evaluate_until = math.inf
+        """When evaluation has to end, by the monotonic clock, once a signal has come."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End, and in time."""
+        if self.evaluate_until == math.inf:
+            self.evaluate_until = time.monotonic() + ending.EVALUATION_SECONDS
+            ending.within()
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        # What a loop meets at each turn, such as no descriptor for another connection, would else
+        # be logged at each turn.
+        asyncio.get_running_loop().set_exception_handler(self._met)
         await super().startup(sockets)
         self._start_notice = asyncio.ensure_future(self._once_started())
 
-
-def _already_stopping(_number: int, _frame: FrameType | None) -> None:
-    """Do nothing: the server is ending already."""
+    def _met(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not isinstance(error, Exception):
+            error = RuntimeError(context.get("message", "the event loop met something"))
+        self._defects.met("http", error)
 
 
 def _print(text: str) -> None:

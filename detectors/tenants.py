@@ -1,5 +1,6 @@
 """Events of a node that belong to this attempt, and not to whoever had the node before."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -47,6 +48,21 @@ def first_logged(window: JobWindow, signature: str) -> dict[int, Event]:
 def logged(event: Event) -> str:
     """Return what a log line is searched for: its signature and its text."""
     return f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
+
+
+def text_of(event: Event) -> str:
+    """Return the text of an event alone, "" where it has none."""
+    return str(event.attributes.get("text", ""))
+
+
+def signature_of(event: Event) -> str:
+    """Return the signature that a log line matched, "" where it has none."""
+    return str(event.attributes.get("signature", ""))
+
+
+def says(window: JobWindow, event: Event, pattern: re.Pattern[str]) -> bool:
+    """Tell whether a pattern occurs in a log line of a window, as `logged` returns it."""
+    return window.searches.found(pattern, event, logged)
 
 
 def _own(window: JobWindow) -> Iterator[Event]:

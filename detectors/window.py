@@ -18,6 +18,7 @@ from ..vocabulary.samples import Event
 from ..vocabulary.topology import JobTopology, RankPlacement
 from .arrays import Flags, Floats, Ints
 from .baselines import JobBaselines
+from .event_searches import EventSearches
 from .features import StepFeatures
 from .readings import PeriodicReadings
 from .steps import StepValues
@@ -85,7 +86,7 @@ class JobWindow:
     has held more ranks. steps_interval: how often steps arrive where several arrive at once, as of
     a log that is written in blocks, s; 0 where each arrives soon after its end.
     placed: the topology, where the collector has made it. hw_models: the model of devices, by
-    `hw.id`, where they are described.
+    `hw.id`, where they are described. searches: what was found in the texts of `events`.
     """
 
     job: Job
@@ -119,6 +120,7 @@ class JobWindow:
     held_baselines: JobBaselines | None = None
     processes: ProcessReadings = field(default_factory=no_processes)
     hw_models: Mapping[str, str] = field(default_factory=dict)
+    searches: EventSearches = field(default_factory=EventSearches)
 
     @cached_property
     def features(self) -> StepFeatures:

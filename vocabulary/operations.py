@@ -14,6 +14,9 @@ EVENT = "collective.operations"
 MOST = 128
 """Operations of one event."""
 
+LONGEST = 32 << 10
+"""Bytes of a text of MOST operations; they are read when it arrives, and the text is let go."""
+
 _LONGEST = 64
 
 

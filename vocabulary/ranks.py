@@ -4,11 +4,13 @@ The wire writes them so (`collective.group.info`), and so does the incident docu
 of numbers would bury the reader.
 """
 
+import operator
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import total_ordering
+from itertools import chain, pairwise
 
-MOST = 10_000_000
+MOST = 1 << 20
 """Ranks that a written set may name; more is a sender's mistake and would fill the memory."""
 
 LISTED = 16
@@ -27,21 +29,29 @@ class RankSet:
     __slots__ = ("_members", "_runs", "_size")
 
     def __init__(self, ranks: Iterable[int] = ()) -> None:
-        runs: tuple[_Run, ...]
         if isinstance(ranks, RankSet):
-            runs = ranks.runs
+            self._hold(ranks.runs)
         elif isinstance(ranks, range):
-            runs = _of_range(ranks)
+            self._hold(_of_range(ranks))
         else:
-            runs = _compressed(sorted(set(ranks)))
+            self._hold(_compressed(sorted(set(ranks))))
+
+    def _hold(self, runs: tuple[_Run, ...]) -> None:
         self._runs: tuple[_Run, ...] = runs
         self._size = sum((last - first) // stride + 1 for first, last, stride in runs)
         self._members: frozenset[int] | None = None
 
     @classmethod
-    def parse(cls, text: str) -> "RankSet":
-        """Return the set written as "0,1,2" or "0-1016:8". Raises ValueError."""
-        ranks: set[int] = set()
+    def _of_runs(cls, runs: tuple[_Run, ...]) -> "RankSet":
+        made = cls()
+        made._hold(runs)
+        return made
+
+    @classmethod
+    def parse(cls, text: str, *, most: int = MOST) -> "RankSet":
+        """Return the set written as "0,1,2" or "0-1016:8", of `most` ranks. Raises ValueError."""
+        parts: list[range] = []
+        size = 0
         for part in text.split(","):
             match = _RUN.fullmatch(part)
             if match is None:
@@ -50,10 +60,14 @@ class RankSet:
             last, stride = int(match[2] or first), int(match[3] or 1)
             if last < first or stride < 1:
                 raise ValueError(f"{part!r} runs backwards or has no stride")
-            if (last - first) // stride + 1 + len(ranks) > MOST:
-                raise ValueError(f"more than {MOST} ranks")
-            ranks.update(range(first, last + 1, stride))
-        return cls(ranks)
+            parts.append(range(first, last + 1, stride))
+            size += len(parts[-1])
+            if size > most:
+                raise ValueError(f"more than {most} ranks")
+        parts.sort(key=operator.itemgetter(0))
+        if any(one[-1] >= other[0] for one, other in pairwise(parts)):
+            return cls(chain.from_iterable(parts))
+        return cls._of_runs(_joined(parts))  # ranges stay ranges: nobody counts them out
 
     @property
     def runs(self) -> tuple[_Run, ...]:
@@ -140,6 +154,35 @@ def _of_range(ranks: range) -> tuple[_Run, ...]:
     if len(ascending) < 3:
         return _compressed(list(ascending))
     return ((ascending[0], ascending[-1], ascending.step),)
+
+
+def _joined(parts: Sequence[range]) -> tuple[_Run, ...]:
+    """Return the runs of ascending ranges that do not overlap, as `_compressed` of all in them."""
+    runs: list[_Run] = []
+    place, block = 0, parts[0]
+    while block:
+        first = block[0]
+        rest, beside = _after(parts, block, place, 1)
+        end, count, ahead, there = first, 1, rest, beside
+        stride = ahead[0] - first if ahead else 1
+        while ahead and ahead[0] - end == stride:
+            taken = len(ahead) if ahead.step == stride else 1
+            end, count = ahead[taken - 1], count + taken
+            ahead, there = _after(parts, ahead, there, taken)
+        if count >= 3 or (count == 2 and stride == 1):
+            runs.append((first, end, stride))
+            block, place = ahead, there
+        else:
+            runs.append((first, first, 1))
+            block, place = rest, beside
+    return tuple(runs)
+
+
+def _after(parts: Sequence[range], block: range, place: int, taken: int) -> tuple[range, int]:
+    """Return what follows so many members of the range at a place, and its place; empty at last."""
+    if taken < len(block):
+        return block[taken:], place
+    return (parts[place + 1], place + 1) if place + 1 < len(parts) else (range(0), place)
 
 
 def _compressed(ranks: list[int]) -> tuple[_Run, ...]:

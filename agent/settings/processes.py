@@ -20,6 +20,12 @@ class ProbeSettings(SettingsSection):
     udp_listen: ListenAddress = Field(
         default="", description=f"HOST:PORT for pods without the socket, such as 0.0.0.0:{UDP_PORT}"
     )
+    bytes_per_second: int = Field(
+        default=2 << 20,
+        ge=1 << 20,
+        description="bytes of datagrams that are read in a second, of all processes; one never has "
+        "more of them than it leaves to the others, so at most half. What is more is dropped",
+    )
 
 
 class ProfilingSettings(SettingsSection):

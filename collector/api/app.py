@@ -17,6 +17,7 @@ from .answers import ResponseCache
 from .auth import LOOKING, OPEN, TokenGuard
 from .direct_intake import DirectIntake
 from .feed import ChangeFeed
+from .foreign_pages import ForeignPages
 from .limits import BodyLimit
 from .routes import (
     audit,
@@ -97,6 +98,7 @@ def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> Fas
         services.stages, health=services.health, settings=services.settings.intake
     )
     app.include_router(intake.router(taking), dependencies=ingest)
+    app.state.guard = guard
     app.state.direct_intake = DirectIntake(taking, guard)
     for router in (
         session.router(guard),
@@ -137,4 +139,6 @@ def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> Fas
     if gateway is not None:
         app.add_middleware(gateway)
     app.add_middleware(paths.RawPath)
+    if guard.open:
+        app.add_middleware(ForeignPages)
     return app

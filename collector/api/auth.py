@@ -5,7 +5,6 @@ Without any token configured everything is open, and the collector listens on lo
 
 import hashlib
 import hmac
-import ipaddress
 import math
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -37,6 +36,8 @@ class TokenPrincipal:
     name: str = ""
     expires_at: float = math.inf
     """When its token is valid no longer, in seconds since the epoch."""
+    sender: bytes = b""
+    """The digest of its token: whose share of what all senders have its bytes take."""
 
     @property
     def limited(self) -> bool:
@@ -89,7 +90,10 @@ class TokenGuard:
         self._clock = clock
         # Digests have one length, so comparing them says nothing about the tokens' own.
         self._tokens = [
-            (row.digest, TokenPrincipal(row.role, row.jobs, row.name, row.expires_at_seconds))
+            (
+                row.digest,
+                TokenPrincipal(row.role, row.jobs, row.name, row.expires_at_seconds, row.digest),
+            )
             for row in settings.tokens
         ]
         self._by_digest = dict(self._tokens)
@@ -108,8 +112,20 @@ class TokenGuard:
             plain = _PLAIN_HOST.fullmatch(headers.get(b"host", b""))
             return self._everybody if plain and b"sec-fetch-site" not in headers else None
         scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
-        if scheme != b"Bearer":
-            return None
+        return self._valid(token) if scheme == b"Bearer" else None
+
+    def sender(self, headers: Iterable[tuple[bytes, bytes]]) -> TokenPrincipal | None:
+        """Return who sends a request, None for a token that is missing, unknown or expired.
+
+        headers: by their names in small letters. What `require` refuses besides is its to say.
+        """
+        if self.open:
+            return self._everybody
+        given = next((value for name, value in headers if name == b"authorization"), b"")
+        scheme, _, token = given.partition(b" ")
+        return self._valid(token) if scheme.lower() == b"bearer" else None
+
+    def _valid(self, token: bytes) -> TokenPrincipal | None:
         # Looked up by its digest: how long that takes says nothing about a token.
         found = self._by_digest.get(hashlib.sha256(token).digest())
         return found if found is not None and self._clock.now() < found.expires_at else None
@@ -121,8 +137,6 @@ class TokenGuard:
             request: Request,
             given: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
         ) -> TokenPrincipal:
-            if self.open:
-                _from_this_machine(request)
             principal = await self._principal(given, request)
             if _RANK[principal.role] < _RANK[role]:
                 self._failures.count("role")
@@ -168,24 +182,3 @@ class TokenGuard:
                 headers={"www-authenticate": 'Bearer error="invalid_token"'},
             )
         return found
-
-
-def _from_this_machine(request: Request) -> None:
-    """Raise ProblemError 403 for what a page of another site makes a browser here ask.
-
-    Listening on loopback alone does not keep such pages out: they may send simple requests, and
-    with a name of their own that they point at 127.0.0.1 even read the answers.
-    """
-    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-        raise ProblemError(403, "a page of another site asks; without a token that is refused")
-    host = request.url.hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        raise ProblemError(
-            403,
-            "without api.tokens the collector answers to localhost and to addresses only, "
-            "not to names",
-        ) from None

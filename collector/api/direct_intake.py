@@ -18,10 +18,10 @@ from ..intake.routes import REFUSALS, IntakeRoutes
 from ..intake.waiting import UnavailableError
 from ..journal.kinds import PayloadKind
 from . import problems
-from .auth import TokenGuard
+from .auth import TokenGuard, TokenPrincipal
 
 LARGEST = 64 << 10
-"""Bytes of a body as it is sent: what is unpacked on the event loop anyway."""
+"""Bytes of a body as it is sent."""
 
 _PROTOBUF = b"application/x-protobuf"
 _KINDS: dict[bytes, dict[bytes, PayloadKind]] = {
@@ -41,12 +41,12 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class AdmittedPayload:
-    """A payload that may be taken: its kind, length and encoding, and the jobs of its sender."""
+    """A payload that may be taken: its kind, length and encoding, and who sends it."""
 
     kind: PayloadKind
     length: int
     encoding: str
-    jobs: tuple[str, ...]
+    principal: TokenPrincipal
 
 
 class DirectIntake:
@@ -76,10 +76,10 @@ class DirectIntake:
         encoding = _ENCODINGS.get(packed) if kind in _OTLP else "snappy"
         if size > LARGEST or encoding is None or (kind not in _OTLP and packed != b"snappy"):
             return None
-        sender = self._guard.admitted(found)
-        if sender is None or not self._intake.room.take(size):
+        principal = self._guard.admitted(found)
+        if principal is None or not self._intake.room.take(principal.sender, size):
             return None
-        return AdmittedPayload(kind, size, encoding, sender.jobs)
+        return AdmittedPayload(kind, size, encoding, principal)
 
     def given_up(self, admitted: AdmittedPayload) -> None:
         """Note that a sender went away before its body was whole."""
@@ -88,11 +88,12 @@ class DirectIntake:
 
     def arrived(self, admitted: AdmittedPayload) -> None:
         """Give the room of a body back."""
-        self._intake.room.give_back(admitted.length)
+        self._intake.room.give_back(admitted.principal.sender, admitted.length)
 
     def submit(self, admitted: AdmittedPayload, body: bytes) -> "Future[PayloadOutcome] | None":
         """Queue a payload; None where it is refused, which the ordinary way tells the sender."""
-        limit = self._intake.limit
+        limit = min(self._intake.limit, bodies.QUICK_BYTES)
+        principal = admitted.principal
         try:
             if admitted.encoding == "snappy":
                 body = bodies.unsnap(body, limit=limit)
@@ -100,7 +101,7 @@ class DirectIntake:
                 body = bodies.unpack(body, admitted.encoding, limit=limit)
             elif len(body) > limit:
                 return None
-            return self._intake.submit(admitted.kind, body, admitted.jobs)
+            return self._intake.submit(admitted.kind, body, principal.jobs, principal.sender)
         except (bodies.BodyError, UnavailableError):
             return None
 

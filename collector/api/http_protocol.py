@@ -3,6 +3,10 @@
 Parsing, keep-alive, pipelining and the end of the server are uvicorn's. A request that
 `DirectIntake` admits has no task: it is answered once its payload is kept. Where something turns
 out to be unusual about it, it is handed to uvicorn as if it had come just then.
+
+Of who shows no valid token nothing but the head of a request is kept: its body is thrown away as it
+comes, and the application finds none. `ConnectionRegister` bounds how long a client may keep a
+connection waiting.
 """
 
 import asyncio
@@ -17,19 +21,31 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from ..intake.payloads import PayloadOutcome
+from .auth import TokenGuard
+from .connections import Awaited, ConnectionRegister
 from .direct_intake import AdmittedPayload, DirectIntake
 
-MOST_STALLED_BYTES = 64 << 10
+MOST_STALLED_BYTES = 16 << 10
 """Bytes without a head or a part of a body becoming whole: the parser would take any number."""
+MOST_PIPELINED = 64
+"""Requests of a connection that wait for the answer to one before."""
 
 _Kept = Future[PayloadOutcome]
 
 
-def serving(direct: DirectIntake) -> type[asyncio.Protocol]:
+def serving(
+    direct: DirectIntake, guard: TokenGuard, register: ConnectionRegister
+) -> type[asyncio.Protocol]:
     """Return what makes the protocol of a connection; one server uses it."""
     return cast(
         "type[asyncio.Protocol]",
-        functools.partial(CollectorHttpProtocol, direct=direct, mailbox=AnswerMailbox()),
+        functools.partial(
+            CollectorHttpProtocol,
+            direct=direct,
+            guard=guard,
+            register=register,
+            mailbox=AnswerMailbox(),
+        ),
     )
 
 
@@ -46,16 +62,61 @@ class CollectorHttpProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         direct: DirectIntake,
+        guard: TokenGuard,
+        register: ConnectionRegister,
         mailbox: "AnswerMailbox",
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.mailbox = mailbox
         self._direct = direct
+        self._guard = guard
+        self._register = register
         self._moved = False
         self._stalled = 0
+        self._awaited: Awaited | None = "head"
+        self._turned = False
+        """Whether a request has begun with these bytes."""
+        self._stranger = True
+        """Whether the request that comes in has no valid token."""
+
+    @property
+    def waiting(self) -> bool:
+        """Return whether it waits for its client: nothing of it is being worked at."""
+        return self._awaited is not None or not self._busy
+
+    @property
+    def paused(self) -> bool:
+        """Return whether it is we who do not read."""
+        return self.flow.read_paused
+
+    @property
+    def unsent(self) -> int:
+        """Return the bytes of answers that the client has not taken."""
+        return self.transport.get_write_buffer_size()
+
+    def cut(self) -> None:
+        """Close it at once."""
+        self.transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to wait for a head."""
+        super().connection_made(cast("asyncio.Transport", transport))
+        self._register.expect(self, "head")
+        self._register.opened(self)
+
+    def pause_writing(self) -> None:
+        """Begin to wait for the client to take its answer."""
+        super().pause_writing()
+        self._register.expect(self, "answer")
+
+    def resume_writing(self) -> None:
+        """Note that the client takes its answer."""
+        super().resume_writing()
+        self._register.taken(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget what has not arrived."""
+        self._register.closed(self)
         cycle = self._direct_cycle()
         if cycle is not None and not cycle.whole:
             self._direct.given_up(cycle.admitted)
@@ -63,18 +124,36 @@ class CollectorHttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; a head without an end is refused."""
-        self._moved = False
+        self._moved = self._turned = False
+        before = self._awaited
         super().data_received(data)
+        if self._turned or before != self._awaited or before is None:
+            self._expect()
         self._stalled = 0 if self._moved else self._stalled + len(data)
         if self._stalled > MOST_STALLED_BYTES and not self.transport.is_closing():
             self.send_400_response("The head of the request is too long.")
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request, and close."""
+        self._register.refused("malformed")
+        super().send_400_response(msg)
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        self._awaited, self._turned = "head", True
+        super().on_message_begin()
+
     def on_headers_complete(self) -> None:
         """Take a request directly where it may be."""
         self._moved = True
+        self._awaited = "body"
         admitted = self._admitted()
+        principal = self._guard.sender(self.headers) if admitted is None else admitted.principal
+        self._stranger = principal is None
+        if principal is not None:
+            self._register.known(self, principal.sender)
         if admitted is None:
-            super().on_headers_complete()
+            self._begin()
             return
         cycle = DirectCycle(self, admitted, keep_alive=self.parser.should_keep_alive())
         self.cycle = cast("RequestResponseCycle", cycle)
@@ -83,14 +162,15 @@ class CollectorHttpProtocol(HttpToolsProtocol):
         """Take a part of a body."""
         self._moved = True
         cycle = self._direct_cycle()
-        if cycle is None:
-            super().on_body(body)
-        else:
+        if cycle is not None:
             cycle.body += body
+        elif not self._stranger:
+            super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Submit a payload that is taken directly."""
         self._moved = True
+        self._awaited = None
         cycle = self._direct_cycle()
         if cycle is None:
             super().on_message_complete()
@@ -122,10 +202,32 @@ class CollectorHttpProtocol(HttpToolsProtocol):
         parser = self.parser
         if parser.get_method() != b"POST" or parser.get_http_version() != "1.1":
             return None
-        busy = self.cycle and not self.cycle.response_complete
-        if busy or self.expect_100_continue or parser.should_upgrade():
+        if self._busy or self.expect_100_continue or parser.should_upgrade():
             return None
         return self._direct.admitted(self.url, self.headers)
+
+    def _begin(self) -> None:
+        """Have the application answer a request, once those before it are answered."""
+        if len(self.pipeline) < MOST_PIPELINED:
+            super().on_headers_complete()
+        elif not self.transport.is_closing():
+            self._register.refused("pipelined")
+            self.cut()
+
+    @property
+    def _busy(self) -> bool:
+        """Return whether a request is to be answered."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _expect(self) -> None:
+        """Say what the client is to send, where that may have changed with what it sent."""
+        if self._awaited is None and not self._moved and not self._busy:
+            # Bytes between two requests, such as empty lines: they stop uvicorn's own clock.
+            self._awaited = "head"
+        if self._awaited is None:
+            self._register.sent(self)
+        elif not self.transport.is_closing():
+            self._register.expect(self, self._awaited)
 
     def _direct_cycle(self) -> "DirectCycle | None":
         """Return the request that is being received, where it is taken directly."""

@@ -9,6 +9,7 @@ from ..flows.flow import CollectorFlow
 from ..health.health import CollectorHealth
 from ..settings.collector import CollectorSettings
 from ..store.store import IncidentDatabaseStore
+from .connections import ConnectionRegister
 
 
 class SiteConnection(Protocol):
@@ -40,5 +41,7 @@ class CollectorParts:
     health: CollectorHealth = field(default_factory=CollectorHealth)
     connected: Sequence[SiteConnection] = ()
     """What asks or writes stores of the site."""
+    register: ConnectionRegister | None = None
+    """The connections over HTTP, where they are bounded."""
     until: float | None = None
     """When what is looked at was over, where that is the past: nobody may change it."""

@@ -13,6 +13,7 @@ from ...detectors import catalogue
 from ...detectors.contract import Detector
 from ...detectors.liveness.logged_faults import LoggedFaultsDetector
 from ...detectors.numbers.never_fell import NeverFellDetector
+from ...detectors.numbers.rising import RisingLossDetector
 from ...detectors.selection import DetectorSelection, SelectionRule
 from ...detectors.speed.throughput import ThroughputDetector
 from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
@@ -159,6 +160,8 @@ def _detectors(
         ours |= {name: {"over_at": found.until} for name in _OF_THE_END}
     if found.shown is not None:
         ours["standing_devices"] = {"shown": found.shown}
+    if found.until is not None and not any(quote.telling for quote in found.quotes):
+        ours["transports"] = {"over": found.until}
     if over is not None:
         ours["logged_crashes"] = {"over": over}
     if settings is None:
@@ -173,7 +176,9 @@ def _detectors(
     if found.until is not None:
         ends.append(ThroughputDetector(over=found.until))
         if not any(quote.telling for quote in found.quotes):
-            ends.append(NeverFellDetector(over=found.until))
+            ends += [
+                NeverFellDetector(over=found.until), RisingLossDetector(over=found.until),
+            ]  # fmt: skip
     if over is not None:
         ends.append(LoggedFaultsDetector(over=over))
     return DetectorSelection((*selected.detectors, *ends), selected.rules)

@@ -5,6 +5,7 @@
 """
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -14,15 +15,18 @@ from starlette.types import ASGIApp
 
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary.clock import Clock
+from ..health.bound_log import BoundLog
 from ..health.health import CollectorHealth
 from ..intake.appending import IntakeThread
 from ..intake.decoding import DecoderPool
 from ..intake.gathering import GroupGathering
 from ..intake.payloads import Payload, PayloadOutcome
+from ..intake.sender_names import SenderNames
 from ..intake.tail import DurableEntry
 from ..intake.waiting import REPAIR_SECONDS, UnavailableError
 from ..journal.actions import PendingAction, RecordedAction
 from ..journal.kinds import PayloadKind
+from ..pipeline import bounds
 from ..pipeline.pipeline import UNKEPT, DetectionPipeline
 from ..settings.collector import CollectorSettings
 from ..store.store import IncidentDatabaseStore
@@ -91,6 +95,7 @@ class ClusterStages:
         for left in folder.glob("*.snapshot*"):
             left.unlink()  # what counts is in the object store
         self._publisher = PartitionPublisher(self._connection)
+        self._bounds = BoundLog(health=health, clock=clock)
         self._parts = PartitionParts(
             connection=self._connection,
             log=log,
@@ -101,7 +106,7 @@ class ClusterStages:
             cluster=self.health,
             folder=Path(folder),
             owner=name,
-            pipeline=pipeline,
+            pipeline=functools.partial(_bounded, pipeline, self._bounds),
             post=self._publisher.post,
             lost=self.owned.lose,
             kept=self._kept,
@@ -117,9 +122,12 @@ class ClusterStages:
             owns_job=self.owns_job,
         )
         capacity = settings.evaluation.max_series
+        texts = bounds.of_texts(settings.evaluation)
         self.intake = IntakeThread(
             journal=PublishedLog(self._publisher, PayloadRouter(log.partitions, self._hosts)),
-            decoders=DecoderPool(lambda: SeriesTable(capacity, unkept=UNKEPT)),
+            decoders=DecoderPool(lambda: SeriesTable(capacity, unkept=UNKEPT, bounds=texts)),
+            names=SenderNames.of(settings.intake),
+            bounded=self._bounds.passed,
             tail=_NoTail(),
             clock=clock,
             health=health,
@@ -170,9 +178,10 @@ class ClusterStages:
 
     def warnings(self) -> list[str]:
         """Return what an operator has to know."""
-        if self._connection.up:
-            return []
-        return ["NATS is away: telemetry is refused with 503, and senders keep it"]
+        found = self._bounds.warnings()
+        if not self._connection.up:
+            found.insert(0, "NATS is away: telemetry is refused with 503, and senders keep it")
+        return found
 
     def start(self) -> None:
         """Take payloads, and take part in sharing out the partitions."""
@@ -183,8 +192,9 @@ class ClusterStages:
         self.profiles.start()
         self.membership.start()
 
-    def stop(self) -> None:
+    def stop(self, *, until: float = math.inf) -> None:
         """Take nothing more; keep the state of every partition; give all to the others."""
+        del until  # they would wait for the state as long
         self.intake.stop()
         self.membership.stop()
         self.summaries.stop()
@@ -280,6 +290,13 @@ class ClusterStages:
         document = None if incident is None else self._store.incident(incident)
         job = None if document is None else document["job"]
         return 0 if job is None else names.of_job(job, self.partitions)
+
+
+def _bounded(made: Callable[[], DetectionPipeline], log: BoundLog) -> DetectionPipeline:
+    """Return a new pipeline that tells the log what it leaves out."""
+    line = made()
+    line.bounded = log.passed
+    return line
 
 
 def _joined(answers: list[Any]) -> Any:

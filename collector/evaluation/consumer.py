@@ -4,6 +4,7 @@ It owns the pipeline. A start comes back to where the last process was first (re
 intake takes payloads already. Then it follows the intake's watermark.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -90,19 +91,23 @@ class EvaluationConsumer(Generic[P]):
         )
         self._next = 0
         self._stopping = False
+        self._until = math.inf
+        """When a stop has no more time for what waits, by the monotonic clock."""
         self.whole = True
-        """Whether all was applied in order; False once a stop has cut the restart short."""
+        """Whether all was applied in order; False once a stop has cut that short."""
         self._thread = threading.Thread(target=self._run, name="evaluation", daemon=True)
 
     def start(self) -> None:
         """Start the thread; it first goes back to where the last process was."""
         self._thread.start()
 
-    def stop(self, *, keep: bool = True) -> None:
+    def stop(self, *, keep: bool = True, until: float = math.inf) -> None:
         """Apply what was taken in, evaluate up to the watermark, write a snapshot, and end.
 
-        Without `keep` it just ends: somebody else goes on from the log.
+        Without `keep` it just ends: somebody else goes on from the log. What is not applied `until`
+        then, by the monotonic clock, the next start reads from the log.
         """
+        self._until = until
         self._stopping = True
         self._tail.wake()
         if self._thread.ident is not None:
@@ -110,6 +115,10 @@ class EvaluationConsumer(Generic[P]):
         if not self.whole or not keep:
             return
         self.step()
+        self.whole = self._next >= self._tail.added
+        if not self.whole:
+            left = self._tail.added - self._next
+            _LOG.warning("evaluation goes on from here at the next start", entries=left)
         if self._snapshots is not None and self.evaluated is not None:
             try:
                 self._snapshots.write(self.snapshot())
@@ -155,6 +164,8 @@ class EvaluationConsumer(Generic[P]):
         """Apply what came in, and evaluate up to the watermark."""
         watermark = self._received.watermark()
         while self._next < self._tail.added:
+            if time.monotonic() >= self._until:
+                return
             self._apply_next()
         schedule = self._applying.schedule
         schedule.until(watermark)
@@ -192,7 +203,7 @@ class EvaluationConsumer(Generic[P]):
             self._applying.entry(entry)
             self._applying.offset = offset
             self._next += 1
-            if self._next >= upto:
+            if self._next >= upto or time.monotonic() >= self._until:
                 return
         # Trimmed or damaged since: gone from memory and disk.
         _LOG.error("entries of the journal are gone before evaluation", entries=upto - self._next)

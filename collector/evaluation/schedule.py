@@ -36,6 +36,9 @@ class PipelineEvaluator(Protocol):
         """Return the series that batches refer to."""
         ...
 
+    bounded: Callable[[str, str, int], None] | None
+    """Gets what was left out for its number or size: by which bound, of whom, how much."""
+
     def metrics(self, batch: MetricsBatch, now: float) -> None:
         """Take samples."""
         ...

@@ -1,5 +1,6 @@
 """The flow of what is over: a pipeline that is asked and takes nothing more."""
 
+import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -48,7 +49,7 @@ class ConcludedFlow:
     def start(self) -> None:
         """Do nothing: no thread is needed."""
 
-    def stop(self) -> None:
+    def stop(self, *, until: float = math.inf) -> None:
         """Do nothing: nothing was taken."""
 
     def trim(self, now: float) -> int:

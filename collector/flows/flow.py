@@ -1,5 +1,6 @@
 """What a collector asks of its flow, over files of its own or a log that several share."""
 
+import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -65,8 +66,11 @@ class CollectorFlow(Protocol):
 
     def start(self) -> None: ...
 
-    def stop(self) -> None:
-        """Take nothing more, keep what was taken, and end."""
+    def stop(self, *, until: float = math.inf) -> None:
+        """Take nothing more, keep what was taken, and end.
+
+        `until`: by the monotonic clock, when what takes long is left to the next start.
+        """
         ...
 
     def trim(self, now: float) -> int:

@@ -5,6 +5,7 @@ submit -> intake -> journal, then acknowledged
 \-> snapshot
 """
 
+import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -16,11 +17,13 @@ from ..evaluation.recovery import RecoveryPlan
 from ..evaluation.rereading import RereadPlan
 from ..evaluation.schedule import PipelineEvaluator
 from ..evaluation.snapshots import SnapshotFile
+from ..health.bound_log import BoundLog
 from ..health.health import CollectorHealth
 from ..health.series_limit import SeriesLimit
 from ..intake.appending import IntakeThread
 from ..intake.decoding import DecoderPool
 from ..intake.payloads import Payload, PayloadOutcome
+from ..intake.sender_names import SenderNames
 from ..intake.tail import IntakeTail
 from ..journal.actions import PendingAction, RecordedAction
 from ..journal.interface import LogPartition
@@ -51,6 +54,7 @@ class CollectorStages(Generic[P]):
         rereading: RereadPlan | None = None,
         queue_bytes: int = 256 << 20,
         tail_bytes: int = 256 << 20,
+        names: SenderNames | None = None,
         tracing: "SpanMaker | None" = None,
     ) -> None:
         """`tracing` is there only where the collector observes itself."""
@@ -68,6 +72,8 @@ class CollectorStages(Generic[P]):
             series=lambda: self.consumer.table.live,
             full=self._full,
         )
+        self._bounds = BoundLog(health=health, clock=clock)
+        pipeline.bounded = self._bounds.passed
         self.intake = IntakeThread(
             journal=journal,
             decoders=decoders,
@@ -76,6 +82,8 @@ class CollectorStages(Generic[P]):
             health=health,
             queue_bytes=queue_bytes,
             rejected=self._limit.refused_by_decoder,
+            names=names,
+            bounded=self._bounds.passed,
             after_ns=max(before_ns or 0, evaluated * _SECOND_NS),
         )
         self.storing = StoreThread(sink, health=health, kept=self._pending.kept)
@@ -112,7 +120,7 @@ class CollectorStages(Generic[P]):
     def warnings(self) -> list[str]:
         """Return what an operator has to change for all telemetry to be seen."""
         warning = self._limit.warning()
-        return [] if warning is None else [warning]
+        return [*([] if warning is None else [warning]), *self._bounds.warnings()]
 
     def start(self) -> None:
         """Start the three threads. Payloads are taken at once, whatever is to be caught up with."""
@@ -120,10 +128,13 @@ class CollectorStages(Generic[P]):
         self.storing.start()
         self.consumer.start()
 
-    def stop(self) -> None:
-        """Take nothing more; evaluate and store what was taken; note how far it came; close."""
+    def stop(self, *, until: float = math.inf) -> None:
+        """Take nothing more; evaluate and store what was taken; note how far it came; close.
+
+        `until`: by the monotonic clock, when evaluation leaves the rest to the next start.
+        """
         self.intake.stop()
-        self.consumer.stop()
+        self.consumer.stop(until=until)
         evaluated = self.consumer.evaluated
         if self.consumer.whole and evaluated is not None:
             self.intake.note_stop(evaluated)

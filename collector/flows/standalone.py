@@ -1,5 +1,6 @@
 """The flow of a collector that is alone: over files of its own."""
 
+import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
@@ -11,6 +12,7 @@ from ..evaluation.snapshots import SnapshotFile
 from ..health.health import CollectorHealth
 from ..history.journal_reader import FileJournalReader, JournalReader
 from ..intake.payloads import Payload, PayloadOutcome
+from ..intake.sender_names import SenderNames
 from ..journal import interface
 from ..journal.actions import RecordedAction
 from ..journal.journal import FileJournal
@@ -62,9 +64,9 @@ class StandaloneFlow:
         """Start the threads of the stages."""
         self.stages.start()
 
-    def stop(self) -> None:
+    def stop(self, *, until: float = math.inf) -> None:
         """Take nothing more; evaluate and store what was taken; close."""
-        self.stages.stop()
+        self.stages.stop(until=until)
 
     def trim(self, now: float) -> int:
         """Let go of what is too old or too much; return the bytes that are left."""
@@ -117,6 +119,7 @@ class FileLog:
             rereading=RereadPlan.of(store, settings.journal),
             queue_bytes=settings.intake.queue_bytes,
             tail_bytes=settings.intake.tail_bytes,
+            names=SenderNames.of(settings.intake),
             tracing=traced,
         )
         return StandaloneFlow(

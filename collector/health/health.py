@@ -93,6 +93,24 @@ class CollectorHealth:
             "Requests whose sender went away before the body was complete.",
             registry=self.registry,
         )
+        self.connections = Gauge(
+            "rankscope_collector_connections",
+            "Connections over HTTP that are open.",
+            registry=self.registry,
+        )
+        self.connections_limit = Gauge(
+            "rankscope_collector_connections_limit",
+            "Connections over HTTP that may be open at once: http.max_connections, or what the "
+            "limit of open files leaves.",
+            registry=self.registry,
+        )
+        self.closed_connections = Counter(
+            "rankscope_collector_closed_connections",
+            "Connections closed on a client, by reason: a head or body did not come in, an answer "
+            "was not taken, room was needed for another, or what came was too much or no request.",
+            ["reason"],
+            registry=self.registry,
+        )
         self.journal_bytes = Counter(
             "rankscope_collector_journal_written_bytes",
             "Bytes written to the journal.",
@@ -108,6 +126,17 @@ class CollectorHealth:
             "Groups of payloads that could not be written and were answered 503.",
             registry=self.registry,
         )
+        self.journal_error = ""
+        """Why the journal takes nothing, as last seen; empty where it does."""
+        self.journal_warning = ""
+        """What will soon be short for it."""
+        self.journal_up = Gauge(
+            "rankscope_collector_journal_up",
+            "1 while the journal can be written, 0 while payloads are answered 503 because it "
+            "cannot.",
+            registry=self.registry,
+        )
+        self.journal_up.set(1)
         self.queue_bytes = Gauge(
             "rankscope_collector_queue_bytes",
             "Bytes of payloads accepted from the network and not yet in the journal.",
@@ -149,6 +178,13 @@ class CollectorHealth:
             "Points left out because the table of series is full.",
             registry=self.registry,
         )
+        self.bounded = Counter(
+            "rankscope_collector_bounded_items",
+            "What was cut or left out because there is too much of it, by bound: text, jobs, "
+            "attempts, hosts, ranks, event_bytes, sender_jobs, sender_hosts.",
+            ["bound"],
+            registry=self.registry,
+        )
         self.store_queue = Gauge(
             "rankscope_collector_store_queue_items",
             "Seconds with incident changes, and actions, that the store does not have yet.",
@@ -184,6 +220,11 @@ class CollectorHealth:
             "Journal entries read at start.",
             registry=self.registry,
         )
+
+    def journal_answered(self, error: str = "", warning: str = "") -> None:
+        """Note whether the journal can be written; `error` says why it cannot."""
+        self.journal_error, self.journal_warning = error, warning
+        self.journal_up.set(not error)
 
     def store_answered(self, error: str = "") -> None:
         """Note whether the store answers; `error` says why it does not."""

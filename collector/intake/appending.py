@@ -6,6 +6,7 @@ here waits for evaluation or for the database.
 """
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -24,6 +25,7 @@ from . import permits
 from .decoding import DecoderPool
 from .gathering import GroupGathering
 from .payloads import DecodedPayload, Payload, PayloadDefectError, PayloadOutcome
+from .sender_names import SenderNames
 from .tail import EntrySink
 from .waiting import REPAIR_SECONDS, ByteBoundedQueue, UnavailableError, Waiting
 
@@ -33,7 +35,9 @@ _GROUP_BYTES = 16 << 20
 _SECOND_NS = 1_000_000_000
 _APART_NS = 1_000
 """Receive times differ by at least so much, which is more than a float of today's dates rounds."""
-_WAIT_SECONDS = 60.0
+CHECK_SECONDS = 5.0
+"""How often it is checked whether the journal could be written; what was written shows more."""
+_NOT_WRITTEN = "the journal cannot be written"
 
 _Taken = tuple[Payload, DecodedPayload, "Future[PayloadOutcome]"]
 
@@ -52,11 +56,15 @@ class IntakeThread:
         queue_bytes: int = 256 << 20,
         after_ns: int = 0,
         rejected: Callable[[str], None] = lambda _reason: None,
+        names: SenderNames | None = None,
+        bounded: Callable[[str, str, int], None] = lambda _bound, _of, _count: None,
         gathering: GroupGathering | None = None,
     ) -> None:
         """`after_ns`: receive times begin after this one, the last of an earlier process.
 
-        `rejected` gets why points of a payload were left out, in the decoder's words.
+        `rejected` gets why points of a payload were left out, in the decoder's words. `names`
+        bounds what one sender may name, None: nothing does. `bounded` gets what was cut or refused:
+        by which bound, of whom, how many records or points.
         """
         self._journal = journal
         self._decoders = decoders
@@ -64,6 +72,8 @@ class IntakeThread:
         self._clock = clock
         self._health = health
         self._rejected = rejected
+        self._names = names
+        self._bounded = bounded
         self._defects = DefectLog(health=health)
         self._queue = ByteBoundedQueue(queue_bytes)
         self._times = threading.Lock()
@@ -71,6 +81,8 @@ class IntakeThread:
         self._writing_ns: int | None = None
         """The first receive time of the group that is being written."""
         self._refusing = False
+        self._checked = self._kept = -CHECK_SECONDS
+        self._shortage = ""
         self._gathering = gathering or GroupGathering()
         self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
 
@@ -134,13 +146,31 @@ class IntakeThread:
             self._health.queue_bytes.set(self._queue.bytes)
 
     def _run(self) -> None:
-        while self._queue.wait(_WAIT_SECONDS):
+        self._try(self.check)
+        while self._queue.wait(CHECK_SECONDS):
             if self.ready:
                 self._gathering.pause()
-            try:
-                self.step()
-            except Exception as error:  # noqa: BLE001  the thread must outlive any defect
-                self._defects.met("intake", error)
+            self._try(self.step)
+            if time.monotonic() - self._checked >= CHECK_SECONDS:
+                self._try(self.check)
+
+    def check(self) -> None:
+        """Find out whether payloads can be kept, where none has shown it lately."""
+        self._checked = time.monotonic()
+        try:
+            self._shortage = self._journal.check(failed=self._refusing)
+        except OSError as error:
+            self._shortage = f"{_NOT_WRITTEN} soon: {_why(error)}"
+            if self._refusing or self._checked - self._kept >= CHECK_SECONDS:
+                self._failed(error)
+                return
+        self._written()
+
+    def _try(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001  the thread must outlive any defect
+            self._defects.met("intake", error)
 
     def _accept(self, group: list[Waiting]) -> None:
         taken: list[_Taken] = []
@@ -175,6 +205,7 @@ class IntakeThread:
             self._defects.met("decode", error)
             future.set_exception(PayloadDefectError(type(error).__name__))
             return None
+        decoded = self._within_bounds(payload, decoded)
         if payload.trace is not None:
             decoded = replace(decoded, trace=payload.trace)
         if decoded.rejected:
@@ -184,6 +215,20 @@ class IntakeThread:
             future.set_result(PayloadOutcome(0, decoded.rejected, decoded.reason, decoded.written))
             return None
         return decoded
+
+    def _within_bounds(self, payload: Payload, decoded: DecodedPayload) -> DecodedPayload:
+        """Return what is taken of a payload: nothing where its sender names too many."""
+        if decoded.cut:
+            self._bounded("text", _named(decoded), decoded.cut)
+        if self._names is None or not (decoded.events or decoded.metrics is not None):
+            return decoded
+        bound = self._names.refuses(decoded, payload.jobs)
+        if bound is None:
+            return decoded
+        self._bounded(bound, ", ".join(payload.jobs) or "all jobs", decoded.accepted)
+        lost = decoded.accepted + decoded.rejected
+        why = f"of a payload in which this sender names too many {bound.partition('_')[2]}"
+        return DecodedPayload(rejected=lost, reason=f"{_what(decoded)} {why}: {lost}")
 
     def _entries(self, taken: list[_Taken]) -> list[JournalEntry]:
         """Return the entries with their receive times, which never go back."""
@@ -215,9 +260,9 @@ class IntakeThread:
             )
         if written.failure is not None:
             self._refuse(refused, written.failure)
-        elif self._refusing:
-            self._refusing = False
-            _LOG.info("the journal can be written again")
+        else:
+            self._kept = time.monotonic()
+            self._written()
 
     def _count(self, kept: list[_Taken], written: int) -> None:
         """Count what a group held."""
@@ -230,21 +275,47 @@ class IntakeThread:
         health.events.inc(sum(one.accepted for _, one, _ in kept) - samples)
 
     def _refuse(self, refused: list[_Taken], failure: OSError) -> None:
-        why = failure.strerror or str(failure)
+        why = self._failed(failure)
         self._health.journal_failures.inc(len(refused))
+        for _, _, future in refused:
+            future.set_exception(
+                UnavailableError(f"{_NOT_WRITTEN}: {why}", retry_after_seconds=REPAIR_SECONDS)
+            )
+
+    def _failed(self, failure: OSError) -> str:
+        """Note that nothing can be written; return why."""
+        why = _why(failure)
         if not self._refusing:
             self._refusing = True
             _LOG.error("the journal cannot be written, senders keep what they have", error=why)
-        for _, _, future in refused:
-            future.set_exception(
-                UnavailableError(
-                    f"the journal cannot be written: {why}", retry_after_seconds=REPAIR_SECONDS
-                )
-            )
+        self._health.journal_answered(f"{_NOT_WRITTEN}: {why}")
+        return why
+
+    def _written(self) -> None:
+        """Note that payloads can be kept."""
+        if self._refusing:
+            self._refusing = False
+            _LOG.info("the journal can be written again")
+        self._health.journal_answered(warning=self._shortage)
 
     def _now_ns(self) -> int:
         seconds, part = divmod(self._clock.now(), 1.0)
         return int(seconds) * _SECOND_NS + int(part * _SECOND_NS)
+
+
+def _why(failure: OSError) -> str:
+    return failure.strerror or str(failure)
+
+
+def _what(decoded: DecodedPayload) -> str:
+    return "records" if decoded.metrics is None else "points"
+
+
+def _named(decoded: DecodedPayload) -> str:
+    """Return whom the events of a payload are of: the job of the first, or its host."""
+    for event in decoded.events:
+        return event.resource.job or event.resource.host
+    return ""
 
 
 def _answer_the_rest(group: list[Waiting]) -> None:

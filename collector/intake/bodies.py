@@ -4,11 +4,19 @@ import zlib
 from collections.abc import AsyncIterator
 
 import cramjam
+import numpy as np
+
+from .budget import ByteBudget
 
 _DRAINED = 4
 """A refused body is read up to so many times the limit."""
+QUICK_BYTES = 1 << 20
+"""Of what is unpacked on the event loop, at the most: a few milliseconds. More takes a thread."""
 _MEMBERS = 16
-"""gzip allows any number of members; each costs a copy of the rest, so a sender gets a few."""
+"""gzip allows any number of members; each costs a start, so a sender gets a few."""
+_INPUT_BYTES = 64 << 10
+_PIECE_BYTES = 1 << 20
+"""What is unpacked at once: so much of the body, to so much at the most."""
 
 
 class BodyError(Exception):
@@ -24,26 +32,9 @@ def too_large(limit: int) -> BodyError:
     return BodyError(413, f"the body is larger than {limit} bytes after decompression")
 
 
-class BodyBudget:
-    """A byte budget that all requests being read share; used on one event loop only."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._used = 0
-
-    def take(self, size: int) -> bool:
-        """Take so many bytes; False when they do not fit beside those of others."""
-        if self._used and self._used + size > self._limit:
-            return False
-        self._used += size
-        return True
-
-    def give_back(self, size: int) -> None:
-        """Give bytes back."""
-        self._used -= size
-
-
-async def read(stream: AsyncIterator[bytes], *, limit: int, room: BodyBudget) -> bytes:
+async def read(
+    stream: AsyncIterator[bytes], *, limit: int, room: ByteBudget, sender: bytes
+) -> bytes:
     """Return the body as sent. Raises BodyError 413 over the limit, 503 when there is no room.
 
     A body that is refused is still read to its end, within reason, and thrown away: closing the
@@ -58,7 +49,7 @@ async def read(stream: AsyncIterator[bytes], *, limit: int, room: BodyBudget) ->
             if refusal is None:
                 if size > limit:
                     refusal = too_large(limit)
-                elif not room.take(len(chunk)):
+                elif not room.take(sender, len(chunk)):
                     refusal = BodyError(503, "too many bodies are being read at once")
                 else:
                     kept += len(chunk)
@@ -68,7 +59,7 @@ async def read(stream: AsyncIterator[bytes], *, limit: int, room: BodyBudget) ->
             if size > _DRAINED * limit:
                 break
     finally:
-        room.give_back(kept)
+        room.give_back(sender, kept)
     if refusal is not None:
         raise refusal
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
@@ -112,36 +103,47 @@ def unsnap(body: bytes, *, limit: int) -> bytes:
 
 
 def _inflate(body: bytes, *, limit: int, wbits: int) -> bytes:
+    # In pieces: a whole body at once is copied with the interpreter held, for tens of milliseconds.
     parts: list[bytes] = []
-    left = limit
-    while body:
-        if len(parts) == _MEMBERS:
-            raise BodyError(400, f"the body has more than {_MEMBERS} gzip members")
-        member = zlib.decompressobj(wbits)
-        try:
-            part = member.decompress(body, left + 1)
-        except zlib.error as error:
-            raise BodyError(400, f"the body cannot be decompressed: {error}") from error
-        left -= len(part)
-        if left < 0:
-            raise too_large(limit)
-        if not member.eof:
-            raise BodyError(400, "the compressed body ends too early")
-        parts.append(part)
-        body = member.unused_data  # gzip allows several members, one after the other
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    left, members = limit, 0
+    member: zlib._Decompress | None = None
+    for start in range(0, len(body), _INPUT_BYTES):
+        data = body[start : start + _INPUT_BYTES]
+        part = b""
+        while data or len(part) == _PIECE_BYTES:
+            if member is None:
+                members += 1
+                if members > _MEMBERS:
+                    raise BodyError(400, f"the body has more than {_MEMBERS} gzip members")
+                member = zlib.decompressobj(wbits)
+            try:
+                part = member.decompress(data, _PIECE_BYTES)
+            except zlib.error as error:
+                raise BodyError(400, f"the body cannot be decompressed: {error}") from error
+            left -= len(part)
+            if left < 0:
+                raise too_large(limit)
+            parts.append(part)
+            if member.eof:  # gzip allows several members, one after the other
+                data, part, member = member.unused_data, b"", None
+            else:
+                data = member.unconsumed_tail
+    if member is not None:
+        raise BodyError(400, "the compressed body ends too early")
+    return b"".join(parts)
 
 
 def _zstd(body: bytes, *, limit: int) -> bytes:
     # The library has no bounded decompressor, but it stops where the buffer it writes to ends.
-    # The memory is not touched, and so not taken, before something is written to it.
-    buffer = bytearray(limit + 1)
+    # What numpy leaves as it is costs nothing before something is written to it; filling it with
+    # zeros would cost a body of a few bytes as much as one of the limit.
+    buffer = np.empty(limit + 1, np.uint8)
     try:
-        size = cramjam.zstd.decompress_into(body, buffer)
+        size = cramjam.zstd.decompress_into(body, buffer.data)
     except cramjam.DecompressionError as error:
         if "whole buffer" in str(error):
             raise too_large(limit) from error
         raise BodyError(400, f"the body cannot be decompressed: {error}") from error
     if size > limit:
         raise too_large(limit)
-    return bytes(memoryview(buffer)[:size])
+    return buffer[:size].tobytes()

@@ -25,6 +25,7 @@ class PayloadDecoder:
 
     def decode(self, payload: Payload) -> DecodedPayload:
         """Return what the payload holds. Raises UndecodableError for what its kind is not."""
+        shortened = self.table.shortened
         match payload.kind:
             case PayloadKind.METRICS_PROTOBUF:
                 batch = self._metrics.protobuf(payload.body)
@@ -40,9 +41,9 @@ class PayloadDecoder:
                     if payload.kind is PayloadKind.LOGS_PROTOBUF
                     else decode.logs_json
                 )
-                logs = read(payload.body)
+                logs = read(payload.body, self.table.bounds)
                 return DecodedPayload(
-                    events=logs.events, rejected=logs.rejected, reason=logs.reason
+                    events=logs.events, rejected=logs.rejected, reason=logs.reason, cut=logs.cut
                 )
             case PayloadKind.ACTION:
                 return DecodedPayload(action=actions.unpack(payload.body))
@@ -54,7 +55,11 @@ class PayloadDecoder:
             case PayloadKind.STOP | PayloadKind.SKIPPED | PayloadKind.TIME:
                 return DecodedPayload()
         return DecodedPayload(
-            metrics=batch, table=self.table, rejected=batch.rejected, reason=batch.reason
+            metrics=batch,
+            table=self.table,
+            rejected=batch.rejected,
+            reason=batch.reason,
+            cut=self.table.shortened - shortened,
         )
 
 

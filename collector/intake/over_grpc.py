@@ -3,7 +3,8 @@
 Off unless an address is set; grpcio is loaded only then (extra `grpc`). Messages are handed on as
 the bytes they came in. Calls wait for their messages and for the journal on one event loop, in a
 thread of its own: a sender that stops within a message holds nothing that others need, and its
-call ends after MESSAGE_SECONDS. The token comes before the message, and is checked first.
+call ends after `http.body_seconds`. The token comes before the message, and is checked first;
+messages that are read at once have the room of bodies (`intake.buffer_bytes`), by token.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from ..settings.api import TokenSettings
 from ..settings.collector import CollectorSettings
 from . import answers
 from .answers import Signal
+from .budget import ByteBudget
 from .payloads import Payload, PayloadDefectError, PayloadOutcome, PayloadSink
 from .permits import NotPermittedError
 from .waiting import UnavailableError
@@ -43,8 +45,6 @@ _METHODS: dict[str, tuple[Signal, PayloadKind]] = {
         PayloadKind.LOGS_PROTOBUF,
     ),
 }
-MESSAGE_SECONDS = 30.0
-"""How long a message may take to come in, from the call on: 64 MiB at 18 Mbit/s."""
 _CALLS = 100
 """At once on a connection, those of a proxy that carries many senders too; more wait there."""
 _OPTIONS = (
@@ -54,7 +54,9 @@ _OPTIONS = (
     # Who is gone without a word is noticed, and its calls with it.
     ("grpc.keepalive_time_ms", 60_000),
     ("grpc.keepalive_timeout_ms", 20_000),
-    ("grpc.max_connection_idle_ms", 900_000),
+    ("grpc.max_connection_idle_ms", 300_000),
+    # Who connects and says nothing.
+    ("grpc.server_handshake_timeout_ms", 10_000),
 )
 _ANSWER_SECONDS = 30.0
 _GRACE_SECONDS = 2.0
@@ -91,7 +93,9 @@ class GrpcIntake:
         sink: PayloadSink,
         clock: Clock,
         health: CollectorHealth,
+        connections: int,
     ) -> None:
+        """Bind the address. `connections`: how many there may be; further ones are closed."""
         try:
             import grpc.aio  # noqa: PLC0415  only where an address is set
         except ImportError:
@@ -101,6 +105,11 @@ class GrpcIntake:
         self._clock = clock
         self._health = health
         self._settings = settings.intake
+        self._limit = min(settings.intake.grpc_limit_bytes, settings.intake.body_limit_bytes)
+        self._message_seconds = settings.http.body_seconds
+        self._most_connections = connections
+        self._room = ByteBudget(settings.intake.buffer_bytes)
+        self._room_changed = asyncio.Condition()
         self._tokens: Sequence[TokenSettings] = settings.api.tokens
         self._guessed = False
         listen = settings.intake.grpc_listen
@@ -121,8 +130,11 @@ class GrpcIntake:
         """Make the server, which belongs to the loop that runs; return its port."""
         intake = self._settings
         handlers: list[Any] = [_GrpcHandlers(self)]
-        limit = ("grpc.max_receive_message_length", intake.body_limit_bytes)
-        self._server = self._grpc.aio.server(handlers=handlers, options=(limit, *_OPTIONS))
+        limits = (
+            ("grpc.max_receive_message_length", self._limit),
+            ("grpc.max_allowed_incoming_connections", self._most_connections),
+        )
+        self._server = self._grpc.aio.server(handlers=handlers, options=(*limits, *_OPTIONS))
         try:
             return int(self._server.add_insecure_port(address))
         except RuntimeError:
@@ -152,21 +164,30 @@ class GrpcIntake:
         return []
 
     async def call(
-        self, method: str, jobs: tuple[str, ...], context: "grpc.aio.ServicerContext[Any, Any]"
+        self,
+        method: str,
+        token: TokenSettings | None,
+        context: "grpc.aio.ServicerContext[Any, Any]",
     ) -> bytes:
-        """Take a request of who may speak for these jobs; return the bytes of its answer."""
+        """Take a request of who has this token; return the bytes of its answer."""
         signal, kind = _METHODS[method]
         codes = self._grpc.StatusCode
         try:
-            body = await asyncio.wait_for(context.read(), MESSAGE_SECONDS)
+            async with asyncio.timeout(self._message_seconds):
+                body = await self._read(context, b"" if token is None else token.digest)
         except TimeoutError:
-            text = f"the message did not come within {MESSAGE_SECONDS:g} s"
+            text = f"the message did not come within {self._message_seconds:g} s"
             await self._refuse(context, codes.DEADLINE_EXCEEDED, "408", text)
         if not isinstance(body, bytes):
             await self._refuse(context, codes.INVALID_ARGUMENT, "400", "there is no message")
+        payload = (
+            Payload(kind, body)
+            if token is None
+            else Payload(kind, body, token.jobs, sender=token.digest)
+        )
         try:
             # Who hangs up does not undo what is on its way into the journal.
-            kept = asyncio.shield(asyncio.wrap_future(self._sink.submit(Payload(kind, body, jobs))))
+            kept = asyncio.shield(asyncio.wrap_future(self._sink.submit(payload)))
             outcome: PayloadOutcome = await asyncio.wait_for(kept, _ANSWER_SECONDS)
         except UndecodableError as error:
             await self._refuse(context, codes.INVALID_ARGUMENT, "400", str(error))
@@ -180,6 +201,17 @@ class GrpcIntake:
             await self._refuse(context, codes.UNAVAILABLE, "503", text)
         return bytes(answers.success(outcome, signal, "protobuf").body)
 
+    async def _read(self, context: "grpc.aio.ServicerContext[Any, Any]", sender: bytes) -> object:
+        """Return the message of a call; how long it is nobody knows, so it has room for any."""
+        async with self._room_changed:
+            await self._room_changed.wait_for(lambda: self._room.take(sender, self._limit))
+        try:
+            return await context.read()
+        finally:
+            self._room.give_back(sender, self._limit)
+            async with self._room_changed:
+                self._room_changed.notify_all()
+
     async def unknown(
         self, error: _TokenError, context: "grpc.aio.ServicerContext[Any, Any]"
     ) -> NoReturn:
@@ -192,13 +224,13 @@ class GrpcIntake:
                 self._guessed = False
         await self._refuse(context, self._grpc.StatusCode.UNAUTHENTICATED, "401", str(error))
 
-    def jobs(self, metadata: Iterable[tuple[str, str | bytes]]) -> tuple[str, ...]:
-        """Return the patterns of jobs that a sender may speak for. Raises _TokenError."""
+    def token(self, metadata: Iterable[tuple[str, str | bytes]]) -> TokenSettings | None:
+        """Return the token of a sender, None where none is needed. Raises _TokenError."""
         if not self._tokens:
-            return ()
+            return None
         given = dict(metadata).get("authorization", "")
-        scheme, _, token = str(given).partition(" ")
-        digest = hashlib.sha256(token.strip().encode()).digest()
+        scheme, _, text = str(given).partition(" ")
+        digest = hashlib.sha256(text.strip().encode()).digest()
         found: TokenSettings | None = None
         for one in self._tokens:  # all of them, so that time says nothing
             if hmac.compare_digest(one.digest, digest) and scheme.lower() == "bearer":
@@ -207,7 +239,7 @@ class GrpcIntake:
             raise _TokenError("send the metadata authorization: Bearer TOKEN", guessed=bool(given))
         if self._clock.now() >= found.expires_at_seconds:
             raise _TokenError("this token has expired")
-        return found.jobs
+        return found
 
     async def _refuse(
         self,
@@ -251,11 +283,11 @@ class _GrpcHandlers:
             return None
         answer: Callable[[Any], Awaitable[bytes]]
         try:
-            jobs = self._intake.jobs(details.invocation_metadata)
+            token = self._intake.token(details.invocation_metadata)
         except _TokenError as error:
             answer = functools.partial(self._intake.unknown, error)
         else:
-            answer = functools.partial(self._intake.call, method, jobs)
+            answer = functools.partial(self._intake.call, method, token)
 
         async def handle(_messages: object, context: Any) -> bytes:
             return await answer(context)
@@ -264,12 +296,17 @@ class _GrpcHandlers:
 
 
 def intakes(
-    settings: CollectorSettings, *, sink: PayloadSink, clock: Clock, health: CollectorHealth
+    settings: CollectorSettings,
+    *,
+    sink: PayloadSink,
+    clock: Clock,
+    health: CollectorHealth,
+    connections: int,
 ) -> list[GrpcIntake]:
     """Return the intake over gRPC; none where no address is set. Raises OSError."""
     if not settings.intake.grpc_listen:
         return []
-    return [GrpcIntake(settings, sink=sink, clock=clock, health=health)]
+    return [GrpcIntake(settings, sink=sink, clock=clock, health=health, connections=connections)]
 
 
 def _loopback(host: str) -> bool:

@@ -22,6 +22,8 @@ class Payload:
     kind: PayloadKind
     body: bytes
     jobs: tuple[str, ...] = ()
+    sender: bytes = b""
+    """Whose share of the queue it takes: the digest of a token; empty: nobody's in particular."""
     trace: object = None
     """Where the collector observes itself: the trace that it begins."""
 
@@ -43,7 +45,7 @@ class PayloadSink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DecodedPayload:
-    """What a payload holds; what of it is not kept, and why.
+    """What a payload holds; what of it is not kept, and why; `cut` counts what is kept in part.
 
     One of `metrics`, `events`, an `action`, or what another partition has `shared`. `table` is the
     one that the series of `metrics` are numbered in.
@@ -56,6 +58,7 @@ class DecodedPayload:
     table: SeriesTable | None = None
     rejected: int = 0
     reason: str = ""
+    cut: int = 0
     trace: object = None
 
     @property

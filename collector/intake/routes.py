@@ -8,10 +8,12 @@ would be refused again is answered so that no sender repeats it: docs/senders.md
 import asyncio
 import contextlib
 import functools
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import TypeVar
 
 import anyio.to_thread
 from fastapi import APIRouter, Request
@@ -26,12 +28,13 @@ from ..journal.kinds import PayloadKind
 from ..settings.intake import IntakeSettings
 from . import answers, bodies
 from .answers import Encoding, Signal
+from .budget import ByteBudget
 from .payloads import Payload, PayloadDefectError, PayloadOutcome, PayloadSink
 from .permits import NotPermittedError
 from .waiting import RETRY_SECONDS, UnavailableError
 
-_INLINE_BYTES = 64 << 10
-"""Compressed bodies up to this size are unpacked on the event loop: cheaper than a thread."""
+_SMALL_BYTES = 64 << 10
+"""Compressed bodies up to this size are tried on the event loop first: cheaper than a thread."""
 _KINDS: dict[tuple[Signal, Encoding], PayloadKind] = {
     ("metrics", "protobuf"): PayloadKind.METRICS_PROTOBUF,
     ("metrics", "json"): PayloadKind.METRICS_JSON,
@@ -86,6 +89,9 @@ _REPEATED_FOR_EVER = 500
 vmagent drop a payload that gets 400."""
 
 
+_T = TypeVar("_T")
+
+
 @dataclass(frozen=True, slots=True)
 class _IntakeRefusal:
     status: int
@@ -125,8 +131,13 @@ class IntakeRoutes:
         self._sink = sink
         self._health = health
         self.limit = settings.body_limit_bytes
-        self.room = bodies.BodyBudget(settings.buffer_bytes)
+        self._alerts_limit = settings.alerts_limit_bytes
+        self.room = ByteBudget(settings.buffer_bytes)
         self._heavy = asyncio.Semaphore(2)
+        self._heavy_of: defaultdict[bytes, asyncio.Semaphore] = defaultdict(
+            functools.partial(asyncio.Semaphore, 1)
+        )
+        """By sender, so that what one has unpacked does not keep the others waiting."""
 
     async def metrics(self, request: Request) -> Response:
         """Take an ExportMetricsServiceRequest."""
@@ -174,12 +185,10 @@ class IntakeRoutes:
         Its alerts become events, kept as OTLP logs by the journal, so that a replay has them too.
         """
         try:
-            body = await bodies.read(request.stream(), limit=self.limit, room=self.room)
-            found = alertmanager.read(body)
+            body = await self._body(request, min(self.limit, self._alerts_limit))
+            found, logs = await self._in_thread(functools.partial(_alerts, body), request)
             if found.groups:
-                await self._submit(
-                    PayloadKind.LOGS_PROTOBUF, encode.logs_request(found.groups), request
-                )
+                await self._submit(PayloadKind.LOGS_PROTOBUF, logs, request)
         except REFUSALS as error:
             refusal = self._refused(error)
             problem = {
@@ -197,10 +206,10 @@ class IntakeRoutes:
         return JSONResponse({"accepted": len(found.groups), "left_out": found.left_out})
 
     def submit(
-        self, kind: PayloadKind, body: bytes, jobs: tuple[str, ...]
+        self, kind: PayloadKind, body: bytes, jobs: tuple[str, ...], sender: bytes
     ) -> "Future[PayloadOutcome]":
-        """Queue a payload whose sender may speak for these jobs; see `PayloadSink`."""
-        return self._sink.submit(Payload(kind, body, jobs))
+        """Queue a payload of a sender who may speak for these jobs; see `PayloadSink`."""
+        return self._sink.submit(Payload(kind, body, jobs, sender))
 
     def disconnected(self) -> None:
         """Count a sender that went away before its body was whole."""
@@ -257,24 +266,36 @@ class IntakeRoutes:
         await bodies.discard(request.stream(), limit=self.limit)
 
     async def _take(self, request: Request, kind: PayloadKind) -> PayloadOutcome:
-        body = await bodies.read(request.stream(), limit=self.limit, room=self.room)
+        body = await self._body(request, self.limit)
         if kind in _WRITES:
-            body = await self._unpack(body, bodies.unsnap)
+            body = await self._unpack(body, bodies.unsnap, request)
         elif encoding := request.headers.get("content-encoding", "").strip().lower():
-            body = await self._unpack(body, functools.partial(bodies.unpack, encoding=encoding))
+            unpack = functools.partial(bodies.unpack, encoding=encoding)
+            body = await self._unpack(body, unpack, request)
         return await self._submit(kind, body, request)
 
-    async def _submit(self, kind: PayloadKind, body: bytes, request: Request) -> PayloadOutcome:
-        # Authentication says here who sends, and for which jobs.
-        principal = getattr(request.state, "principal", None)
-        jobs = () if principal is None else principal.jobs
-        return await asyncio.wrap_future(self.submit(kind, body, jobs))
+    async def _body(self, request: Request, limit: int) -> bytes:
+        _, sender = _sent_by(request)
+        return await bodies.read(request.stream(), limit=limit, room=self.room, sender=sender)
 
-    async def _unpack(self, body: bytes, unpack: Callable[..., bytes]) -> bytes:
-        if len(body) <= _INLINE_BYTES:
-            return unpack(body, limit=self.limit)
-        async with self._heavy:
-            return await anyio.to_thread.run_sync(functools.partial(unpack, body, limit=self.limit))
+    async def _submit(self, kind: PayloadKind, body: bytes, request: Request) -> PayloadOutcome:
+        return await asyncio.wrap_future(self.submit(kind, body, *_sent_by(request)))
+
+    async def _unpack(self, body: bytes, unpack: Callable[..., bytes], request: Request) -> bytes:
+        if len(body) <= _SMALL_BYTES:
+            quick = min(self.limit, bodies.QUICK_BYTES)
+            try:
+                return unpack(body, limit=quick)
+            except bodies.BodyError as error:
+                if error.status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE or quick == self.limit:
+                    raise
+        return await self._in_thread(functools.partial(unpack, body, limit=self.limit), request)
+
+    async def _in_thread(self, work: Callable[[], _T], request: Request) -> _T:
+        """Return what takes too long for the event loop: one thing of a sender at a time."""
+        _, sender = _sent_by(request)
+        async with self._heavy_of[sender], self._heavy:
+            return await anyio.to_thread.run_sync(work)
 
     def _refused(self, error: Exception) -> _IntakeRefusal:
         """Count what went wrong and return how it is answered."""
@@ -298,6 +319,18 @@ class IntakeRoutes:
             headers.setdefault("Retry-After", str(RETRY_SECONDS))
         self._health.refused.labels(str(status)).inc()
         return _IntakeRefusal(status, str(error), headers)
+
+
+def _alerts(body: bytes) -> tuple[alertmanager.AlertEvents, bytes]:
+    """Return the alerts of a webhook, and the OTLP logs that are kept of them."""
+    found = alertmanager.read(body)
+    return found, encode.logs_request(found.groups)
+
+
+def _sent_by(request: Request) -> tuple[tuple[str, ...], bytes]:
+    """Return for which jobs a sender may speak, and who it is, as authentication found it."""
+    principal = getattr(request.state, "principal", None)
+    return ((), b"") if principal is None else (principal.jobs, principal.sender)
 
 
 def _written(kind: PayloadKind | None, samples: int) -> dict[str, str]:

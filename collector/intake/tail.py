@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..journal.interface import Offset
+from ..windows import event_history
 from .numbered import NumberedEntries
 from .payloads import DecodedPayload
 
 _SAMPLE_BYTES = 20
-_EVENT_BYTES = 1000
 _ENTRY_BYTES = 500
 
 
@@ -86,7 +86,9 @@ class IntakeTail(NumberedEntries):
         with self._changed:
             for at, decoded, end in entries:
                 size = _ENTRY_BYTES + (
-                    decoded.accepted * (_EVENT_BYTES if decoded.metrics is None else _SAMPLE_BYTES)
+                    sum(map(event_history.size, decoded.events))
+                    if decoded.metrics is None
+                    else decoded.accepted * _SAMPLE_BYTES
                 )
                 if not self._bytes or self._bytes + size <= self._max_bytes:
                     self._items.append((TailItem(self._added, at, decoded, end), size))

@@ -5,6 +5,7 @@ from collections import deque
 from concurrent.futures import Future
 from typing import Literal
 
+from .budget import ByteBudget
 from .payloads import Payload, PayloadOutcome
 
 State = Literal["starting", "running", "stopping"]
@@ -41,8 +42,7 @@ class ByteBoundedQueue:
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._bytes = 0
+        self._budget = ByteBudget(max_bytes)
         self._items: deque[Waiting] = deque()
         self._changed = threading.Condition()
         self._state: State = "starting"
@@ -55,7 +55,7 @@ class ByteBoundedQueue:
     @property
     def bytes(self) -> int:
         """Return the bytes put and not yet released."""
-        return self._bytes
+        return self._budget.used
 
     def turn(self, state: State, *, only_from: State | None = None) -> None:
         """Change the state and wake who waits for that."""
@@ -67,16 +67,16 @@ class ByteBoundedQueue:
     def put(self, payload: Payload) -> "Future[PayloadOutcome]":
         """Queue a payload. Raises BusyError when it is full, UnavailableError unless running.
 
-        A payload larger than the bound is taken when nothing else is there: it would never be.
+        Full is what its sender may have waiting. A payload larger than that is taken when nothing
+        else is there: it would never be.
         """
         future: Future[PayloadOutcome] = Future()
         size = len(payload.body)
         with self._changed:
             if self._state != "running":
                 raise UnavailableError(f"the collector is {self._state}")
-            if self._bytes and self._bytes + size > self._max_bytes:
-                raise BusyError(f"{self._bytes} bytes wait already")
-            self._bytes += size
+            if not self._budget.take(payload.sender, size):
+                raise BusyError(f"{self._budget.used} bytes wait already")
             self._items.append((payload, future))
             self._changed.notify_all()
         return future
@@ -94,7 +94,8 @@ class ByteBoundedQueue:
     def release(self, group: list[Waiting]) -> None:
         """Stop counting what was taken."""
         with self._changed:
-            self._bytes -= sum(len(payload.body) for payload, _ in group)
+            for payload, _ in group:
+                self._budget.give_back(payload.sender, len(payload.body))
 
     def wait(self, seconds: float) -> bool:
         """Wait until there is something to take or time is up; False once stopping and empty."""

@@ -57,6 +57,14 @@ class LogPartition(Protocol):
         """Return the receive time of the newest entry, None where there is none."""
         ...
 
+    def check(self, *, failed: bool) -> str:
+        """Return what will soon be short, "" where nothing is; for the thread that appends.
+
+        Raises OSError where nothing could be written now; `failed`: the last write was refused, so
+        that a look at the disk is not enough.
+        """
+        ...
+
     def trim(self, now: float) -> int:
         """Let go of what is too old or too much; return the bytes that are left."""
         ...

@@ -8,7 +8,7 @@ import structlog
 
 from ...formats import segments
 from ..settings.journal import JournalSettings
-from . import columns, stored
+from . import columns, room, stored
 from .entries import JournalEntry
 from .interface import AppendOutcome, Offset
 from .kinds import METRICS_COLUMNS, METRICS_TEMPLATE
@@ -49,6 +49,9 @@ class FileJournal:
                     durable = done
                 ends.append(self._writer.position)
                 done += 1
+        except FileNotFoundError as error:
+            self._abandon()
+            return AppendOutcome(0, 0, error)
         except OSError as error:
             failure = error
         except segments.LockedError as error:
@@ -107,6 +110,31 @@ class FileJournal:
             if newest is not None:
                 return newest
         return None
+
+    def check(self, *, failed: bool) -> str:
+        """Return what will soon be short, "" where nothing is.
+
+        A folder that was taken away is begun anew. Raises OSError where nothing could be written
+        now.
+        """
+        try:
+            if self._writer is not None:
+                self._writer.check()
+        except FileNotFoundError as error:
+            self._abandon()
+            _LOG.error("the journal was taken away; another is begun", error=str(error))
+        try:
+            if self._writer is None:
+                self._writer = self._open()
+        except segments.LockedError as error:
+            raise OSError(0, str(error)) from error
+        if failed:
+            room.try_out(self._folder)
+        return room.check(
+            self._folder,
+            file_open=self._writer.writing is not None,
+            segment_bytes=self._settings.segment_bytes,
+        )
 
     def trim(self, now: float) -> int:
         """Let go of segments beyond the age or the size kept; return the bytes that are left."""

@@ -27,6 +27,7 @@ from ...detectors.contract import Detector
 from ...detectors.selection import DetectorSelection
 from ...detectors.window import JobWindow
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
+from ...formats.otlp.text_bounds import BOUNDS
 from ...vocabulary import metrics
 from ...vocabulary.findings import Finding
 from ...vocabulary.ids import IncidentId, Job
@@ -35,6 +36,7 @@ from ...vocabulary.samples import Event
 from ..windows import TelemetryWindows
 from ..windows.attempt import JobAttempt
 from ..windows.devices import last_seen
+from . import bounds
 from .detection import DetectorAnswer, DetectorRunner
 from .explained import AttemptExplanations
 from .observations import job_health, observed, stacks_since
@@ -49,6 +51,9 @@ an open incident."""
 IDLE_EVERY_SECONDS = 60.0
 
 FORGET_EVERY_SECONDS = 600.0
+
+MOST_NEW_JOBS = 500
+"""Jobs that are evaluated for the first time in one second; more of them wait for the next."""
 
 REPAIRED_EVERY_SECONDS = 10.0
 """How often devices that incidents wait for are looked at."""
@@ -81,10 +86,12 @@ class DetectionPipeline:
         detectors: Sequence[Detector] | DetectorSelection | None = None,
         settings: "EvaluationSettings | None" = None,
     ) -> None:
-        self.table = SeriesTable(unkept=UNKEPT)
+        texts = BOUNDS if settings is None else bounds.of_texts(settings)
+        self.table = SeriesTable(unkept=UNKEPT, bounds=texts)
         self.windows = TelemetryWindows(self.table)
         if settings is not None:
             self.table.capacity = settings.max_series
+            self.windows.bounds = bounds.of_windows(settings)
             self.windows.collective_timeout_seconds = settings.collective_timeout_seconds
         self.tracker = IncidentTracker()
         self.outside = OutsideAlerts()
@@ -94,6 +101,8 @@ class DetectionPipeline:
         """Gives the catalogue of causes with learnt priors; None: as it ships. Live only."""
         self.sharing = PartitionClaims(CORRELATOR, alone=True)
         """Makes one incident of what several jobs blame; over partitions where there are others."""
+        self.bounded: Callable[[str, str, int], None] | None = None
+        """Gets what was left out for its number or size: by which bound, of whom, how much."""
         self.send: Callable[[int, Message], None] | None = None
         """Sends a partition a message; None: in a replay, which finds it in the log, and alone."""
         self.only_job: str | None = None
@@ -113,7 +122,7 @@ class DetectionPipeline:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a snapshot keeps."""
-        return {**vars(self), "watch": None, "priors": None, "send": None}
+        return {**vars(self), "watch": None, "priors": None, "send": None, "bounded": None}
 
     def resume(self, started: "DetectionPipeline") -> None:
         """Go on after a snapshot with the settings of the pipeline that this process started with.
@@ -124,8 +133,10 @@ class DetectionPipeline:
             for row in self._evaluated.values():
                 row.asked.clear()
                 row.due = -math.inf
-        self.priors, self.send = started.priors, started.send
+        self.priors, self.send, self.bounded = started.priors, started.send, started.bounded
         self.table.capacity = started.table.capacity
+        self.table.bound_texts(started.table.bounds)
+        self.windows.bounds = started.windows.bounds
         timeout = started.windows.collective_timeout_seconds
         self.windows.collective_timeout_seconds = timeout
         self.windows.event_memory_seconds = started.windows.event_memory_seconds
@@ -143,6 +154,7 @@ class DetectionPipeline:
     def metrics(self, batch: MetricsBatch, now: float) -> None:
         """Take a decoded batch, received at `now`."""
         self.windows.metrics(batch, now)
+        self._note_bounded()
 
     def events(self, events: Sequence[Event], now: float) -> None:
         """Take events, received at `now`."""
@@ -153,6 +165,7 @@ class DetectionPipeline:
             # An alert about a host or job is no report of it: a silent one stays silent.
             events = [event for event in events if event.name != EVENT]
         self.windows.events(events, now)
+        self._note_bounded()
 
     def act(self, action: PersonAction, now: float) -> list[IncidentChange]:
         """Take what a person did; return what changed."""
@@ -176,13 +189,17 @@ class DetectionPipeline:
 
     def evaluate_jobs(self, now: float) -> Iterator[list[IncidentChange]]:
         """Evaluate each job of which something changed or is due; yield what changed in each."""
-        due = math.inf
+        due, new = math.inf, 0
         defects: list[Exception] = []
         for attempt in self.windows.current():
             if self.only_job is not None and attempt.job != self.only_job:
                 continue
             last = self._evaluated.get((attempt.job, attempt.number))
             if last is None:
+                new += 1
+                if new > MOST_NEW_JOBS:
+                    due = now + 1.0
+                    continue
                 last = self._evaluated[attempt.job, attempt.number] = _AttemptEvaluation(
                     -math.inf, now
                 )
@@ -325,6 +342,13 @@ class DetectionPipeline:
             return now + IDLE_EVERY_SECONDS if self.tracker.has_open(attempt.job) else math.inf
         due = self.tracker.next_due(attempt.job, now)
         return max(now + 1.0, min(due, self.detection.next_due(window, last.asked)))
+
+    def _note_bounded(self) -> None:
+        if not self.windows.notes.found:
+            return
+        for bound, (count, of) in self.windows.notes.take().items():
+            if self.bounded is not None:
+                self.bounded(bound, of, count)
 
     def _knowledge(self) -> CauseCatalogue | None:
         return None if self.priors is None else self.priors()

@@ -1,9 +1,15 @@
-"""The end of the process, once everything is kept: nothing that is left may hold it up for long."""
+"""The end of the process, in time: what manages services kills what takes longer than that.
+
+What was acknowledged is in the journal. From the signal on there are EXIT_SECONDS for all the rest,
+of which evaluation leaves some for its snapshot.
+"""
 
 import faulthandler
 
-EXIT_SECONDS = 15.0
-"""Requests, deliveries and look-ups that were under way end by their own time limits before."""
+EXIT_SECONDS = 20.0
+"""Kubernetes gives 30 s. Requests, deliveries and look-ups under way have shorter limits."""
+EVALUATION_SECONDS = 12.0
+"""When evaluation leaves what waits to the next start, and writes its snapshot."""
 
 
 def within(seconds: float = EXIT_SECONDS) -> None:

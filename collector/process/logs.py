@@ -42,3 +42,5 @@ def configure(stream: TextIO | None = None) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("rankscope").setLevel(logging.INFO)
+    # It warns of each request that is none, and anybody can send those: they are counted.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)

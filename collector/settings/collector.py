@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from ...settings import SettingsSection
 from .api import ApiSettings
 from .detectors import DetectorSettings
 from .evaluation import EvaluationSettings
+from .http import HttpSettings
 from .intake import IntakeSettings
 from .journal import JournalSettings
 from .kubernetes import KubernetesSettings
@@ -16,46 +17,7 @@ from .long_term import LongTermSettings
 from .past import PastSettings
 from .profiles import ProfilesSettings
 from .prometheus import PrometheusSettings
-from .store import StoreSettings, WebhookSettings, check_url
-
-
-class HttpSettings(SettingsSection):
-    """Where the collector listens."""
-
-    listen: str = Field(
-        default="127.0.0.1:8470",
-        description="HOST:PORT of everything over HTTP; port 0 takes any free one",
-    )
-
-    external_url: str = Field(
-        default="",
-        description="Address at which people reach the console; notifications link there",
-    )
-
-    @field_validator("external_url")
-    @classmethod
-    def _address(cls, url: str) -> str:
-        if url:
-            check_url(url)
-        return url
-
-    @field_validator("listen")
-    @classmethod
-    def _has_host_and_port(cls, text: str) -> str:
-        host, colon, port = text.rpartition(":")
-        if not colon or not host or not port.isdecimal() or int(port) > 65535:
-            raise ValueError("write HOST:PORT, such as 127.0.0.1:8470 or [::1]:8470")
-        return text
-
-    @property
-    def host(self) -> str:
-        """Return the address without the brackets of IPv6."""
-        return self.listen.rpartition(":")[0].strip("[]")
-
-    @property
-    def port(self) -> int:
-        """Return the port, 0 for any free one."""
-        return int(self.listen.rpartition(":")[2])
+from .store import StoreSettings, WebhookSettings
 
 
 class UserSettings(SettingsSection):

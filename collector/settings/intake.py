@@ -18,18 +18,40 @@ class IntakeSettings(SettingsSection):
         "empty: not taken. Experimental. Needs grpcio: pip install 'rankscope[collector,grpc]'",
     )
 
+    grpc_limit_bytes: int = Field(
+        default=4 << 20,
+        ge=1024,
+        description="Largest message over gRPC, decompressed; receivers of OTLP have 4 MiB usually",
+    )
     body_limit_bytes: int = Field(
         default=LIMIT_BYTES, ge=1024, description="Largest request body after decompression"
     )
+    alerts_limit_bytes: int = Field(
+        default=4 << 20, ge=1024, description="Largest body of an Alertmanager's webhook"
+    )
     buffer_bytes: int = Field(
-        default=256 << 20, ge=1024, description="Bytes of bodies being read at once, all senders"
+        default=256 << 20,
+        ge=1024,
+        description="Bytes of bodies being read at once, all senders; a token never has more of "
+        "them than it leaves to the others, so at most half",
     )
     queue_bytes: int = Field(
-        default=256 << 20, ge=1024, description="Bytes of payloads waiting for the journal"
+        default=256 << 20,
+        ge=1024,
+        description="Bytes of payloads waiting for the journal, all senders, shared likewise",
     )
     tail_bytes: int = Field(
         default=256 << 20,
         ge=1024,
         description="Memory of payloads that wait for evaluation; what does not fit is read back "
         "from the journal",
+    )
+    max_jobs_of_sender: int = Field(
+        default=5000,
+        ge=1,
+        description="Jobs that one sender (a token) may name within an hour; a payload that names "
+        "more is refused as a whole, with OTLP's partial success",
+    )
+    max_hosts_of_sender: int = Field(
+        default=100_000, ge=1, description="Hosts that one sender may name, likewise"
     )

@@ -68,6 +68,9 @@ class DeviceAdoption:
                 continue
             rank = attempt.adopted.get(device)
             if rank is None:
+                if len(attempt.adopted) >= self._attempts.bounds.ranks:
+                    self._attempts.notes.add("ranks", attempt.job)
+                    continue
                 if _UUID.search(device[1]) and device[1] in attempt.adopted_ids:
                     continue  # two exporters report it, and name its host differently
                 rank = attempt.adopted[device] = len(attempt.adopted)
@@ -98,6 +101,10 @@ class DeviceAdoption:
                 del self._holders[device]
                 self._shared.discard(device)
                 self._returned.discard(device)
+
+    def hosts(self) -> set[int]:
+        """Return the numbers of the hosts of all devices that were ever given to an attempt."""
+        return {host for host, _ in self._holders}
 
     def _take(self, attempt: JobAttempt, device: Device) -> list[tuple[int, Device]]:
         """Take a device from the job that had it before; several jobs may share one."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ...detectors.baselines import JobBaselines
-from ...detectors.window import GroupProgress, Ints
+from ...detectors.window import Flags, GroupProgress, Ints
 from ...vocabulary.ids import Job
 from ...vocabulary.ranks import RankSet
-from ...vocabulary.samples import Event
 from ...vocabulary.topology import NicPort
 from .communicators import CommunicatorRegister
+from .event_history import EventHistory
 from .held_events import HeldEvents
 from .kept import KeptFeatures
 from .layout import TopologyLayout
@@ -154,8 +153,7 @@ class JobAttempt:
     nodes: NodePlanes = field(default_factory=NodePlanes)
     groups: dict[str, GroupInfo] = field(default_factory=dict)
     nics: dict[str, NicPort] = field(default_factory=dict)
-    events: deque[tuple[Event, float]] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
-    event_count: int = 0
+    events: EventHistory = field(default_factory=lambda: EventHistory(MOST_EVENTS))
     operations: OperationWindow = field(default_factory=OperationWindow)
     communicators: CommunicatorRegister = field(default_factory=CommunicatorRegister)
     world_size: int = 0
@@ -171,7 +169,7 @@ class JobAttempt:
     features: KeptFeatures = field(default_factory=KeptFeatures)
     baselines: JobBaselines = field(default_factory=JobBaselines)
     layout: TopologyLayout | None = None
-    held_events: HeldEvents | None = None
+    held_events: HeldEvents = field(default_factory=HeldEvents)
     joined: JoinedPlanes | None = None
     adopted: dict[tuple[int, str], int] = field(default_factory=dict)
     """Ranks that devices stand in for, by host and `hw.id`; see `adoption`."""
@@ -192,6 +190,18 @@ class JobAttempt:
             self.grid.add(len(self.placements))
             self.version += 1
         return rows
+
+    def fits(self, ranks: Ints, most: int) -> Flags:
+        """Return [ranks] whether each is known, names nobody (below 0), or is among `most`."""
+        flags = np.ones(len(ranks), np.bool_)
+        if len(self.placements) + len(ranks) <= most:
+            return flags
+        new = np.flatnonzero((ranks >= 0) & (self.placements.known_rows(ranks) < 0))
+        _, first, which = np.unique(ranks[new], return_index=True, return_inverse=True)
+        place = np.empty(len(first), np.int64)
+        place[np.argsort(first, kind="stable")] = np.arange(len(first))
+        flags[new] = place[which] < most - len(self.placements)
+        return flags
 
     def row(self, rank: int) -> int:
         """Return the row of one rank, adding it when it is new."""

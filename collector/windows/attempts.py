@@ -1,72 +1,113 @@
 """The attempts of every job: named by their telemetry, else derived from when processes started."""
 
+import bisect
+import heapq
+
 from ...vocabulary.ids import Job
 from .attempt import JobAttempt
+from .bounds import BoundNotes, WindowBounds
 
 SAME_START_SECONDS = 5.0
 """Processes whose reported starts differ by less are one start at different precision."""
 
+NEWEST_KEPT = 3
+"""Attempts of a job that are never let go of for being many."""
+
 
 class AttemptRegister:
-    """Attempts by job and number. `numbered` is by their number in the windows, None when gone."""
+    """Attempts by job and number, bounded: see `of`.
+
+    `numbered` is by their number in the windows, None when gone. `crowded` has the jobs that hold
+    as many attempts as they may: somebody has to remove old ones.
+    """
 
     def __init__(self) -> None:
+        self.bounds = WindowBounds()
+        self.notes = BoundNotes()
         self.by_key: dict[tuple[Job, int], JobAttempt] = {}
         self.numbered: list[JobAttempt | None] = []
-        self._newest: dict[Job, int] = {}
+        self.crowded: set[Job] = set()
+        self._of_job: dict[Job, list[int]] = {}
+        """The numbers of a job's attempts, ascending."""
+        self._free: list[int] = []
+        """Numbers in the windows that nobody has, as a heap."""
         self._clusters: dict[Job, str] = {}
         """The cluster that first reported a job."""
+        self._in_order: list[Job] | None = None
 
-    def of(self, job: Job, number: int | None, cluster: str | None) -> JobAttempt:
+    def of(self, job: Job, number: int | None, cluster: str | None) -> JobAttempt | None:
         """Return an attempt, a new one if needed; without a number the newest of the job.
 
-        A job of another cluster that has the same id is another job: it goes by `id@cluster`.
+        A job of another cluster that has the same id is another job: it goes by `id@cluster`. None,
+        and noted, for one more job than there may be, or attempt of a job.
         """
-        if cluster and self._clusters.setdefault(job, cluster) != cluster:
+        if cluster and self._clusters.get(job, cluster) != cluster:
             job = Job(f"{job}@{cluster}")
+        numbers = self._of_job.get(job)
+        if numbers is None and len(self._of_job) >= self.bounds.jobs:
+            self.notes.add("jobs", job)
+            return None
+        if cluster:
+            self._clusters.setdefault(job, cluster)
         if number is None:
-            newest = self._newest.get(job)
-            if newest is not None:
-                return self.by_key[job, newest]
+            if numbers:
+                return self.by_key[job, numbers[-1]]
             return self._add(job, 0, cluster, derived=True)
         found = self.by_key.get((job, number))
+        if found is None and len(numbers or ()) >= self.bounds.attempts + NEWEST_KEPT:
+            self.notes.add("attempts", job)
+            return None
         return self._add(job, number, cluster, derived=False) if found is None else found
 
     def next(self, attempt: JobAttempt) -> JobAttempt:
         """Return the attempt that follows a derived one."""
-        return self._add(attempt.job, self._newest[attempt.job] + 1, attempt.cluster, derived=True)
+        newest = self._of_job[attempt.job][-1]
+        return self._add(attempt.job, newest + 1, attempt.cluster, derived=True)
 
     def newest(self, job: Job) -> JobAttempt | None:
         """Return the newest attempt of a job, None where it has none."""
-        number = self._newest.get(job)
-        return None if number is None else self.by_key[job, number]
+        numbers = self._of_job.get(job)
+        return self.by_key[job, numbers[-1]] if numbers else None
 
     def current(self) -> list[JobAttempt]:
         """Return the newest attempt of every job, in the order of their ids."""
-        return [self.by_key[job, number] for job, number in sorted(self._newest.items())]
+        if self._in_order is None:
+            self._in_order = sorted(self._of_job)
+        return [self.by_key[job, self._of_job[job][-1]] for job in self._in_order]
+
+    def older(self, job: Job) -> list[JobAttempt]:
+        """Return the attempts of a job but for the newest few."""
+        return [self.by_key[job, number] for number in self._of_job[job][:-NEWEST_KEPT]]
 
     def remove(self, attempt: JobAttempt) -> None:
         """Forget an attempt; its number in the windows is used again."""
-        del self.by_key[attempt.job, attempt.number]
+        job = attempt.job
+        del self.by_key[job, attempt.number]
         self.numbered[attempt.number_in_windows] = None
-        left = [number for job, number in self.by_key if job == attempt.job]
-        if left:
-            self._newest[attempt.job] = max(left)
-        else:
-            del self._newest[attempt.job]
-            self._clusters.pop(attempt.job, None)
+        heapq.heappush(self._free, attempt.number_in_windows)
+        self._of_job[job].remove(attempt.number)
+        self.crowded.discard(job)
+        if not self._of_job[job]:
+            del self._of_job[job]
+            self._clusters.pop(job, None)
+            self._in_order = None
 
     def _add(self, job: Job, number: int, cluster: str | None, *, derived: bool) -> JobAttempt:
-        place = next((n for n, held in enumerate(self.numbered) if held is None), None)
-        if place is None:
+        if self._free:
+            place = heapq.heappop(self._free)
+        else:
             place = len(self.numbered)
             self.numbered.append(None)
         found = JobAttempt(job, number, cluster, number_in_windows=place, derived=derived)
-        before = max(
-            (held for name, held in self.by_key if name == job and held < number), default=-1
-        )
-        if before >= 0:
-            found.baselines.follow(self.by_key[job, before].baselines)
+        numbers = self._of_job.get(job)
+        if numbers is None:
+            numbers = self._of_job[job] = []
+            self._in_order = None
+        before = bisect.bisect_left(numbers, number)
+        if before:
+            found.baselines.follow(self.by_key[job, numbers[before - 1]].baselines)
+        numbers.insert(before, number)
+        if len(numbers) >= self.bounds.attempts:
+            self.crowded.add(job)
         self.by_key[job, number] = self.numbered[place] = found
-        self._newest[job] = max(number, self._newest.get(job, number))
         return found

@@ -1,12 +1,14 @@
 """What is known of hosts: when each last reported, how often it does, its clock, its labels."""
 
-from collections import deque
+import heapq
 
 import numpy as np
 
 from ...detectors.window import Flags, Floats, Ints
 from ...vocabulary.samples import Event, Scalar
 from ...vocabulary.topology import NicPort
+from .bounds import BoundNotes, WindowBounds
+from .event_history import EventHistory
 from .skew import HostClock
 
 LONGEST_INTERVAL_SECONDS = 60.0
@@ -26,9 +28,14 @@ MOST_EVENTS = 1_000
 
 
 class HostNumbers:
-    """Hosts by number, in order of appearance; arrays are [hosts]."""
+    """Hosts by number, in order of appearance; arrays are [hosts].
+
+    The name of a number that was let go of is "" until another host gets it.
+    """
 
     def __init__(self) -> None:
+        self.bounds = WindowBounds()
+        self.notes = BoundNotes()
         self.numbers: dict[str, int] = {}
         self.names: list[str] = []
         self.last_received: Floats = np.zeros(0)
@@ -45,7 +52,7 @@ class HostNumbers:
         self.clocks: list[HostClock] = []
         self.labels: dict[str, dict[str, Scalar]] = {}
         self.nics: dict[str, dict[str, NicPort]] = {}
-        self.events: dict[str, deque[tuple[Event, float]]] = {}
+        self.events: dict[str, EventHistory] = {}
         self.models: dict[str, str] = {}
         """Models of devices, by `hw.id`, as `hw.gpu.info` describes them."""
         self.indices: dict[str, int] = {}
@@ -57,11 +64,20 @@ class HostNumbers:
         """Moves when a label or a port changes."""
         self._longest: Floats = np.zeros(0)
         self._gaps: Ints = np.zeros(0, np.int64)
+        self._free: list[int] = []
+        """Numbers that were let go of, as a heap."""
 
-    def number(self, host: str) -> int:
-        """Return the number of a host, a new one if needed."""
+    def number(self, host: str) -> int | None:
+        """Return the number of a host, a new one if needed; None, and noted, where it is full."""
         found = self.numbers.get(host)
         if found is None:
+            if self._free:
+                found = self.numbers[host] = heapq.heappop(self._free)
+                self.names[found] = host
+                return found
+            if len(self.names) >= self.bounds.hosts:
+                self.notes.add("hosts", host)
+                return None
             found = self.numbers[host] = len(self.names)
             self.names.append(host)
             self.clocks.append(HostClock())
@@ -88,9 +104,49 @@ class HostNumbers:
         return changed
 
     def event(self, host: str, event: Event, now: float) -> None:
-        """Keep an event of a host that belongs to no job."""
-        self.events.setdefault(host, deque(maxlen=MOST_EVENTS)).append((event, now))
-        self.event_counts[self.number(host)] += 1
+        """Keep an event of a known host that belongs to no job."""
+        held = self.events.get(host)
+        if held is None:
+            held = self.events[host] = EventHistory(MOST_EVENTS)
+        if gone := held.add(event, now, most_bytes=self.bounds.events_of_one):
+            self.notes.add("event_bytes", host, gone)
+        self.changed(host)
+
+    def changed(self, host: str) -> None:
+        """Note that the events of a host are others than before."""
+        self.event_counts[self.numbers[host]] += 1
+
+    def silent(self, since: float) -> Ints:
+        """Return the numbers of hosts that last reported at `since` or before."""
+        quiet = np.flatnonzero(self.last_received[: len(self.names)] <= since)
+        return np.setdiff1d(quiet, np.array(self._free, np.int64))
+
+    @property
+    def scarce(self) -> bool:
+        """Tell whether numbers of hosts that went should be used again."""
+        return len(self.names) - len(self._free) > self.bounds.hosts // 2
+
+    def release(self, number: int) -> None:
+        """Forget a host that nothing refers to; another one may get its number."""
+        host, self.names[number] = self.names[number], ""
+        del self.numbers[host]
+        for held in (self.labels, self.nics, self.events):
+            held.pop(host, None)
+        self.clocks[number] = HostClock()
+        for array, fill in (
+            (self.last_received, -np.inf),
+            (self.arrived, -np.inf),
+            (self.interval, np.nan),
+            (self._longest, np.nan),
+            (self.returned_at, -np.inf),
+            (self.offset, 0.0),
+            (self.announced_at, -np.inf),
+        ):
+            array[number] = fill
+        self._gaps[number] = 0
+        self.event_counts[number] += 1
+        self.version += 1
+        heapq.heappush(self._free, number)
 
     def received(self, number: int, now: float, *, read_at: float | None = None) -> None:
         """Note that a host reported; `read_at`: when somebody else read what it shows."""

@@ -46,8 +46,11 @@ def _number(value: Scalar | None) -> int:
     return UNKNOWN if number is None else number
 
 
-def take_group(attempt: JobAttempt, pairs: Mapping[str, Scalar]) -> None:
-    """Take a communication group, from the attributes of `collective.group.info`."""
+def take_group(attempt: JobAttempt, pairs: Mapping[str, Scalar], *, most: int) -> None:
+    """Take a communication group, from the attributes of `collective.group.info`.
+
+    most: ranks that it may have; one with more keeps the members that it had.
+    """
     name = pairs.get("group")
     if not isinstance(name, str):
         return
@@ -57,7 +60,7 @@ def take_group(attempt: JobAttempt, pairs: Mapping[str, Scalar]) -> None:
     ranks: Any = pairs.get("ranks")
     if ranks is not None:
         with contextlib.suppress(ValueError):  # unreadable: who is in it stays as it was known
-            held.ranks = RankSet.parse(str(ranks))
+            held.ranks = RankSet.parse(str(ranks), most=most)
     attempt.version += 1
 
 

@@ -7,8 +7,8 @@ from ...detectors.window import Ints
 
 IGNORED, PLACED, FORGOTTEN = 0, 1, 2
 
-NODE = -1
-"""The attempt of a series that belongs to no job."""
+NODE, LEFT_OUT = -1, -2
+"""The attempt of a series that belongs to no job, and of one for which there is no room."""
 
 
 class SeriesPlacement:

@@ -6,7 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Ints
+from ...formats.otlp.numbering import KeyNumbers
 from ...vocabulary.topology import UNKNOWN, RankPlacement
+
+_FEW, _SPREAD = 1024, 8
+"""Rows are looked up by rank in an array up to this rank, or so many times the ranks there are."""
 
 _COLUMNS = ("hosts", "local_ranks", "pids", "dp", "tp", "pp", "ep", "started")
 
@@ -30,24 +34,22 @@ class PlacementColumns:
         self.ep: Ints = np.zeros(0, np.int64)
         self.started: Ints = np.zeros(0, np.int64)
         self.version = 0
-        self._row_of: NDArray[np.int32] = np.full(64, UNKNOWN, np.int32)
+        self._near: NDArray[np.int32] = np.full(64, UNKNOWN, np.int32)
+        """Rows by rank; those of higher ranks are in `_far`, which takes no room for others."""
+        self._far = KeyNumbers(16)
 
     def __len__(self) -> int:
         return len(self.ranks)
 
     def rows(self, ranks: Ints) -> Ints:
         """Return the rows of ranks, adding those that are new in their order."""
-        most = int(ranks.max(initial=0))
-        if most >= len(self._row_of):
-            longer = np.full(max(2 * len(self._row_of), most + 1), UNKNOWN, np.int32)
-            longer[: len(self._row_of)] = self._row_of
-            self._row_of = longer
-        new = ranks[self._row_of[ranks] < 0]
+        found = self.known_rows(ranks)
+        new = ranks[found < 0]
         if len(new):
             new = new[np.sort(np.unique(new, return_index=True)[1])]
             first = len(self.ranks)
-            self._row_of[new] = np.arange(first, first + len(new))
             self.ranks.extend(new.tolist())
+            self._number(new, first)
             self.hw_ids.extend([None] * len(new))
             if len(self.ranks) > len(self.hosts):
                 size = max(64, 2 * len(self.ranks))
@@ -57,20 +59,43 @@ class PlacementColumns:
                     longer[: len(old)] = old
                     setattr(self, name, longer)
             self.version += 1
-        return self._row_of[ranks].astype(np.int64)
+            found = self.known_rows(ranks)
+        return found
 
     def known_rows(self, ranks: Ints) -> Ints:
         """Return the rows of ranks, UNKNOWN where they have none; adds nobody."""
+        near = (ranks >= 0) & (ranks < len(self._near))
+        if near.all():
+            rows: Ints = self._near[ranks].astype(np.int64)
+            return rows
         found: Ints = np.full(len(ranks), UNKNOWN, np.int64)
-        held = (ranks >= 0) & (ranks < len(self._row_of))
-        found[held] = self._row_of[ranks[held]]
+        found[near] = self._near[ranks[near]]
+        if len(self._far):
+            far = ranks >= len(self._near)
+            found[far] = self._far.get_many(ranks[far])
         return found
 
     def row(self, rank: int) -> int | None:
         """Return the row of a rank, None where it has none."""
-        if not 0 <= rank < len(self._row_of) or self._row_of[rank] < 0:
+        if rank < 0:
             return None
-        return int(self._row_of[rank])
+        row = int(self._near[rank]) if rank < len(self._near) else self._far.get(rank)
+        return None if row < 0 else row
+
+    def _number(self, new: Ints, first: int) -> None:
+        """Note that ranks have the rows from `first` on."""
+        end = int(new.max()) + 1
+        if end > len(self._near):
+            if end <= max(_FEW, _SPREAD * len(self.ranks)):
+                every = np.array(self.ranks, np.int64)
+                self._near = np.full(max(2 * len(self._near), end), UNKNOWN, np.int32)
+                self._far = KeyNumbers(16)
+                new, first = every, 0
+            far = new >= len(self._near)
+            numbers = np.flatnonzero(far).astype(np.int32) + np.int32(first)
+            self._far.put_many(new[far], numbers)
+        near = new < len(self._near)
+        self._near[new[near]] = np.flatnonzero(near) + first
 
     def move(self, rows: Ints, hosts: Ints, *, only_new: bool = False) -> None:
         """Note the hosts that ranks report from, -1 where unknown; `only_new`: where none is."""

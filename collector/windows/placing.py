@@ -21,7 +21,7 @@ from .attempt import GroupInfo, JobAttempt, NodePlanes
 from .attempts import AttemptRegister
 from .attributes import COUNTERS, AttributeColumns, counts, plane_name, variant
 from .hosts import HostNumbers
-from .placed import IGNORED, NODE, PLACED, SeriesPlacement
+from .placed import IGNORED, LEFT_OUT, NODE, PLACED, SeriesPlacement
 from .plane_sets import PlaneSet
 from .steps import StepGrid
 
@@ -50,6 +50,8 @@ class SeriesPlacer(SeriesPlacement):
         self.nodes = NodePlanes()
         self.targets: list[StepGrid | PlaneSet | None] = []
         self._adoption = DeviceAdoption(attempts)
+        self._owners: set[int] = set()
+        """Numbers of the attempts that have series."""
 
     @property
     def nbytes(self) -> int:
@@ -88,6 +90,8 @@ class SeriesPlacer(SeriesPlacement):
         for begin, end in pairwise(edges if len(order) else []):
             part = order[begin:end]
             number = int(attempts[part[0]])
+            if number == LEFT_OUT:
+                continue
             attempt = None if number == NODE else self._attempts.numbered[number]
             name = table.metrics[int(metrics[part[0]])]
             rest = self.attributes.rests[int(rests[part[0]])]
@@ -95,8 +99,10 @@ class SeriesPlacer(SeriesPlacement):
 
     def forget(self, numbers: Sequence[int]) -> NDArray[np.int32]:
         """Forget the series of attempts; return them."""
+        numbers = [number for number in numbers if number in self._owners]
         if not numbers:
             return np.zeros(0, np.int32)
+        self._owners.difference_update(numbers)
         self._adoption.forget(numbers)
         for number in numbers:
             first = 4 * (number + 1)
@@ -112,14 +118,30 @@ class SeriesPlacer(SeriesPlacement):
         node = self.attempt[: self.count] == NODE
         return self.remove(node & np.isin(self.host[: self.count], hosts))
 
+    def forget_left_out(self) -> NDArray[np.int32]:
+        """Forget the series that had no room, so that they are tried again; return them."""
+        return self.remove(self.attempt[: self.count] == LEFT_OUT)
+
+    def hosts_of_devices(self) -> set[int]:
+        """Return the numbers of hosts whose devices stand in for ranks, now or before."""
+        return self._adoption.hosts()
+
     def _owner(self, number: int) -> tuple[int, int]:
-        """Return the numbers of the host and of the attempt that a resource belongs to."""
+        """Return the numbers of the host and of the attempt that a resource belongs to.
+
+        The attempt is LEFT_OUT where there is no room for its job or host.
+        """
         resource = self._table.resources[number]
         host = self._hosts.number(resource.host)
+        if host is None:
+            return 0, LEFT_OUT
         attempt = NODE
         if resource.job is not None:
             job, cluster = Job(resource.job), resource.cluster
             mine = self._attempts.of(job, resource.attempt, cluster)
+            if mine is None:
+                return host, LEFT_OUT
+            self._owners.add(mine.number_in_windows)
             attempt = mine.number_in_windows
             users = (str(value) for name, value in resource.extra if name == JOB_USER)
             mine.user = next(users, mine.user)
@@ -150,6 +172,13 @@ class SeriesPlacer(SeriesPlacement):
                 ranks, series, sets = ranks[~left], series[~left], sets[~left]
                 if not len(series):
                     return
+        if attempt is not None:
+            fits = attempt.fits(ranks, self._attempts.bounds.ranks)
+            if not fits.all():
+                self._attempts.notes.add("ranks", attempt.job, int((~fits).sum()))
+                ranks, series, sets = ranks[fits], series[fits], sets[fits]
+                if not len(series):
+                    return
         if attempt is not None and metric.cadence == "step":
             # A single process that names no rank is rank 0.
             rows = attempt.rows(np.maximum(ranks, 0))
@@ -171,7 +200,9 @@ class SeriesPlacer(SeriesPlacement):
             named &= self.attributes.pid[sets] < 0
         if name == GROUP_INFO:
             for one in series.tolist():
-                infos.take_group(attempt, dict(self._table[one].attributes))
+                infos.take_group(
+                    attempt, dict(self._table[one].attributes), most=self._attempts.bounds.ranks
+                )
             return
         if name == NIC_INFO:
             for one in series.tolist():

@@ -6,11 +6,8 @@ import numpy as np
 
 from ...detectors.window import JobWindow, StepValues
 from ...vocabulary.samples import Event
-from ...vocabulary.topology import JobTopology
 from . import collectives
 from .attempt import JobAttempt
-from .attributes import rank_of
-from .held_events import HeldEvents
 from .hosts import HostNumbers
 from .joining import joined
 from .layout import TopologyLayout
@@ -71,6 +68,7 @@ def job_window(
         held_baselines=None if until is not None else attempt.baselines,
         processes=planes.processes.view(until),
         hw_models=hosts.models,
+        searches=attempt.held_events.searches,
     )
     attempt.baselines.frozen = not learn
     if until is None:
@@ -100,13 +98,15 @@ def _events(
 ) -> tuple[Event, ...]:
     """Return the attempt's events and those of its hosts, oldest first, ranks filled in by pid."""
     versions = (
-        attempt.event_count,
+        attempt.events.count,
         int(hosts.event_counts[where.host_ids].sum()),
         where.topology.version,
     )
     held = attempt.held_events
-    if held is None or held.versions != versions:
-        held = attempt.held_events = _held(attempt, where, hosts, versions)
+    if held.versions != versions:
+        sources: list[Iterable[tuple[Event, float]]] = [attempt.events]
+        sources += [found for host in where.topology.hosts if (found := hosts.events.get(host))]
+        held.refresh(sources, where.topology, versions)
     events = held.events
     if len(events) and now - held.received.min() > memory:
         kept = now - held.received <= memory
@@ -114,37 +114,3 @@ def _events(
     if until is not None:
         events = tuple(event for event in events if event.at <= until)
     return events
-
-
-def _held(
-    attempt: JobAttempt, where: TopologyLayout, hosts: HostNumbers, versions: tuple[int, ...]
-) -> HeldEvents:
-    found: list[tuple[Event, float]] = []
-    sources: list[Iterable[tuple[Event, float]]] = [attempt.events]
-    sources += [held for host in where.topology.hosts if (held := hosts.events.get(host))]
-    for source in sources:
-        for event, received in source:
-            pairs = dict(event.attributes)
-            rank = _rank_of(event, where.topology)
-            pairs.pop("rank", None)
-            if rank is not None:
-                pairs["rank"] = rank
-            found.append((Event(event.name, event.at, pairs, event.resource), received))
-    found.sort(key=lambda one: (one[0].at, one[0].name, str(one[0].attributes)))
-    return HeldEvents(
-        versions,
-        tuple(event for event, _ in found),
-        np.array([received for _, received in found], np.float64),
-    )
-
-
-def _rank_of(event: Event, topology: JobTopology) -> int | None:
-    pairs, host = event.attributes, event.resource.host
-    rank = rank_of(pairs)
-    if event.resource.job is not None and rank is not None:
-        return rank
-    pid, device = pairs.get("pid"), pairs.get("hw.id")
-    found = topology.rank_of_pid(host, pid) if isinstance(pid, int) else None
-    if found is None and isinstance(device, str):
-        found = topology.rank_of_device(host, device)
-    return found

@@ -3,6 +3,7 @@
 A series is placed once, when it is first seen; from then on a batch is a few array operations.
 """
 
+import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -15,14 +16,16 @@ from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import JobTopology
-from . import infos, reporting, restarts, views
+from . import event_history, infos, reporting, restarts, views
 from .attempt import JobAttempt
 from .attempts import AttemptRegister
 from .attributes import rank_of
+from .bounds import BoundNotes, WindowBounds
 from .communicators import EVENT as COMMUNICATOR
+from .event_history import EventHistory
 from .exporter_faults import ExporterFaults
 from .hosts import HostNumbers
-from .placed import FORGOTTEN, PLACED
+from .placed import FORGOTTEN, LEFT_OUT, PLACED
 from .placing import SeriesPlacer
 from .planes import MetricPlane
 from .topology import layout
@@ -31,10 +34,11 @@ from .writing import PointWriter, distinct
 FUTURE_SECONDS = 60.0
 """A point further ahead of `now`, its host's clock offset taken off, has no usable time."""
 
-MOST_ATTEMPTS_A_JOB = 3
 MOST_USUAL_POINTS, MOST_USUAL = 512, 50_000
 """Batches of up to so many points are remembered, so many of them: the small ones of many hosts."""
 FORGET_SECONDS = 12 * 3600.0
+ROOM_SHARE = 8
+"""Where events have to go, one part in so many is made free at once."""
 
 
 class TelemetryWindows:
@@ -53,14 +57,28 @@ class TelemetryWindows:
         self._usual: dict[bytes, tuple[int, int]] = {}
         self._usual_version = 0
         self._writing = PointWriter(self._placing, self._attempts, table)
+        self.notes = BoundNotes()
+        """What was left out for its number or size; whoever asks takes them."""
+        self.known_hosts.notes = self._attempts.notes = self.notes
+        self._event_bytes = 0
         self.ignored = 0
         self.future = 0
         self.expired = 0
+
+    @property
+    def bounds(self) -> WindowBounds:
+        """Return how much is held at most."""
+        return self._attempts.bounds
+
+    @bounds.setter
+    def bounds(self, bounds: WindowBounds) -> None:
+        self._attempts.bounds = self.known_hosts.bounds = bounds
 
     # -- writing ---------------------------------------------------------------------------
 
     def metrics(self, batch: MetricsBatch, now: float) -> None:
         """Take a decoded batch, received at `now`."""
+        self._thin_out()
         columns, placing = batch.columns, self._placing
         series, at, value = columns.series, columns.at, columns.value
         usual = None if batch.scraped else self._usual_owner(series)
@@ -87,6 +105,13 @@ class TelemetryWindows:
             placing.place(again)
             self._faults.learn(again)
             new |= forgotten
+        outside = placing.attempt[series] == LEFT_OUT
+        if outside.any():
+            self.ignored += int(outside.sum())
+            inside = ~outside
+            series, at, value, new = series[inside], at[inside], value[inside], new[inside]
+            if not len(series):
+                return
         kind = placing.kind[series]
         if batch.scraped and new.any():
             fresh = series[new]
@@ -155,9 +180,12 @@ class TelemetryWindows:
 
     def events(self, events: Sequence[Event], now: float) -> None:
         """Take events, received at `now`."""
+        self._thin_out()
         for event in events:
             host = event.resource.host
             number = self.known_hosts.number(host)
+            if number is None:
+                continue
             offset = float(self.known_hosts.offset[number])
             if offset:
                 event = replace(event, at=event.at - offset)
@@ -166,6 +194,7 @@ class TelemetryWindows:
                 self.future += 1
                 event = replace(event, at=now)
             self.known_hosts.received(number, now)
+            self._event_bytes += event_history.size(event)
             if event.name == "gpu.fault":
                 self._faults.reported(event)
             if event.name == "agent.lifecycle":
@@ -176,12 +205,16 @@ class TelemetryWindows:
             attempt = self._attempts.of(
                 Job(event.resource.job), event.resource.attempt, event.resource.cluster
             )
+            if attempt is None:
+                continue
             attempt.last_received = max(attempt.last_received, now)
             if event.name == OPERATIONS:
                 attempt.operations.take(event)
                 continue
             rank = rank_of(event.attributes)
-            if rank is not None:
+            if rank is not None and not attempt.fits(np.array([rank]), self.bounds.ranks).all():
+                self.notes.add("ranks", attempt.job)
+            elif rank is not None:
                 row = np.array([attempt.row(rank)])
                 if host:
                     attempt.placements.move(row, np.array([number]), only_new=True)
@@ -190,8 +223,10 @@ class TelemetryWindows:
                 attempt.version += 1
             if event.name == COMMUNICATOR:
                 self._communicator(attempt, event)
-            attempt.events.append((event, now))
-            attempt.event_count += 1
+            bound = self.bounds.events_of_one
+            if gone := attempt.events.add(event, now, most_bytes=bound):
+                self.notes.add("event_bytes", attempt.job, gone)
+        self._let_events_go()
 
     def _note(self, number: int, at: Floats, now: float) -> None:
         attempt = self._attempts.numbered[number]
@@ -205,32 +240,79 @@ class TelemetryWindows:
         """Take who is in a communicator, once all of it is known."""
         info = attempt.communicators.take(event, world_size=attempt.world_size)
         if info is not None:
-            infos.take_group(attempt, dict(info.attributes))
+            infos.take_group(attempt, dict(info.attributes), most=self.bounds.ranks)
+
+    def _thin_out(self) -> None:
+        """Let the older attempts go of jobs that have many, before anything more is taken."""
+        for job in sorted(self._attempts.crowded):
+            self._writing.flush()
+            self._released(self._removed(self._attempts.older(job)))
+
+    def _let_events_go(self) -> None:
+        """Where all events together are too many, let go of those of whoever has most."""
+        most = self.bounds.events
+        if self._event_bytes <= most:
+            return
+        held: list[tuple[str, EventHistory]] = [
+            (one.job, one.events) for one in self._attempts.by_key.values()
+        ]
+        attempts = len(held)
+        held += self.known_hosts.events.items()
+        self._event_bytes = sum(events.bytes for _, events in held)
+        largest = [(-events.bytes, place) for place, (_, events) in enumerate(held)]
+        heapq.heapify(largest)
+        while self._event_bytes > most - most // ROOM_SHARE and largest:
+            before, place = heapq.heappop(largest)
+            of, events = held[place]
+            if gone := events.shrink(-before // 2):
+                self.notes.add("event_bytes", of, gone)
+                self._event_bytes += before + events.bytes
+                heapq.heappush(largest, (-events.bytes, place))
+                if place >= attempts:
+                    self.known_hosts.changed(of)
 
     def forget(self, now: float) -> None:
         """Drop attempts that were silent for long, all but the newest few of a job, and hosts."""
         self._writing.flush()
-        by_job: dict[Job, list[int]] = {}
-        for job, number in self.attempts:
-            by_job.setdefault(job, []).append(number)
-        gone = [
-            attempt
-            for (job, number), attempt in self.attempts.items()
-            if number not in sorted(by_job[job])[-MOST_ATTEMPTS_A_JOB:]
-            or now - attempt.last_received >= FORGET_SECONDS
-        ]
-        for attempt in gone:
-            self._attempts.remove(attempt)
-        released = self._placing.forget([attempt.number_in_windows for attempt in gone])
-        silent = np.flatnonzero(
-            now - self.known_hosts.last_received[: len(self.known_hosts.names)] >= FORGET_SECONDS
+        older = {
+            (one.job, one.number)
+            for job in {job for job, _ in self.attempts}
+            for one in self._attempts.older(job)
+        }
+        released = self._removed(
+            [
+                attempt
+                for key, attempt in self.attempts.items()
+                if key in older or now - attempt.last_received >= FORGET_SECONDS
+            ]
         )
+        released = np.concatenate((released, self._placing.forget_left_out()))
+        silent = self.known_hosts.silent(now - FORGET_SECONDS)
         released = np.concatenate((released, self._placing.forget_hosts(silent)))
         for number in silent.tolist():
             self.known_hosts.events.pop(self.known_hosts.names[number], None)
-        self._faults.forget(released)
-        self.expired += len(released)
-        self.table.release(released)
+        self._released(released)
+        if self.known_hosts.scarce:
+            kept = self._placing.hosts_of_devices()
+            for attempt in self.attempts.values():
+                kept |= attempt.heard
+                kept.update(attempt.placements.hosts[: len(attempt.placements)].tolist())
+                kept.update(attempt.nodes.of_host)
+            for number in silent.tolist():
+                if number not in kept and self.known_hosts.names[number]:
+                    self.known_hosts.release(number)
+
+    def _removed(self, gone: Sequence[JobAttempt]) -> NDArray[np.int32]:
+        """Remove attempts; return their series."""
+        for attempt in gone:
+            self._attempts.remove(attempt)
+        return self._placing.forget([attempt.number_in_windows for attempt in gone])
+
+    def _released(self, series: NDArray[np.int32]) -> None:
+        """Let go of series that nobody reports any more."""
+        self._faults.forget(series)
+        self.expired += len(series)
+        self.table.release(series)
 
     # -- reading ---------------------------------------------------------------------------
 

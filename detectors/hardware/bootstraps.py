@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import first_line, report
-from ..tenants import logged, own_logs
+from ..tenants import own_logs, says
 from ..window import JobWindow
 
 SIGNATURE = re.compile(
@@ -150,7 +150,7 @@ def _lines(window: JobWindow) -> list[Event]:
     lines = [
         event
         for event in own_logs(window)
-        if SIGNATURE.search(logged(event))
+        if says(window, event, SIGNATURE)
         and event.attributes.get("role") != "confirmation"
         and not OTHERS.search(str(event.attributes.get("signature", "")))
     ]

@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import INFORMATION, report, report_event
-from ..tenants import first_logged, own_logs
+from ..tenants import first_logged, own_logs, text_of
 from ..window import JobWindow
 from . import counters
 
@@ -188,7 +188,9 @@ class ConfigDriftDetector(Detector):
         versions: dict[int, str] = {}
         lines: dict[int, Event] = {}
         for event in own_logs(window):
-            if found := REFUSED.search(str(event.attributes.get("text", ""))):
+            if not window.searches.found(REFUSED, event, text_of):
+                continue
+            if found := REFUSED.search(text_of(event)):
                 for rank, version in ((int(found[1]), found[2]), (int(found[3]), found[4])):
                     versions[rank] = version
                     lines.setdefault(rank, event)

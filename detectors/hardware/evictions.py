@@ -8,6 +8,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
+from ..tenants import text_of
 from ..window import JobWindow
 
 REASON = re.compile(
@@ -68,10 +69,12 @@ class EvictionsDetector(Detector):
                 failed.setdefault(host, _failed(window, event, host))
             if event.name != "scheduler.event":
                 continue
-            reason = str(event.attributes.get("reason", ""))
-            text = str(event.attributes.get("text", "")).strip()
-            lost = LOST.search(reason)
-            if not lost and not REASON.search(reason) and not REASON.search(text):
+            reason, text = _reason_of(event), text_of(event).strip()
+            found_in = window.searches.found
+            lost = found_in(LOST, event, _reason_of)
+            if not lost and not any(
+                found_in(REASON, event, read) for read in (_reason_of, text_of)
+            ):
                 continue
             host = event.resource.host
             named = [name for name in window.hosts if name in text.split()]
@@ -92,6 +95,10 @@ class EvictionsDetector(Detector):
             )
         everyone = len(window.hosts) > 1 and len(found) == len(window.hosts)
         return [*failed.values(), *([] if everyone else found.values())]
+
+
+def _reason_of(event: Event) -> str:
+    return str(event.attributes.get("reason", ""))
 
 
 def _died(event: Event) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report, report_event
-from ..tenants import first_logged, logged, own_logs
+from ..tenants import first_logged, own_logs, says, text_of
 from ..window import JobWindow, PeriodicReadings
 from . import counters, devices
 
@@ -144,8 +144,8 @@ class FullDisksDetector(Detector):
 
     def _logged(self, window: JobWindow, worst: dict[int, Finding]) -> None:
         for event in own_logs(window):
-            host, text = event.resource.host, str(event.attributes.get("text", ""))
-            if host not in window.hosts or MEMORY.search(logged(event)):
+            host, text = event.resource.host, text_of(event)
+            if host not in window.hosts or says(window, event, MEMORY):
                 continue
             index = window.hosts.index(host)
             if event.attributes.get("signature") == SHOWN_FULL:
@@ -160,9 +160,10 @@ class FullDisksDetector(Detector):
                     text=f"host {host}: {text[-200:]}",
                 )
                 worst.setdefault(index, shown)
-            found = NO_SPACE.search(text)
-            if found is None:
+            if not window.searches.found(NO_SPACE, event, text_of):
                 continue
+            found = NO_SPACE.search(text)
+            assert found is not None  # noqa: S101  as the search before said
             line = text[text.rfind("\n", 0, found.start()) + 1 : found.end() + 80].splitlines()[0]
             worst[index] = report_event(
                 window,

@@ -13,7 +13,7 @@ from ...vocabulary.samples import Event
 from .. import medians
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events, own_logs
+from ..tenants import own_events, own_logs, signature_of
 from ..window import Flags, JobWindow
 from . import counters, past
 from .full_disks import SYSTEM, UTILIZATION
@@ -198,8 +198,8 @@ class SlowStorageDetector(Detector):
         found: dict[str, Finding] = {}
         elsewhere: list[Event] = []
         for event in own_logs(window):
-            signature, host = str(event.attributes.get("signature", "")), event.resource.host
-            if not ERROR.search(signature) or host not in window.hosts:
+            signature, host = signature_of(event), event.resource.host
+            if host not in window.hosts or not window.searches.found(ERROR, event, signature_of):
                 continue
             if OF_THE_NETWORK.match(signature):
                 elsewhere.append(event)

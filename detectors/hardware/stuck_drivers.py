@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events
+from ..tenants import own_events, text_of
 from ..window import JobWindow
 from .lost_devices import last_readings, reading_period
 
@@ -101,7 +101,7 @@ class StuckDriversDetector(Detector):
                 continue
             if (host, event.attributes.get("pid")) in elsewhere:
                 continue
-            if event.name == "log.fault" and _hung(event):
+            if event.name == "log.fault" and _hung(window, event):
                 lines.setdefault(host, []).append(event)
             elif event.name == "gpu.fault" and event.attributes.get("code") in CALLS:
                 device = str(event.attributes.get("hw.id", event.attributes.get("gpu", "")))
@@ -254,8 +254,8 @@ def _waiting_elsewhere(window: JobWindow) -> set[tuple[str, object]]:
     }
 
 
-def _hung(event: Event) -> bool:
+def _hung(window: JobWindow, event: Event) -> bool:
     """Tell whether a line is the kernel's about a task or a CPU that does not come back."""
     if event.attributes.get("signature") in HUNG_TASKS:
         return True
-    return HUNG_LINE.search(str(event.attributes.get("text", ""))) is not None
+    return window.searches.found(HUNG_LINE, event, text_of)

@@ -7,8 +7,8 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ..contract import Detector
-from ..findings import first_line, report
-from ..tenants import own_logs
+from ..findings import INFORMATION, first_line, report
+from ..tenants import own_logs, signature_of
 from ..window import Floats, JobWindow, PeriodicReadings
 from . import counters, devices, ports
 
@@ -18,6 +18,9 @@ SIGNATURE = re.compile(
     re.IGNORECASE,
 )
 """What log signatures of a library that chose a slower transport are called."""
+
+NOT_FOUND = "nccl.ib_not_found"
+"""The signature of NCCL's word that there is no RDMA device."""
 
 MB = 1e6
 
@@ -39,6 +42,8 @@ class TransportsDetector(Detector):
     seconds : the newest time range evaluated.
     silent : share of the usual RDMA traffic below which ports count as silent.
     factor : how much more than usual the interfaces must carry.
+    over : when the job was over, of which nothing but its log is known, s since the epoch: that
+        NCCL found no RDMA device on a host and sends over sockets is news then.
 
     Examples
     --------
@@ -65,15 +70,23 @@ class TransportsDetector(Detector):
     cadence_seconds = 10.0
 
     def __init__(
-        self, *, seconds: float = 60.0, silent: float = 0.05, factor: float = 10.0
+        self,
+        *,
+        seconds: float = 60.0,
+        silent: float = 0.05,
+        factor: float = 10.0,
+        over: float = np.inf,
     ) -> None:
         self.seconds = seconds
         self.silent = silent
         self.factor = factor
+        self.over = over
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host."""
         found = self._logs(window)
+        if window.now >= self.over:
+            found += [self._news(window, one) for one in found if one.observed == NOT_FOUND]
         start = _start(window)
         if len(window.hosts) < 2 or start == np.inf:
             return found
@@ -129,12 +142,27 @@ class TransportsDetector(Detector):
                 most = np.fmax(most, _rate(window.host_readings[name], self.seconds, start))
         return most
 
+    def _news(self, window: JobWindow, message: Finding) -> Finding:
+        """Return a line of a log as what is to be told of its host."""
+        return report(
+            window,
+            self.name,
+            "host.slow_transport",
+            message.entity,
+            onset=message.onset,
+            score=INFORMATION,
+            signal="log.fault",
+            observed=message.observed,
+            text=message.text,
+        )
+
     def _logs(self, window: JobWindow) -> list[Finding]:
         found: dict[str, Finding] = {}
         for event in own_logs(window):
-            signature = str(event.attributes.get("signature", ""))
-            host = event.resource.host
-            if not SIGNATURE.search(signature) or host in found:
+            signature, host = signature_of(event), event.resource.host
+            if not window.searches.found(SIGNATURE, event, signature_of):
+                continue
+            if host in found and (signature != NOT_FOUND or found[host].observed == NOT_FOUND):
                 continue
             if host not in window.hosts:
                 continue

@@ -10,7 +10,7 @@ from ...vocabulary.log_lines import ENDS
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import first_line, report, report_event
-from ..tenants import logged, own_events
+from ..tenants import own_events, says
 from ..window import JobWindow
 from . import exit_order, stops, telling
 from .stops import code_of, is_root, is_stop, rank_of
@@ -219,7 +219,9 @@ class ExitsDetector(Detector):
         findings: dict[str, Finding] = {}
         wished = min(stops.wishes(window), default=np.inf)
         for event in own_events(window):
-            if event.name != "log.fault" or not _WORKER.search(logged(event)) or event.at >= wished:
+            if event.name != "log.fault" or event.at >= wished:
+                continue
+            if not says(window, event, _WORKER):
                 continue
             row = window.row_of_event(event)
             host = event.resource.host if row is None else window.host_name(row)

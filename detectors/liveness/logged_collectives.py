@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from ...vocabulary.equal_sizes import equal_size
 from ...vocabulary.findings import Finding
 from ...vocabulary.log_lines import APART, AWAITED, ENDS
-from ..tenants import logged, own_logs
+from ..tenants import own_logs, says, text_of
 from . import stops
 from .collective_signs import OTHER_COLLECTIVE, fresh
 from .stall_signs import StalledWindow
@@ -114,13 +114,15 @@ def _called(stall: StalledWindow) -> tuple[_Called, set[int]]:
     unnumbered: set[str] = set()
     group_of = _groups(stall)
     for event in own_logs(stall.window):
-        rank, text = stops.rank_of(event), str(event.attributes.get("text", ""))
+        rank, text = stops.rank_of(event), text_of(event)
         if rank is None or event.at < stall.last - stall.usual:
             continue
-        for match in _MISMATCH.finditer(text):
+        differ = stall.window.searches.found(_MISMATCH, event, text_of)
+        for match in _MISMATCH.finditer(text) if differ else ():
             called["", int(match[2] or 0)][int(match[1])] = _kind(match[3], match[4])
             logging.add(rank)
-        own = _TIMED_OUT.search(text)
+        late = stall.window.searches.found(_TIMED_OUT, event, text_of)
+        own = _TIMED_OUT.search(text) if late else None
         if own is None:
             continue
         group = group_of.get((rank, int(own[2])), "")
@@ -164,7 +166,12 @@ def _groups(stall: StalledWindow) -> dict[tuple[int, int], str]:
     """Return by rank and number of a collective which group its watchdog says that it was in."""
     found: dict[tuple[int, int], str] = {}
     for event in own_logs(stall.window):
-        rank, text = stops.rank_of(event), str(event.attributes.get("text", ""))
+        rank, text = stops.rank_of(event), text_of(event)
+        found_both = all(
+            stall.window.searches.found(one, event, text_of) for one in (_GROUP, _NUMBER)
+        )
+        if not found_both:
+            continue
         group, number = _GROUP.search(text), _NUMBER.search(text)
         if rank is None or group is None or number is None:
             continue
@@ -182,13 +189,13 @@ def unlogged(stall: StalledWindow) -> list[Finding]:
     window = stall.window
     waited = {rank for event in own_logs(window)
               if event.at > stall.last
-              and stops.is_time_out(event)
+              and stops.is_time_out(window, event)
               and (rank := stops.rank_of(event)) is not None}  # fmt: skip
     read = {rank for event in window.events if event.name in _LOGGED
             and (rank := stops.rank_of(event)) is not None}  # fmt: skip
     # gloo closes its connections on a time-out, and ranks that waited too log only that.
     cut = {rank for event in own_logs(window)
-           if event.at > stall.last and _CUT.search(logged(event))
+           if event.at > stall.last and says(window, event, _CUT)
            and (rank := stops.rank_of(event)) is not None} if waited else set[int]()  # fmt: skip
     waited |= cut
     # Who learns of a time-out before its own has logged none, and waits as well.

@@ -178,6 +178,6 @@ def _found(window: JobWindow) -> tuple[list[Event], list[Event]]:
         if event.attributes.get("role") == "cascade"
         and rank_of(event) not in (None, rank_of(roots[0]))
         and event.at > roots[0].at - stops.POLLED_SECONDS
-        and not stops.is_time_out(event)
+        and not stops.is_time_out(window, event)
     ]
     return roots, cut

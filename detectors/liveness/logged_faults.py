@@ -164,7 +164,7 @@ def _order(window: JobWindow, event: Event) -> int:
     last, usual = window.features.pace  # NaN, and so no comparison holds, before a few steps
     if (
         event.attributes.get("signature") in _NO_CAUSES
-        or stops.is_wish(event)
+        or stops.is_wish(window, event)
         or event.at <= last - usual
     ):
         return _SURVIVED

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...vocabulary.samples import Event, Scalar
 from .. import compute_time
-from ..tenants import logged, own_events, own_logs
+from ..tenants import own_events, own_logs, says
 from ..window import JobWindow
 
 SIGKILL, SIGTERM, SIGINT = 9, 15, 2
@@ -75,9 +75,9 @@ def is_root(event: Event) -> bool:
     return event.name == "log.fault" and event.attributes.get("role") == "root"
 
 
-def is_wish(event: Event) -> bool:
+def is_wish(window: JobWindow, event: Event) -> bool:
     """Tell whether a line of a log says that a scheduler stops the job."""
-    return event.name == "log.fault" and _SAID.search(logged(event)) is not None
+    return event.name == "log.fault" and says(window, event, _SAID)
 
 
 def is_stop(event: Event) -> bool:
@@ -121,11 +121,13 @@ def after_time_out(window: JobWindow, exits: Sequence[Event]) -> bool:
 def timed_out(window: JobWindow) -> Sequence[float]:
     """Return when ranks logged that a collective timed out, seconds since the epoch."""
     lines = own_logs(window)
-    return window.features.once(timed_out, lambda: _timed_out(lines)) if lines else ()
+    return window.features.once(timed_out, lambda: _timed_out(window, lines)) if lines else ()
 
 
-def _timed_out(lines: Sequence[Event]) -> Sequence[float]:
-    return [event.at for event in lines if rank_of(event) is not None and is_time_out(event)]
+def _timed_out(window: JobWindow, lines: Sequence[Event]) -> Sequence[float]:
+    return [
+        event.at for event in lines if rank_of(event) is not None and is_time_out(window, event)
+    ]
 
 
 def stepped(window: JobWindow) -> bool:
@@ -133,9 +135,9 @@ def stepped(window: JobWindow) -> bool:
     return bool(np.isfinite(compute_time.step_ends(window.steps)).any())
 
 
-def is_time_out(event: Event) -> bool:
+def is_time_out(window: JobWindow, event: Event) -> bool:
     """Tell whether a rank logged that a collective timed out."""
-    return _TIMED_OUT.search(logged(event)) is not None
+    return says(window, event, _TIMED_OUT)
 
 
 def being_ended(window: JobWindow, last: float) -> bool:
@@ -160,7 +162,7 @@ def roots(window: JobWindow) -> list[Event]:
     return [
         event
         for event in own_events(window)
-        if event.name == "gpu.fault" or (is_root(event) and not is_wish(event))
+        if event.name == "gpu.fault" or (is_root(event) and not is_wish(window, event))
     ]
 
 
@@ -205,7 +207,7 @@ def wishes(window: JobWindow) -> list[float]:
     announced = [
         event.at
         for event in window.events
-        if (event.name == "scheduler.event" and _WISHES.search(_reason(event))) or is_wish(event)
+        if _is_of_a_scheduler(window, event, _WISHES) or is_wish(window, event)
     ]
     leaving = {
         rank_of(event): event.at
@@ -250,10 +252,9 @@ def _after_a_wish(
 def _taken(window: JobWindow, at: float) -> bool:
     """Tell whether a scheduler said just before `at` that it takes a host for a fault of it."""
     return any(
-        event.name == "scheduler.event"
-        and -GRACE_SECONDS <= event.at - at <= POLLED_SECONDS
-        and _TAKES.search(_reason(event))
-        and not _WISHES.search(_reason(event))
+        -GRACE_SECONDS <= event.at - at <= POLLED_SECONDS
+        and _is_of_a_scheduler(window, event, _TAKES)
+        and not _is_of_a_scheduler(window, event, _WISHES)
         for event in own_events(window)
     )
 
@@ -262,7 +263,7 @@ def _accused(window: JobWindow, at: float) -> bool:
     """Tell whether anything names a reason: the kernel, a scheduler, a device, a root log line."""
     return _root_before(window, at) or any(
         event.name == "host.oom_kill"
-        or (event.name == "scheduler.event" and not _WISHES.search(_reason(event)))
+        or (event.name == "scheduler.event" and not _is_of_a_scheduler(window, event, _WISHES))
         for event in own_events(window)
     )
 
@@ -290,6 +291,11 @@ def _stepped_after(window: JobWindow, rank: int, event: Event) -> bool:
     ends = window.steps.at[row]
     newest = ends[np.isfinite(ends)]
     return bool(len(newest)) and float(newest.max()) > event.at + 0.5
+
+
+def _is_of_a_scheduler(window: JobWindow, event: Event, pattern: re.Pattern[str]) -> bool:
+    """Tell whether a scheduler says what matches a pattern."""
+    return event.name == "scheduler.event" and window.searches.found(pattern, event, _reason)
 
 
 def _reason(event: Event) -> str:

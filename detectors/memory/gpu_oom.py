@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Scalar
 from ..contract import Detector
 from ..findings import report
-from ..tenants import logged, own_events
+from ..tenants import logged, own_events, says
 from ..window import JobWindow
 from .fragmentation import RESERVED, RETRIES
 from .gpu_leak import LIMIT, USAGE
@@ -107,8 +107,8 @@ class GpuOomDetector(Detector):
             if row is None or row in found:
                 continue
             if event.name == "log.fault":
-                line = logged(event)
-                if _OOM.search(line) and not _OF_HOSTS.search(line):
+                if says(window, event, _OOM) and not says(window, event, _OF_HOSTS):
+                    line = logged(event)
                     found[row] = self._finding(
                         window, row, event.at, 3.0, "log.fault", line.strip()
                     )

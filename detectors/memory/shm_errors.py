@@ -7,7 +7,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report_event
-from ..tenants import logged, own_events
+from ..tenants import own_events, says, text_of
 from ..window import JobWindow
 
 _SHM = re.compile(
@@ -70,7 +70,7 @@ class ShmErrorsDetector(Detector):
         """Return one finding a rank, of its best sign, and one a host of lines without a rank."""
         found: dict[tuple[str, int], Finding] = {}
         for event in own_events(window):
-            score, text = self._sign(event)
+            score, text = self._sign(window, event)
             if not score:
                 continue
             row = window.row_of_event(event)
@@ -100,17 +100,17 @@ class ShmErrorsDetector(Detector):
             )
         return [found[key] for key in sorted(found, reverse=True)]
 
-    def _sign(self, event: Event) -> tuple[float, str]:
+    def _sign(self, window: JobWindow, event: Event) -> tuple[float, str]:
         """Return how sure an event is one of shared memory, 0 for none, and what it says."""
         if event.name == "log.fault" and event.attributes.get("role") != "cascade":
-            return self._score(logged(event)), str(event.attributes.get("text", "")).strip()
+            return self._score(window, event), text_of(event).strip()
         if event.name == "process.exit" and event.attributes.get("signal") == _SIGBUS:
             return self.likely, "ended by signal 7 (bus error)"
         return 0.0, ""
 
-    def _score(self, text: str) -> float:
-        if _OTHER.search(text):
+    def _score(self, window: JobWindow, event: Event) -> float:
+        if says(window, event, _OTHER):
             return 0.0
-        if _SHM.search(text):
+        if says(window, event, _SHM):
             return self.sure
-        return self.likely if _BUS_ERROR.search(text) else 0.0
+        return self.likely if says(window, event, _BUS_ERROR) else 0.0

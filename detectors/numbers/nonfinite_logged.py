@@ -11,7 +11,7 @@ from ...vocabulary.log_lines import SCALE_FLOOR
 from ...vocabulary.samples import Event
 from .. import compute_time
 from ..findings import report
-from ..tenants import own_logs
+from ..tenants import own_logs, text_of
 from ..window import JobWindow
 
 _SCALED = frozenset({SCALE_FLOOR, "deepspeed.loss_scale_minimum", "fairseq.loss_scale_minimum"})
@@ -32,7 +32,7 @@ def said(window: JobWindow, detector: str, *, over: bool) -> list[Finding]:
 
     over: the job is, and no step comes any more.
     """
-    lines = [one for one in own_logs(window) if _says(one)]
+    lines = [one for one in own_logs(window) if _says(window, one)]
     if not lines:
         return []
     newest = max(lines, key=lambda one: one.at)
@@ -49,11 +49,11 @@ def said(window: JobWindow, detector: str, *, over: bool) -> list[Finding]:
     return [*found, *_of_rank(window, detector, lines)]
 
 
-def _says(line: Event) -> bool:
+def _says(window: JobWindow, line: Event) -> bool:
     """Tell whether a line says that a value is not finite."""
     signature = line.attributes.get("signature")
-    own = signature == _OWN and _NOT_FINITE.search(str(line.attributes.get("text", "")))
-    return signature in _SIGNATURES or bool(own)
+    own = signature == _OWN and window.searches.found(_NOT_FINITE, line, text_of)
+    return signature in _SIGNATURES or own
 
 
 def _of_rank(window: JobWindow, detector: str, lines: Sequence[Event]) -> list[Finding]:

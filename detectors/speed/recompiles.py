@@ -11,7 +11,7 @@ from .. import compute_time, durations, medians, onsets
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
-from ..tenants import logged, own_events, own_logs
+from ..tenants import own_events, own_logs, says
 from ..window import Flags, Floats, Ints, JobWindow, StepValues
 
 CHECKPOINT, LOG = "training.checkpoint.duration", "log.fault"
@@ -226,7 +226,7 @@ def _logged(window: JobWindow, columns: Ints) -> bool:
     """Tell whether the compiler's log says so while the long steps lasted."""
     ends = window.features.step_ends
     first = float(ends[columns[0] - 1]) if len(columns) else np.inf
-    return any(event.at >= first and _COMPILER.search(logged(event)) for event in own_logs(window))
+    return any(event.at >= first and says(window, event, _COMPILER) for event in own_logs(window))
 
 
 def _unannounced(window: JobWindow, columns: Ints) -> Ints:

@@ -27,6 +27,8 @@ _TOOLS = {
     "npu-smi": "ascend", "AMD-SMI": "amd",
 }  # fmt: skip
 _OPENS = re.compile(rf"\| ({'|'.join(_TOOLS)}) ")
+_PROCESSES = re.compile(r"\| Processes: ")
+"""Begins the second part of nvidia-smi's table; people paste it alone."""
 _MOST_BLANK = 2
 
 _MIB = float(1 << 20)
@@ -59,8 +61,8 @@ class BoxTableReader:
 
     def __init__(self, number: int, line: str) -> None:
         opened = _OPENS.search(line)
-        assert opened is not None  # noqa: S101  as `opens` said
-        self.table = DeviceTable(opened[1], _TOOLS[opened[1]], number)
+        tool = opened[1] if opened else "NVIDIA-SMI"
+        self.table = DeviceTable(tool, _TOOLS[tool], number)
         self._lines: list[tuple[int, str]] = []
         """Those of the device that is being read."""
         self._blank = 0
@@ -70,7 +72,7 @@ class BoxTableReader:
     @staticmethod
     def opens(line: str) -> bool:
         """Tell whether a table begins with a line: the one that names its tool."""
-        return _OPENS.search(line) is not None
+        return _OPENS.search(line) is not None or _PROCESSES.match(line.strip()) is not None
 
     def feed(self, number: int, line: str) -> bool:
         """Take the next line; return whether it may be of this table."""
@@ -78,7 +80,7 @@ class BoxTableReader:
         if not text:
             self._blank += 1
             return not line.strip() and self._blank <= _MOST_BLANK
-        if number > self.table.line and self.opens(text):
+        if number > self.table.line and _OPENS.search(text):
             return False
         self._blank = 0
         if "MIG devices:" in text:
@@ -95,8 +97,12 @@ class BoxTableReader:
         return True
 
     def end(self) -> DeviceTable:
-        """Return the table."""
+        """Return the table; of its processes alone, with the devices that these are on."""
         self._take()
+        if not self.table.devices:
+            for index in sorted({one.index for one in self.table.processes}):
+                line = self.table.line
+                self.table.devices.append(TableDevice(line=line, index=index))
         return self.table
 
     def _take(self) -> None:

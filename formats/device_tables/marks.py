@@ -2,6 +2,7 @@
 
 MARKS = (
     b"| NVIDIA-SMI ", b"| HL-SMI ", b"| MX-SMI ", b"| CNMON ", b"| npu-smi ", b"| AMD-SMI ",
+    b"| Processes: ",
     b"NVSMI LOG=",
     b"utilization.gpu", b"temperature.gpu", b"pci.bus_id", b"memory.used [", b"power.draw",
     b"ecc.errors.", b"pcie.link.", b"remapped_rows.", b"_reasons.", b"utilization.aip",

@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ...vocabulary.samples import Attributes, Scalar
 from .numbering import NONE, KeyNumbers
+from .text_bounds import BOUNDS, TextBounds
 
 
 class GrowingIntegers:
@@ -48,6 +49,9 @@ class GrowingIntegers:
             self.held = larger
 
 
+MOST_BYTES = 512 << 20
+"""Bytes of all names and values: far more than six million series of usual names have."""
+
 _WORD = (1 << 64) - 1
 _ODD = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
 """Multipliers of the two sums that a set is recognised by: 127 bits together."""
@@ -60,7 +64,14 @@ class AttributeSets:
     another may ask for the pairs of sets whose numbers it was given.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: TextBounds = BOUNDS) -> None:
+        self.bounds = bounds
+        self.text_bytes = 0
+        """About how many bytes all names and values have that are held."""
+        self.most_bytes = MOST_BYTES
+        self._outside: int | None = None
+        self.shortened = 0
+        """How many names and values were longer than they may be."""
         self.pairs: list[tuple[str, Scalar]] = []
         self._pair_numbers: dict[object, int] = {}
         self._mixed = array("Q"), array("Q")
@@ -78,18 +89,36 @@ class AttributeSets:
         pool = 4 * len(self._pool) + 16 * len(self._checks)
         return pool + self._sets.nbytes + 320 * len(self.pairs)  # measured: the objects of a pair
 
+    @property
+    def full(self) -> bool:
+        """Tell whether names and values take all the bytes that they may."""
+        return self.text_bytes >= self.most_bytes
+
     def pair(self, name: str, value: Scalar) -> int:
-        """Return the number of a pair, a new one if needed."""
+        """Return the number of a pair, a new one if needed; that of no pair for more than fit."""
         kind = type(value)
         key: object = (name, value)
         if kind is not str and kind is not int:
             key = (name, kind.__name__, repr(value))
         number = self._pair_numbers.get(key)
         if number is None:
-            number = self._pair_numbers[key] = len(self.pairs)
-            self.pairs.append((name, value))
-            for mixed, odd in zip(self._mixed, _ODD, strict=True):
-                mixed.append(_mix(number + 1, odd))
+            within = self.bounds.name(name), self.bounds.value(name, value)
+            if within != (name, value):
+                self.shortened += 1
+                return self.pair(*within)
+            if self.full:
+                if self._outside is None:
+                    self._outside = self._added("", "")
+                return self._outside
+            number = self._pair_numbers[key] = self._added(name, value)
+        return number
+
+    def _added(self, name: str, value: Scalar) -> int:
+        number = len(self.pairs)
+        self.pairs.append((name, value))
+        self.text_bytes += len(name) + (len(value) if isinstance(value, str) else 0)
+        for mixed, odd in zip(self._mixed, _ODD, strict=True):
+            mixed.append(_mix(number + 1, odd))
         return number
 
     def number(self, attributes: Attributes) -> int:

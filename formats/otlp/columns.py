@@ -70,11 +70,15 @@ class MetricsBatch:
 
 @dataclass(frozen=True, slots=True)
 class LogsBatch:
-    """The events of one request; `rejected` counts records not kept, `reason` says why."""
+    """The events of one request; `rejected` counts records not kept, `reason` says why.
+
+    `cut` counts records of which the beginning of a text is kept.
+    """
 
     events: list[Event] = field(default_factory=list)
     rejected: int = 0
     reason: str = ""
+    cut: int = 0
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from .columns import LogsBatch, MetricsBatch, SeriesTable
 from .payload_layout import PayloadLayouts
 from .point_blocks import UnusualError
 from .streams import StreamNumbers
+from .text_bounds import BOUNDS, TextBounds
 
 
 class MetricsDecoder:
@@ -39,11 +40,11 @@ class MetricsDecoder:
         return json_decode.decode_metrics(body, self._table)
 
 
-def logs_protobuf(body: bytes) -> LogsBatch:
+def logs_protobuf(body: bytes, bounds: TextBounds = BOUNDS) -> LogsBatch:
     """Return the events of a protobuf request; raises UndecodableError."""
-    return logs.decode(body)
+    return logs.decode(body, bounds)
 
 
-def logs_json(body: bytes | str) -> LogsBatch:
+def logs_json(body: bytes | str, bounds: TextBounds = BOUNDS) -> LogsBatch:
     """Return the events of a JSON request; raises UndecodableError."""
-    return json_decode.decode_logs(body)
+    return json_decode.decode_logs(body, bounds)

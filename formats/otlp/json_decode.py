@@ -16,6 +16,7 @@ from .errors import UndecodableError, within
 from .general import CUMULATIVE, NO_ROOM, NO_TIME, NO_VALUE, NOT_CUMULATIVE, UNKEPT, NumberedPoints
 from .logs import LogEvents
 from .streams import NO_RECORDED_VALUE
+from .text_bounds import TextBounds
 
 _CUMULATIVE = (CUMULATIVE, "AGGREGATION_TEMPORALITY_CUMULATIVE")
 _UNKEPT = {**UNKEPT, "exponentialHistogram": UNKEPT["exponential_histogram"]}
@@ -33,9 +34,9 @@ def decode_metrics(body: bytes | str, table: SeriesTable) -> MetricsBatch:
     return metrics.points.batch()
 
 
-def decode_logs(body: bytes | str) -> LogsBatch:
+def decode_logs(body: bytes | str, bounds: TextBounds) -> LogsBatch:
     """Return the events of an ExportLogsServiceRequest; raises UndecodableError."""
-    events = LogEvents()
+    events = LogEvents(bounds)
 
     def visit(record: dict[str, Any], resource: TelemetryResource) -> None:
         ns = _ns(record, "timeUnixNano") or _ns(record, "observedTimeUnixNano")

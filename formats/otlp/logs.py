@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -10,6 +11,7 @@ from ...vocabulary.samples import Event, Scalar, TelemetryResource
 from . import resources, values
 from .columns import LogsBatch, PointRejections
 from .errors import UndecodableError
+from .text_bounds import MOST_ATTRIBUTES, TextBounds
 from .times import seconds
 
 NAME = "event.name"
@@ -18,10 +20,13 @@ NAME = "event.name"
 
 @dataclass(slots=True)
 class LogEvents:
-    """Events on their way into a batch."""
+    """Events on their way into a batch, which holds the beginning of what is too long."""
 
+    bounds: TextBounds
     events: list[Event] = field(default_factory=list)
     rejections: PointRejections = field(default_factory=PointRejections)
+    cut: int = 0
+    _resource: tuple[TelemetryResource, TelemetryResource] | None = None
 
     def add(
         self, name: str, ns: int, found: Mapping[str, Scalar], resource: TelemetryResource
@@ -35,19 +40,41 @@ class LogEvents:
         elif not 0 < ns < 1 << 64:
             self.rejections.add("without a time")
         else:
-            self.events.append(Event(name, seconds(ns), found, resource))
+            pairs, event = self._within(found, name), self.bounds.name(name)
+            self.events.append(Event(event, seconds(ns), pairs, self._of(resource)))
 
     def batch(self) -> LogsBatch:
-        return LogsBatch(self.events, self.rejections.total, self.rejections.text("records"))
+        reason = self.rejections.text("records")
+        if self.cut:
+            texts = f"texts cut to {self.bounds.text_bytes} bytes: {self.cut}"
+            reason = f"{reason}; {texts}" if reason else texts
+        return LogsBatch(self.events, self.rejections.total, reason, self.cut)
+
+    def _within(self, found: Mapping[str, Scalar], event: str) -> Mapping[str, Scalar]:
+        bounds = self.bounds
+        if len(found) <= MOST_ATTRIBUTES and not any(map(bounds.may_pass, found, found.values())):
+            return found
+        pairs = {
+            bounds.name(key): bounds.text(value, event)
+            for key, value in islice(found.items(), MOST_ATTRIBUTES)
+        }
+        self.cut += pairs != found
+        return pairs
+
+    def _of(self, resource: TelemetryResource) -> TelemetryResource:
+        """Return a resource within the bounds; that of the record before is mostly the same."""
+        if self._resource is None or self._resource[0] is not resource:
+            self._resource = (resource, self.bounds.resource(resource))
+        return self._resource[1]
 
 
-def decode(body: bytes) -> LogsBatch:
+def decode(body: bytes, bounds: TextBounds) -> LogsBatch:
     """Return the events of an ExportLogsServiceRequest; raises UndecodableError."""
     try:
         request = ExportLogsServiceRequest.FromString(body)
     except DecodeError:  # whose text holds no place, only the message's name
         raise UndecodableError("not an ExportLogsServiceRequest in protobuf") from None
-    events = LogEvents()
+    events = LogEvents(bounds)
     for of_resource in request.resource_logs:
         resource = resources.resource(values.pairs(of_resource.resource.attributes))
         for scope in of_resource.scope_logs:

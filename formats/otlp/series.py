@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 from ...vocabulary.samples import Attributes, TelemetryResource
 from .attribute_sets import AttributeSets
 from .numbering import KeyNumbers
+from .text_bounds import BOUNDS, TextBounds, resource_bytes
 
 FULL = -1
 """The series id of a point for which the table has no room."""
 
 SKIP = -2
 """The series id of a point that is accepted and not kept: nothing is recorded, or nobody looks."""
+
+_OUTSIDE = "outside"
+"""The key of the resource that stands for those for which there is no room; no series is its."""
 
 _METRIC_BITS, _SET_BITS, _RESOURCE_BITS = 15, 28, 20  # 63 together: the key of a series
 
@@ -41,10 +45,18 @@ class SeriesTable:
     One thread adds series; another may read those it was given, and release them.
     """
 
-    def __init__(self, capacity: int = 6_000_000, *, unkept: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        capacity: int = 6_000_000,
+        *,
+        unkept: frozenset[str] = frozenset(),
+        bounds: TextBounds = BOUNDS,
+    ) -> None:
+        """`bounds`: of names; of longer ones a beginning and a digest stand for them."""
         self.capacity = capacity
         self._unkept = unkept
-        self.attributes = AttributeSets()
+        self.bounds = bounds
+        self.attributes = AttributeSets(bounds)
         self.resources: list[TelemetryResource] = []
         self.metrics: list[str] = []
         self.resource_of = np.zeros(1024, np.int32)
@@ -53,6 +65,7 @@ class SeriesTable:
         self.released_at = np.zeros(1024, np.int32)
         self.releases = 0
         self.refused = 0
+        self._shortened = 0
         self._resource_numbers: dict[Any, int] = {}
         self._metric_numbers: dict[str, int] = {}
         self._unkept_metrics: set[int] = set()
@@ -74,13 +87,22 @@ class SeriesTable:
         )
 
     @property
+    def shortened(self) -> int:
+        """Return how many names were longer than they may be."""
+        return self._shortened + self.attributes.shortened
+
+    @property
     def full(self) -> bool:
         """Return whether new series are refused."""
-        return self._count >= self.capacity and not self._free
+        return self.attributes.full or (self._count >= self.capacity and not self._free)
 
     def alike(self) -> "SeriesTable":
         """Return an empty table that keeps the same."""
-        return SeriesTable(self.capacity, unkept=self._unkept)
+        return SeriesTable(self.capacity, unkept=self._unkept, bounds=self.bounds)
+
+    def bound_texts(self, bounds: TextBounds) -> None:
+        """Have other bounds from now on; names that are held stay as they are."""
+        self.bounds = self.attributes.bounds = bounds
 
     @property
     def live(self) -> int:
@@ -99,13 +121,26 @@ class SeriesTable:
         key = _identity(resource)
         number = self._resource_numbers.get(key)
         if number is None:
+            within = self.bounds.resource(resource)
+            if within is not resource:
+                self._shortened += 1
+                return self.resource(within)
+            if self.attributes.full:
+                key, resource = _OUTSIDE, TelemetryResource("")
+                if key in self._resource_numbers:
+                    return self._resource_numbers[key]
             number = self._resource_numbers[key] = len(self.resources)
             self.resources.append(resource)
+            self.attributes.text_bytes += resource_bytes(resource)
         return number
 
     def metric(self, name: str) -> int:
         """Return the number of a metric, a new one if needed."""
         number = self._metric_numbers.get(name)
+        if number is None:
+            within, name = name, self.bounds.name(name)
+            self._shortened += within != name
+            number = self._metric_numbers.get(name)
         if number is None:
             number = self._metric_numbers[sys.intern(name)] = len(self.metrics)
             self.metrics.append(sys.intern(name))
@@ -194,6 +229,8 @@ class SeriesTable:
 
     def _fresh(self, count: int) -> Ids:
         """Return up to `count` ids that are free, fewer where the table is full."""
+        if self.attributes.full:
+            return np.zeros(0, np.int32)
         again = min(count, len(self._free))
         reused = [self._free.pop() for _ in range(again)]
         more = max(0, min(count - again, self.capacity - self._count))

@@ -1,5 +1,7 @@
 """Appending records: one lock a folder, a new file whenever one is full."""
 
+import contextlib
+import errno
 import fcntl
 import functools
 import os
@@ -30,8 +32,11 @@ class SegmentWriter:
         self._end = self._synced = 0
         self._lost: OSError | None = None
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
+            # Whoever may read it may hold the lock, and keep the next writer out.
+            with contextlib.suppress(PermissionError):  # some file systems have no modes
+                os.fchmod(self._lock, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self._lock)
@@ -64,14 +69,26 @@ class SegmentWriter:
         """Return once all that was appended since the last `sync` is on the disk.
 
         Raises OSError otherwise, also where it was an earlier file that could not be made durable
-        when it was full.
+        when it was full; FileNotFoundError where the file was deleted.
         """
         lost, self._lost = self._lost, None
         if lost is not None:
             raise lost
         if self._file is not None:
+            if not os.fstat(self._file).st_nlink:
+                raise FileNotFoundError(errno.ENOENT, "deleted while it was written", self.writing)
             os.fdatasync(self._file)
             self._synced = self._end
+
+    def check(self) -> None:
+        """Raise FileNotFoundError where the folder, or the file that is written, has gone.
+
+        What is appended to a file without a name is lost with it.
+        """
+        if self._file is None:
+            self._folder.stat()
+        elif not os.path.samestat(os.fstat(self._file), (self._folder / _name(self._last)).stat()):
+            raise FileNotFoundError(errno.ENOENT, "another file has its name", _name(self._last))
 
     def drop_unsynced(self) -> None:
         """Cut off what was appended after the last `sync` that succeeded. Raises OSError.
@@ -125,7 +142,7 @@ class SegmentWriter:
 
     def _begin(self) -> int:
         path = self._folder / _name(self._last + 1)
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         self._last += 1
         try:
             _write(file, MAGIC)

@@ -39,6 +39,11 @@ _GDB_THREAD = re.compile(
     r"Thread (?P<number>\d{1,7}) \(Thread 0x[0-9a-f]{1,16} \(LWP (?P<lwp>\d{1,10})\)"
     r'(?: "(?P<name>[^"]{0,200})")?.{0,40}\):?'
 )
+_GDB_LISTED = re.compile(
+    r"(?:\* )? {0,4}(?P<number>\d{1,7}) +Thread 0x[0-9a-f]{1,16} \(LWP (?P<lwp>\d{1,10})\) "
+    r'(?:"(?P<name>[^"]{0,200})" )?(?:0x[0-9a-f]{1,16} in )?(?P<call>[^\s(].{0,400})'
+)
+"""A row of gdb's `info threads`: a thread and its innermost call."""
 _EU_THREAD = re.compile(r"TID (?P<lwp>\d{1,10})(?: .{0,80})?:")
 _PYTHON_THREAD = re.compile(
     r"(?P<current>Current thread|Thread) 0x[0-9a-fA-F]{1,16}(?: \[(?P<name>[^\]]{0,80})\])? "
@@ -139,6 +144,15 @@ class _DumpReader:
             self._begin_thread(number, ThreadStack(found["name"] or "", main=main))
             if main:
                 self._found[-1].pid = int(found["lwp"])
+        elif found := _GDB_LISTED.match(text):
+            if self._closed or not self._found:
+                self._process(number, None, "")
+            main = int(found["number"]) == 1
+            self._begin_thread(number, ThreadStack(found["name"] or "", main=main))
+            if main:
+                self._found[-1].pid = int(found["lwp"])
+            if self._thread is not None:
+                self._thread.calls.append(_native(found["call"]))
         elif found := _EU_THREAD.fullmatch(text):
             main = bool(self._found) and str(self._found[-1].pid) == found["lwp"]
             self._begin_thread(number, ThreadStack(main=main))
@@ -215,9 +229,7 @@ class _DumpReader:
 def _named(text: str, native: re.Match[str] | None) -> str:
     """Return a call as stacks have it, "" where a line is none."""
     if native is not None:
-        name = native["name"].replace("(anonymous namespace)", "{anonymous}")
-        name = name.partition(" (")[0].partition("(")[0].strip()
-        return name.partition("@@")[0] or "??"
+        return _native(native["name"])
     if found := _PYSTACK_CALL.fullmatch(text):
         return f"{found['name']} ({PurePath(found['file']).name}:{found['line']})"
     if (found := _PYSPY_CALL.fullmatch(text)) and not text.endswith(":"):
@@ -226,3 +238,9 @@ def _named(text: str, native: re.Match[str] | None) -> str:
             return found["name"]
         return f"{found['name']} ({PurePath(file).name})"
     return ""
+
+
+def _native(name: str) -> str:
+    """Return the name of a native call without its arguments and its version."""
+    plain = name.replace("(anonymous namespace)", "{anonymous}").partition(" (")[0]
+    return plain.partition("(")[0].strip().partition("@@")[0] or "??"

@@ -51,7 +51,7 @@ class PacedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cell:
+class _NumberCell:
     """A number of a line: itself, as a time where it is one (s), and what stands beside it."""
 
     value: float
@@ -71,7 +71,7 @@ def middle(values: Iterable[float]) -> float:
 
 def read(lines: Iterable[str]) -> list[list[PacedRow]]:
     """Return the tables of a log, each in the order of its lines: the longest first."""
-    tables: dict[str, list[tuple[int, str, list[_Cell]]]] = defaultdict(list)
+    tables: dict[str, list[tuple[int, str, list[_NumberCell]]]] = defaultdict(list)
     for number, line in enumerate(lines, 1):
         text = _STAMP.sub("", line.strip()[:_LONGEST])
         if not any(one.isdigit() for one in text):
@@ -85,10 +85,10 @@ def read(lines: Iterable[str]) -> list[list[PacedRow]]:
     return sorted(found, key=len, reverse=True)
 
 
-def _cells(text: str) -> tuple[list[_Cell], str]:
+def _cells(text: str) -> tuple[list[_NumberCell], str]:
     """Return the numbers of a line, and the line without them."""
     plain = _BAR.sub("", text)
-    cells: list[_Cell] = []
+    cells: list[_NumberCell] = []
     form: list[str] = []
     end = 0
     for one in _NUMBER.finditer(plain):
@@ -99,11 +99,11 @@ def _cells(text: str) -> tuple[list[_Cell], str]:
     return cells, "#".join([*form, plain[end:]])
 
 
-def _cell(found: re.Match[str], before: str, after: str) -> _Cell:
+def _cell(found: re.Match[str], before: str, after: str) -> _NumberCell:
     if found["value"] is None:
         minutes = 60.0 * float(found["hours"] or 0) + float(found["minutes"])
         time = 60.0 * minutes + float(found["seconds"])
-        return _Cell(
+        return _NumberCell(
             time, whole=False, seconds=_taken(time, before, after), before=before, after=after
         )
     value = float(found["value"])
@@ -116,7 +116,7 @@ def _cell(found: re.Match[str], before: str, after: str) -> _Cell:
     elif _NAMED.search(before):
         seconds = _taken(value, before, after)
     whole = found["value"].isdigit() and not found["unit"]
-    return _Cell(value, whole, seconds, before, after, each=bool(found["each"]))
+    return _NumberCell(value, whole, seconds, before, after, each=bool(found["each"]))
 
 
 def _taken(seconds: float, before: str, after: str) -> float | None:
@@ -126,7 +126,7 @@ def _taken(seconds: float, before: str, after: str) -> float | None:
     return seconds if seconds > 0 else None
 
 
-def _paced(rows: Sequence[tuple[int, str, list[_Cell]]]) -> list[PacedRow]:
+def _paced(rows: Sequence[tuple[int, str, list[_NumberCell]]]) -> list[PacedRow]:
     """Return what the rows of one form count and how long each took; none where no column does."""
     width = min(len(cells) for _, _, cells in rows)
     counts = next((column for column in range(width) if _counts(rows, column)), None)
@@ -143,25 +143,25 @@ def _paced(rows: Sequence[tuple[int, str, list[_Cell]]]) -> list[PacedRow]:
     ]
 
 
-def _counts(rows: Sequence[tuple[int, str, list[_Cell]]], column: int) -> bool:
+def _counts(rows: Sequence[tuple[int, str, list[_NumberCell]]], column: int) -> bool:
     values = [cells[column] for _, _, cells in rows]
     return all(one.whole and one.seconds is None for one in values) and all(
         after.value > before.value for before, after in itertools.pairwise(values)
     )
 
 
-def _of_epochs(rows: Sequence[tuple[int, str, list[_Cell]]]) -> bool:
+def _of_epochs(rows: Sequence[tuple[int, str, list[_NumberCell]]]) -> bool:
     """Tell whether rows without a count are one an epoch: each says so, or that all is done."""
     return all("epoch" in text.lower() or _done(cells) for _, text, cells in rows)
 
 
-def _done(cells: Sequence[_Cell]) -> bool:
+def _done(cells: Sequence[_NumberCell]) -> bool:
     """Tell whether a line begins with a count that is complete: `500/500`."""
     counted = len(cells) > 1 and cells[0].whole and cells[1].before == "/"
     return counted and cells[0].value == cells[1].value
 
 
-def _times(rows: Sequence[tuple[int, str, list[_Cell]]], column: int) -> Iterator[float]:
+def _times(rows: Sequence[tuple[int, str, list[_NumberCell]]], column: int) -> Iterator[float]:
     """Yield how long each row took by a column, none where it says no such thing."""
     cells = [row[column] for _, _, row in rows]
     values = [one.seconds for one in cells if one.seconds is not None]

@@ -19,6 +19,15 @@ def test_the_socket_may_be_written_by_everyone_in_a_folder_only_we_may_write(fol
     held.release()
 
 
+def test_nobody_else_may_hold_the_lock_of_the_socket(folder):
+    """Reading it would be enough to; one that an older agent left is closed too."""
+    path = folder / "probe.sock"
+    lock = folder / "probe.sock.lock"
+    lock.touch(0o644)
+    claims.claim(path, {}).release()
+    assert 0o600 == stat.S_IMODE(lock.stat().st_mode)
+
+
 def test_the_folder_is_open_to_others_whatever_the_umask(folder):
     before = os.umask(0o077)
     try:

@@ -107,6 +107,8 @@ def bad(**changes) -> bytes:
         (bad(samples=[["training.loss", 1.0, 1.0, {"rank": 2**63}]]), "number"),
         (bad(events=[["training.phase", 1, {"step": -(2**63) - 1}]]), "number"),
         (bad(pid=2**64), "number"),
+        (bad(job="j" * 9000), "name"),
+        (bad(samples=[["training.loss", 1.0, 1.0, {"scope": "s" * 9000}]]), "name"),
         (bad(job="\ud800"), "text"),
         (bad(samples=[["training.loss", 1.0, 1.0, {"scope": "\udfff"}]]), "text"),
         (bad(events=[["\ud800", 1.0, {}]]), "text"),
@@ -169,6 +171,25 @@ def test_a_datagram_with_an_event_is_urgent_and_steps_may_wait(line, health):
     assert inbox.unread == 0
 
 
+def test_of_a_long_text_the_beginning_is_taken_and_of_what_is_read_at_once_all(line, health):
+    agent, sender = line
+    ranks = ",".join(map(str, range(2000)))
+    samples = (Sample("collective.group.info", 1.0, 1000.5, (("ranks", ranks),)),)
+    text = "é" * 5000
+    events = (
+        Event("log.fault", 1000.5, {"text": text, "rank": 3}),
+        Event("collective.operations", 1000.5, {"text": "o" * 9000}),
+    )
+    sender.send(datagram.encode(said(samples=samples, events=events)))
+    (received,) = taken(agent, health)
+    first, second = received.datagram.events
+    assert "é" * 4096 == first.attributes["text"]
+    assert 3 == first.attributes["rank"]
+    assert 9000 == len(str(second.attributes["text"]))
+    assert samples == received.datagram.samples
+    assert 1 == health.counted("texts_cut")
+
+
 def test_many_unread_datagrams_are_urgent_whatever_they_say(line, health):
     agent, sender = line
     inbox = ProbeInbox(health=health)
@@ -177,3 +198,51 @@ def test_many_unread_datagrams_are_urgent_whatever_they_say(line, health):
         sender.send(datagram.encode(said(events=())))
         urgent.append(inbox.fetch(agent))
     assert urgent == [False] * 255 + [True]
+
+
+def large(number):
+    """Return a datagram of 50 kB, as a collective's records may be."""
+    texts = [attributes({"rank": 3, "layer": f"{number}-{name}".ljust(400)}) for name in range(100)]
+    return datagram.encode(
+        said(samples=tuple(Sample("training.loss", 1, 1.0, one) for one in texts))
+    )
+
+
+def test_who_floods_gets_no_more_than_it_leaves_to_the_others(line, health, folder):
+    """A flood is dropped unread, and another process is heard beside it."""
+    agent, sender = line
+    at = [0.0]
+    size = len(large(10))
+    inbox = ProbeInbox(health=health, bytes_per_second=10 * size, now=lambda: at[0])
+    for number in range(10, 20):
+        sender.send(large(number))
+        inbox.fetch(agent)
+    assert 5 == len(list(inbox.read()))
+    assert 5 == health.counted("datagrams_bad", "flood")
+    code = (
+        "import socket, sys; line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM);"
+        "line.connect(sys.argv[1]); line.send(sys.stdin.buffer.read())"
+    )
+    command = [sys.executable, "-c", code, str(folder / "probe.sock")]
+    subprocess.run(command, input=large(20), check=True)
+    inbox.fetch(agent)
+    assert 1 == len(list(inbox.read()))
+    at[0] += 1.0
+    sender.send(large(21))
+    inbox.fetch(agent)
+    assert 1 == len(list(inbox.read()))
+
+
+@pytest.mark.parametrize(("characters", "taken_in"), [(500, 1), (900, 0)])
+def test_texts_that_a_series_would_keep_are_bounded(line, health, characters, taken_in):
+    agent, sender = line
+    mine = attributes({"rank": 3, "layer": "x" * characters})
+    sender.send(datagram.encode(said(samples=(Sample("training.loss", 0.5, 1000.5, mine),))))
+    assert taken_in == len(taken(agent, health))
+    assert 1 - taken_in == health.counted("datagrams_bad", "name")
+
+
+def test_an_event_may_say_more_than_a_series(line, health):
+    agent, sender = line
+    sender.send(datagram.encode(said(events=(Event("log.fault", 1.0, {"text": "x" * 9000}),))))
+    assert 1 == len(taken(agent, health))

@@ -4,6 +4,7 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
+from rankscope.agent.inbox import ProbeInbox
 from rankscope.agent.loop import AgentLoop
 
 
@@ -55,7 +56,13 @@ def loop(selector: ToldSelector, flushed: list[float]) -> AgentLoop:
         "outgoing": nothing(flush=lambda: flushed.append(selector.at)),
         "health": nothing(show=lambda *_: None, count=lambda *_: None),
     }
-    idle: dict[str, Any] = {"sources": [], "readings": [], "trainers": (), "hung": None}
+    idle: dict[str, Any] = {
+        "sources": [],
+        "inbox": ProbeInbox(health=parts["health"]),
+        "readings": [],
+        "trainers": (),
+        "hung": None,
+    }
     found = AgentLoop(**parts, **idle, writer=nothing(), flush_seconds=1.0, now=lambda: selector.at)
     selector.loop = found
     return found

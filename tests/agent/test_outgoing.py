@@ -89,7 +89,7 @@ def test_a_large_flush_becomes_several_requests_and_keeps_its_order(going, spool
 def test_what_does_not_fit_into_memory_is_dropped_and_counted(going, health):
     for _ in range(12):
         going.add(JOB, [sample(0.0)] * 20_000)
-    assert health.counted("samples_dropped", "full") == 40_000
+    assert health.counted("samples_dropped", "full") == 140_000
 
 
 def test_a_disk_that_hangs_blocks_nobody_and_costs_what_does_not_fit(spool, health, monkeypatch):
@@ -135,3 +135,14 @@ def test_a_batch_that_cannot_be_encoded_costs_only_itself(going, spool, health, 
     going.close(timeout=60)
     assert len(spooled(spool)) == 2
     assert health.counted("samples_dropped", "encode") == 1
+
+
+def test_what_the_disk_does_not_take_is_bounded_in_samples(going, health, monkeypatch):
+    monkeypatch.setattr(outgoing, "_MOST", 3)
+    for number in range(5):
+        going.add(JOB, [sample(float(number))])
+        going.flush()
+    assert 2 == health.counted("samples_dropped", "full")
+    going.start()
+    going.close(timeout=60)
+    assert 0 == going._handed

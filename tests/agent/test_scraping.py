@@ -1,3 +1,4 @@
+import contextlib
 import http.client
 import socket
 import threading
@@ -80,6 +81,15 @@ def test_a_client_that_says_nothing_keeps_nobody_else_waiting(scraping):
     assert ask(scraping.port, "/metrics")[0] == 200
     for connection in silent:
         connection.close()
+
+
+def test_who_sends_drop_by_drop_keeps_no_probe_of_liveness_waiting(scraping):
+    with contextlib.ExitStack() as dripping:
+        for _ in range(2 * scraping_module._AT_ONCE):
+            opened = socket.create_connection(("127.0.0.1", scraping.port))
+            dripping.enter_context(opened).sendall(b"GET /metrics HTTP/1.1\r\nX: y\r\n")
+        for _ in range(3):
+            assert 200 == ask(scraping.port, "/healthz")[0]
 
 
 def test_a_client_that_keeps_its_connection_waits_for_no_acknowledgement(scraping, monkeypatch):

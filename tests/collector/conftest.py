@@ -79,6 +79,10 @@ class RememberingPipeline:
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     raises: Exception | None = None
     every_second: bool = True
+    bounded: Callable[[str, str, int], None] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "bounded": None}
 
     def metrics(self, batch: MetricsBatch, now: float) -> None:
         points = zip(
@@ -145,6 +149,11 @@ class MemoryJournal:
 
     def last_at_ns(self) -> int | None:
         return self.entries[-1].at_ns if self.entries else None
+
+    def check(self, *, failed: bool) -> str:
+        if self.failure is not None:
+            raise self.failure
+        return ""
 
     def trim(self, now: float) -> int:
         return 0

@@ -249,3 +249,11 @@ def test_values_that_a_page_shows_are_accepted(name: str, clients: Clients):
         spec = pod(agent(clients.chart(yaml.safe_load(block))))
         assert "runtimeClassName" not in spec
         assert "nvidia.com/gpu.present" not in spec.get("nodeSelector", {})
+
+
+def test_a_variable_may_come_from_a_secret(clients: Clients):
+    """The address of a database holds its password, which is not for whoever reads a manifest."""
+    source = {"valueFrom": {"secretKeyRef": {"name": "rankscope-store", "key": "url"}}}
+    documents = clients.chart({"collector": {"env": {"RANKSCOPE_STORE__URL": source}}})
+    rows = container(collector(documents))["env"]
+    assert {"name": "RANKSCOPE_STORE__URL", **source} in rows

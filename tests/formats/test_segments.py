@@ -352,3 +352,11 @@ def test_a_rewritten_file_is_the_old_one_or_the_new_one(tmp_path, monkeypatch):
     assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"old"]
     segments.rewrite(path, [b"n", b"ew"])
     assert path.read_bytes() == b"new"
+
+
+def test_lock_and_files_are_for_their_owner_alone(tmp_path):
+    """Who may read the lock may hold it, and keep the next writer out."""
+    (tmp_path / "lock").touch(0o644)
+    with segments.SegmentWriter(tmp_path) as writer:
+        writer.append(1, 0, b"telemetry")
+    assert {0o600} == {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}

@@ -25,6 +25,31 @@ def test_what_is_written_can_be_read_again_and_equals_it(ranks):
     assert hash(RankSet(ranks)) == hash(RankSet.parse(str(RankSet(ranks))))
 
 
+@given(
+    st.lists(
+        st.builds(
+            lambda first, size, stride: range(first, first + size * stride, stride),
+            st.integers(0, 60),
+            st.integers(1, 6),
+            st.integers(1, 4),
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_written_ranges_are_the_set_of_their_members_however_they_lie(parts):
+    text = ",".join(f"{one[0]}-{one[-1]}:{one.step}" for one in parts)
+    held = RankSet.parse(text)
+    assert RankSet({rank for one in parts for rank in one}).runs == held.runs
+
+
+def test_ranges_are_read_without_their_members():
+    held = RankSet.parse("0-299999,300000-899999:2,1000000-1000002", most=700_000)
+    assert ((0, 300_000, 1), (300_002, 899_998, 2), (1_000_000, 1_000_002, 1)) == held.runs
+    with pytest.raises(ValueError, match="more than 10 ranks"):
+        RankSet.parse("0-8,20-21", most=10)
+
+
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(1, 9))
 def test_a_range_equals_the_list_of_its_members(first, length, stride):
     ranks = range(first, first + length, stride)

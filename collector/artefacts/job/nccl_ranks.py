@@ -28,6 +28,12 @@ _MOST_PIECES = 64
 """How much of a log is looked at: NCCL says it at the start, or where it fails."""
 
 
+def host_of(text: str) -> str:
+    """Return the host that NCCL wrote before a line, "" where it did not."""
+    found = _WRITTEN.search(text)
+    return found["host"] if found else ""
+
+
 @dataclass(slots=True)
 class NcclProcesses:
     """What logs say of the processes of a job. ranks: by host and pid, with the size of the group.

@@ -10,6 +10,10 @@ from dataclasses import replace
 from ....formats.training_logs import signatures
 from ....vocabulary.samples import Event
 from ..found import UNNAMED_HOST
+from ..job import nccl_ranks
+
+_OF_TRANSPORTS = frozenset({"nccl.ib_not_found", "nccl.net_socket"})
+"""Signatures of what NCCL found on a host, whichever of its processes says so."""
 
 _UNNAMED = frozenset({"", UNNAMED_HOST})
 
@@ -24,6 +28,13 @@ def about_host(event: Event) -> bool:
         and event.attributes.get("role") == "root"
         and said in signatures.of_hosts()
     )
+
+
+def by_prefix(event: Event) -> Event:
+    """Return an event with the host that NCCL wrote before its line, where it is about that."""
+    if event.resource.host or event.attributes.get("signature") not in _OF_TRANSPORTS:
+        return event
+    return placed(event, nccl_ranks.host_of(str(event.attributes.get("text", ""))))
 
 
 def host_of(known: Mapping[int, str], named: AbstractSet[str]) -> str:

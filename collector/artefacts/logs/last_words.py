@@ -61,6 +61,13 @@ _SETS_UP = re.compile(
     rb"(?:model|graph|network|dataloaders?|datasets?)\b)|\b0%\|\s{0,80}\| 0/\d"
 )
 """What the last lines of a start say that goes no further."""
+_GIVEN_UP = re.compile(rb"(?:\[rank\d{1,7}\]: ?)?KeyboardInterrupt")
+_TRACEBACK = 60
+"""Lines at the end that hold the last calls of a traceback."""
+_UNMOVED = re.compile(
+    rb"(?:^|[\s:])(?:0%)?\|\s{0,200}(?:\| {0,3}0/[\d?].{0,200}|(?<=%\|)\s{0,200})$"
+)
+"""A progress bar of which nothing is done, cut off or whole."""
 _LAST = 3
 """So many lines at the end may hold it."""
 _STEPPED = frozenset({"training.step", "training.loss", "training.throughput"})
@@ -111,7 +118,8 @@ def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], i
     """Return (line, text) of the errors at the end of a log, and the number of its last line.
 
     Of errors below which nothing went on, in its last 64 KiB; blank lines are none. Where there is
-    none, and no log has `stepped`, the last line that sets something up. Raises OSError.
+    none, a bar at its very end that did not move, and where no log has `stepped` the call in which
+    somebody interrupted it, or the last line that sets something up. Raises OSError.
     """
     with path.open("rb") as opened:
         begin = max(0, path.stat().st_size - _TAIL_BYTES)
@@ -119,7 +127,9 @@ def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], i
         lines = opened.read(_TAIL_BYTES).rstrip().split(b"\n")
         whole = 1 if begin else 0
         errors = list(_errors(lines[whole:]))[-_MOST_QUOTED:]
-        errors = errors or ([] if stepped else _setting_up(lines[whole:]))
+        errors = errors or _waiting(lines[whole:])
+        if not errors and not stepped:
+            errors = _interrupted(lines[whole:]) or _setting_up(lines[whole:])
         first = 1 + whole + (_lines_in(opened, begin) if errors else 0)
     told = [
         (first + place, cleaning.shown(line.decode("utf-8", "replace").strip()))
@@ -148,6 +158,24 @@ def _errors(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
             yield place, line
         if any(map(survival.went_on, bars)):
             return
+
+
+def _waiting(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    """Return (place, text) of the last line, where that is a bar which did not move."""
+    last = next((place for place in range(len(lines) - 1, -1, -1) if lines[place].strip()), None)
+    if last is None:
+        return []
+    bar = lines[last].rpartition(b"\r")[2]
+    return [(last, bar)] if _UNMOVED.search(bar) else []
+
+
+def _interrupted(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    """Return (place, text) of the innermost call of a start that somebody gave up on."""
+    written = [place for place, line in enumerate(lines) if line.strip()]
+    if not written or _GIVEN_UP.fullmatch(lines[written[-1]].strip()) is None:
+        return []
+    calls = [place for place in written[-_TRACEBACK:] if b'  File "' in lines[place]]
+    return [(calls[-1], lines[calls[-1]])] if calls else []
 
 
 def _setting_up(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:

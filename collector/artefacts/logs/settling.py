@@ -190,6 +190,10 @@ def _place_host_lines(gathered: LogContents) -> None:
     Those are the ranks of such lines, and all that have none where a line names no rank either.
     What steps followed was survived, and stays a line.
     """
+    gathered.events = [
+        (rank, file, host_lines.by_prefix(event) if rank is None else event)
+        for rank, file, event in gathered.events
+    ]
     over = survival.until(sample for _, sample in gathered.samples)
     about = [
         host_lines.about_host(event) and not UNDATED <= event.at < over

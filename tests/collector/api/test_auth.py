@@ -121,11 +121,26 @@ def test_a_token_that_would_not_do_stops_the_start(new_client, token):
         ({"sec-fetch-site": "same-origin"}, 200),
         ({"sec-fetch-site": "none"}, 200),
         ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-dest": "iframe"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-dest": "document"}, 200),
     ],
 )
-def test_pages_of_other_sites_get_nothing_out_of_an_open_collector(new_client, headers, status):
+@pytest.mark.parametrize("path", ["/api/v1/jobs", "/metrics", "/openapi.json", "/"])
+def test_pages_of_other_sites_get_nothing_out_of_an_open_collector(
+    new_client, path, headers, status
+):
     """A browser on this machine reaches loopback for any page that it shows."""
-    assert new_client().get("/api/v1/jobs", headers=headers).status_code == status
+    assert new_client().get(path, headers=headers).status_code == status
+
+
+def test_a_form_of_another_site_changes_nothing(new_client):
+    headers = {"sec-fetch-site": "cross-site", "sec-fetch-dest": "document"}
+    assert 403 == new_client().post("/api/v1/silences", headers=headers).status_code
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_who_asks_for_health_may_use_any_name(new_client, path):
+    assert 200 == new_client().get(path, headers={"host": "collector.example"}).status_code
 
 
 def test_with_tokens_any_name_will_do(client, bearer):

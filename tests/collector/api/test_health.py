@@ -33,6 +33,17 @@ def test_alive_and_ready_are_two_things(client, monkeypatch):
     assert answer.headers["retry-after"] == "1"
 
 
+def test_who_would_be_refused_is_told_so(client, health):
+    health.journal_answered("the journal cannot be written: No space left on device")
+    answer = client.get("/readyz")
+    assert (503, "3") == (answer.status_code, answer.headers["retry-after"])
+    assert "the journal cannot be written: No space left on device" == answer.json()["detail"]
+    assert _samples(client)["rankscope_collector_journal_up",] == 0
+    health.journal_answered(warning="the disk of the journal has 9 MiB left")
+    assert ["the disk of the journal has 9 MiB left"] == client.get("/readyz").json()["warnings"]
+    assert _samples(client)["rankscope_collector_journal_up",] == 1
+
+
 def test_a_store_that_is_away_is_a_warning_of_readiness_that_waits_for_no_database(
     client, store, health, monkeypatch
 ):

@@ -1,8 +1,11 @@
 """A restart: nothing is announced again, nothing is forgotten, with a snapshot and without."""
 
+import math
+
 import pytest
 
 from rankscope.alerts.actions import PersonAction
+from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.actions import RecordedAction
 from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.formats.otlp import encode
@@ -67,6 +70,31 @@ def test_state_after_a_snapshot_and_the_journal_is_that_of_no_crash_at_all(new_l
     assert calm.documents()
     assert crashing.documents() == calm.documents()
     assert set(crashing.announced) == set(calm.announced)
+
+
+@pytest.mark.parametrize("moment", [40, 75, 155])
+def test_a_stop_that_has_no_time_for_what_waits_leaves_it_to_the_next_start(new_live, job, moment):
+    """What waits for evaluation is in the journal; the snapshot says from where on."""
+    calm, hurried = new_live("calm"), new_live("hurried")
+    for second in range(200):
+        slow = 1.6 if 60 <= second < 150 else 1.0
+        calm.clock.at += 1
+        hurried.clock.at += 1
+        body = job.second(calm.clock.at - 0.1, slow=slow)
+        calm.take(body)
+        hurried.stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, body))
+        hurried.stages.intake.step()
+        if not moment <= second < moment + 4:
+            hurried.stages.consumer.step()
+            hurried.stages.storing.flush()
+        if second == moment + 3:
+            hurried.stages.stop(until=-math.inf)
+            assert not hurried.stages.consumer.whole
+            hurried.start()
+            assert hurried.snapshots.evaluated() == int(hurried.clock.at) - 4
+    assert calm.documents()
+    assert hurried.documents() == calm.documents()
+    assert set(hurried.announced) == set(calm.announced)
 
 
 def test_changes_that_the_store_did_not_have_come_with_the_snapshot(new_live, run, monkeypatch):

@@ -4,6 +4,7 @@ import errno
 
 import pytest
 
+from rankscope.collector.intake import appending
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.intake.waiting import BusyError, UnavailableError
 from rankscope.collector.journal.kinds import PayloadKind
@@ -231,3 +232,46 @@ def test_the_thread_answers_what_was_taken_before_it_stops(
     assert (
         len([entry for entry in memory_journal.entries if entry.kind is not PayloadKind.STOP]) == 50
     )
+
+
+def test_a_journal_that_takes_nothing_is_known_without_a_payload(stages, memory_journal, health):
+    memory_journal.failure = OSError(28, "No space left on device")
+    stages.intake.check()
+    assert "the journal cannot be written: No space left on device" == health.journal_error
+    memory_journal.failure = None
+    stages.intake.check()
+    assert "" == health.journal_error
+
+
+def test_what_was_just_written_shows_more_than_a_check(
+    stages, memory_journal, health, metrics_body, monkeypatch
+):
+    """A shortage that does not yet stop anything is a warning, until a write fails."""
+    monkeypatch.setattr(appending, "CHECK_SECONDS", 1e9)
+    stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
+    stages.step()
+    memory_journal.failure = OSError(28, "No space left on device")
+    stages.intake.check()
+    assert "" == health.journal_error
+    assert "No space left on device" in health.journal_warning
+    refused = stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, metrics_body(1.0)))
+    stages.step()
+    assert isinstance(refused.exception(0), UnavailableError)
+    assert "the journal cannot be written: No space left on device" == health.journal_error
+
+
+def test_who_fills_the_queue_leaves_room_for_others(new_stages, metrics_body):
+    body = metrics_body(1.0)
+    stages = new_stages(queue_bytes=10 * len(body))
+    stages.recover()
+
+    def payload(sender):
+        return Payload(PayloadKind.METRICS_PROTOBUF, body, sender=sender)
+
+    for _ in range(5):
+        stages.submit(payload(b"greedy"))
+    with pytest.raises(BusyError):
+        stages.submit(payload(b"greedy"))
+    stages.submit(payload(b"other"))
+    stages.step()
+    stages.submit(payload(b"greedy"))

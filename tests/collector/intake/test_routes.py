@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import struct
+import threading
 from types import SimpleNamespace
 
 import cramjam
@@ -18,6 +19,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from rankscope.collector.flows.stages import CollectorStages
+from rankscope.collector.intake import bodies
 from rankscope.collector.intake.decoding import PayloadDecoder
 from rankscope.collector.intake.routes import IntakeRoutes, router
 from rankscope.collector.intake.waiting import BusyError
@@ -400,3 +402,40 @@ def test_a_sample_that_remote_write_cannot_place_is_400_for_good(post, health):
 @pytest.mark.parametrize("body", [b"", b"\xff\xff", b"\x05hello", b"\x03\x08abc"])
 def test_garbage_in_remote_write_is_400(post, body):
     assert post("/api/v1/write", body, WRITE).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("pack", "encoding"),
+    [(gzip.compress, "gzip"), (lambda body: bytes(cramjam.zstd.compress(body)), "zstd")],
+)
+@pytest.mark.parametrize(("size", "inline"), [(1000, True), (2000, False)])
+def test_what_a_small_body_unpacks_to_decides_where_it_is_unpacked(
+    post, monkeypatch, pack, encoding, size, inline
+):
+    """A few bytes that become many are unpacked where nobody waits for them."""
+    monkeypatch.setattr(bodies, "QUICK_BYTES", 1500)
+    done, unpack = [], bodies.unpack
+
+    def noted(body, encoding, *, limit):
+        unpacked = unpack(body, encoding, limit=limit)
+        done.append((len(unpacked), threading.current_thread() is threading.main_thread()))
+        return unpacked
+
+    monkeypatch.setattr(bodies, "unpack", noted)
+    post("/v1/metrics", pack(bytes(size)), PROTOBUF | {"Content-Encoding": encoding})
+    assert [(size, inline)] == done
+
+
+def test_a_webhook_over_its_own_limit_is_413(services):
+    application = FastAPI()
+    settings = IntakeSettings(alerts_limit_bytes=1024)
+    intake = IntakeRoutes(services.stages, health=services.health, settings=settings)
+    application.include_router(router(intake))
+
+    async def sent(size):
+        transport = httpx.ASGITransport(app=application)
+        async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+            body = b'{"alerts": []}'.ljust(size)
+            return (await client.post("/api/v1/alerts", content=body)).status_code
+
+    assert [200, 413] == [asyncio.run(sent(size)) for size in (1024, 1025)]

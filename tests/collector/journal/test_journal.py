@@ -2,11 +2,14 @@
 
 import errno
 import os
+import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rankscope.collector.journal import journal as journals
+from rankscope.collector.journal import room
 from rankscope.collector.journal.entries import JournalEntry
 from rankscope.collector.journal.journal import FileJournal
 from rankscope.collector.journal.kinds import PayloadKind
@@ -206,3 +209,79 @@ def test_a_reader_goes_on_from_any_offset(tmp_path, settings):
     assert all(journal.holds(end) for end in ends)
     assert not journal.holds(("9999999999999999.seg", 8))
     journal.close()
+
+
+def kept(folder):
+    return list(journals.read(folder / "journal"))
+
+
+@pytest.mark.parametrize("place", ["journal", "journal/0000000000000001.seg"])
+def test_what_would_go_to_a_file_without_a_name_is_refused_and_another_begun(
+    journal, tmp_path, place
+):
+    assert 1 == journal.write([entry(1)]).entries
+    if place == "journal":
+        shutil.rmtree(tmp_path / place)
+    else:
+        (tmp_path / place).unlink()
+    lost = journal.write([entry(2), entry(3)])
+    assert (0, errno.ENOENT) == (lost.entries, lost.failure.errno)
+    assert 2 == journal.write([entry(2), entry(3)]).entries
+    assert [entry(2), entry(3)] == kept(tmp_path)
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_folder_that_was_taken_away_is_begun_anew_when_it_is_checked(journal, tmp_path, moved):
+    journal.write([entry(1)])
+    if moved:
+        (tmp_path / "journal").rename(tmp_path / "elsewhere")
+    else:
+        shutil.rmtree(tmp_path / "journal")
+    journal.check(failed=False)
+    assert 1 == journal.write([entry(2)]).entries
+    assert [entry(2)] == kept(tmp_path)
+
+
+def test_a_check_leaves_nothing_behind(journal, tmp_path):
+    journal.write([entry(1)])
+    before = sorted((tmp_path / "journal").iterdir())
+    journal.check(failed=True)
+    assert before == sorted((tmp_path / "journal").iterdir())
+    assert [entry(1)] == kept(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("left", "files", "warning", "refused"),
+    [
+        (1 << 30, 100, "", False),
+        (room.LEAST_BYTES, 100, "", False),  # of this journal a segment is smaller
+        (room.LEAST_BYTES - 1, 100, None, True),
+        (1 << 30, 0, "the disk of the journal has no room for another file (df -i)", False),
+    ],
+)
+def test_a_check_says_what_the_disk_is_short_of(
+    journal, monkeypatch, left, files, warning, refused
+):
+    journal.write([entry(1)])
+    disk = os.statvfs(".")
+    fields = {
+        "f_frsize": 1, "f_bavail": left, "f_bfree": left,
+        "f_files": 1000, "f_favail": files, "f_ffree": files,
+    }  # fmt: skip
+    names = [name for name in dir(disk) if name.startswith("f_")]
+    shown = SimpleNamespace(**{name: getattr(disk, name) for name in names} | fields)
+    monkeypatch.setattr(os, "statvfs", lambda _folder: shown)
+    if refused:
+        with pytest.raises(OSError, match="No space left on device"):
+            journal.check(failed=False)
+    else:
+        assert warning == journal.check(failed=False)
+
+
+def test_without_an_open_file_a_disk_without_inodes_takes_nothing(journal, monkeypatch):
+    shown = SimpleNamespace(
+        f_frsize=1, f_bavail=1 << 30, f_bfree=1 << 30, f_files=9, f_favail=0, f_ffree=0
+    )
+    monkeypatch.setattr(os, "statvfs", lambda _folder: shown)
+    with pytest.raises(OSError, match="inodes"):
+        journal.check(failed=False)

@@ -29,12 +29,12 @@ def written() -> Iterator[Callable[[], list[dict[str, str]]]]:
 def test_our_events_and_the_warnings_of_libraries_have_the_same_keys(written):
     structlog.get_logger("rankscope.collector.engine").info("engine running", records=3)
     logging.getLogger("rankscope.collector.pipeline.pipeline").info("applied %d", 3)
-    logging.getLogger("uvicorn.error").warning("bad request")
+    logging.getLogger("apscheduler").warning("late")
     keys = ("level", "event", "logger")
     assert [
         ("info", "engine running", "rankscope.collector.engine"),
         ("info", "applied 3", "rankscope.collector.pipeline.pipeline"),
-        ("warning", "bad request", "uvicorn.error"),
+        ("warning", "late", "apscheduler"),
     ] == [tuple(line[key] for key in keys) for line in written()]
     assert 3 == written()[0]["records"]
 
@@ -56,3 +56,10 @@ def test_a_traceback_stays_on_its_line(written):
 def test_chatter_of_libraries_is_left_out(written):
     logging.getLogger("apscheduler").info("added job")
     assert [] == written()
+
+
+def test_requests_that_are_none_make_no_lines_but_errors_of_the_server_do(written):
+    server = logging.getLogger("uvicorn.error")
+    server.warning("Invalid HTTP request received.")
+    server.error("a defect")
+    assert ["a defect"] == [line["event"] for line in written()]

@@ -1,9 +1,10 @@
-"""Sends over gRPC, in a process of its own as senders are: grpc_sender.py ADDRESS WHAT [TOKEN].
+"""Sends over gRPC, in a process of its own: grpc_sender.py ADDRESS WHAT [TOKEN [TOKEN OF OTHERS]].
 
 WHAT is `metrics` or `logs`, sent by the OpenTelemetry SDK's exporters; `codes`: the status codes of
 calls that must be refused, written one a line; `stalled`: how a call with the token ends while
-others, which have none, never send their message; or `half`: the same while others, which have the
-token, sent half of their message, and then the status codes with which those end.
+others, which have none, never send their message; or `half`: the same, with the token of others
+where there is one, while those with the token sent half of their message, and then the status codes
+with which these end.
 """
 
 import socket
@@ -86,7 +87,7 @@ def stalled(address, token):
         never.set()
 
 
-def half(address, token):
+def half(address, token, others):
     """Speak HTTP/2 by hand: a client of grpcio sends whole messages only."""
     host, _, port = address.rpartition(":")
     headers = [
@@ -104,7 +105,7 @@ def half(address, token):
         raw.sendall(wire.data_to_send())
         with grpc.insecure_channel(address) as channel:
             method = channel.unary_unary(METRICS)
-            method(b"", metadata=tuple(bearer(token).items()), timeout=100, wait_for_ready=True)
+            method(b"", metadata=tuple(bearer(others).items()), timeout=100, wait_for_ready=True)
             sys.stdout.write("OK\n")
         while streams:
             for event in wire.receive_data(raw.recv(65536)):
@@ -118,6 +119,10 @@ def half(address, token):
 
 
 if __name__ == "__main__":
-    address, what, *token = sys.argv[1:]
-    senders = {"metrics": metrics, "logs": logs, "codes": codes, "stalled": stalled, "half": half}
-    senders[what](address, "".join(token))
+    address, what, token, others, *_ = *sys.argv[1:], "", ""
+    others = others or token
+    senders = {"metrics": metrics, "logs": logs, "codes": codes, "stalled": stalled}
+    if what == "half":
+        half(address, token, others)
+    else:
+        senders[what](address, token)

@@ -1,8 +1,10 @@
 """`rankscope collector` as a process of its own: what it prints, how it ends, what survives."""
 
+import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -52,6 +54,20 @@ def test_it_says_where_it_listens_and_ends_cleanly_when_told_to(started, tmp_pat
         assert "Traceback" not in process.stderr.read()
     kinds = [entry.kind for entry in journals.read(tmp_path / "journal")]
     assert kinds == [PayloadKind.METRICS_PROTOBUF, PayloadKind.STOP]
+
+
+def test_it_ends_though_a_reader_and_a_sender_keep_their_connections_waiting(started, tmp_path):
+    with started() as (process, address), contextlib.ExitStack() as waiting:
+        host, port = address.removeprefix("http://").split(":")
+        for sent in (
+            b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            b"POST /v1/metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\nhalf",
+            b"POST /v1/metrics HT",
+        ):
+            opened = socket.create_connection((host, int(port)))
+            waiting.enter_context(opened).sendall(sent)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
 
 
 def test_a_second_one_on_the_same_folder_says_so_and_exits_2(started, environ):

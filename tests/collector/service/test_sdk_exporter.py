@@ -97,9 +97,9 @@ def test_an_exporter_whose_collector_is_away_for_a_moment_delivers(collector_at,
     assert len(batches) == 1
 
 
-def sent_over_grpc(intake, what, token=""):
+def sent_over_grpc(intake, what, *tokens):
     """Send in another process; return the lines that it printed."""
-    command = [sys.executable, SENDER, intake.address, what, token]
+    command = [sys.executable, SENDER, intake.address, what, *tokens]
     sent = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     return sent.stdout.split()
 
@@ -137,17 +137,30 @@ def test_who_has_no_token_keeps_nobody_waiting_over_grpc(collector_at, tmp_path)
         assert ["OK"] == sent_over_grpc(intake, "stalled", "a-token-of-16-chars")
 
 
+@pytest.mark.parametrize(
+    ("messages", "sent_by"),
+    [(64, ["a-token-of-16-chars"]), (4, ["a-token-of-16-chars", "another-of-16-chars"])],
+)
 def test_who_stops_within_a_message_keeps_nobody_waiting_over_grpc(
-    collector_at, tmp_path, monkeypatch
+    collector_at, tmp_path, messages, sent_by
 ):
-    """Its call ends by itself, with a status that senders repeat."""
-    monkeypatch.setattr(over_grpc, "MESSAGE_SECONDS", 5.0)
-    tokens = [{"token": "a-token-of-16-chars", "role": "ingest"}]
+    """Its call ends by itself, with a status that senders repeat.
+
+    Messages that are read at once have room of their token, so that other tokens have theirs.
+    """
+    tokens = [{"token": token, "role": "ingest"} for token in sent_by]
     with collector_at(
-        tmp_path / "data", intake={"grpc_listen": "127.0.0.1:0"}, api={"tokens": tokens}
+        tmp_path / "data",
+        http={"listen": "127.0.0.1:0", "body_seconds": 5},
+        intake={
+            "grpc_listen": "127.0.0.1:0",
+            "grpc_limit_bytes": 1 << 20,
+            "buffer_bytes": messages << 20,
+        },
+        api={"tokens": tokens},
     ) as service:
         (intake,) = service._connected
-        ends = sent_over_grpc(intake, "half", "a-token-of-16-chars")
+        ends = sent_over_grpc(intake, "half", *sent_by)
     assert ends == ["OK", str(grpc.StatusCode.DEADLINE_EXCEEDED.value[0])]
 
 
@@ -160,5 +173,9 @@ def test_an_address_that_another_collector_has_is_refused_with_its_key(collector
         )
         with pytest.raises(OSError, match=f"^intake.grpc_listen {intake.address}: it is in use"):
             over_grpc.GrpcIntake(
-                taken, sink=services.stages, clock=services.clock, health=services.health
+                taken,
+                sink=services.stages,
+                clock=services.clock,
+                health=services.health,
+                connections=100,
             )

@@ -61,6 +61,8 @@ def test_the_environment_sets_them():
         ("COLLECTIVE_TIMEOUT_SECONDS", "nan"),
         ("COLLECTIVE_TIMEOUT_SECONDS", "10 minutes"),
         ("MAX_SERIES", "10"),
+        ("MAX_TEXT_BYTES", "10"),
+        ("MAX_JOBS", "0"),
     ],
 )
 def test_a_bad_value_is_named_by_its_key(key, value):

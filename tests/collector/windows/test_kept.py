@@ -84,6 +84,7 @@ def test_an_attempt_knows_the_healthy_pace_of_the_one_before_it():
     paces = []
     for number in range(3):
         attempt = attempts.of(job, number, None)
+        assert attempt is not None
         paces.append(attempt.baselines.before)
         if number == 0:
             attempt.baselines.pace = HealthyPace(1.0, 0.01, 0.01, ranks=4)

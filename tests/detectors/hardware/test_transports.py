@@ -90,3 +90,13 @@ def test_a_host_whose_ports_carried_traffic_in_the_attempt_has_not_fallen_back(s
 
     assert [] == found(START)
     assert ["host-1"] == found(START + 200)
+
+
+@pytest.mark.parametrize("over", [START, np.inf])
+def test_of_a_job_that_is_over_no_rdma_device_is_news(steady, event, over):
+    line = event("log.fault", 3, host="host-1", signature="nccl.ib_not_found", role="confirmation")
+    window = sketch(steady(ranks=4), hosts=2, events=(line,))
+    found = TransportsDetector(over=over).evaluate(window)
+    kinds = {(one.kind, one.entity.id) for one in found}
+    news = {("host.slow_transport", "host-1")} if over == START else set()
+    assert {("host.transport_message", "host-1")} | news == kinds

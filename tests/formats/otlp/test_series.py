@@ -117,3 +117,23 @@ def test_a_numbering_finds_what_was_put_one_by_one_or_together(keys):
     numbers.put_many(np.array(keys[half:], np.int64), np.arange(half, len(keys), dtype=np.int32))
     assert list(range(len(keys))) == numbers.get_many(np.array(keys, np.int64)).tolist()
     assert list(range(len(keys))) == [numbers.get(key) for key in keys]
+
+
+def test_names_that_take_all_the_bytes_there_are_leave_known_series_alone():
+    table = SeriesTable()
+    table.attributes.most_bytes = 2000
+    known = table.intern(TelemetryResource("h", "j"), "a", (("k", "v"),))
+    ids = [
+        table.intern(
+            TelemetryResource(f"host-{number}" * 20, "j"), "a", (("k", f"v{number}" * 50),)
+        )
+        for number in range(50)
+    ]
+    taken = [one for one in ids if one >= 0]
+    assert 0 < len(taken) < 20
+    assert {FULL} == set(ids[len(taken) :])
+    assert table.full
+    assert table.attributes.text_bytes < 3000
+    assert len(table.resources) <= len(taken) + 3
+    assert known == table.intern(TelemetryResource("h", "j"), "a", (("k", "v"),))
+    assert table[known].resource == TelemetryResource("h", "j")

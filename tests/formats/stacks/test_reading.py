@@ -126,3 +126,21 @@ def test_the_stack_of_a_crash_is_none_of_a_process_that_stands(above):
 def test_a_signal_that_only_stops_a_process_is_no_crash():
     stopped = 'Thread 1 "python" received signal SIGINT, Interrupt.\n'
     assert "collective" == stands(stopped + dumps.GDB)[0]
+
+
+LISTED = """\
+(gdb) info threads
+  Id   Target Id         Frame
+* 1    Thread 0x7fc73ac5d700 (LWP 48310) "" select_poll_poll () at selectmodule.c.h:219
+  2    Thread 0x7fc6b59e6700 (LWP 48462) "" pthread_cond_wait@@GLIBC_2.3.2 () at wait.S:185
+  3    Thread 0x7fc6bae16700 (LWP 48636) "pt_main" 0x00007fc739c8384d in poll () at poll.S:84
+"""
+
+
+def test_gdbs_list_of_threads_is_a_process_with_a_call_each():
+    (process,) = read(LISTED)
+    assert 48310 == process.pid
+    assert ["select_poll_poll", "pthread_cond_wait", "poll"] == [
+        call for thread in process.threads for call in thread.calls
+    ]
+    assert ("", "select_poll_poll") == stands(LISTED)

@@ -133,9 +133,16 @@ def _by_main_processes(
 ) -> None:
     """Take the devices of a table for a job's, a rank each, where its processes show one.
 
-    That is one process of one name on each, none on two.
+    That is one process of one name on each, none on two. Where one device has several, the job's
+    is the one that was started with the others.
     """
     mains = {hw_id: _main(table, device) for hw_id, device in ids.items()}
+    alone = [held[0].pid for held in mains.values() if len(held) == 1]
+    if len(alone) > 1 and len(alone) == len(ids) - 1:
+        mains = {
+            hw_id: sorted(held, key=lambda one: min(abs(one.pid - pid) for pid in alone))[:1]
+            for hw_id, held in mains.items()
+        }
     if len(ids) < 2 or any(len(held) != 1 for held in mains.values()):
         return
     single = {hw_id: held[0] for hw_id, held in mains.items()}

@@ -16,6 +16,10 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- define "rankscope.variables" -}}
 {{- range $name, $value := . }}
 - name: {{ $name }}
+  {{- if kindIs "map" $value }}
+  {{- toYaml $value | nindent 2 }}
+  {{- else }}
   value: {{ $value | toString | quote }}
+  {{- end }}
 {{- end }}
 {{- end }}

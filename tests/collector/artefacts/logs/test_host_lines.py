@@ -91,3 +91,25 @@ def test_a_spot_machine_that_the_cloud_takes_back_is_named(cause):
         "2m  Warning  SpotInterrupted  node/ip-10-0-1-7  Spot interruption warning was triggered\n"
     )
     assert ("host.evicted", "ip-10-0-1-7", "critical") == cause(STEPS, events_txt=text)
+
+
+FOUND_NO_RDMA = (
+    "{0}:41220:42301 [0] NCCL INFO NET/IB : No device found.\n"
+    "{0}:41220:42301 [0] NCCL INFO Using network Socket\n"
+)
+
+
+def test_a_host_on_which_nccl_found_no_rdma_device_is_news(cause):
+    fault, host, severity = cause(FOUND_NO_RDMA.format("n21") + FOUND_NO_RDMA.format("n22"))
+    assert ("network.transport_fallback", "info") == (fault, severity)
+    assert host in ("n21", "n22")
+
+
+def test_beside_a_fault_it_is_not_the_cause(cause):
+    text = FOUND_NO_RDMA.format("n21") + STEPS + RAISED.format("f()", "ValueError: no such name")
+    assert "software.crash" == cause(text)[0]
+
+
+def test_a_node_that_no_line_names_is_the_only_one_that_is_known(cause):
+    events = "Warning  NodeNotReady  3m12s  node-controller  Node is not ready\n"
+    assert ("host.lost", "unnamed-host") == cause(STEPS, events_txt=events)[:2]

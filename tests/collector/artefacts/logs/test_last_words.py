@@ -126,3 +126,36 @@ def test_a_start_that_went_on_is_not(explain, tmp_path, after):
     (tmp_path / "job.log").write_text(SETTING_UP["lightning"] + "\n\n\nready\n" + after)
     (tmp_path / "other.log").write_text(STEPS)
     assert explain(tmp_path).document() is None
+
+
+@pytest.mark.parametrize("bar", ["  0%|          | 0/32 [00:00<?, ?it/s]", "  0%|"])
+def test_a_bar_at_the_end_that_did_not_move_is_quoted_as_news(explain, tmp_path, bar):
+    (tmp_path / "job.log").write_text(f"{STEPS}{bar}")
+    diagnosis = explain(tmp_path)
+    assert ("unknown", "job", "job") == said(diagnosis)
+    assert "info" == diagnosis.document()["severity"]
+    assert [("job.log", 9)] == [one[:2] for one in quoted(diagnosis)]
+
+
+@pytest.mark.parametrize("bar", ["  3%|3         | 1/32 [00:01<00:31, 1.0it/s]", "100%|##| 32/32"])
+def test_a_bar_that_moved_is_not(explain, tmp_path, bar):
+    (tmp_path / "job.log").write_text(f"{STEPS}{bar}")
+    assert explain(tmp_path).incident is None
+
+
+INTERRUPTED = (
+    'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n    spawn()\n'
+    '  File "spawn.py", line 171, in spawn\n    while not context.join():\nKeyboardInterrupt\n'
+)
+
+
+def test_a_start_that_somebody_gave_up_on_is_quoted_with_where_it_stood(explain, tmp_path):
+    (tmp_path / "job.log").write_text(f"Starting training\n^C{INTERRUPTED}")
+    diagnosis = explain(tmp_path)
+    assert "info" == diagnosis.document()["severity"]
+    assert [("job.log", 5)] == [one[:2] for one in quoted(diagnosis)]
+
+
+def test_a_job_that_somebody_stopped_after_its_steps_is_healthy(explain, tmp_path):
+    (tmp_path / "job.log").write_text(f"{STEPS}^C{INTERRUPTED}")
+    assert explain(tmp_path).incident is None

@@ -166,7 +166,7 @@ def test_overflows_without_end_are_a_matter_of_precision(explained, end):
 
 
 def on_a_bar(number, line):
-    return f"loss: {number / 8}:  1%|1     | {number}/6400 [1:16:09<1:07:04, 1.33it/s]{line}"
+    return f"loss: {4 - number / 8}:  1%|1     | {number}/6400 [1:16:09<1:07:04, 1.33it/s]{line}"
 
 
 def test_overflows_down_to_the_least_scale_behind_a_bar_are_a_matter_of_precision(explained):

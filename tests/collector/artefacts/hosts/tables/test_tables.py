@@ -195,3 +195,11 @@ def test_what_a_table_says_is_quoted_with_its_line(tmp_path, explain):
 def test_the_same_bytes_give_the_same_document(tmp_path, explain):
     (tmp_path / "a.txt").write_text(pasted.nvidia_smi(one_among(STUCK, WAITS), trainers(8)))
     assert explain(tmp_path).document() == explain(tmp_path).document()
+
+
+def test_processes_alone_show_whose_contexts_are_on_the_first_device(said):
+    processes = [(0, 4000 + rank, "python", 871 if rank else 26167) for rank in range(8)]
+    processes += [(rank, 4000 + rank, "python", 20065) for rank in range(1, 8)]
+    whole = pasted.nvidia_smi([FREE] * 8, processes)
+    alone = whole[whole.index("| Processes:") :]
+    assert "memory.rank0_contexts" == said(a=alone)[0]

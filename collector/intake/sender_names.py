@@ -1,0 +1,117 @@
+"""How many jobs and hosts each sender names: one that makes names up must not take all the room.
+
+A payload that names too many new ones is refused as a whole, before it is kept: the journal keeps
+payloads as they came, and a replay knows nothing of senders.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from ...formats.otlp.columns import SeriesTable
+from ...vocabulary.samples import TelemetryResource
+from ..settings.intake import IntakeSettings
+from .payloads import DecodedPayload
+
+GENERATION_SECONDS = 12 * 3600.0
+"""A name that was not new for two of these is forgotten, as windows forget jobs that are silent."""
+
+SenderBound = Literal["sender_jobs", "sender_hosts"]
+
+
+class _RecentNames:
+    """Names of the last two generations."""
+
+    def __init__(self) -> None:
+        self._newer: set[str] = set()
+        self._older: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._newer) + len(self._older)
+
+    def new(self, names: set[str]) -> set[str]:
+        return names - self._newer - self._older
+
+    def add(self, names: set[str]) -> None:
+        self._newer |= names
+        self._older -= names
+
+    def age(self) -> None:
+        self._older, self._newer = self._newer, set()
+
+
+@dataclass(slots=True)
+class _SenderState:
+    """The names of one sender, and which resources of its table were looked at, or refused."""
+
+    began: float
+    jobs: _RecentNames = field(default_factory=_RecentNames)
+    hosts: _RecentNames = field(default_factory=_RecentNames)
+    table: SeriesTable | None = None
+    looked_at: int = 0
+    refused: set[int] = field(default_factory=set)
+
+
+class SenderNames:
+    """The names of all senders, who are told apart by the jobs that their tokens are for."""
+
+    def __init__(self, *, jobs: int, hosts: int, now: Callable[[], float] = time.monotonic) -> None:
+        """`jobs`, `hosts`: the most that one sender may name."""
+        self._most_jobs, self._most_hosts = jobs, hosts
+        self._now = now
+        self._senders: dict[tuple[str, ...], _SenderState] = {}
+
+    @classmethod
+    def of(cls, settings: IntakeSettings) -> "SenderNames":
+        """Return those with the bounds of the settings."""
+        return cls(jobs=settings.max_jobs_of_sender, hosts=settings.max_hosts_of_sender)
+
+    def refuses(self, decoded: DecodedPayload, sender: tuple[str, ...]) -> SenderBound | None:
+        """Return the bound that a payload passes, None for one to be taken, whose names count."""
+        state = self._state(sender)
+        if decoded.metrics is None:
+            return self._passes(state, (event.resource for event in decoded.events))
+        table = decoded.table
+        assert table is not None  # noqa: S101  it numbers the series
+        if state.table is not table:
+            state.table, state.looked_at, state.refused = table, 0, set()
+        if len(table.resources) == state.looked_at and not state.refused:
+            return None  # as nearly always: nobody is named who was not before
+        fresh = set(range(state.looked_at, len(table.resources))) | state.refused
+        series = decoded.metrics.columns.series
+        numbers = fresh & set(np.unique(table.resource_of[series[series >= 0]]).tolist())
+        bound = self._passes(state, (table.resources[number] for number in numbers))
+        if bound is None:
+            state.refused -= numbers
+        else:
+            state.refused |= numbers
+        state.looked_at = len(table.resources)
+        return bound
+
+    def _state(self, sender: tuple[str, ...]) -> _SenderState:
+        now = self._now()
+        state = self._senders.get(sender)
+        if state is None:
+            state = self._senders[sender] = _SenderState(now)
+        if now - state.began >= GENERATION_SECONDS:
+            state.began = now
+            state.jobs.age()
+            state.hosts.age()
+        return state
+
+    def _passes(
+        self, state: _SenderState, resources: Iterable[TelemetryResource]
+    ) -> SenderBound | None:
+        named = list(resources)
+        jobs = state.jobs.new({one.job for one in named if one.job is not None})
+        hosts = state.hosts.new({one.host for one in named})
+        if jobs and len(state.jobs) + len(jobs) > self._most_jobs:
+            return "sender_jobs"
+        if hosts and len(state.hosts) + len(hosts) > self._most_hosts:
+            return "sender_hosts"
+        state.jobs.add(jobs)
+        state.hosts.add(hosts)
+        return None

@@ -1,0 +1,112 @@
+"""A loss that climbs to the end of the log of a job that is over."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import curves, medians
+from ..contract import Detector
+from ..findings import report
+from ..window import Floats, JobWindow
+
+FEWEST, CLIMBS, LEAST = 10, 0.9, 0.1
+"""So many points since the lowest, of which so much of the order is that of their steps, and by
+what share of the lowest they rise at least."""
+
+BEFORE, LAST, TIMES = 4, 3, 2.0
+"""Points before, points at the end that are all above every one of those, and by how much the very
+last is above the middle of them: a loss that has left its level as the log ends."""
+
+UNSURE = 0.9
+"""Its score: few points prove little, and page nobody."""
+
+MOST = 60
+"""Points of a log that is an excerpt; of more the curves of a job say it (divergence.py)."""
+
+
+class RisingLossDetector(Detector):
+    """Find a loss that climbs until its log ends, in few points.
+
+    In no list of detectors: of a live job more points will come. What is left of a job that is over
+    is often an excerpt of ten lines.
+
+    Parameters
+    ----------
+    over : when the job was over, in seconds since the epoch: nothing is said before.
+
+    Examples
+    --------
+    >>> from rankscope.detectors.sketch import sketch
+    >>> loss = np.array([[1.45, 1.41, 1.42, 1.43, 1.46, 1.44, 1.47, 1.5, 1.51, 1.57, 1.56, 1.61]])
+    >>> window = sketch(np.full((1, 12), 2.0), hosts=1, planes={"training.loss": loss})
+    >>> (rise,) = RisingLossDetector(over=0.0).evaluate(window)
+    >>> rise.text
+    'the loss climbs from 1.41 at step 1 to 1.61 at step 11, where the log ends'
+
+    Fails for what comes back after the log's end, and takes data that get harder for a loss that is
+    lost.
+
+    Reference: Kendall (1938) on the order of pairs.
+    """
+
+    name = "rising_loss"
+    kinds = ("job.loss_diverged",)
+
+    def __init__(self, *, over: float = math.inf) -> None:
+        self.over = over
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return at most one finding, on the job."""
+        loss = window.baselines.loss.curve
+        values = loss.value
+        if window.now < self.over or not BEFORE + LAST <= len(values) <= MOST:
+            return []
+        climbs = _climbing(values)
+        first = _left(values) if climbs is None else climbs
+        if first is None:
+            return []
+        last = len(values) - 1
+        return [
+            report(
+                window,
+                self.name,
+                "job.loss_diverged",
+                window.entity,
+                onset=float(loss.at[first]),
+                seen=(float(loss.at[first]), float(loss.at[last])),
+                magnitude=float(values[last] / values[first]),
+                score=UNSURE,
+                signal=curves.LOSS,
+                observed=float(values[last]),
+                expected=float(values[first]),
+                text=f"the loss climbs from {values[first]:.3g} at step {int(loss.index[first])} "
+                f"to {values[last]:.3g} at step {int(loss.index[last])}, where the log ends",
+            )
+        ]
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return when the job was over."""
+        return self.over if self.over > window.now else math.inf
+
+
+def _climbing(values: Floats) -> int | None:
+    """Return the place of the lowest value, where nearly all after it climb; else None."""
+    first = int(np.argmin(values))
+    since = values[first:]
+    if len(since) < FEWEST or not values[first] > 0:
+        return None
+    pairs = np.sign(since[None, :] - since[:, None])[np.triu_indices(len(since), 1)]
+    rises = medians.middle(since[-LAST:]) >= (1 + LEAST) * values[first]
+    return first if rises and (pairs > 0).mean() >= CLIMBS else None
+
+
+def _left(values: Floats) -> int | None:
+    """Return the last place before those at the end that left the level of all before."""
+    before, end = values[:-LAST], values[-LAST:]
+    if len(before) < BEFORE or not medians.middle(before) > 0:
+        return None
+    highest = end[-1] == end.max()  # a spike falls back
+    left = end.min() > before.max() and end[-1] >= TIMES * medians.middle(before) and highest
+    return len(before) - 1 if left else None

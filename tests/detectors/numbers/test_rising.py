@@ -1,0 +1,49 @@
+"""A loss that climbs to the end of an excerpt of a log."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.numbers.rising import RisingLossDetector
+from rankscope.detectors.sketch import sketch
+
+CLIMBS = [1.45, 1.41, 1.42, 1.43, 1.46, 1.44, 1.47, 1.5, 1.51, 1.57, 1.56, 1.61, 1.63]
+LEFT = [5.5, 5.6, 5.6, 4.8, 5.96, 8.7, 8.0, 17.3]
+
+
+def found(values, *, over=0.0):
+    loss = np.array([values])
+    window = sketch(np.full(loss.shape, 2.0), hosts=1, planes={"training.loss": loss})
+    return [one.text for one in RisingLossDetector(over=over).evaluate(window)]
+
+
+def noise(count, spread):
+    return np.random.default_rng(3).normal(0.0, spread, count)
+
+
+@pytest.mark.parametrize("values", [CLIMBS, LEFT])
+def test_a_loss_that_climbs_until_its_log_ends_is_told(values):
+    (text,) = found(values)
+    assert text.endswith("where the log ends")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        2.0 - 0.05 * np.arange(20) + noise(20, 0.02),
+        2.0 + noise(30, 0.3),
+        [*CLIMBS, 1.40, 1.39, 1.38],
+        [5.5, 5.6, 17.3, 5.6, 4.8, 5.9, 5.5, 5.4],
+        [2.0, 2.1, 2.3],
+        2.0 + 0.001 * np.arange(20),
+        np.linspace(0.1, 4.0, 100) + noise(100, 0.01),
+    ],
+    ids=["falls", "noise", "came back", "one spike", "few", "a trifle", "a whole curve"],
+)
+def test_another_loss_is_not_told(values):
+    assert [] == found(list(values))
+
+
+def test_nothing_is_said_before_the_job_is_over():
+    assert [] == found(CLIMBS, over=math.inf)
