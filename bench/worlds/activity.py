@@ -67,6 +67,6 @@ class RankActivity:
         assert self._stop is not None  # noqa: S101 - for the types: the caller asks
         at = np.array([began, self._stop.at, min(self._stop.ends, self._end)])
         compute = np.array([0.0, 0.6 * (at[1] - at[0]), 0.0])
-        spins = rank not in self._stop.ranks or self._stop.kind in ("gpu", "transport")
+        spins = rank not in self._stop.ranks or self._stop.kind in ("gpu", "transport", "order")
         comm = np.array([0.0, 0.2 * (at[1] - at[0]), (at[2] - at[1]) if spins else 0.0])
         return at, compute, comm

@@ -55,10 +55,14 @@ class ClusterLayout:
         """Return the ranks of a host."""
         return np.array([one.rank for one in self.ranks if one.host == host])
 
-    def of_group(self, kind: str, rank: int) -> GroupPlace | None:
-        """Return the group of that kind in which a rank is."""
-        found = (one for one in self.groups if one.kind == kind and rank in one.ranks)
-        return next(found, None)
+    def of_group(self, kind: str, rank: int) -> GroupPlace:
+        """Return the group of that kind in which a rank is; raises StopIteration for none."""
+        return next(one for one in self.groups if one.kind == kind and rank in one.ranks)
+
+    def nic_of(self, rank: int) -> str:
+        """Return the port that a rank uses."""
+        place = self.ranks[rank]
+        return self.hosts[place.host].nics[place.local // 2]
 
     def host_of(self, rank: int) -> str:
         """Return the name of a rank's host."""

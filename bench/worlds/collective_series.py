@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .cluster import RankPlace
 from .effects import Scalar
 from .exporters import HostExporter
 from .series import MetricSeries
@@ -48,7 +49,7 @@ def reported(
             if stuck.any() and case.stop is not None:
                 rows = (completed, enqueued, started)
                 completed, enqueued, started = _stopped(
-                    case, rank, stuck, len(records.ends), rows, group.per_step
+                    case, place, group.kind, stuck, len(records.ends), rows, group.per_step
                 )
             mine: dict[str, Scalar] = {"rank": rank, "group": group.name}
             for name, values in (
@@ -97,7 +98,8 @@ def _progress(attempt: JobAttempt, ticks: np.ndarray) -> np.ndarray:
 
 def _stopped(
     case: CaseSituation,
-    rank: int,
+    place: RankPlace,
+    kind: str,
     stuck: np.ndarray,
     steps: int,
     rows: tuple[np.ndarray, ...],
@@ -106,9 +108,14 @@ def _stopped(
     """Return completed, enqueued, started once nothing moves any more."""
     assert case.stop is not None  # noqa: S101 - for the types: the caller asks
     last = float(steps * per_step)
-    culprit = rank in case.stop.ranks
+    culprit = place.rank in case.stop.ranks
     completed, enqueued, started = last, last + 1.0, last + 1.0
-    if culprit and case.stop.kind == "host":
+    if case.stop.kind == "order":
+        # Half of the ranks call the experts' collective first, the others that of data parallelism.
+        first = "ep" if place.dp % 2 else "dp"
+        if kind != first:
+            enqueued = started = last
+    elif culprit and case.stop.kind == "host":
         enqueued = started = last
     elif culprit and case.stop.kind == "gpu":
         completed, started = last - 1.0, last

@@ -6,7 +6,10 @@ from typing import Any, Literal
 import numpy as np
 
 Phase = Literal["data", "compute", "gc", "network", "optimizer", "checkpoint"]
-StuckKind = Literal["host", "gpu", "transport", "gone"]
+StuckKind = Literal["host", "gpu", "transport", "order", "gone", "crash", "leave"]
+"""Ranks that do not come: stuck on the host or the device, in the network, in collectives called in
+another order than their peers', gone without a word, after a crash; or that leave before the start.
+"""
 EditKind = Literal["set", "scale", "add", "least", "most", "rate", "drop", "grow", "pulse"]
 Scalar = str | int | float | bool
 
@@ -65,7 +68,6 @@ class ExtraSeries:
     value: float
     begin: float
     end: float = float("inf")
-    cadence: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class EventRecord:
     host: str
     at: float
     attributes: dict[str, Scalar]
-    of_job: bool = True
+    of_job: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,6 @@ class RestartMark:
     seconds: float
     world: int
     back: int
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +131,6 @@ class CaseTruth:
         }
 
 
-def strength_at(effect: StepEffect, at: float) -> float:
-    """Return how much of an effect there is at a time: 0 to 1."""
-    if not effect.begin <= at < effect.end:
-        return 0.0
-    return min(1.0, (at - effect.begin) / effect.ramp) if effect.ramp else 1.0
-
-
 def edited(edit: SeriesEdit, times: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return the values of a series that matches an edit other than `drop`."""
     inside = (times >= edit.begin) & (times < edit.end)
@@ -144,19 +138,19 @@ def edited(edit: SeriesEdit, times: np.ndarray, values: np.ndarray) -> np.ndarra
         lasted = np.clip(times, edit.begin, edit.end) - edit.begin
         return np.asarray(values + edit.value * lasted)
     since = times - edit.begin
-    changed = values
-    if edit.how == "set":
-        changed = np.full_like(values, edit.value)
-    elif edit.how == "scale":
-        changed = values * edit.value
-    elif edit.how == "add":
-        changed = values + edit.value
-    elif edit.how == "least":
-        changed = np.maximum(values, edit.value)
-    elif edit.how == "most":
-        changed = np.minimum(values, edit.value)
-    elif edit.how == "grow":
-        changed = values * np.exp(edit.value * np.clip(since, 0.0, edit.lasts))
-    elif edit.how == "pulse":
-        changed = values * (1.0 + edit.value * np.exp(-np.abs(since) / edit.lasts))
+    match edit.how:
+        case "set":
+            changed = np.full_like(values, edit.value)
+        case "scale":
+            changed = values * edit.value
+        case "add":
+            changed = values + edit.value
+        case "least":
+            changed = np.maximum(values, edit.value)
+        case "most":
+            changed = np.minimum(values, edit.value)
+        case "grow":
+            changed = values * np.exp(edit.value * np.clip(since, 0.0, edit.lasts))
+        case _:
+            changed = values * (1.0 + edit.value * np.exp(-np.abs(since) / edit.lasts))
     return np.asarray(np.where(inside, changed, values))

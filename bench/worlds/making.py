@@ -11,9 +11,10 @@ from . import (
     collective_series,
     device_series,
     exporters,
-    faults,
-    healthy,
     host_series,
+    mechanisms,
+    phases,
+    process_series,
     series,
     situation,
     step_series,
@@ -32,11 +33,9 @@ from .wire import HostResource
 def make(plan: CasePlan, folder: Path) -> None:
     """Write `case.jsonl.gz` and `truth.json` of a case to its folder."""
     case = situation.situated(plan)
-    healthy.add(case)
-    if plan.fault is not None:
-        faults.inject(case)
+    mechanisms.add(case)
     tried = training.attempts(case)
-    healthy.phases(case, tried)
+    phases.add(case, tried)
     folder.mkdir(parents=True, exist_ok=True)
     wire.write(folder / "case.jsonl.gz", _lines(case, tried))
     text = json.dumps(truth(case), indent=1, sort_keys=True)
@@ -97,7 +96,7 @@ def _made(
         yield from collective_series.reported(case, attempt, hosts)
         if samples and case.plan.world <= 32:
             yield from collective_series.sampled(attempt)
-        yield from host_series.processes(case, attempt, hosts)
+        yield from process_series.reported(case, attempt, hosts)
     yield from device_series.reported(case, loads, hosts)
     yield from host_series.reported(case, loads, hosts)
     names = {host.name: index for index, host in enumerate(case.layout.hosts)}
@@ -106,10 +105,9 @@ def _made(
 
 
 def _extra(case: CaseSituation, extra: ExtraSeries, host: int) -> MetricSeries:
-    times = np.arange(extra.begin, min(extra.end, case.end), extra.cadence)
+    times = np.arange(extra.begin, min(extra.end, case.end), 5.0)
     values = np.full(len(times), extra.value)
-    family: series.Family = "process" if extra.metric.startswith("process.") else "device"
-    return MetricSeries(extra.metric, host, family, extra.attributes, times, values)
+    return MetricSeries(extra.metric, host, "device", extra.attributes, times, values)
 
 
 def _by_metric(case: CaseSituation) -> dict[str, list[tuple[str, SeriesEdit]]]:
@@ -164,6 +162,7 @@ def _events(case: CaseSituation, hosts: list[HostExporter]) -> list[tuple[float,
     if any("training.phase".startswith(one) for one in lacks):
         return []
     names = {host.name: index for index, host in enumerate(case.layout.hosts)}
+    ends = {edit.host: edit.begin for edit in case.edits if edit.metric == "*"}
     found = []
     for event in case.events:
         index = names[event.host]
@@ -178,6 +177,8 @@ def _events(case: CaseSituation, hosts: list[HostExporter]) -> list[tuple[float,
         found.append((event.at + 0.2, wire.log_line(resource, at, event.name, event.attributes)))
     for host, exporter in zip(case.layout.hosts, hosts, strict=True):
         for at, phase in zip(exporter.restart or (), ("shutdown", "start"), strict=False):
+            if at >= ends.get(host.name, case.end):
+                break
             resource = HostResource(host.name, host.switch, None, None)
             line = wire.log_line(resource, at, "agent.lifecycle", {"phase": phase})
             found.append((at, line))

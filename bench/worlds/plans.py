@@ -12,18 +12,6 @@ SIZES = (8, 16, 32, 64, 128)
 _USUAL_MINUTES = 10.0
 _LONG_WORLD = 16
 """Ranks at most of cases that last longer: they cost as much as they are worth."""
-_BETWEEN_HOSTS = ("network.", "host.", "balance.expert", "balance.pipeline_stage")
-"""Faults that need more than one host."""
-_FROM_THE_START = (
-    "network.transport_fallback",
-    "network.bootstrap_failed",
-    "software.init_failed",
-    "numerics.plateau",
-    "memory.rank0_contexts",
-)
-"""Faults that show at the start, or whose curve has to be young: the start has to be seen."""
-_NOT_WITH_FAULTS = ("elastic_world", "slow_stretch", "compile_first", "batch_ramp")
-"""They would leave open what the fault did and what they did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +52,15 @@ def planned(seed: int) -> list[CasePlan]:
 def _plan(seed: int, number: int, fault: FaultRow | None, *, held_back: bool) -> CasePlan:
     rng = np.random.default_rng([seed, number])
     world = int(rng.choice(SIZES, p=(0.37, 0.28, 0.2, 0.1, 0.05)))
-    if fault is not None and fault.id in ("network.switch", "network.congestion"):
-        world = max(world, 32)
-    elif fault is not None and fault.id.startswith(_BETWEEN_HOSTS):
-        world = max(world, 16)
-    if fault is not None and fault.minutes > _USUAL_MINUTES:
-        world = min(world, _LONG_WORLD)
-    rows = [row for row in tables.habits() if held_back or not row.held_back]
-    habits = {row.name: _amount(rng, row) for row in rows if rng.random() < row.share}
+    rows = [row for row in tables.habits().values() if held_back or not row.held_back]
+    rows = [row for row in rows if rng.random() < row.share]
+    minutes = 20.0 if rng.random() < 0.25 and world <= _LONG_WORLD else _USUAL_MINUTES
     if fault is not None:
-        habits = {name: at for name, at in habits.items() if name not in _NOT_WITH_FAULTS}
-    if fault is not None and fault.id in _FROM_THE_START:
-        habits.pop("joined_midway", None)
-    minutes = _USUAL_MINUTES if fault is None else fault.minutes
-    if fault is None and rng.random() < 0.25:
-        minutes = 20.0 if world <= _LONG_WORLD else _USUAL_MINUTES
+        world, minutes = max(world, fault.ranks), fault.minutes
+        if minutes > _USUAL_MINUTES:
+            world = min(world, _LONG_WORLD)
+        rows = [row for row in rows if not row.obscures]
+        rows = [row for row in rows if row.id != "joined_midway" or not fault.from_start]
     label = fault.id if fault else "quiet"
     return CasePlan(
         id=f"{number:02d}-{label}",
@@ -89,7 +71,7 @@ def _plan(seed: int, number: int, fault: FaultRow | None, *, held_back: bool) ->
         world=world,
         per_host=int(rng.choice([4, 8, 8])) if world > 8 else int(rng.choice([2, 4, 8])),
         minutes=minutes,
-        habits=habits,
+        habits={row.id: _amount(rng, row) for row in rows},
         reporter=_reporter(rng, fault, held_back=held_back),
         device=tables.devices()[int(rng.choice([0, 0, 1, 2]))],
     )

@@ -1,6 +1,8 @@
 """A case while it is put together: its layout, its pace, and what faults and habits add to it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 
@@ -8,7 +10,6 @@ from . import tables
 from .cluster import ClusterLayout, laid_out
 from .effects import (
     CaseTruth,
-    EditKind,
     EventRecord,
     ExtraSeries,
     RestartMark,
@@ -65,8 +66,6 @@ class CaseSituation:
     extras: list[ExtraSeries] = field(default_factory=list)
     events: list[EventRecord] = field(default_factory=list)
     clock_leaps: dict[int, tuple[float, float]] = field(default_factory=dict)
-    versions: dict[int, tuple[str, str]] = field(default_factory=dict)
-    flat_from: float | None = None
     stop: StopMark | None = None
     restart: RestartMark | None = None
     truth: CaseTruth = field(default_factory=CaseTruth)
@@ -81,115 +80,48 @@ class CaseSituation:
         """Return all ranks."""
         return tuple(range(self.plan.world))
 
-    def amount(self, plain: tuple[float, float], weak: tuple[float, float]) -> float:
-        """Return an amount between the bounds of this case's strength."""
-        return float(self.rng.uniform(*(weak if self.weak else plain)))
-
     def habit(self, name: str) -> float | None:
         """Return the drawn amount of a habit, None where the case has it not."""
         return self.plan.habits.get(name)
-
-    def gpu(self, rank: int) -> str:
-        """Return the device id of a rank."""
-        return self.layout.ranks[rank].gpu
 
     def on_host_of(self, rank: int) -> tuple[int, ...]:
         """Return all ranks on the host of a rank."""
         return tuple(self.layout.on_host(self.layout.ranks[rank].host).tolist())
 
-    def a_rank(self) -> int:
-        """Return some rank."""
-        return int(self.rng.integers(self.plan.world))
-
-    def slow(self, ranks: tuple[int, ...], factor: float, *, begin: float | None = None) -> None:
-        """Let these ranks compute `factor` times as long, from the onset on."""
-        at = self.onset if begin is None else begin
-        self.step_effects.append(
-            StepEffect("compute", ranks, at, float("inf"), factor=factor, spread=0.1)
-        )
-
-    def edit(
-        self,
-        metric: str,
-        how: EditKind,
-        value: float,
-        /,
-        *,
-        rank: int | None = None,
-        host: str | None = None,
-        begin: float | None = None,
-        end: float = float("inf"),
-        lasts: float = 60.0,
-        of: dict[str, Scalar] | None = None,
-    ) -> None:
-        """Change readings; `rank`: of its device or process; `of`: with these attributes."""
-        labels = dict(of or {})
-        if rank is not None:
-            place = self.layout.ranks[rank]
-            host = self.layout.host_of(rank)
-            if metric.startswith("hw."):
-                labels["hw.id"] = place.gpu
-            else:
-                labels["rank"] = rank
-        at = self.onset if begin is None else begin
-        self.edits.append(SeriesEdit(metric, how, value, at, end, host, labels, lasts))
-
-    def say(
-        self, name: str, rank: int, at: float, attributes: dict[str, Scalar], *, of_job: bool = True
-    ) -> None:
-        """Send an event of the host of a rank."""
-        host = self.layout.host_of(rank)
-        self.events.append(EventRecord(name, host, at, attributes, of_job))
-
-    def log(self, rank: int, at: float, line: str, **fields: Scalar) -> None:
-        """Send a line of logs.toml: of a rank, or of its host's kernel."""
-        row = tables.log_lines()[line]
-        labels: dict[str, Scalar] = {"signature": row.signature, "role": row.role}
-        if not row.of_host:
-            labels["rank"] = rank
-        text = row.text.format(rank=rank, pid=self.layout.ranks[rank].pid, **fields)
-        self.say("log.fault", rank, at, labels | {"text": text}, of_job=not row.of_host)
-
-    def blame(
-        self,
-        kind: str,
-        name: str,
-        *,
-        host: str | None = None,
-        ranks: tuple[int, ...] = (),
-        onset: float | None = None,
-        end: float | None = None,
-        also: tuple[tuple[str, str], ...] = (),
-    ) -> None:
-        """Write down the truth."""
-        fault = self.plan.fault.id if self.plan.fault else None
-        at = self.onset if onset is None else onset
-        self.truth = CaseTruth(fault, kind, name, host, ranks, at, end, also)
-
-    def blame_rank(self, rank: int, *, also: tuple[tuple[str, str], ...] = ()) -> None:
-        """Write down that a rank is at fault."""
-        self.blame("rank", str(rank), host=self.layout.host_of(rank), ranks=(rank,), also=also)
-
-    def blame_gpu(self, rank: int) -> None:
-        """Write down that the device of a rank is at fault."""
+    def fields(self, rank: int, at: float) -> dict[str, Any]:
+        """Return what the text of a line may name, of a rank at a time."""
         place = self.layout.ranks[rank]
-        self.blame("gpu", place.gpu, host=self.layout.host_of(rank), ranks=(rank,))
+        done = max(0, int((at - self.first_step_at) / self.pace.step))
+        return {
+            "rank": rank, "pid": place.pid, "gpu": place.gpu, "local": place.local,
+            "host": self.layout.host_of(rank), "bus": 0x19 + 17 * place.local,
+            "device": self.layout.nic_of(rank), "step": self.first_step + done,
+            "memory": self.plan.device.memory, "foreign": 3_200_000 + place.pid % 100_000,
+        }  # fmt: skip
 
-    def blame_host(self, host: int) -> None:
-        """Write down that a host is at fault."""
-        name = self.layout.hosts[host].name
-        self.blame("host", name, host=name, ranks=tuple(self.layout.on_host(host).tolist()))
+    def say(self, line: str, rank: int, at: float, **more: Scalar) -> None:
+        """Send a row of lines.toml from the host of a rank."""
+        row, named = tables.records()[line], self.fields(rank, at) | more
+        labels = {key: filled(value, named) for key, value in row.attributes.items()}
+        if row.text:
+            labels["text"] = row.text.format(**named)
+        host = self.layout.host_of(rank)
+        self.events.append(EventRecord(row.event, host, at, labels, row.job))
 
-    def blame_job(self, *, onset: float | None = None, kind: str = "job") -> None:
-        """Write down that the job as a whole is at fault, or its code."""
-        self.blame(kind, self.layout.job, ranks=self.everybody, onset=onset)
+
+def filled(value: Any, named: Mapping[str, Any]) -> Scalar:
+    """Return an attribute of a row; a text that is one {field} alone keeps the field's type."""
+    if not isinstance(value, str):
+        return cast("Scalar", value)
+    alone = named.get(value[1:-1]) if value[:1] == "{" else None
+    return cast("Scalar", alone) if alone is not None else value.format(**named)
 
 
 def situated(plan: CasePlan) -> CaseSituation:
     """Draw layout and pace of a plan, without habits and faults."""
     rng = plan.rng("situation")
-    moe = "expert_wander" in plan.habits or bool(plan.fault and plan.fault.id == "balance.expert")
-    staged = bool(plan.fault and plan.fault.id == "balance.pipeline_stage")
+    needed = plan.fault.groups if plan.fault else ""
+    moe, staged = "expert_wander" in plan.habits or needed == "experts", needed == "stages"
     layout = laid_out(rng, plan.world, plan.per_host, experts=moe, staged=staged)
     pace = _pace(rng, plan)
     begin = _EPOCH + float(rng.integers(0, 4_000_000))

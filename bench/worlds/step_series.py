@@ -138,8 +138,8 @@ def _values(
     steps, ranks = len(records.numbers), len(attempt.layout.ranks)
     common = np.exp(rng.normal(0.0, curve.noise, (steps, 1)))
     learnt = records.numbers
-    if case.flat_from is not None:
-        learnt = np.minimum(learnt, learnt[np.searchsorted(records.ends[:-1], case.flat_from)])
+    if curve.flat_from < case.end:
+        learnt = np.minimum(learnt, learnt[np.searchsorted(records.ends[:-1], curve.flat_from)])
     loss = curve.loss(learnt)[:, None] * common
     norm = curve.grad_norm(records.numbers)[:, None]
     norm = norm * np.exp(rng.normal(0.0, curve.norm_noise, (steps, 1)))

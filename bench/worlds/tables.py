@@ -1,26 +1,161 @@
-"""The rows of the tables beside: habits of healthy jobs, reporters, devices, faults."""
+"""The rows of the tables beside: habits, reporters, devices, log lines, faults, readings.
+
+An `Amount` is a number or arithmetic over the names that mechanisms.py and readings.py list.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from rankscope.vocabulary import tables
 
+from .amounts import Amount
+from .effects import EditKind, Phase, StuckKind
+
 HELD_BACK_FROM = 1000
 """The first seed whose worlds have the rows that are held back."""
+_FAMILIES = ("balance", "efficiency", "gpu", "host", "memory", "network", "numerics", "software")
 
 
 @dataclass(frozen=True, slots=True)
-class HabitRow:
-    """What healthy jobs do; the amount lies between `low` and `high`, in `unit`."""
+class StepRow:
+    """Changes steps as a StepEffect says. `when`: only where it is not 0."""
 
-    name: str
+    phase: Phase
+    ranks: str = "ranks"
+    factor: Amount = 1.0
+    seconds: Amount = 0.0
+    begin: Amount = "at"
+    end: Amount = "inf"
+    every: Amount = 1.0
+    chance: Amount = 1.0
+    ramp: Amount = 0.0
+    spread: float = 0.1
+    one_of: bool = False
+    tokens: bool = False
+    when: Amount = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class EditRow:
+    """Changes readings as a SeriesEdit says; of these `ranks`, their devices or their hosts."""
+
+    metrics: tuple[str, ...]
+    how: EditKind
+    value: Amount = 0.0
+    ranks: str = "ranks"
+    of: Mapping[str, Any] = field(default_factory=dict)
+    begin: Amount = "at"
+    end: Amount = "inf"
+    lasts: Amount = 60.0
+    when: Amount = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraRow:
+    """A further series of the culprit's host for each of the ranks, whose fields it may name."""
+
+    metric: str
+    of: Mapping[str, Any]
+    value: Amount = 1.0
+    ranks: str = "rank"
+    begin: Amount = "at"
+    end: Amount = "inf"
+
+
+@dataclass(frozen=True, slots=True)
+class LineRow:
+    """A line of lines.toml that each of the ranks sends."""
+
+    line: str
+    ranks: str = "rank"
+    at: Amount = "at"
+    when: Amount = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class EndRow:
+    """How ranks end: `crash` (peers lose them), `leave` (peers go on), or by a hang of a kind."""
+
+    how: StuckKind
+    ranks: str = "ranks"
+    at: Amount = "at"
+    code: int = 1
+    signal: int = 0
+    silent: bool = False
+    when: Amount = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RestartRow:
+    """A second attempt: `seconds` after `at`, of `world` ranks, `back` steps before the last."""
+
+    seconds: Amount
+    world: Amount = "world"
+    back: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismRow:
+    """What changes in a job. `draw`: least and most of an amount, for weak faults two more.
+
+    `again`: the seconds to the next time, at most `times` in all; `begins`: the first time.
+    """
+
+    id: str
     why: str
-    unit: str
-    share: float
+    draw: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    begins: Amount = "onset"
+    again: Amount = ""
+    times: int = 1000
+    curve: Mapping[str, Amount] = field(default_factory=dict)
+    first_step: Amount = "first"
+    clock: Amount = 0.0
+    steps: tuple[StepRow, ...] = ()
+    edits: tuple[EditRow, ...] = ()
+    extras: tuple[ExtraRow, ...] = ()
+    lines: tuple[LineRow, ...] = ()
+    ends: tuple[EndRow, ...] = ()
+    restart: RestartRow | None = None
+    held_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRow(MechanismRow):
+    """A fault that is simulated: of whom (one of `who`), and in which cases it can be seen.
+
+    `onset`: of the truth; `minutes` of a case; `ranks` at least; `groups`: the layout has them;
+    `from_start`: the collector has to see the start.
+    """
+
+    who: tuple[str, ...] = ()
+    onset: Amount = "onset"
+    minutes: float = 10.0
+    ranks: int = 8
+    groups: str = ""
+    from_start: bool = False
+    reporters: tuple[str, ...] = (
+        "full",
+        "estimated_split",
+        "no_collectives",
+        "no_loss",
+        "bare_attributes",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HabitRow(MechanismRow):
+    """What healthy jobs do; the amount lies between `low` and `high`, in `unit`.
+
+    `obscures`: beside it nobody could tell what a fault did.
+    """
+
+    unit: str = ""
+    share: float = 0.0
     low: float = 0.0
     high: float = 0.0
-    held_back: bool = False
+    obscures: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,31 +187,31 @@ class DeviceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FaultRow:
-    """A fault that is simulated: `minutes` of a case; `reporters` through which it can be seen."""
+class RecordRow:
+    """A log record: text and attributes have {fields} of its rank. `job`: with the job's id."""
 
     id: str
-    why: str
-    minutes: float = 10.0
-    reporters: tuple[str, ...] = ("full", "estimated_split", "no_collectives", "bare_attributes")
-    held_back: bool = False
+    event: str = "log.fault"
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+    job: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class LogRow:
-    """A log line; its text has the fields that the fault gives."""
+class ReadingRow:
+    """A series that is read of something; `every`: only each so-manieth reading."""
 
-    name: str
-    signature: str
-    text: str
-    role: str = "root"
-    of_host: bool = False
+    metric: str
+    value: Amount
+    of: Mapping[str, Any] = field(default_factory=dict)
+    every: Amount = 1.0
 
 
 @cache
-def habits() -> tuple[HabitRow, ...]:
-    """Return the habits in the order of their file."""
-    return tuple(tables.packaged(HabitRow, __package__ or "", "habits.toml", "habit"))
+def habits() -> Mapping[str, HabitRow]:
+    """Return the habits by id, in the order of their file."""
+    rows = tables.packaged(HabitRow, __package__ or "", "habits.toml", "habit")
+    return {row.id: row for row in rows}
 
 
 @cache
@@ -92,13 +227,22 @@ def devices() -> tuple[DeviceRow, ...]:
 
 
 @cache
-def log_lines() -> Mapping[str, LogRow]:
-    """Return the log lines by name."""
-    rows = tables.packaged(LogRow, __package__ or "", "logs.toml", "line")
-    return {row.name: row for row in rows}
+def records() -> Mapping[str, RecordRow]:
+    """Return the log records by id."""
+    rows = tables.packaged(RecordRow, __package__ or "", "lines.toml", "line")
+    return {row.id: row for row in rows}
 
 
 @cache
 def faults() -> tuple[FaultRow, ...]:
-    """Return the faults in the order of their file."""
-    return tuple(tables.packaged(FaultRow, __package__ or "", "faults.toml", "fault"))
+    """Return the faults in the order of their files."""
+    names = [f"faults/{family}.toml" for family in _FAMILIES]
+    return tuple(tables.joined(FaultRow, __package__ or "", names, "fault"))
+
+
+@cache
+def readings(of: str) -> tuple[ReadingRow, ...]:
+    """Return what is read of a `device`, `host`, `port`, `trainer` or `dataloader`."""
+    file = f"readings/{of}.toml"
+    rows = tables.packaged(ReadingRow, __package__ or "", file, "reading", unique=False)
+    return tuple(rows)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import cluster, effects
+from . import cluster
 from .cluster import ClusterLayout
 from .effects import StepEffect
 from .situation import CaseSituation
@@ -178,7 +178,9 @@ def _apply(
     network: float,
     rng: np.random.Generator,
 ) -> float:
-    strength = effects.strength_at(effect, at)
+    strength = float(effect.begin <= at < effect.end)
+    if effect.ramp:
+        strength *= min(1.0, (at - effect.begin) / effect.ramp)
     drawn = rng.random()
     jitter = float(np.exp(rng.normal(0.0, effect.spread))) if effect.spread else 1.0
     if not strength or number % effect.every or drawn >= effect.chance:

@@ -1,6 +1,7 @@
 """Loss, gradient norm and learning rate over the steps of a healthy run."""
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 
 @dataclass(slots=True)
 class ValueCurve:
-    """A power law of the steps with noise; `bends` are (from, to, factor of loss, of norm)."""
+    """A power law of the steps with noise; from `flat_from` (seconds) on nothing is learnt."""
 
     start: float
     floor: float
@@ -22,7 +23,7 @@ class ValueCurve:
     total: int
     scale: float
     global_loss: bool
-    bends: list[tuple[float, float, float, float]] = field(default_factory=list)
+    flat_from: float = math.inf
 
     @classmethod
     def drawn(cls, rng: np.random.Generator, *, started: bool) -> Self:
