@@ -18,7 +18,9 @@ def main() -> int:
 
 
 def _make(options: argparse.Namespace) -> int:
-    chosen = [one for one in plans.planned(options.seed) if options.only in one.id]
+    chosen = plans.smallest(
+        [one for one in plans.planned(options.seed) if options.only in one.id], options.at_most
+    )
     folders = [options.out / one.id for one in chosen]
     with ProcessPoolExecutor(options.jobs) as pool:
         for plan, _ in zip(chosen, pool.map(making.make, chosen, folders), strict=True):
@@ -48,6 +50,12 @@ def _options() -> argparse.Namespace:
     make.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     make.add_argument("--seed", type=int, required=True, help="1000 and more: held back")
     make.add_argument("--only", default="", metavar="ID", help="cases whose id holds this")
+    make.add_argument(
+        "--at-most",
+        type=int,
+        metavar="N",
+        help="the N smallest quiet cases and the N smallest others",
+    )
     make.add_argument("--jobs", type=int, default=2)
     score = verbs.add_parser("score", help="replay the cases of a folder and score the incidents")
     score.add_argument("folder", type=Path)

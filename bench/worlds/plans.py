@@ -49,6 +49,17 @@ def planned(seed: int) -> list[CasePlan]:
     return [_plan(seed, number, row, held_back=held_back) for number, row in enumerate(chosen)]
 
 
+def smallest(cases: list[CasePlan], count: int | None) -> list[CasePlan]:
+    """Return the `count` cases of least ranks times minutes, quiet and others each; None: all."""
+    order = sorted(cases, key=lambda one: one.world * one.minutes)
+    chosen = [
+        one.id
+        for quiet in (True, False)
+        for one in [case for case in order if (case.fault is None) == quiet][:count]
+    ]
+    return [one for one in cases if one.id in chosen]
+
+
 def _plan(seed: int, number: int, fault: FaultRow | None, *, held_back: bool) -> CasePlan:
     rng = np.random.default_rng([seed, number])
     world = int(rng.choice(SIZES, p=(0.37, 0.28, 0.2, 0.1, 0.05)))

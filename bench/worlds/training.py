@@ -60,7 +60,7 @@ def attempts(case: CaseSituation) -> tuple[JobAttempt, ...]:
         return (JobAttempt(0, case.begin, min(ends, case.end), case.layout, records),)
     first = _simulated(case, 0, case.plan.world, case.first_step_at, case.first_step, mark.at)
     again = mark.at + mark.seconds
-    number = int(first.numbers[-1]) - mark.back + 1
+    number = case.first_step + len(first.numbers) - mark.back
     starts = again + 12.0
     second = _simulated(case, 1, mark.world, starts, max(0, number), case.end)
     layout = cluster.reduced(case.layout, mark.world)

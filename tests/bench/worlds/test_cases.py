@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.worlds import exporters, faults, healthy, making, plans, situation, tables, training
+from bench.worlds import exporters, making, mechanisms, phases, plans, situation, tables, training
 from bench.worlds.plans import CasePlan
 from bench.worlds.situation import CaseSituation
 from bench.worlds.training import JobAttempt
@@ -36,10 +36,10 @@ def of_fault(name: str, **changes: Any) -> CasePlan:
 def run(plan: CasePlan) -> tuple[CaseSituation, tuple[JobAttempt, ...]]:
     """Simulate the steps of a plan."""
     case = situation.situated(plan)
-    healthy.add(case)
-    if plan.fault is not None:
-        faults.inject(case)
-    return case, training.attempts(case)
+    mechanisms.add(case)
+    attempts = training.attempts(case)
+    phases.add(case, attempts)
+    return case, attempts
 
 
 def points(line: str) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -81,16 +81,9 @@ def test_a_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path):
     assert one != other
 
 
-def test_every_fault_has_an_id_of_the_vocabulary_and_a_mechanism():
-    for row in tables.faults():
-        assert row.id in catalogue.catalogue()
-        assert callable(faults.mechanism(row.id))
-        assert row.why
-
-
 def test_a_seed_that_is_held_back_has_rows_that_the_others_have_not():
     rows = {row.id for row in tables.faults() if row.held_back}
-    habits = {row.name for row in tables.habits() if row.held_back}
+    habits = {row.id for row in tables.habits().values() if row.held_back}
     usual, later = plans.planned(1), plans.planned(tables.HELD_BACK_FROM)
     assert rows <= {one.fault.id for one in later if one.fault}
     assert not rows & {one.fault.id for one in usual if one.fault}
