@@ -8,65 +8,46 @@ from .situation import CaseSituation
 from .training import JobAttempt
 
 _ORDER = ("data", "gc", "compute", "comm", "optimizer", "checkpoint")
+_COMPUTE = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.7, 0.0])
+"""Share of compute in what precedes each edge of a step: its begin, then the ends of its phases."""
+_COMM = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
 
 
 class RankActivity:
     """Seconds of compute and of waiting in collectives, cumulative, per rank."""
 
     def __init__(self, case: CaseSituation, attempts: Sequence[JobAttempt]) -> None:
-        self._knots: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self._stop, self._end = case.stop, case.end
+        self._case = case
+        self._knots: list[tuple[np.ndarray, np.ndarray]] = []
         for rank in range(case.plan.world):
             inside = [one for one in attempts if rank < len(one.layout.ranks)]
-            times, compute, comm = [], [], []
-            for one in inside:
-                rows = self._of_attempt(one, rank)
-                times.append(rows[0])
-                compute.append(rows[1])
-                comm.append(rows[2])
-            at = np.concatenate(times)
-            self._knots.append(
-                (at, np.cumsum(np.concatenate(compute)), np.cumsum(np.concatenate(comm)))
-            )
+            rows = np.concatenate([self._of_attempt(one, rank) for one in inside])
+            rows = rows[np.argsort(rows[:, 0], kind="stable")]
+            self._knots.append((rows[:, 0], np.cumsum(rows[:, 1:], axis=0)))
 
     def shares(self, rank: int, times: np.ndarray, window: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the shares of compute and of collectives in the window before each time."""
-        at, compute, comm = self._knots[rank]
-        found = []
-        for total in (compute, comm):
-            now = np.interp(times, at, total)
-            found.append(np.clip((now - np.interp(times - window, at, total)) / window, 0.0, 1.0))
-        return found[0], found[1]
+        at, totals = self._knots[rank]
+        spent = [
+            np.interp(times, at, total) - np.interp(times - window, at, total) for total in totals.T
+        ]
+        compute, comm = np.clip(np.array(spent) / window, 0.0, 1.0)
+        return compute, comm
 
-    def _of_attempt(self, one: JobAttempt, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _of_attempt(self, one: JobAttempt, rank: int) -> np.ndarray:
+        """Return rows of time, seconds of compute and of collectives since the row before."""
         records = one.records
         spent = np.stack([records.phases[name][:, rank] for name in _ORDER], axis=1)
-        begins = records.ends - spent.sum(axis=1)
-        knots = begins[:, None] + np.cumsum(spent, axis=1)
-        times = np.concatenate([begins[:, None], knots], axis=1).ravel()
-        compute = np.zeros((len(begins), len(_ORDER) + 1))
-        comm = np.zeros_like(compute)
-        compute[:, 1 + _ORDER.index("compute")] = spent[:, _ORDER.index("compute")]
-        compute[:, 1 + _ORDER.index("optimizer")] = 0.7 * spent[:, _ORDER.index("optimizer")]
-        comm[:, 1 + _ORDER.index("comm")] = spent[:, _ORDER.index("comm")]
-        parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = [
-            (times, compute.ravel(), comm.ravel())
-        ]
-        parts.append((np.array([one.begin, one.end]), np.zeros(2), np.zeros(2)))
+        lasted = np.concatenate([np.zeros((len(spent), 1)), spent], axis=1)
+        edges = (records.ends - spent.sum(axis=1))[:, None] + np.cumsum(lasted, axis=1)
+        steps = np.stack([edges, lasted * _COMPUTE, lasted * _COMM], axis=-1).reshape(-1, 3)
+        rows = [(one.begin, 0.0, 0.0), (one.end, 0.0, 0.0)]
         for begin, end in records.pauses:
-            at = np.array([begin, end])
-            parts.append((at, np.array([0.0, 0.65 * (end - begin)]), np.zeros(2)))
-        if records.stopped is not None and self._stop is not None:
-            parts.append(self._after_stop(records.stopped, rank))
-        rows = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        order = np.argsort(rows[0], kind="stable")
-        at, busy, waiting = (row[order] for row in rows)
-        return at, busy, waiting
-
-    def _after_stop(self, began: float, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        assert self._stop is not None  # noqa: S101 - for the types: the caller asks
-        at = np.array([began, self._stop.at, min(self._stop.ends, self._end)])
-        compute = np.array([0.0, 0.6 * (at[1] - at[0]), 0.0])
-        spins = rank not in self._stop.ranks or self._stop.kind in ("gpu", "transport", "order")
-        comm = np.array([0.0, 0.2 * (at[1] - at[0]), (at[2] - at[1]) if spins else 0.0])
-        return at, compute, comm
+            rows += [(begin, 0.0, 0.0), (end, 0.65 * (end - begin), 0.0)]
+        stop, began = self._case.stop, records.stopped
+        if stop is not None and began is not None:
+            ends, until = min(stop.ends, self._case.end), stop.at - began
+            spins = rank not in stop.ranks or stop.kind in ("gpu", "transport", "order")
+            rows += [(began, 0.0, 0.0), (stop.at, 0.6 * until, 0.2 * until)]
+            rows += [(ends, 0.0, float(spins) * (ends - stop.at))]
+        return np.concatenate([steps, np.array(rows)])

@@ -12,7 +12,6 @@ import numpy as np
 Amount = float | str
 
 NAMES: Mapping[str, Any] = {
-    "KiB": 2.0**10,
     "MiB": 2.0**20,
     "GiB": 2.0**30,
     "inf": math.inf,
@@ -24,9 +23,10 @@ NAMES: Mapping[str, Any] = {
     "clip": np.clip,
     "round": np.round,
     "total": np.cumsum,
+    "greatest": np.maximum.accumulate,
     "where": np.where,
 }
-"""What every amount may use beside the names of its table; `total`: the running sum."""
+"""What every amount may use beside the names of its table; `total`, `greatest`: up to each time."""
 _OPERATIONS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

@@ -32,6 +32,14 @@ class HostExporter:
         step = self.agent if agent else self.cadence
         return np.arange(begin + self.shift % step, end, step)
 
+    def pushed(self, times: np.ndarray, every: float) -> np.ndarray:
+        """Return when points are pushed: with the next push, later where a queue holds it back."""
+        found = np.ceil((times + 0.05) / every) * every
+        if self.late:
+            begin, end, seconds = self.late
+            found = found + np.where((times >= begin) & (times < end), np.ceil(seconds), 0.0)
+        return np.asarray(found)
+
     def clock(self, times: np.ndarray) -> np.ndarray:
         """Return the times as this host's clock shows them."""
         shown = times + self.offset

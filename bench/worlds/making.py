@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from . import (
-    activity,
     collective_series,
     device_series,
     exporters,
@@ -21,13 +21,17 @@ from . import (
     training,
     wire,
 )
-from .effects import ExtraSeries, SeriesEdit
+from .activity import RankActivity
+from .effects import EventRecord, SeriesEdit
 from .exporters import HostExporter
 from .plans import CasePlan
 from .series import MetricSeries
 from .situation import CaseSituation
 from .training import JobAttempt
-from .wire import HostResource
+from .wire import HostResource, Resources
+
+_SAMPLED_WORLD = 32
+"""Ranks at most of jobs that report single collectives."""
 
 
 def make(plan: CasePlan, folder: Path) -> None:
@@ -53,8 +57,6 @@ def truth(case: CaseSituation) -> dict[str, object]:
         "minutes": plan.minutes,
         "begin": case.begin,
         "job": case.layout.job,
-        "gpu_of": {one.gpu: [one.rank, case.layout.host_of(one.rank)] for one in case.layout.ranks},
-        "pid_of": {str(one.pid): one.rank for one in case.layout.ranks},
         "step_seconds": case.pace.step,
         "habits": plan.habits,
         "reporter": plan.reporter.name,
@@ -65,72 +67,58 @@ def all_series(
     case: CaseSituation, tried: tuple[JobAttempt, ...], hosts: list[HostExporter]
 ) -> Iterator[MetricSeries]:
     """Yield every series that the reporters have, edits applied, gaps not."""
-    loads = activity.RankActivity(case, tried)
-    lacks = case.plan.reporter.lacks
-    edits = _by_metric(case)
-    samples = not any("collective.op.duration".startswith(one) for one in lacks)
-    for made in _made(case, tried, hosts, loads, samples=samples):
-        if made.metric.startswith(lacks):
-            continue
-        rank = made.attributes.get("rank", 0)
-        alone = case.plan.reporter.ranks == "first" and made.metric.startswith("training.")
-        if alone and rank and made.metric != "training.rank.info":
+    reporter = case.plan.reporter
+    exact: dict[str, list[SeriesEdit]] = {}
+    for edit in case.edits:
+        exact.setdefault(edit.metric, []).append(edit)
+    wild = [edit for edit in case.edits if edit.metric.endswith("*")]
+    for made in _made(case, tried, hosts):
+        alone = reporter.ranks == "first" and made.metric.startswith("training.")
+        if made.metric.startswith(reporter.lacks) or (
+            alone and made.attributes.get("rank") and made.metric != "training.rank.info"
+        ):
             continue
         name = case.layout.hosts[made.host].name
-        wild = [edit for prefix, edit in edits["*"] if made.metric.startswith(prefix)]
-        one = series.changed(made, name, [*(row for _, row in edits.get(made.metric, [])), *wild])
+        edits = [edit for edit in wild if made.metric.startswith(edit.metric[:-1])]
+        one = series.changed(made, name, [*exact.get(made.metric, []), *edits])
         if len(one.times):
             yield one
 
 
 def _made(
-    case: CaseSituation,
-    tried: tuple[JobAttempt, ...],
-    hosts: list[HostExporter],
-    loads: activity.RankActivity,
-    *,
-    samples: bool,
+    case: CaseSituation, tried: tuple[JobAttempt, ...], hosts: list[HostExporter]
 ) -> Iterator[MetricSeries]:
+    samples = case.plan.world <= _SAMPLED_WORLD
     for attempt in tried:
         yield from step_series.reported(case, attempt, hosts)
-        yield from collective_series.reported(case, attempt, hosts)
-        if samples and case.plan.world <= 32:
-            yield from collective_series.sampled(attempt)
+        yield from collective_series.reported(case, attempt, hosts, samples=samples)
         yield from process_series.reported(case, attempt, hosts)
+    loads = RankActivity(case, tried)
     yield from device_series.reported(case, loads, hosts)
     yield from host_series.reported(case, loads, hosts)
-    names = {host.name: index for index, host in enumerate(case.layout.hosts)}
+    names = [host.name for host in case.layout.hosts]
     for extra in case.extras:
-        yield _extra(case, extra, names[extra.host])
-
-
-def _extra(case: CaseSituation, extra: ExtraSeries, host: int) -> MetricSeries:
-    times = np.arange(extra.begin, min(extra.end, case.end), 5.0)
-    values = np.full(len(times), extra.value)
-    return MetricSeries(extra.metric, host, "device", extra.attributes, times, values)
-
-
-def _by_metric(case: CaseSituation) -> dict[str, list[tuple[str, SeriesEdit]]]:
-    found: dict[str, list[tuple[str, SeriesEdit]]] = {"*": []}
-    for edit in case.edits:
-        key = "*" if edit.metric.endswith("*") else edit.metric
-        found.setdefault(key, []).append((edit.metric.rstrip("*"), edit))
-    return found
+        times = np.arange(extra.begin, min(extra.end, case.end), 5.0)
+        values, host = np.full(len(times), extra.value), names.index(extra.host)
+        yield MetricSeries(extra.metric, host, "device", extra.attributes, times, values)
 
 
 def _lines(case: CaseSituation, tried: tuple[JobAttempt, ...]) -> Iterator[str]:
     rng = case.plan.rng("sending")
     hosts = exporters.exporters(case)
-    push = float(rng.choice([1.0, 5.0, 5.0, 10.0])) if case.plan.world <= 32 else 10.0
-    sent, slots = [], []
-    for one in all_series(case, tried, hosts):
-        exporter = hosts[one.host]
-        for part in exporters.as_sent(case, exporter, one, rng):
-            sent.append(part)
-            slots.append(_slots(part, exporter, push))
-    pushes = wire.metric_lines(_resources(case), sent, slots)
-    rows = [(one.at, one.line) for one in pushes]
-    rows += _events(case, hosts)
+    push = float(rng.choice([1.0, 5.0, 5.0, 10.0])) if case.plan.world <= _SAMPLED_WORLD else 10.0
+    sent = [
+        part
+        for one in all_series(case, tried, hosts)
+        for part in exporters.as_sent(case, hosts[one.host], one, rng)
+    ]
+    slots = [hosts[part.host].pushed(part.times, push) for part in sent]
+    resources = {
+        (index, attempt): HostResource(host.name, host.switch, case.layout.job, attempt)
+        for index, host in enumerate(case.layout.hosts)
+        for attempt in (None, 0, 1)
+    }
+    rows = [*wire.metric_lines(resources, sent, slots), *_events(case, hosts, resources)]
     again = case.habit("duplicates")
     if again:
         rows += [(at + push, line) for at, line in rows if rng.random() < again]
@@ -138,48 +126,26 @@ def _lines(case: CaseSituation, tried: tuple[JobAttempt, ...]) -> Iterator[str]:
     return (line for _, line in rows)
 
 
-def _slots(part: MetricSeries, exporter: HostExporter, push: float) -> np.ndarray:
-    """Return when each point is pushed: with the next push, later where a queue holds it back."""
-    pushed = np.ceil((part.times + 0.05) / push) * push
-    if exporter.late:
-        begin, end, seconds = exporter.late
-        held = (part.times >= begin) & (part.times < end)
-        pushed = pushed + np.where(held, np.ceil(seconds), 0.0)
-    return pushed
-
-
-def _resources(case: CaseSituation) -> dict[tuple[int, int | None], HostResource]:
-    found: dict[tuple[int, int | None], HostResource] = {}
-    for index, host in enumerate(case.layout.hosts):
-        found[index, None] = HostResource(host.name, host.switch, None, None)
-        for attempt in (0, 1):
-            found[index, attempt] = HostResource(host.name, host.switch, case.layout.job, attempt)
-    return found
-
-
-def _events(case: CaseSituation, hosts: list[HostExporter]) -> list[tuple[float, str]]:
-    lacks = case.plan.reporter.lacks
-    if any("training.phase".startswith(one) for one in lacks):
-        return []
-    names = {host.name: index for index, host in enumerate(case.layout.hosts)}
-    ends = {edit.host: edit.begin for edit in case.edits if edit.metric == "*"}
-    found = []
-    for event in case.events:
-        index = names[event.host]
-        host, exporter = case.layout.hosts[index], hosts[index]
-        down = exporter.restart
-        if event.at > case.end or (down and down[0] <= event.at < down[1]):
+def _events(
+    case: CaseSituation, hosts: list[HostExporter], resources: Resources
+) -> Iterator[tuple[float, str]]:
+    """Yield (time, line) of the events of hosts that still live and whose agents run."""
+    if "training.phase".startswith(case.plan.reporter.lacks):
+        return
+    names = [host.name for host in case.layout.hosts]
+    lost = {edit.host: edit.begin for edit in case.edits if edit.metric == "*"}
+    events = case.events + [
+        EventRecord("agent.lifecycle", name, at, {"phase": phase}, of_job=False)
+        for name, exporter in zip(names, hosts, strict=True)
+        for at, phase in zip(exporter.restart or (), ("shutdown", "start"), strict=False)
+    ]
+    for event in events:
+        index = names.index(event.host)
+        down, own = hosts[index].restart, event.name == "agent.lifecycle"
+        asleep = down is not None and down[0] <= event.at < down[1] and not own
+        if asleep or event.at > min(case.end, lost.get(event.host, case.end)):
             continue
-        attempt = int(bool(case.restart and event.at >= case.restart.at + 1.0))
-        job = case.layout.job if event.of_job else None
-        resource = HostResource(host.name, host.switch, job, attempt if job else None)
-        at = float(exporter.clock(np.array([event.at]))[0])
-        found.append((event.at + 0.2, wire.log_line(resource, at, event.name, event.attributes)))
-    for host, exporter in zip(case.layout.hosts, hosts, strict=True):
-        for at, phase in zip(exporter.restart or (), ("shutdown", "start"), strict=False):
-            if at >= ends.get(host.name, case.end):
-                break
-            resource = HostResource(host.name, host.switch, None, None)
-            line = wire.log_line(resource, at, "agent.lifecycle", {"phase": phase})
-            found.append((at, line))
-    return found
+        second = case.restart is not None and event.at >= case.restart.at + 1.0
+        at = float(hosts[index].clock(np.array([event.at]))[0])
+        resource = resources[index, int(second) if event.of_job else None]
+        yield event.at + 0.2, wire.log_line(resource, replace(event, at=at))

@@ -29,7 +29,10 @@ class ReadingTarget:
 def read(
     of: str, target: ReadingTarget, names: Mapping[str, Any], rng: np.random.Generator
 ) -> Iterator[MetricSeries]:
-    """Yield a series for each row of a table; attributes of rows may name {fields} of `names`."""
+    """Yield a series for each row of a table; attributes may name {fields} of `names`.
+
+    Where a value is NaN nothing is read, and where an attribute is empty it is left out.
+    """
     ticks = target.ticks
     count = len(ticks)
     known = {
@@ -43,14 +46,11 @@ def read(
         every = max(1, int(amounts.value(row.every, known)))
         values = np.asarray(amounts.value(row.value, known), dtype=float)
         labels = {key: filled(value, names) for key, value in row.of.items()}
+        labels = {key: value for key, value in labels.items() if value != ""}
         counts = metrics.catalogue()[row.metric].kind == "counter"
-        yield MetricSeries(
-            row.metric,
-            target.host,
-            target.family,
-            target.labels | labels,
-            ticks[::every],
-            np.broadcast_to(values, ticks.shape)[::every],
-            target.attempt,
+        series = MetricSeries(
+            row.metric, target.host, target.family, target.labels | labels, ticks[::every],
+            np.broadcast_to(values, ticks.shape)[::every], target.attempt,
             target.start if counts else None,
-        )
+        )  # fmt: skip
+        yield series.kept(~np.isnan(series.values))

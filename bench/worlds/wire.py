@@ -3,7 +3,7 @@
 import gzip
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from rankscope.vocabulary import metrics as vocabulary
 
-from .effects import Scalar
+from .effects import EventRecord, Scalar
 from .series import MetricSeries
 
 
@@ -22,37 +22,29 @@ class HostResource:
 
     host: str
     switch: str
-    job: str | None
+    job: str
     attempt: int | None
 
-    def document(self) -> dict[str, Any]:
+    def text(self) -> str:
         """Return it as OTLP JSON has it."""
         named: dict[str, Scalar] = {
             "service.name": "rankscope-agent",
             "host.name": self.host,
             "network.switch": self.switch,
         }
-        if self.job is not None:
-            named["rankscope.job.id"] = self.job
-            named["rankscope.job.attempt"] = self.attempt or 0
-        return {"attributes": _attributes(named)}
+        if self.attempt is not None:
+            named |= {"rankscope.job.id": self.job, "rankscope.job.attempt": self.attempt}
+        return _json({"attributes": _attributes(named)})
 
 
-@dataclass(frozen=True, slots=True)
-class HostPush:
-    """Points of one host in one push: rows of (resource, series number, point number)."""
-
-    at: float
-    host: int
-    line: str
+Resources = Mapping[tuple[int, int | None], HostResource]
+"""Of each host (by index), without a job and for each attempt."""
 
 
 def metric_lines(
-    resources: dict[tuple[int, int | None], HostResource],
-    series: Sequence[MetricSeries],
-    slots: Sequence[np.ndarray],
-) -> Iterator[HostPush]:
-    """Yield the pushes; `slots`: for each series the time at which each of its points is pushed."""
+    resources: Resources, series: Sequence[MetricSeries], slots: Sequence[np.ndarray]
+) -> Iterator[tuple[float, str]]:
+    """Yield (time, line) of the pushes; `slots`: when each point of each series is pushed."""
     number = np.concatenate([np.full(len(one.times), at) for at, one in enumerate(series)])
     times = np.concatenate([one.times for one in series])
     values = np.concatenate([one.values for one in series])
@@ -60,40 +52,29 @@ def metric_lines(
     hosts = np.array([one.host for one in series])[number]
     order = np.lexsort((times, number, hosts, pushed))
     heads = [_head(one) for one in series]
-    text: dict[tuple[int, int | None], dict[str, list[str]]] = {}
-    current: tuple[float, int] | None = None
-    rows = zip(
-        pushed[order].tolist(),
-        hosts[order].tolist(),
-        number[order].tolist(),
-        times[order].tolist(),
-        values[order].tolist(),
-        strict=True,
-    )
-    for at, host, which, time, value in rows:
-        if current != (at, host):
-            if current is not None:
-                yield HostPush(*current, _line(resources, text))
-            current, text = (at, host), {}
-        one = series[which]
-        metrics = text.setdefault((one.host, one.attempt), {})
-        points = metrics.setdefault(one.metric, [])
-        points.append(f'{heads[which]}"timeUnixNano":"{_nano(time)}","asDouble":{_number(value)}}}')
-    if current is not None:
-        yield HostPush(*current, _line(resources, text))
+    cuts = np.flatnonzero(np.diff(pushed[order]) + np.diff(hosts[order])) + 1
+    for push in np.split(order, cuts):
+        text: dict[tuple[int, int | None], dict[str, list[str]]] = {}
+        for which, time, value in zip(
+            number[push].tolist(), times[push].tolist(), values[push].tolist(), strict=True
+        ):
+            one = series[which]
+            points = text.setdefault((one.host, one.attempt), {}).setdefault(one.metric, [])
+            shown = f"{value:.10g}" if math.isfinite(value) else f'"{_word(value)}"'
+            points.append(f'{heads[which]}"timeUnixNano":"{_nano(time)}","asDouble":{shown}}}')
+        yield float(pushed[push[0]]), _line(resources, text)
 
 
-def log_line(resource: HostResource, at: float, name: str, attributes: dict[str, Scalar]) -> str:
+def log_line(resource: HostResource, event: EventRecord) -> str:
     """Return a request with one log record."""
     record = {
-        "timeUnixNano": _nano(at),
-        "eventName": name,
+        "timeUnixNano": _nano(event.at),
+        "eventName": event.name,
         "severityNumber": 9,
-        "attributes": _attributes(attributes),
+        "attributes": _attributes(event.attributes),
     }
-    scope = {"scope": {"name": "rankscope"}, "logRecords": [record]}
-    one = {"resource": resource.document(), "scopeLogs": [scope]}
-    return json.dumps({"resourceLogs": [one]}, separators=(",", ":"))
+    scope = _json({"scope": {"name": "rankscope"}, "logRecords": [record]})
+    return f'{{"resourceLogs":[{{"resource":{resource.text()},"scopeLogs":[{scope}]}}]}}'
 
 
 def write(path: Path, lines: Iterable[str]) -> None:
@@ -104,39 +85,32 @@ def write(path: Path, lines: Iterable[str]) -> None:
 
 
 def _head(one: MetricSeries) -> str:
-    labels = json.dumps(_attributes(one.attributes), separators=(",", ":"))
     start = f'"startTimeUnixNano":"{_nano(one.start)}",' if one.start is not None else ""
-    return f'{{"attributes":{labels},{start}'
+    return f'{{"attributes":{_json(_attributes(one.attributes))},{start}'
 
 
-def _line(
-    resources: dict[tuple[int, int | None], HostResource],
-    text: dict[tuple[int, int | None], dict[str, list[str]]],
-) -> str:
+def _line(resources: Resources, text: Mapping[tuple[int, int | None], dict[str, list[str]]]) -> str:
     found = []
     for key, metrics in text.items():
         shown = []
         for name, points in metrics.items():
             row = vocabulary.catalogue()[name]
-            inside = f'"dataPoints":[{",".join(points)}]'
+            body = f'{{"dataPoints":[{",".join(points)}]'
             if row.kind == "counter":
-                body = f'"sum":{{{inside},"aggregationTemporality":2,"isMonotonic":true}}'
+                body = f'"sum":{body},"aggregationTemporality":2,"isMonotonic":true}}'
             else:
-                body = f'"gauge":{{{inside}}}'
+                body = f'"gauge":{body}}}'
             shown.append(f'{{"name":"{name}","unit":"{row.unit}",{body}}}')
-        resource = json.dumps(resources[key].document(), separators=(",", ":"))
         scope = f'{{"scope":{{"name":"rankscope"}},"metrics":[{",".join(shown)}]}}'
-        found.append(f'{{"resource":{resource},"scopeMetrics":[{scope}]}}')
+        found.append(f'{{"resource":{resources[key].text()},"scopeMetrics":[{scope}]}}')
     return f'{{"resourceMetrics":[{",".join(found)}]}}'
 
 
-def _attributes(named: dict[str, Scalar]) -> list[dict[str, Any]]:
+def _attributes(named: Mapping[str, Scalar]) -> list[dict[str, Any]]:
     return [{"key": key, "value": _value(value)} for key, value in named.items()]
 
 
 def _value(value: Scalar) -> dict[str, Any]:
-    if isinstance(value, bool):
-        return {"boolValue": value}
     if isinstance(value, int):
         return {"intValue": str(value)}
     if isinstance(value, float):
@@ -144,12 +118,12 @@ def _value(value: Scalar) -> dict[str, Any]:
     return {"stringValue": value}
 
 
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
 def _nano(at: float) -> str:
     return str(round(at * 1e6) * 1000)
-
-
-def _number(value: float) -> str:
-    return f"{value:.10g}" if math.isfinite(value) else f'"{_word(value)}"'
 
 
 def _word(value: float) -> str:
