@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+_PER_STEP = {"tp": 48, "pp": 16, "ep": 24}
+"""Collectives of a group in one step; of data parallelism as many as there are buckets."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostPlace:
-    """A host: its leaf switch, its device ids by index, and its ports (one for two devices)."""
+    """A host: its leaf switch, and its ports (one for two devices)."""
 
     name: str
     switch: str
-    gpus: tuple[str, ...]
     nics: tuple[str, ...]
 
 
@@ -51,9 +53,9 @@ class ClusterLayout:
     groups: tuple[GroupPlace, ...]
     stages: int
 
-    def on_host(self, host: int) -> np.ndarray:
+    def on_host(self, host: int) -> tuple[int, ...]:
         """Return the ranks of a host."""
-        return np.array([one.rank for one in self.ranks if one.host == host])
+        return tuple(one.rank for one in self.ranks if one.host == host)
 
     def of_group(self, kind: str, rank: int) -> GroupPlace:
         """Return the group of that kind in which a rank is; raises StopIteration for none."""
@@ -73,15 +75,15 @@ def laid_out(
     rng: np.random.Generator, world: int, per_host: int, *, experts: bool, staged: bool
 ) -> ClusterLayout:
     """Place a job of `world` ranks on hosts of `per_host` devices."""
-    count = world // per_host
-    rack = int(rng.integers(2, 40))
+    count, rack = world // per_host, int(rng.integers(2, 40))
     per_switch = int(rng.choice([2, 4, 8]))
+    gpus = [f"GPU-{uuid.UUID(bytes=rng.bytes(16))}" for _ in range(world)]
+    nics = tuple(f"mlx5_{port}" for port in range(per_host // 2))
     hosts = tuple(
         HostPlace(
-            name=f"gpu-r{rack + index // 4:02d}-n{index % 4:02d}",
-            switch=f"leaf-{rack // 4 + index // per_switch:02d}",
-            gpus=tuple(_uuid(rng) for _ in range(per_host)),
-            nics=tuple(f"mlx5_{port}" for port in range(per_host // 2)),
+            f"gpu-r{rack + index // 4:02d}-n{index % 4:02d}",
+            f"leaf-{rack // 4 + index // per_switch:02d}",
+            nics,
         )
         for index in range(count)
     )
@@ -97,33 +99,24 @@ def laid_out(
     for rank in range(world):
         host, local = divmod(rank, per_host)
         replica = rank // tensor % (world // tensor // stages)
-        stage = rank // (world // stages)
-        pid = int(pids[host]) + local * step
-        gpu = hosts[host].gpus[local]
-        ranks.append(RankPlace(rank, local, host, gpu, pid, replica, rank % tensor, stage))
+        stage, pid = rank // (world // stages), int(pids[host]) + local * step
+        place = RankPlace(rank, local, host, gpus[rank], pid, replica, rank % tensor, stage)
+        ranks.append(place)
     job = f"{rng.choice(['llm', 'vlm', 'asr', 'rec', 'moe'])}-{rng.integers(10_000, 99_999)}"
-    groups = _groups(ranks, rng, tensor, stages, experts=experts)
+    groups = _groups(ranks, int(rng.integers(2, 12)), tensor, stages, experts=experts)
     return ClusterLayout(job, hosts, tuple(ranks), groups, stages)
 
 
 def reduced(layout: ClusterLayout, world: int) -> ClusterLayout:
     """Return the layout with the first `world` ranks alone; hosts stay."""
-    groups = tuple(
-        replace(one, ranks=inside)
-        for one in layout.groups
-        if len(inside := tuple(rank for rank in one.ranks if rank < world)) > 1
-    )
+    cut = [replace(one, ranks=tuple(r for r in one.ranks if r < world)) for one in layout.groups]
+    groups = tuple(one for one in cut if len(one.ranks) > 1)
     return replace(layout, ranks=layout.ranks[:world], groups=groups)
 
 
-def _uuid(rng: np.random.Generator) -> str:
-    return f"GPU-{uuid.UUID(bytes=rng.bytes(16))}"
-
-
 def _groups(
-    ranks: list[RankPlace], rng: np.random.Generator, tensor: int, stages: int, *, experts: bool
+    ranks: list[RankPlace], buckets: int, tensor: int, stages: int, *, experts: bool
 ) -> tuple[GroupPlace, ...]:
-    buckets = int(rng.integers(2, 12))
     members: dict[tuple[str, int, int], list[int]] = {}
     for one in ranks:
         members.setdefault(("dp", one.tp, one.pp), []).append(one.rank)
@@ -131,18 +124,17 @@ def _groups(
             members.setdefault(("tp", one.dp, one.pp), []).append(one.rank)
         if stages > 1:
             members.setdefault(("pp", one.dp, one.tp), []).append(one.rank)
-    if experts:
-        for (kind, first, second), inside in list(members.items()):
-            if kind == "dp":
-                for begin in range(0, len(inside), 4):
-                    members["ep", first * 100 + begin, second] = inside[begin : begin + 4]
-    often = {"dp": buckets, "tp": 48, "pp": 16, "ep": 24}
+    for (kind, first, second), inside in list(members.items()) if experts else ():
+        if kind == "dp":
+            for begin in range(0, len(inside), 4):
+                members["ep", first * 100 + begin, second] = inside[begin : begin + 4]
     return tuple(
-        GroupPlace(f"{kind}:{_hash(kind, inside)}", kind, tuple(inside), often[kind])
+        GroupPlace(
+            f"{kind}:{hashlib.sha256(f'{kind} {inside}'.encode()).hexdigest()[:12]}",
+            kind,
+            tuple(inside),
+            _PER_STEP.get(kind, buckets),
+        )
         for (kind, _, _), inside in members.items()
         if len(inside) > 1
     )
-
-
-def _hash(kind: str, ranks: list[int]) -> str:
-    return hashlib.sha256(f"{kind} {ranks}".encode()).hexdigest()[:12]

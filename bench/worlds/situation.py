@@ -86,7 +86,7 @@ class CaseSituation:
 
     def on_host_of(self, rank: int) -> tuple[int, ...]:
         """Return all ranks on the host of a rank."""
-        return tuple(self.layout.on_host(self.layout.ranks[rank].host).tolist())
+        return self.layout.on_host(self.layout.ranks[rank].host)
 
     def fields(self, rank: int, at: float) -> dict[str, Any]:
         """Return what the text of a line may name, of a rank at a time."""

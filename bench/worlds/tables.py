@@ -6,7 +6,7 @@ An `Amount` is a number or arithmetic over the names that mechanisms.py and read
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from rankscope.vocabulary import tables
 
@@ -15,7 +15,9 @@ from .effects import EditKind, Phase, StuckKind
 
 HELD_BACK_FROM = 1000
 """The first seed whose worlds have the rows that are held back."""
-_FAMILIES = ("balance", "efficiency", "gpu", "host", "memory", "network", "numerics", "software")
+_FAMILIES = "balance efficiency gpu host memory network numerics software".split()
+_USUAL = ("full", "estimated_split", "no_collectives", "no_loss", "bare_attributes")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +137,7 @@ class FaultRow(MechanismRow):
     ranks: int = 8
     groups: str = ""
     from_start: bool = False
-    reporters: tuple[str, ...] = (
-        "full",
-        "estimated_split",
-        "no_collectives",
-        "no_loss",
-        "bare_attributes",
-    )
+    reporters: tuple[str, ...] = _USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,27 +206,25 @@ class ReadingRow:
 @cache
 def habits() -> Mapping[str, HabitRow]:
     """Return the habits by id, in the order of their file."""
-    rows = tables.packaged(HabitRow, __package__ or "", "habits.toml", "habit")
-    return {row.id: row for row in rows}
+    return {row.id: row for row in _rows(HabitRow, "habit", "habits.toml")}
 
 
 @cache
 def reporters() -> tuple[ReporterRow, ...]:
     """Return the ways of reporting in the order of their file."""
-    return tuple(tables.packaged(ReporterRow, __package__ or "", "reporters.toml", "reporter"))
+    return tuple(_rows(ReporterRow, "reporter", "reporters.toml"))
 
 
 @cache
 def devices() -> tuple[DeviceRow, ...]:
     """Return the kinds of devices in the order of their file."""
-    return tuple(tables.packaged(DeviceRow, __package__ or "", "devices.toml", "device"))
+    return tuple(_rows(DeviceRow, "device", "devices.toml"))
 
 
 @cache
 def records() -> Mapping[str, RecordRow]:
     """Return the log records by id."""
-    rows = tables.packaged(RecordRow, __package__ or "", "lines.toml", "line")
-    return {row.id: row for row in rows}
+    return {row.id: row for row in _rows(RecordRow, "line", "lines.toml")}
 
 
 @cache
@@ -242,7 +236,9 @@ def faults() -> tuple[FaultRow, ...]:
 
 @cache
 def readings(of: str) -> tuple[ReadingRow, ...]:
-    """Return what is read of a `device`, `host`, `port`, `trainer` or `dataloader`."""
-    file = f"readings/{of}.toml"
-    rows = tables.packaged(ReadingRow, __package__ or "", file, "reading", unique=False)
-    return tuple(rows)
+    """Return the rows of a file of readings/."""
+    return tuple(_rows(ReadingRow, "reading", f"readings/{of}.toml"))
+
+
+def _rows(kind: type[R], key: str, file: str) -> list[R]:
+    return tables.packaged(kind, __package__ or "", file, key, unique=kind is not ReadingRow)

@@ -5,7 +5,7 @@ after these, its optimizer and the checkpoint is its exposed wait in collectives
 every rank add up to the step, and who is slow waits least.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,12 +17,12 @@ from .situation import CaseSituation
 PHASES = ("data", "compute", "comm", "optimizer", "gc", "checkpoint")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StepRecords:
-    """Arrays over steps (S) and ranks: begins and ends (S), the phases and tokens (S, R).
+    """Arrays over steps (S) and ranks: numbers, begins and ends (S), phases and tokens (S, R).
 
-    `pauses`: evaluations between steps as (begin, end). `stopped`: when the step that nobody ended
-    began, None where all ended.
+    `pauses` and `saves`: evaluations between steps and checkpoints as (begin, end). `stopped`: when
+    the step that nobody ended began, None where all ended.
     """
 
     numbers: np.ndarray
@@ -30,9 +30,9 @@ class StepRecords:
     ends: np.ndarray
     phases: dict[str, np.ndarray]
     tokens: np.ndarray
-    pauses: tuple[tuple[float, float], ...]
-    saves: tuple[tuple[float, float], ...]
-    stopped: float | None
+    pauses: list[tuple[float, float]] = field(default_factory=list)
+    saves: list[tuple[float, float]] = field(default_factory=list)
+    stopped: float | None = None
 
     @property
     def durations(self) -> np.ndarray:
@@ -53,47 +53,38 @@ class JobAttempt:
 
 def attempts(case: CaseSituation) -> tuple[JobAttempt, ...]:
     """Run all attempts of the job."""
-    mark = case.restart
-    ends = case.stop.ends if case.stop else case.end
+    mark, world = case.restart, case.plan.world
+    ends = min(case.end, mark.at if mark else case.stop.ends if case.stop else case.end)
+    first = _simulated(case, 0, world, case.first_step_at, case.first_step, ends)
+    found = (JobAttempt(0, case.begin, ends, case.layout, first),)
     if mark is None:
-        records = _simulated(case, 0, case.plan.world, case.first_step_at, case.first_step, ends)
-        return (JobAttempt(0, case.begin, min(ends, case.end), case.layout, records),)
-    first = _simulated(case, 0, case.plan.world, case.first_step_at, case.first_step, mark.at)
+        return found
     again = mark.at + mark.seconds
-    number = case.first_step + len(first.numbers) - mark.back
-    starts = again + 12.0
-    second = _simulated(case, 1, mark.world, starts, max(0, number), case.end)
+    number = max(0, case.first_step + len(first.numbers) - mark.back)
+    second = _simulated(case, 1, mark.world, again + 12.0, number, case.end)
     layout = cluster.reduced(case.layout, mark.world)
-    return (
-        JobAttempt(0, case.begin, mark.at, case.layout, first),
-        JobAttempt(1, again, case.end, layout, second),
-    )
+    return (*found, JobAttempt(1, again, case.end, layout, second))
 
 
 def _simulated(
     case: CaseSituation, attempt: int, world: int, at: float, number: int, until: float
 ) -> StepRecords:
-    rng = case.plan.rng(f"steps {attempt}")
-    pace, first = case.pace, number
+    rng, pace, first = case.plan.rng(f"steps {attempt}"), case.pace, number
     base_tokens = float(rng.choice([2048, 4096, 8192])) * int(rng.integers(1, 9))
+    wanders = case.habit("expert_wander")
+    within, wander, weather = case.habit("eval_within_step") is not None, np.zeros(world), 0.0
+    records = StepRecords(*(np.zeros(0) for _ in range(3)), {}, np.zeros(0))
     rows: list[dict[str, np.ndarray]] = []
-    numbers, begins, ends, tokens = [], [], [], []
-    pauses: list[tuple[float, float]] = []
-    saves: list[tuple[float, float]] = []
-    wander = np.zeros(world)
-    weather = 0.0
-    stopped = None
-    until = min(until, case.end)
+    spans: list[tuple[float, float]] = []
     while at < until:
         done = number - first
         load, drawn = _load(case, at, done)
         weather = 0.9 * weather + rng.normal(0.0, 0.4 * pace.noise)
         common = load * (1.0 + weather) * float(np.exp(rng.normal(0.0, pace.noise)))
-        if "expert_wander" in case.plan.habits:
-            sd = case.plan.habits["expert_wander"]
-            wander = 0.92 * wander + rng.normal(0.0, sd * 0.39, world)
+        if wanders:
+            wander = 0.92 * wander + rng.normal(0.0, wanders * 0.39, world)
         own = case.rank_factor[:world] * (1.0 + wander) * np.exp(rng.normal(0.0, pace.noise, world))
-        phases = {
+        row = {
             "data": pace.data * np.exp(rng.normal(0.0, 0.25, world)),
             "compute": pace.compute * common * own,
             "gc": np.zeros(world),
@@ -103,81 +94,69 @@ def _simulated(
         }
         network = pace.network * float(np.exp(rng.normal(0.0, 0.05)))
         if pace.checkpoint_every and done and not number % pace.checkpoint_every:
-            phases["checkpoint"] += pace.checkpoint * float(np.exp(rng.normal(0.0, 0.15)))
+            row["checkpoint"] += pace.checkpoint * float(np.exp(rng.normal(0.0, 0.15)))
         for effect in case.step_effects:
-            network = _apply(effect, at, number, phases, network, rng)
-        arrival = phases["data"] + phases["compute"] + phases["gc"]
-        after = phases["optimizer"] + phases["checkpoint"]
+            network = _apply(effect, at, number, row, network, rng)
+        arrival, after = (
+            row["data"] + row["compute"] + row["gc"],
+            row["optimizer"] + row["checkpoint"],
+        )
         duration = float(arrival.max() + network + after.max())
+        row["comm"] = duration - arrival - after
         evaluated = bool(pace.eval_every and done and not number % pace.eval_every)
         pause = pace.eval * float(np.exp(rng.normal(0.0, 0.05))) if evaluated else 0.0
-        inside = pause if "eval_within_step" in case.plan.habits else 0.0
         if pause:
-            pauses.append((at, at + pause))
-        begin = at + pause - inside
-        duration += inside
-        stop = case.stop
-        if stop is not None and at + pause + duration > stop.at:
-            stopped = begin
+            records.pauses.append((at, at + pause))
+        begin, end = at + (0.0 if within else pause), at + pause + duration
+        if case.stop is not None and end > case.stop.at:
+            records.stopped = begin
             break
-        if begin + duration > until:
+        if end > until:
             break
-        phases["comm"] = duration - inside - arrival - after
-        if phases["checkpoint"].any():
-            end = begin + duration
-            saves.append((end - float(phases["checkpoint"].max()), end))
-        rows.append(phases)
-        numbers.append(number)
-        begins.append(begin)
-        ends.append(begin + duration)
-        tokens.append(np.round(base_tokens * drawn * phases.pop("tokens")))
-        at = begin + duration
-        number += 1
-    stacked = {
-        name: np.array([row[name] for row in rows]).reshape(len(rows), world) for name in PHASES
+        if row["checkpoint"].any():
+            records.saves.append((end - float(row["checkpoint"].max()), end))
+        row["tokens"] = np.round(base_tokens * drawn * row["tokens"])
+        rows.append(row)
+        spans.append((begin, end))
+        at, number = end, number + 1
+    columns = {
+        name: np.array([row[name] for row in rows]).reshape(len(rows), world)
+        for name in (*PHASES, "tokens")
     }
-    return StepRecords(
-        np.array(numbers, dtype=float),
-        np.array(begins),
-        np.array(ends),
-        stacked,
-        np.array(tokens).reshape(len(rows), world),
-        tuple(pauses),
-        tuple(saves),
-        stopped,
-    )
+    records.numbers = np.arange(first, number, dtype=float)
+    records.begins, records.ends = np.array(spans).reshape(-1, 2).T
+    records.tokens = columns.pop("tokens")
+    records.phases = columns
+    return records
 
 
 def _load(case: CaseSituation, at: float, done: int) -> tuple[float, float]:
     """Return how much longer compute takes than usual, and how many more tokens there are."""
     habits = case.plan.habits
     share = (at - case.begin) / (case.end - case.begin)
-    load = tokens = 1.0
-    if "sequence_ramp" in habits:
-        tokens *= 1.0 + habits["sequence_ramp"] * share
-        load *= 1.0 + habits["sequence_ramp"] * share * 1.1
+    ramp = habits.get("sequence_ramp", 0.0) * share
+    stage = 1.0
     if "batch_ramp" in habits:
-        stage = 1.0 + int(share * (int(habits["batch_ramp"]) + 1)) * 0.25
-        load, tokens = load * stage, tokens * stage
-    if "slow_drift" in habits:
-        load *= 1.0 + habits["slow_drift"] * np.sin(2.0 * share + case.begin % 7.0)
-    started = "joined_midway" not in habits
-    if started and "warmup_steps" in habits:
-        load *= 1.0 + 1.5 * np.exp(-3.0 * done / habits["warmup_steps"])
-    if started and done == 0:
-        load *= 2.0
-        load += habits.get("compile_first", 0.0) / case.pace.compute
-    return float(load), float(tokens)
+        stage += int(share * (int(habits["batch_ramp"]) + 1)) * 0.25
+    load = (1.0 + 1.1 * ramp) * stage
+    load *= 1.0 + habits.get("slow_drift", 0.0) * np.sin(2.0 * share + case.begin % 7.0)
+    if "joined_midway" not in habits:
+        if "warmup_steps" in habits:
+            load *= 1.0 + 1.5 * np.exp(-3.0 * done / habits["warmup_steps"])
+        if not done:
+            load = 2.0 * load + habits.get("compile_first", 0.0) / case.pace.compute
+    return float(load), (1.0 + ramp) * stage
 
 
 def _apply(
     effect: StepEffect,
     at: float,
     number: int,
-    phases: dict[str, np.ndarray],
+    row: dict[str, np.ndarray],
     network: float,
     rng: np.random.Generator,
 ) -> float:
+    """Change what an effect changes of a step; return the network's part of it."""
     strength = float(effect.begin <= at < effect.end)
     if effect.ramp:
         strength *= min(1.0, (at - effect.begin) / effect.ramp)
@@ -189,13 +168,11 @@ def _apply(
     seconds = effect.seconds * strength * jitter
     if effect.phase == "network":
         return network * factor + seconds
-    where = [one for one in effect.ranks if one < len(phases["data"])]
-    if not where:
-        return network
-    if effect.one_of:
+    where = [one for one in effect.ranks if one < len(row["data"])]
+    if where and effect.one_of:
         where = [where[int(rng.integers(len(where)))]]
-    before = phases[effect.phase][where]
-    phases[effect.phase][where] = before * factor + seconds
+    before = row[effect.phase][where]
+    row[effect.phase][where] = before * factor + seconds
     if effect.tokens:
-        phases["tokens"][where] *= phases[effect.phase][where] / before
+        row["tokens"][where] *= row[effect.phase][where] / before
     return network
