@@ -37,7 +37,7 @@ def chosen(case: CaseSituation, who: str, rng: np.random.Generator) -> CulpritEn
     elif who == "stage":
         rank = everybody[-1]
     place, host, local = layout.ranks[rank], layout.host_of(rank), case.on_host_of(rank)
-    of_rank = ("rank", str(rank))
+    of_rank, also = ("rank", str(rank)), tuple[tuple[str, str], ...]()
     match who:
         case "rank" | "rank0":
             also = (("gpu", place.gpu),)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
-
 Phase = Literal["data", "compute", "gc", "network", "optimizer", "checkpoint"]
 StuckKind = Literal["host", "gpu", "transport", "order", "gone", "crash", "leave"]
 """Ranks that do not come: stuck on the host or the device, in the network, in collectives called in
@@ -30,7 +28,7 @@ class StepEffect:
     end: float
     factor: float = 1.0
     seconds: float = 0.0
-    every: int = 1
+    every: float = 1.0
     chance: float = 1.0
     one_of: bool = False
     ramp: float = 0.0
@@ -82,6 +80,18 @@ class EventRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class EndMark:
+    """Ranks end at a time, or come no more; `silent`: without a word of anybody's watchdog."""
+
+    how: StuckKind
+    ranks: tuple[int, ...]
+    at: float
+    code: int = 1
+    signal: int = 0
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class StopMark:
     """No step ends after `at`: these ranks do not come. `ends`: when the processes exit."""
 
@@ -114,7 +124,6 @@ class CaseTruth:
     host: str | None = None
     ranks: tuple[int, ...] = ()
     onset: float | None = None
-    end: float | None = None
     also: tuple[tuple[str, str], ...] = ()
     """Other entities (type, id) that are right as well."""
 
@@ -127,30 +136,4 @@ class CaseTruth:
             "also": [list(one) for one in self.also],
             "ranks": list(self.ranks),
             "onset": self.onset,
-            "end": self.end,
         }
-
-
-def edited(edit: SeriesEdit, times: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the values of a series that matches an edit other than `drop`."""
-    inside = (times >= edit.begin) & (times < edit.end)
-    if edit.how == "rate":
-        lasted = np.clip(times, edit.begin, edit.end) - edit.begin
-        return np.asarray(values + edit.value * lasted)
-    since = times - edit.begin
-    match edit.how:
-        case "set":
-            changed = np.full_like(values, edit.value)
-        case "scale":
-            changed = values * edit.value
-        case "add":
-            changed = values + edit.value
-        case "least":
-            changed = np.maximum(values, edit.value)
-        case "most":
-            changed = np.minimum(values, edit.value)
-        case "grow":
-            changed = values * np.exp(edit.value * np.clip(since, 0.0, edit.lasts))
-        case _:
-            changed = values * (1.0 + edit.value * np.exp(-np.abs(since) / edit.lasts))
-    return np.asarray(np.where(inside, changed, values))

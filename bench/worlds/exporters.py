@@ -8,9 +8,10 @@ import numpy as np
 from .series import Family, MetricSeries
 from .situation import CaseSituation
 
+_READ: tuple[Family, ...] = ("device", "host", "process", "network")
+"""Families that are scraped; what ranks report is pushed."""
 _FAST = (5.0, 5.0, 5.0, 10.0, 15.0)
 _MIXED = (1.0, 5.0, 10.0, 15.0, 30.0, 60.0, 300.0)
-_MIXED_LARGE = (5.0, 10.0, 15.0, 30.0, 60.0, 300.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +52,22 @@ class HostExporter:
 def exporters(case: CaseSituation) -> list[HostExporter]:
     """Draw the exporters of all hosts."""
     rng = case.plan.rng("exporters")
-    usual = float(rng.choice(_FAST)) if case.plan.world < 64 else float(rng.choice((10.0, 15.0)))
-    mixed = _MIXED if case.plan.world < 64 else _MIXED_LARGE
+    small = case.plan.world < 64
+    usual = float(rng.choice(_FAST if small else _FAST[3:]))
+    mixed = _MIXED if small else _MIXED[1:]
     found = []
     for index in range(len(case.layout.hosts)):
         cadence = usual
         if case.habit("mixed_cadence") and rng.random() < 0.5:
             cadence = float(rng.choice(mixed))
-        families: tuple[Family, ...] = ("device", "host", "process", "network")
-        span = case.end - case.begin
-        at = case.begin + span * rng.uniform(0.1, 0.85, 6)
+        at = case.begin + (case.end - case.begin) * rng.uniform(0.1, 0.85, 6)
         stepped = case.habit("clock_step")
         restart = case.habit("agent_restart")
         vanishing = case.habit("vanishing_series")
         late = case.habit("late_data")
         some = rng.random(6) < (0.5, 0.4, 0.3, 0.4, 0.3, 0.5)
         sign = float(rng.choice([-1.0, 1.0]))
-        family = families[int(rng.integers(4))]
+        family = _READ[int(rng.integers(4))]
         found.append(
             HostExporter(
                 cadence=cadence,
@@ -95,17 +95,15 @@ def as_sent(
     if exporter.vanishes and series.family == exporter.vanishes[0]:
         mask &= (series.times < exporter.vanishes[1]) | (series.times >= exporter.vanishes[2])
     lost = case.habit("partial_scrapes")
-    if lost and series.family in ("device", "host", "process", "network"):
+    if lost and series.family in _READ:
         mask &= rng.random(len(mask)) >= lost
-    series = series.kept(mask)
-    reset = exporter.reset
+    series, reset = series.kept(mask), exporter.reset
+    parts = [series]
     if series.start is not None and reset and series.family in ("device", "network"):
-        before = series.times < reset
-        base = series.values[before][-1] if before.any() else 0.0
-        after = series.kept(~before)
-        parts = [series.kept(before), replace(after, values=after.values - base, start=reset)]
-    else:
-        parts = [series]
+        before = series.kept(series.times < reset)
+        after = series.kept(series.times >= reset)
+        base = before.values[-1] if len(before.values) else 0.0
+        parts = [before, replace(after, values=after.values - base, start=reset)]
     for part in parts:
         if len(part.times):
             yield replace(part, times=exporter.clock(part.times))

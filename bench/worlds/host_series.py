@@ -63,7 +63,7 @@ def _ports(
     rng: np.random.Generator,
 ) -> Iterator[MetricSeries]:
     ticks = exporter.ticks(case.begin, case.end)
-    host, first = case.layout.hosts[index], int(case.layout.on_host(index)[0])
+    host, first = case.layout.hosts[index], case.layout.on_host(index)[0]
     for number, device in enumerate(host.nics):
         labels: dict[str, Scalar] = {"device": device, "port": 1}
         _, comm = activity.shares(first + 2 * number, ticks, exporter.cadence)

@@ -7,7 +7,7 @@ step); `world`, `local` (ranks of the job, of a host); `limit`, `host_memory` (b
 the row draws.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,28 @@ import numpy as np
 from . import amounts, culprits, endings, tables
 from .amounts import Amount
 from .culprits import CulpritEntity
-from .effects import CaseTruth, ExtraSeries, RestartMark, Scalar, SeriesEdit, StepEffect
+from .effects import CaseTruth, EndMark, ExtraSeries, RestartMark, Scalar, SeriesEdit, StepEffect
 from .situation import CaseSituation, filled
-from .tables import EditRow, MechanismRow
+from .tables import Effect, MechanismRow
 
+_WORDS = frozenset(
+    [
+        "phase",
+        "how",
+        "metric",
+        "metrics",
+        "of",
+        "line",
+        "ranks",
+        "one_of",
+        "tokens",
+        "silent",
+        "code",
+        "signal",
+        "back",
+    ]
+)
+"""Keys of entries that hold no amount."""
 _OF_RANKS = ("training.", "collective.", "process.", "hw.")
 
 
@@ -87,52 +105,48 @@ class MechanismRun:
             self._names[name] = float(self._rng.uniform(*bounds))
 
     def _once(self, at: float) -> None:
-        case, row, number = self._case, self._row, self.number
-        for one in row.steps:
-            if number(one.when):
-                case.step_effects.append(
-                    StepEffect(
-                        one.phase, self._ranks(one.ranks), number(one.begin), number(one.end),
-                        number(one.factor), number(one.seconds), max(1, int(number(one.every))),
-                        number(one.chance), one.one_of, number(one.ramp), one.spread, one.tokens,
-                    )
-                )  # fmt: skip
-        for edit in row.edits:
-            if number(edit.when):
-                case.edits += self._edited(edit)
-        for extra in row.extras:
-            for rank in self._ranks(extra.ranks):
+        case, row = self._case, self._row
+        lasting = {"ranks": "ranks", "begin": "at", "end": "inf"}
+        for step in self._entries(row.steps, **lasting, spread=0.1):
+            step["ranks"] = self._ranks(step["ranks"])
+            case.step_effects.append(StepEffect(**step))
+        for edit in self._entries(row.edits, **lasting, value=0.0):
+            labels, word = edit.pop("of", {}), edit.pop("ranks")
+            for metric in edit.pop("metrics"):
+                for host, match in self._where(metric, word):
+                    merged = {**match, **labels}
+                    case.edits.append(SeriesEdit(metric, host=host, match=merged, **edit))
+        for extra in self._entries(row.extras, **lasting | {"ranks": "rank"}, value=1.0):
+            labels, word = extra.pop("of"), extra.pop("ranks")
+            extra["begin"] = max(case.begin, extra["begin"])
+            for rank in self._ranks(word):
                 named = case.fields(rank, at) | {"culprit": case.layout.ranks[self._culprit.rank]}
-                labels = {key: filled(value, named) for key, value in extra.of.items()}
-                host, size = case.layout.host_of(rank), number(extra.value)
-                begin, end = max(case.begin, number(extra.begin)), number(extra.end)
-                case.extras.append(ExtraSeries(extra.metric, host, labels, size, begin, end))
-        for line in row.lines:
-            if number(line.when):
-                for rank in self._ranks(line.ranks):
-                    case.say(line.line, rank, number(line.at))
-        for ending in row.ends:
-            if number(ending.when):
-                endings.end(case, ending, self._ranks(ending.ranks), number(ending.at))
+                filled_in = {key: filled(value, named) for key, value in labels.items()}
+                host = case.layout.host_of(rank)
+                case.extras.append(ExtraSeries(host=host, attributes=filled_in, **extra))
+        for line in self._entries(row.lines, ranks="rank", at="at"):
+            for rank in self._ranks(line["ranks"]):
+                case.say(line["line"], rank, line["at"])
+        for ending in self._entries(row.ends, ranks="ranks", at="at"):
+            ending["ranks"] = self._ranks(ending["ranks"])
+            endings.end(case, EndMark(**ending))
         if row.clock:
-            case.clock_leaps[case.layout.ranks[self._culprit.rank].host] = (at, number(row.clock))
-        if row.restart is not None:
-            world = int(number(row.restart.world))
-            seconds = number(row.restart.seconds)
-            case.restart = RestartMark(at, seconds, world, row.restart.back)
+            case.clock_leaps[case.layout.ranks[self._culprit.rank].host] = (
+                at,
+                self.number(row.clock),
+            )
+        for mark in self._entries([row.restart] if row.restart else [], world="world", back=0):
+            case.restart = RestartMark(at, mark["seconds"], int(mark["world"]), mark["back"])
+
+    def _entries(self, entries: Iterable[Effect], **usual: Any) -> Iterator[dict[str, Any]]:
+        """Yield the entries that apply, their amounts as numbers."""
+        for entry in entries:
+            row = {**usual, **entry}
+            if self.number(row.pop("when", 1.0)):
+                yield {key: one if key in _WORDS else self.number(one) for key, one in row.items()}
 
     def _ranks(self, word: str) -> tuple[int, ...]:
         return culprits.selected(self._case, self._culprit, word)
-
-    def _edited(self, row: EditRow) -> Iterator[SeriesEdit]:
-        number = self.number
-        size, begin, end, lasts = (
-            number(one) for one in (row.value, row.begin, row.end, row.lasts)
-        )
-        for metric in row.metrics:
-            for host, labels in self._where(metric, row.ranks):
-                match = {**labels, **row.of}
-                yield SeriesEdit(metric, row.how, size, begin, end, host, match, lasts)
 
     def _where(self, metric: str, word: str) -> Iterator[tuple[str | None, Mapping[str, Scalar]]]:
         """Yield (host, attributes) of the series of a metric that a word of a row means."""

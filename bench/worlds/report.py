@@ -1,10 +1,10 @@
 """The score of a world as text and as a document: figures, faults worst first, what was false."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from .scoring import CaseScore, NamedCause, WorldScore
+from .scoring import NamedCause, WorldScore
 
 
 def document(score: WorldScore) -> dict[str, Any]:
@@ -33,25 +33,18 @@ def text(score: WorldScore) -> str:
             f"  {one.id:36} {one.strength or '':6} {marks} {one.named or '-':28}"
             f" {one.above_info} {one.reporter}"
         )
-    kinds: Counter[tuple[str, str]] = Counter()
-    where: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for case in score.cases:
-        for false in case.false:
-            kinds[false.fault, false.severity] += 1
-            where[false.fault, false.severity].add(case.id)
+    false = [(case.id, one) for case in score.cases for one in case.false]
+    kinds = Counter((one.fault, one.severity) for _, one in false)
     lines += ["", "false incidents by kind: fault, severity, incidents, cases"]
-    for (fault, severity), count in kinds.most_common():
-        lines.append(f"  {fault:30} {severity:8} {count:3} {len(where[fault, severity]):3}")
-    lines += ["", "false incidents"]
-    for case in score.cases:
-        lines += [_false_line(case, one) for one in case.false]
+    for kind, count in kinds.most_common():
+        cases = {case for case, one in false if (one.fault, one.severity) == kind}
+        lines.append(f"  {kind[0]:30} {kind[1]:8} {count:3} {len(cases):3}")
+    lines += ["", "false incidents: case, severity, fault, entity, probability | summary"]
+    for case_id, cause in false:
+        shown = "-" if cause.probability is None else f"{cause.probability:.2f}"
+        where = f"{cause.fault:26} {cause.type} {cause.id} {shown}"
+        lines.append(f"  {case_id:28} {cause.severity:8} {where} | {cause.summary}")
     return "\n".join(lines)
-
-
-def _false_line(case: CaseScore, one: NamedCause) -> str:
-    shown = "-" if one.probability is None else f"{one.probability:.2f}"
-    where = f"{one.type} {one.id}"
-    return f"  {case.id:28} {one.severity:8} {one.fault:26} {where} {shown} | {one.summary}"
 
 
 def _rows(named: tuple[NamedCause, ...]) -> list[dict[str, Any]]:

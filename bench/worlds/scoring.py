@@ -48,8 +48,7 @@ class CaseScore:
     about: tuple[NamedCause, ...]
     false: tuple[NamedCause, ...]
     answers: tuple[tuple[float, bool], ...]
-    habits: tuple[str, ...] = ()
-    reporter: str = ""
+    reporter: str
 
 
 @dataclass(slots=True)
@@ -63,26 +62,22 @@ class WorldScore:
         faulty = [one for one in self.cases if one.fault]
         quiet = [one for one in self.cases if not one.fault]
         found = [one for one in faulty if one.found]
+        plain = [one.found for one in faulty if one.strength == "plain"]
+        weak = [one.found for one in faulty if one.strength == "weak"]
+        loud = [one.severity != "info" for case in quiet for one in case.false]
         about = sum(_above(one.about) for one in faulty)
         false = sum(_above(one.false) for one in self.cases)
-        weak = [one for one in faulty if one.strength == "weak"]
-        plain = [one for one in faulty if one.strength != "weak"]
         return {
             "precision": _share(about, about + false),
             "recall": _share(len(found), len(faulty)),
             "recall_any_severity": _share(sum(bool(one.about) for one in faulty), len(faulty)),
-            "recall_plain": _share(sum(one.found for one in plain), len(plain)),
-            "recall_weak": _share(sum(one.found for one in weak), len(weak)),
+            "recall_plain": _share(sum(plain), len(plain)),
+            "recall_weak": _share(sum(weak), len(weak)),
             "first_cause_of_found": _share(sum(one.right for one in found), len(found)),
-            "first_cause_of_all": _share(
-                sum(one.right and one.found for one in faulty), len(faulty)
-            ),
             "entity_of_found": _share(sum(one.right_entity for one in found), len(found)),
             "one_incident": _share(sum(one.above_info == 1 for one in found), len(found)),
-            "false_per_quiet_case": _share(sum(len(one.false) for one in quiet), len(quiet)),
-            "false_above_info_per_quiet_case": _share(
-                sum(_above(one.false) for one in quiet), len(quiet)
-            ),
+            "false_per_quiet_case": _share(len(loud), len(quiet)),
+            "false_above_info_per_quiet_case": _share(sum(loud), len(quiet)),
             "calibration_error": calibration_error(
                 answer for one in self.cases for answer in one.answers
             ),
@@ -115,7 +110,6 @@ def scored(truth: dict[str, Any], incidents: Sequence[dict[str, Any]]) -> CaseSc
         about=tuple(about),
         false=tuple(false),
         answers=tuple(answers),
-        habits=tuple(sorted(truth["habits"])),
         reporter=truth["reporter"],
     )
 
@@ -151,10 +145,7 @@ def calibration_error(answers: Iterable[tuple[float, bool]]) -> float | None:
     total = sum(len(rows) for rows in bins.values())
     if not total:
         return None
-    off = sum(
-        abs(sum(at for at, _ in rows) - sum(right for _, right in rows)) for rows in bins.values()
-    )
-    return off / total
+    return sum(abs(sum(at - right for at, right in rows)) for rows in bins.values()) / total
 
 
 def _about(named: NamedCause, truth: dict[str, Any]) -> bool:
@@ -164,25 +155,18 @@ def _about(named: NamedCause, truth: dict[str, Any]) -> bool:
 
 
 def _named(document: dict[str, Any]) -> NamedCause:
-    causes = document["root_cause"]["hypotheses"]
-    first: dict[str, Any] = (
-        causes[0] if causes else {"fault": "unknown", "entity": None, "probability": None}
-    )
-    entity = first["entity"] or {
-        "type": "job",
-        "id": str(document["job"]),
-        "host": None,
-        "ranks": [],
-    }
+    first: dict[str, Any] = next(iter(document["root_cause"]["hypotheses"]), {})
+    whole: dict[str, Any] = {"type": "job", "id": str(document["job"]), "host": None, "ranks": []}
+    entity: dict[str, Any] = first.get("entity") or whole
     return NamedCause(
         severity=document["severity"],
         opened=datetime.fromisoformat(document["opened_at"]).timestamp(),
-        fault=first["fault"],
+        fault=first.get("fault", "unknown"),
         type=entity["type"],
         id=entity["id"],
         host=entity["host"] or (entity["id"] if entity["type"] == "host" else None),
         ranks=_ranks(entity["ranks"]),
-        probability=first["probability"],
+        probability=first.get("probability"),
         summary=document["summary"],
     )
 

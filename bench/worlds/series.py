@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 
-from . import effects
 from .effects import Scalar, SeriesEdit
 
 Family = Literal["training", "collective", "device", "host", "process", "network"]
@@ -41,9 +40,32 @@ def changed(series: MetricSeries, host: str, edits: Iterable[SeriesEdit]) -> Met
         if any(series.attributes.get(key) != value for key, value in edit.match.items()):
             continue
         if edit.how == "drop":
-            outside = (series.times < edit.begin) | (series.times >= edit.end)
-            series = series.kept(outside)
+            series = series.kept((series.times < edit.begin) | (series.times >= edit.end))
         else:
-            values = effects.edited(edit, series.times, series.values)
-            series = replace(series, values=values)
+            series = replace(series, values=_edited(edit, series.times, series.values))
     return series
+
+
+def _edited(edit: SeriesEdit, times: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the values of a series that matches an edit other than `drop`."""
+    inside = (times >= edit.begin) & (times < edit.end)
+    if edit.how == "rate":
+        lasted = np.clip(times, edit.begin, edit.end) - edit.begin
+        return np.asarray(values + edit.value * lasted)
+    since = times - edit.begin
+    match edit.how:
+        case "set":
+            changed = np.full_like(values, edit.value)
+        case "scale":
+            changed = values * edit.value
+        case "add":
+            changed = values + edit.value
+        case "least":
+            changed = np.maximum(values, edit.value)
+        case "most":
+            changed = np.minimum(values, edit.value)
+        case "grow":
+            changed = values * np.exp(edit.value * np.clip(since, 0.0, edit.lasts))
+        case _:
+            changed = values * (1.0 + edit.value * np.exp(-np.abs(since) / edit.lasts))
+    return np.asarray(np.where(inside, changed, values))

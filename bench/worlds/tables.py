@@ -11,98 +11,24 @@ from typing import Any, TypeVar
 from rankscope.vocabulary import tables
 
 from .amounts import Amount
-from .effects import EditKind, Phase, StuckKind
 
 HELD_BACK_FROM = 1000
 """The first seed whose worlds have the rows that are held back."""
-_FAMILIES = "balance efficiency gpu host memory network numerics software".split()
+_FAMILIES = ["balance", "efficiency", "gpu", "host", "memory", "network", "numerics", "software"]
 _USUAL = ("full", "estimated_split", "no_collectives", "no_loss", "bare_attributes")
+Effect = Mapping[str, Any]
+"""An entry of a mechanism; mechanisms.py reads it."""
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class StepRow:
-    """Changes steps as a StepEffect says. `when`: only where it is not 0."""
-
-    phase: Phase
-    ranks: str = "ranks"
-    factor: Amount = 1.0
-    seconds: Amount = 0.0
-    begin: Amount = "at"
-    end: Amount = "inf"
-    every: Amount = 1.0
-    chance: Amount = 1.0
-    ramp: Amount = 0.0
-    spread: float = 0.1
-    one_of: bool = False
-    tokens: bool = False
-    when: Amount = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class EditRow:
-    """Changes readings as a SeriesEdit says; of these `ranks`, their devices or their hosts."""
-
-    metrics: tuple[str, ...]
-    how: EditKind
-    value: Amount = 0.0
-    ranks: str = "ranks"
-    of: Mapping[str, Any] = field(default_factory=dict)
-    begin: Amount = "at"
-    end: Amount = "inf"
-    lasts: Amount = 60.0
-    when: Amount = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class ExtraRow:
-    """A further series of the culprit's host for each of the ranks, whose fields it may name."""
-
-    metric: str
-    of: Mapping[str, Any]
-    value: Amount = 1.0
-    ranks: str = "rank"
-    begin: Amount = "at"
-    end: Amount = "inf"
-
-
-@dataclass(frozen=True, slots=True)
-class LineRow:
-    """A line of lines.toml that each of the ranks sends."""
-
-    line: str
-    ranks: str = "rank"
-    at: Amount = "at"
-    when: Amount = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class EndRow:
-    """How ranks end: `crash` (peers lose them), `leave` (peers go on), or by a hang of a kind."""
-
-    how: StuckKind
-    ranks: str = "ranks"
-    at: Amount = "at"
-    code: int = 1
-    signal: int = 0
-    silent: bool = False
-    when: Amount = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class RestartRow:
-    """A second attempt: `seconds` after `at`, of `world` ranks, `back` steps before the last."""
-
-    seconds: Amount
-    world: Amount = "world"
-    back: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class MechanismRow:
     """What changes in a job. `draw`: least and most of an amount, for weak faults two more.
 
-    `again`: the seconds to the next time, at most `times` in all; `begins`: the first time.
+    `again`: the seconds to the next time, at most `times` in all; `begins`: the first time. The
+    keys of `steps`, `edits`, `extras`, `ends` and `restart` are the fields of their classes in
+    effects.py (`metrics` for several, a word of culprits.py for `ranks`), `when`: only where it is
+    not 0. `lines`: each a row of lines.toml, sent at a time by some ranks.
     """
 
     id: str
@@ -114,12 +40,12 @@ class MechanismRow:
     curve: Mapping[str, Amount] = field(default_factory=dict)
     first_step: Amount = "first"
     clock: Amount = 0.0
-    steps: tuple[StepRow, ...] = ()
-    edits: tuple[EditRow, ...] = ()
-    extras: tuple[ExtraRow, ...] = ()
-    lines: tuple[LineRow, ...] = ()
-    ends: tuple[EndRow, ...] = ()
-    restart: RestartRow | None = None
+    steps: tuple[Effect, ...] = ()
+    edits: tuple[Effect, ...] = ()
+    extras: tuple[Effect, ...] = ()
+    lines: tuple[Effect, ...] = ()
+    ends: tuple[Effect, ...] = ()
+    restart: Effect = field(default_factory=dict)
     held_back: bool = False
 
 

@@ -25,11 +25,11 @@ class StepRecords:
     the step that nobody ended began, None where all ended.
     """
 
-    numbers: np.ndarray
-    begins: np.ndarray
-    ends: np.ndarray
-    phases: dict[str, np.ndarray]
-    tokens: np.ndarray
+    numbers: np.ndarray = field(init=False)
+    begins: np.ndarray = field(init=False)
+    ends: np.ndarray = field(init=False)
+    phases: dict[str, np.ndarray] = field(init=False)
+    tokens: np.ndarray = field(init=False)
     pauses: list[tuple[float, float]] = field(default_factory=list)
     saves: list[tuple[float, float]] = field(default_factory=list)
     stopped: float | None = None
@@ -73,7 +73,7 @@ def _simulated(
     base_tokens = float(rng.choice([2048, 4096, 8192])) * int(rng.integers(1, 9))
     wanders = case.habit("expert_wander")
     within, wander, weather = case.habit("eval_within_step") is not None, np.zeros(world), 0.0
-    records = StepRecords(*(np.zeros(0) for _ in range(3)), {}, np.zeros(0))
+    records = StepRecords()
     rows: list[dict[str, np.ndarray]] = []
     spans: list[tuple[float, float]] = []
     while at < until:
@@ -162,7 +162,7 @@ def _apply(
         strength *= min(1.0, (at - effect.begin) / effect.ramp)
     drawn = rng.random()
     jitter = float(np.exp(rng.normal(0.0, effect.spread))) if effect.spread else 1.0
-    if not strength or number % effect.every or drawn >= effect.chance:
+    if not strength or number % int(effect.every) or drawn >= effect.chance:
         return network
     factor = 1.0 + (effect.factor - 1.0) * strength * jitter
     seconds = effect.seconds * strength * jitter
