@@ -20,22 +20,8 @@ from .situation import CaseSituation, filled
 from .tables import Effect, MechanismRow
 
 _WORDS = frozenset(
-    [
-        "phase",
-        "how",
-        "metric",
-        "metrics",
-        "of",
-        "line",
-        "ranks",
-        "one_of",
-        "tokens",
-        "silent",
-        "code",
-        "signal",
-        "back",
-    ]
-)
+    ("phase", "how", "metric", "metrics", "of", "line", "ranks", "one_of", "tokens", "silent")
+) | {"code", "signal", "back"}
 """Keys of entries that hold no amount."""
 _OF_RANKS = ("training.", "collective.", "process.", "hw.")
 

@@ -71,6 +71,35 @@ def test_who_is_slow_waits_least_and_everybody_ends_together():
     assert slow == records.phases["compute"][after].mean(axis=0).argmax()
 
 
+def test_in_a_deadlock_members_of_both_kinds_of_groups_differ_and_nobody_is_behind_in_all():
+    case, attempts = run(of_fault("software.deadlock", strength="plain", habits={}))
+    groups = {one.name: one for one in case.layout.groups if one.kind in ("dp", "ep")}
+    called: dict[str, dict[int, float]] = {name: {} for name in groups}
+    for one in making.all_series(case, attempts, exporters.exporters(case)):
+        if one.metric == "collective.enqueued" and one.attributes["group"] in groups:
+            rank = int(one.attributes["rank"])
+            called[str(one.attributes["group"])][rank] = float(one.values[-1])
+    behind = [
+        {rank for rank, count in found.items() if count < max(found.values())}
+        for found in called.values()
+    ]
+    assert {"dp", "ep"} == {one.kind for one in groups.values()}
+    assert all(behind)
+    assert set() == set.intersection(*behind)
+
+
+def test_a_job_that_never_starts_waits_with_idle_processes_and_ends_by_the_time_out():
+    case, attempts = run(of_fault("software.init_failed", strength="plain", minutes=40.0))
+    found = {
+        one.metric: one for one in making.all_series(case, attempts, exporters.exporters(case))
+    }
+    exits = [one.at - case.begin for one in case.events if one.name == "process.exit"]
+    assert not {"training.step", "training.progress.age"} & set(found)
+    assert 0.05 > found["process.cpu.utilization"].values[-1]
+    assert 2.0**30 > found["hw.gpu.memory.usage"].values.max()
+    assert [1831.0] * 8 == exits
+
+
 def test_a_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path):
     for folder, seed in (("one", 1), ("two", 1), ("other", 2)):
         making.make(small(3, seed), tmp_path / folder)
