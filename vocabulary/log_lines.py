@@ -18,5 +18,8 @@ LAST_WORDS = "log.last_words"
 SLOWER = "log.takes_longer"
 """Stands for lines by whose own times some epochs or steps took far longer than others."""
 
+BUSY_WAITING = "devices.busy_waiting"
+"""Stands for a table in which all devices of a host are busy at little power."""
+
 STACK = "stack."
 """Begins the signatures of stacks that somebody took; behind it stands where the process stood."""

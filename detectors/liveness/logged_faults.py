@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ...vocabulary import device_faults
 from ...vocabulary.entities import Entity, host
 from ...vocabulary.findings import Finding
-from ...vocabulary.log_lines import LAST_WORDS
+from ...vocabulary.log_lines import BUSY_WAITING, LAST_WORDS
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
 from ..contract import Detector
@@ -31,7 +31,7 @@ _ENDED = {
 }
 """What lines that name no rank say of a job, by what they say has ended."""
 
-_NO_CAUSES = frozenset({"nccl.ras_unequal_now", LAST_WORDS})
+_NO_CAUSES = frozenset({"nccl.ras_unequal_now", BUSY_WAITING, LAST_WORDS})
 """Signatures of what a job at work shows for a moment too, and of words that nobody knows."""
 
 

@@ -30,6 +30,7 @@ _ERROR = re.compile(
     rb"|\b(?:level|severity|levelname|lvl)\"?\s{0,4}[=:]\s{0,4}\"?(?i:error|fatal|critical|panic)\b"
     rb"|(?:^|[\s\[])[EF](?:\d{4} \d\d:\d\d:\d\d|\])"
     rb"|^(?:\S{1,80}:? )?(?i:fatal(?: error)?|error|panic|exception)[:!]"
+    rb"|Connection (?:was )?reset by peer|Broken pipe|maybe TCPStore server has shut down"
     rb"|(?<![\w./'\"])[A-Z]\w{1,60}(?:Error|Exception)(?:: |\(|$)"
     rb"|^(?:\[rank\d{1,7}\]: ?)?(?:[A-Za-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{1,60}(?:Error|Exception)|"
     + _BY_MODULE.encode()

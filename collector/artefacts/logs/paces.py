@@ -15,7 +15,8 @@ from ....vocabulary.log_lines import SLOWER
 from ....vocabulary.samples import Event, Scalar, TelemetryResource
 from ..found import ArtefactContents, LogQuote
 
-_MOST_BYTES = 8 << 20
+_MOST_BYTES = 1 << 20
+"""Of a log: what people paste. In a longer one steps are known by their lines."""
 
 LONG, LEAST_SECONDS = 5.0, 300.0
 """One that took so many times as long as the others, and so much longer, is told."""

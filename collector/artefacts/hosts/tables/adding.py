@@ -80,8 +80,13 @@ def _add_devices(
     named = placing.identities([table for _, table in tables])
     host = placing.place([table for _, table in tables], host, named, job, alone=alone)
     for one, table in tables:
-        for fault in _faults(host, one, table, named):
-            job.kernels.faults.append(fault)
+        job.kernels.faults += _faults(host, one, table, named)
+    one, table = tables[-1]
+    if waiting := meanings.busy_waiting(table):
+        event = Event("log.fault", 0.0, _logged(waiting.signature, waiting.text))
+        job.kernels.faults.append(
+            KernelFault(event, one.file, waiting.line + 1, host, one.at, one.at)
+        )
     if job.alone and not job.processes:
         labels = ((JOB_SOURCE, "labels"),)
         own = TelemetryResource(host, resource.job, resource.attempt, extra=labels)

@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .....formats.device_tables.tables import (
+    POWER,
+    POWER_LIMIT,
     UTILIZATION,
     DeviceTable,
     HostTable,
     ShownPort,
     TableDevice,
 )
+from .....vocabulary.log_lines import BUSY_WAITING
 from ..kernel_events import FAILED
 
 _LOST = {
@@ -23,6 +26,7 @@ _UNCORRECTED = {"nvidia": "ecc.uncorrectable", "amd": "amdgpu.uncorrectable"}
 _SICK = ("alarm", "critical")
 """Health of Ascend devices by which they are out of order; a warning is none yet."""
 _BUSY = 0.5
+_ALL_BUSY, _LITTLE_POWER, _FEWEST_DEVICES = 0.95, 0.45, 2
 _HEAT = ("thermal_hw", "thermal_sw")
 _HELD = ("power_brake", "slowdown_hw")
 SLOWED = "slowdown.sustained"
@@ -75,6 +79,25 @@ def of_device(table: DeviceTable, device: TableDevice) -> Iterator[TableFault]:
     if reasons and works(device):
         text = f"{whose}: clocks held down while it works: {', '.join(reasons)}"
         yield TableFault(_line(device, "hw.gpu.throttle"), text, SLOWED)
+
+
+def busy_waiting(table: DeviceTable) -> TableFault | None:
+    """Return that all devices of a table are busy at little power, None where they are not.
+
+    So they are while kernels of collectives wait, and where a model is too small for them.
+    """
+    shares: list[float] = []
+    for device in table.devices:
+        power, limit = device.values.get(POWER), device.values.get(POWER_LIMIT)
+        busy = device.values.get(UTILIZATION, 0.0) >= _ALL_BUSY
+        if not busy or power is None or not limit or power > _LITTLE_POWER * limit:
+            return None
+        shares.append(power / limit)
+    if len(shares) < _FEWEST_DEVICES:
+        return None
+    most = f"{100 * max(shares):.0f} % of their power at most"
+    text = f"all {len(shares)} devices are busy at {most}, as while kernels wait for one another"
+    return TableFault(table.devices[0].line, text, signature=BUSY_WAITING)
 
 
 def works(device: TableDevice) -> bool:

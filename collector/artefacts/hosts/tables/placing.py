@@ -137,6 +137,11 @@ def _by_main_processes(
     is the one that was started with the others.
     """
     mains = {hw_id: _main(table, device) for hw_id, device in ids.items()}
+    if all(len(held) > 1 for held in mains.values()):  # each has a context on each device
+        mains = {
+            hw_id: sorted(held, key=lambda one: -(one.memory or 0.0))[:1]
+            for hw_id, held in mains.items()
+        }
     alone = [held[0].pid for held in mains.values() if len(held) == 1]
     if len(alone) > 1 and len(alone) == len(ids) - 1:
         mains = {

@@ -71,7 +71,6 @@ QUIET = {
     "all are busy": pasted.nvidia_smi([BUSY] * 8, trainers(8)),
     "all are idle": pasted.nvidia_smi([FREE] * 8),
     "trainers rest": pasted.nvidia_smi([STUCK] * 8, trainers(8)),
-    "all wait alike": pasted.nvidia_smi([WAITS] * 8, trainers(8)),
     "one is free": pasted.nvidia_smi(one_among(FREE, WAITS)),
     "one of busy ones rests": pasted.nvidia_smi(one_among(STUCK, BUSY), trainers(8)),
     "somebody else has memory": pasted.nvidia_smi([BUSY] * 4, trainers(4) + JUPYTER),
@@ -203,3 +202,15 @@ def test_processes_alone_show_whose_contexts_are_on_the_first_device(said):
     whole = pasted.nvidia_smi([FREE] * 8, processes)
     alone = whole[whole.index("| Processes:") :]
     assert "memory.rank0_contexts" == said(a=alone)[0]
+
+
+def test_all_devices_busy_at_little_power_are_news(said):
+    table = pasted.nvidia_smi([WAITS] * 8, trainers(8))
+    assert "info" == said(a=table)[2]
+
+
+def test_each_process_on_each_device_is_the_rank_of_the_one_where_it_holds_most(said):
+    held = [(index, 31 + rank, "luajit", 339 if rank == index else 151)
+            for index in range(3) for rank in range(3)]  # fmt: skip
+    whole = pasted.nvidia_smi([FREE] * 3, held)
+    assert "memory.rank0_contexts" == said(a=whole[whole.index("| Processes:") :])[0]
