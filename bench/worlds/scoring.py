@@ -1,0 +1,188 @@
+"""How right the incidents of a case are: which is about its fault, what it names, what is false.
+
+An incident is about the fault where it opens no more than a minute before the onset and its
+first cause is the fault, points at the entity or close to it, or at the job as a whole. `right`:
+the first cause of the first such incident above info (of any, where there is none) is the fault.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from rankscope.vocabulary.faults import catalogue
+
+_EARLY_SECONDS = 60.0
+_BINS = 10
+_WHOLE = ("job", "code")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCause:
+    """An incident by its first cause."""
+
+    severity: str
+    opened: float
+    fault: str
+    type: str
+    id: str
+    host: str | None
+    ranks: frozenset[int]
+    probability: float | None
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaseScore:
+    """What was found of one case. `false`: incidents that are about nothing that is wrong."""
+
+    id: str
+    fault: str | None
+    strength: str | None
+    found: bool
+    right: bool
+    right_entity: bool
+    named: str
+    above_info: int
+    about: tuple[NamedCause, ...]
+    false: tuple[NamedCause, ...]
+    answers: tuple[tuple[float, bool], ...]
+    reporter: str
+
+
+@dataclass(slots=True)
+class WorldScore:
+    """The figures over all cases."""
+
+    cases: list[CaseScore] = field(default_factory=list)
+
+    def figures(self) -> dict[str, float | None]:
+        """Return the figures; None where there is nothing to count."""
+        faulty = [one for one in self.cases if one.fault]
+        quiet = [one for one in self.cases if not one.fault]
+        found = [one for one in faulty if one.found]
+        plain = [one.found for one in faulty if one.strength == "plain"]
+        weak = [one.found for one in faulty if one.strength == "weak"]
+        loud = [one.severity != "info" for case in quiet for one in case.false]
+        about = sum(_above(one.about) for one in faulty)
+        false = sum(_above(one.false) for one in self.cases)
+        return {
+            "precision": _share(about, about + false),
+            "recall": _share(len(found), len(faulty)),
+            "recall_any_severity": _share(sum(bool(one.about) for one in faulty), len(faulty)),
+            "recall_plain": _share(sum(plain), len(plain)),
+            "recall_weak": _share(sum(weak), len(weak)),
+            "first_cause_of_found": _share(sum(one.right for one in found), len(found)),
+            "entity_of_found": _share(sum(one.right_entity for one in found), len(found)),
+            "one_incident": _share(sum(one.above_info == 1 for one in found), len(found)),
+            "false_per_quiet_case": _share(len(loud), len(quiet)),
+            "false_above_info_per_quiet_case": _share(sum(loud), len(quiet)),
+            "calibration_error": calibration_error(
+                answer for one in self.cases for answer in one.answers
+            ),
+        }
+
+
+def scored(truth: dict[str, Any], incidents: Sequence[dict[str, Any]]) -> CaseScore:
+    """Score the incidents of a case against its truth."""
+    named = sorted((_named(one) for one in incidents), key=lambda one: one.opened)
+    about = [one for one in named if _about(one, truth)]
+    false = [one for one in named if not _about(one, truth)]
+    loud = [one for one in about if one.severity != "info"]
+    judged = next(iter(loud or about), None)
+    fault = truth["fault"]
+    quiet_fault = fault is not None and catalogue()[fault].severity == "info"
+    answers = [
+        (one.probability, one.fault == fault and close(one, truth))
+        for one in (*([judged] if judged else []), *false)
+        if one.probability is not None and one.fault != "unknown"
+    ]
+    return CaseScore(
+        id=truth["id"],
+        fault=fault,
+        strength=truth["strength"],
+        found=bool(loud or (quiet_fault and about)),
+        right=judged is not None and judged.fault == fault,
+        right_entity=judged is not None and close(judged, truth),
+        named=judged.fault if judged else "",
+        above_info=_above(named),
+        about=tuple(about),
+        false=tuple(false),
+        answers=tuple(answers),
+        reporter=truth["reporter"],
+    )
+
+
+def close(named: NamedCause, truth: dict[str, Any]) -> bool:
+    """Return whether an incident points at the entity, on it, or closely around it."""
+    entity = truth["entity"]
+    if entity is None:
+        return False
+    same = [(entity["type"], entity["id"]), *(tuple(one) for one in truth["also"])]
+    if (named.type, named.id) in same:
+        return True
+    if entity["type"] in _WHOLE or named.type in _WHOLE:
+        return entity["type"] in _WHOLE and named.type in _WHOLE
+    host = entity["host"]
+    ranks = frozenset(truth["ranks"])
+    if host is not None and named.type in ("host", "gpu", "rank", "process", "nic", "storage"):
+        local = named.type == "host" or entity["type"] in ("host", "nic", "process")
+        return named.host == host and (local or bool(ranks & named.ranks) or named.type == "nic")
+    return (
+        bool(ranks)
+        and named.type in ("group", "switch")
+        and bool(named.ranks)
+        and (named.ranks <= ranks or ranks <= named.ranks)
+    )
+
+
+def calibration_error(answers: Iterable[tuple[float, bool]]) -> float | None:
+    """Return the mean over bins of |mean probability - share right|, weighted by their answers."""
+    bins: dict[int, list[tuple[float, bool]]] = defaultdict(list)
+    for probability, right in answers:
+        bins[min(_BINS - 1, int(probability * _BINS))].append((probability, right))
+    total = sum(len(rows) for rows in bins.values())
+    if not total:
+        return None
+    return sum(abs(sum(at - right for at, right in rows)) for rows in bins.values()) / total
+
+
+def _about(named: NamedCause, truth: dict[str, Any]) -> bool:
+    if truth["fault"] is None or named.opened < truth["onset"] - _EARLY_SECONDS:
+        return False
+    return named.fault in (truth["fault"], "unknown") or named.type in _WHOLE or close(named, truth)
+
+
+def _named(document: dict[str, Any]) -> NamedCause:
+    first: dict[str, Any] = next(iter(document["root_cause"]["hypotheses"]), {})
+    whole: dict[str, Any] = {"type": "job", "id": str(document["job"]), "host": None, "ranks": []}
+    entity: dict[str, Any] = first.get("entity") or whole
+    return NamedCause(
+        severity=document["severity"],
+        opened=datetime.fromisoformat(document["opened_at"]).timestamp(),
+        fault=first.get("fault", "unknown"),
+        type=entity["type"],
+        id=entity["id"],
+        host=entity["host"] or (entity["id"] if entity["type"] == "host" else None),
+        ranks=_ranks(entity["ranks"]),
+        probability=first.get("probability"),
+        summary=document["summary"],
+    )
+
+
+def _ranks(written: Iterable[int | str]) -> frozenset[int]:
+    found: set[int] = set()
+    for one in written:
+        run, _, stride = str(one).partition(":")
+        first, _, last = run.partition("-")
+        found.update(range(int(first), int(last or first) + 1, int(stride or 1)))
+    return frozenset(found)
+
+
+def _above(named: Iterable[NamedCause]) -> int:
+    return sum(one.severity != "info" for one in named)
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
