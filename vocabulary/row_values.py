@@ -97,9 +97,14 @@ def _row(kind: Any) -> ValueReader:
     return ValueReader(read, "{ ... }")
 
 
-@cache
 def reader(annotation: Any) -> ValueReader:
     """Return the reader of an annotation; TypeError for one that no table can hold."""
+    # Unions of the same types in another order are equal, and try them in another order.
+    return _reader(annotation, repr(annotation))
+
+
+@cache
+def _reader(annotation: Any, _written: str) -> ValueReader:
     if isinstance(annotation, NewType):
         return reader(cast("Any", annotation.__supertype__))
     if annotation in _PLAIN:

@@ -102,3 +102,12 @@ def test_a_row_class_that_no_table_can_hold_is_an_error_of_the_program():
 
     with pytest.raises(TypeError, match="no TOML table holds"):
         tables.rows(Row, "[[row]]\n", "row")
+
+
+def test_of_equal_unions_each_tries_its_types_in_its_own_order():
+    first: list[str] = []
+    second: list[str] = []
+    row_values.reader(str | float).read(True, "value", first)
+    row_values.reader(float | str).read(True, "value", second)
+    assert ["value is true; write a number"] == first
+    assert ["value is true; write a text"] == second
