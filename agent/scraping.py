@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from socketserver import ThreadingMixIn
+from typing import cast
 
 from . import exposition, listening
 
@@ -86,15 +87,18 @@ class _ScrapeHandler(BaseHTTPRequestHandler):
     render: Callable[[], bytes]
     faults: Callable[[], bytes] | None = None
 
-    server: "_ThreadingServer"
+    @property
+    def _ours(self) -> "_ThreadingServer":
+        """Return the server, which lets go of who waits for long."""
+        return cast("_ThreadingServer", self.server)
 
     def handle_one_request(self) -> None:
         """Wait for a request and answer it."""
-        self.server.waits(self.connection)
+        self._ours.waits(self.connection)
         super().handle_one_request()
 
     def do_GET(self) -> None:
-        self.server.works(self.connection)
+        self._ours.works(self.connection)
         path = self.path.partition("?")[0]
         if path == "/metrics":
             self._answer(200, exposition.CONTENT_TYPE, self.render())

@@ -49,7 +49,8 @@ def make(plan: CasePlan, folder: Path) -> None:
 def truth(case: CaseSituation) -> dict[str, object]:
     """Return what truth.json says."""
     plan = case.plan
-    return case.truth.document() | {
+    return {
+        **case.truth.document(),
         "id": plan.id,
         "seed": plan.seed,
         "strength": plan.strength if plan.fault else None,

@@ -87,8 +87,8 @@ class MechanismRun:
 
     def _draw(self) -> None:
         for name, (low, high, *weak) in self._row.draw.items():
-            bounds = weak if weak and self._case.weak else (low, high)
-            self._names[name] = float(self._rng.uniform(*bounds))
+            least, most = weak if weak and self._case.weak else (low, high)
+            self._names[name] = float(self._rng.uniform(least, most))
 
     def _once(self, at: float) -> None:
         case, row = self._case, self._row

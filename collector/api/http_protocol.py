@@ -217,7 +217,7 @@ class CollectorHttpProtocol(HttpToolsProtocol):
     @property
     def _busy(self) -> bool:
         """Return whether a request is to be answered."""
-        return self.cycle is not None and not self.cycle.response_complete
+        return bool(self.cycle) and not self.cycle.response_complete
 
     def _expect(self) -> None:
         """Say what the client is to send, where that may have changed with what it sent."""

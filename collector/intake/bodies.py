@@ -106,7 +106,7 @@ def _inflate(body: bytes, *, limit: int, wbits: int) -> bytes:
     # In pieces: a whole body at once is copied with the interpreter held, for tens of milliseconds.
     parts: list[bytes] = []
     left, members = limit, 0
-    member: zlib._Decompress | None = None
+    member = None
     for start in range(0, len(body), _INPUT_BYTES):
         data = body[start : start + _INPUT_BYTES]
         part = b""
