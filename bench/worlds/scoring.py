@@ -8,10 +8,11 @@ the first cause of the first such incident above info (of any, where there is no
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
+from rankscope.vocabulary import times
 from rankscope.vocabulary.faults import catalogue
+from rankscope.vocabulary.ranks import RankSet
 
 _EARLY_SECONDS = 60.0
 _BINS = 10
@@ -160,24 +161,15 @@ def _named(document: dict[str, Any]) -> NamedCause:
     entity: dict[str, Any] = first.get("entity") or whole
     return NamedCause(
         severity=document["severity"],
-        opened=datetime.fromisoformat(document["opened_at"]).timestamp(),
+        opened=times.parse(document["opened_at"]),
         fault=first.get("fault", "unknown"),
         type=entity["type"],
         id=entity["id"],
         host=entity["host"] or (entity["id"] if entity["type"] == "host" else None),
-        ranks=_ranks(entity["ranks"]),
+        ranks=frozenset().union(*(RankSet.parse(str(one)).members for one in entity["ranks"])),
         probability=first.get("probability"),
         summary=document["summary"],
     )
-
-
-def _ranks(written: Iterable[int | str]) -> frozenset[int]:
-    found: set[int] = set()
-    for one in written:
-        run, _, stride = str(one).partition(":")
-        first, _, last = run.partition("-")
-        found.update(range(int(first), int(last or first) + 1, int(stride or 1)))
-    return frozenset(found)
 
 
 def _above(named: Iterable[NamedCause]) -> int:
