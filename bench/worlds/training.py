@@ -5,7 +5,7 @@ after these, its optimizer and the checkpoint is its exposed wait in collectives
 every rank add up to the step, and who is slow waits least.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .situation import CaseSituation
 PHASES = ("data", "compute", "comm", "optimizer", "gc", "checkpoint")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class StepRecords:
     """Arrays over steps (S) and ranks: numbers, begins and ends (S), phases and tokens (S, R).
 
@@ -25,14 +25,14 @@ class StepRecords:
     the step that nobody ended began, None where all ended.
     """
 
-    numbers: np.ndarray = field(init=False)
-    begins: np.ndarray = field(init=False)
-    ends: np.ndarray = field(init=False)
-    phases: dict[str, np.ndarray] = field(init=False)
-    tokens: np.ndarray = field(init=False)
-    pauses: list[tuple[float, float]] = field(default_factory=list)
-    saves: list[tuple[float, float]] = field(default_factory=list)
-    stopped: float | None = None
+    numbers: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
+    phases: dict[str, np.ndarray]
+    tokens: np.ndarray
+    pauses: list[tuple[float, float]]
+    saves: list[tuple[float, float]]
+    stopped: float | None
 
     @property
     def durations(self) -> np.ndarray:
@@ -73,9 +73,11 @@ def _simulated(
     base_tokens = float(rng.choice([2048, 4096, 8192])) * int(rng.integers(1, 9))
     wanders = case.habit("expert_wander")
     within, wander, weather = case.habit("eval_within_step") is not None, np.zeros(world), 0.0
-    records = StepRecords()
     rows: list[dict[str, np.ndarray]] = []
     spans: list[tuple[float, float]] = []
+    pauses: list[tuple[float, float]] = []
+    saves: list[tuple[float, float]] = []
+    stopped = None
     while at < until:
         done = number - first
         load, drawn = _load(case, at, done)
@@ -106,15 +108,15 @@ def _simulated(
         evaluated = bool(pace.eval_every and done and not number % pace.eval_every)
         pause = pace.eval * float(np.exp(rng.normal(0.0, 0.05))) if evaluated else 0.0
         if pause:
-            records.pauses.append((at, at + pause))
+            pauses.append((at, at + pause))
         begin, end = at + (0.0 if within else pause), at + pause + duration
         if case.stop is not None and end > case.stop.at:
-            records.stopped = begin
+            stopped = begin
             break
         if end > until:
             break
         if row["checkpoint"].any():
-            records.saves.append((end - float(row["checkpoint"].max()), end))
+            saves.append((end - float(row["checkpoint"].max()), end))
         row["tokens"] = np.round(base_tokens * drawn * row["tokens"])
         rows.append(row)
         spans.append((begin, end))
@@ -123,11 +125,13 @@ def _simulated(
         name: np.array([row[name] for row in rows]).reshape(len(rows), world)
         for name in (*PHASES, "tokens")
     }
-    records.numbers = np.arange(first, number, dtype=float)
-    records.begins, records.ends = np.array(spans).reshape(-1, 2).T
-    records.tokens = columns.pop("tokens")
-    records.phases = columns
-    return records
+    numbers = np.arange(first, number, dtype=float)
+    begins, ends = np.array(spans).reshape(-1, 2).T
+    tokens = columns.pop("tokens")
+    return StepRecords(
+        numbers=numbers, begins=begins, ends=ends, phases=columns, tokens=tokens,
+        pauses=pauses, saves=saves, stopped=stopped,
+    )  # fmt: skip
 
 
 def _load(case: CaseSituation, at: float, done: int) -> tuple[float, float]:
