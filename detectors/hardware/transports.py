@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -86,7 +87,11 @@ class TransportsDetector(Detector):
         """Return one finding a host."""
         found = self._logs(window)
         if window.now >= self.over:
-            found += [self._news(window, one) for one in found if one.observed == NOT_FOUND]
+            found += [
+                replace(one, kind="host.slow_transport", score=INFORMATION)
+                for one in found
+                if one.observed == NOT_FOUND
+            ]
         start = _start(window)
         if len(window.hosts) < 2 or start == np.inf:
             return found
@@ -141,20 +146,6 @@ class TransportsDetector(Detector):
             if len(values) == 2 and values[1] == "transmit" and values[0] not in fabric | {"lo"}:
                 most = np.fmax(most, _rate(window.host_readings[name], self.seconds, start))
         return most
-
-    def _news(self, window: JobWindow, message: Finding) -> Finding:
-        """Return a line of a log as what is to be told of its host."""
-        return report(
-            window,
-            self.name,
-            "host.slow_transport",
-            message.entity,
-            onset=message.onset,
-            score=INFORMATION,
-            signal="log.fault",
-            observed=message.observed,
-            text=message.text,
-        )
 
     def _logs(self, window: JobWindow) -> list[Finding]:
         found: dict[str, Finding] = {}
