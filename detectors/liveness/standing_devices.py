@@ -120,7 +120,7 @@ class StandingDevicesDetector(Detector):
             return []
         if self.shown is not None:
             standing = _shown(window) if window.now >= self.shown else None
-            return [] if standing is None else self._findings(window, standing, 0.0, 2.0)
+            return [] if standing is None else self._of_tables(window, standing)
         if not blind(window) or _at_work(window):
             return []
         standing = self._standing(window)
@@ -128,20 +128,30 @@ class StandingDevicesDetector(Detector):
             return []
         lasts = window.now - standing.began
         score = 2.0 if lasts >= window.collective_timeout_seconds else 1.0
-        return self._findings(window, standing, lasts, score)
+        at = f"{self.power:.0%} of their power or less, and move no data, for {lasts:.0f} s; no "
+        at += "steps are reported"
+        return self._findings(window, standing, at, lasts, score)
+
+    def _of_tables(self, window: JobWindow, standing: _StandingDevices) -> list[Finding]:
+        at = f"{SHOWN_POWER:.0%} of their power limit or less, as a table shows"
+        found = self._findings(window, standing, at, 0.0, 2.0)
+        # A kernel that runs shows; the one that its peers wait in was never launched here.
+        behind = [
+            replace(
+                one,
+                kind="rank.behind_enqueued",
+                text=f"{one.entity} runs no kernel, and its peers wait in a collective",
+            )
+            for one in found[1:]
+        ]
+        return found + behind
 
     def _findings(
-        self, window: JobWindow, standing: _StandingDevices, lasts: float, score: float
+        self, window: JobWindow, standing: _StandingDevices, at: str, lasts: float, score: float
     ) -> list[Finding]:
+        """Return the job's finding, then one for each device without work; at: which power."""
         began, period = standing.began, window.rank_readings[POWER].period()
         rows = np.flatnonzero(standing.idle).tolist()
-        spinning = int(standing.spins.sum())
-        if self.shown is not None:
-            text = f"{spinning} devices wait at full utilization and {SHOWN_POWER:.0%} of their "
-            text += "power limit or less, as a table shows"
-        else:
-            text = f"{spinning} devices wait at full utilization and {self.power:.0%} of their "
-            text += f"power or less, and move no data, for {lasts:.0f} s; no steps are reported"
         findings = [
             report(
                 window,
@@ -153,7 +163,7 @@ class StandingDevicesDetector(Detector):
                 score=max(score, INCIDENT) if rows else score,
                 signal=POWER,
                 observed=lasts,
-                text=text,
+                text=f"{int(standing.spins.sum())} devices wait at full utilization and {at}",
                 ranks=window.ranks[rows].tolist(),
             )
         ]
@@ -174,16 +184,6 @@ class StandingDevicesDetector(Detector):
                     text=f"{said} has no work while its peers wait at full utilization",
                 )
             )
-        if self.shown is not None:
-            # A kernel that runs shows; the one that its peers wait in was never launched here.
-            findings += [
-                replace(
-                    one,
-                    kind="rank.behind_enqueued",
-                    text=f"{one.entity} runs no kernel, and its peers wait in a collective",
-                )
-                for one in findings[1:]
-            ]
         return findings
 
     def _standing(self, window: JobWindow) -> _StandingDevices | None:
