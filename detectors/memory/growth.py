@@ -220,13 +220,13 @@ def _on_scale(
     if not len(rows):
         return None
     slope, begins, base = slope[grows], begins[grows], base[grows]
-    base = np.where(knee[grows] > 0, np.maximum(base, trend.completed(binned)[:, 0]), base)
+    filled = trend.completed(binned)
+    base = np.where(knee[grows] > 0, np.maximum(base, filled[:, 0]), base)
     # The last part's mean is of its middle.
-    level = trend.completed(binned)[:, -1] + slope * (now - begins) / (2 * trend.BINS)
-    levels = trend.levels_off(binned, limit[rows])
-    ratio = np.clip(trend.halves(binned)[1], 1e-3, 1.0)
-    apart = trend.HALVES_APART * (now - begins) / trend.BINS
-    decay = np.where(ratio < trend.STRAIGHT, -np.log(ratio) / apart, 0.0)
+    level = filled[:, -1] + slope * (now - begins) / (2 * trend.BINS)
+    second, ratio = trend.halves(filled)
+    levels = trend.levels_off(filled[:, -1], second, ratio, limit[rows])
+    decay = trend.decay(ratio, now - begins)
     usual = np.full(len(rows), _usual(readings, medians.middle(begins), now))
     # It began where the line through the growth meets the level of before.
     begun = np.clip(now - (level - base) / slope, start, now)

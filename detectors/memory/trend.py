@@ -144,25 +144,12 @@ def goes_on(binned: Floats, least: Floats, risen: int) -> Flags:
     return goes_on
 
 
-def levels_off(binned: Floats, limit: Floats) -> Flags:
-    """Return [rows], whether growth slows down so that it ends below the limit.
-
-    Growth of the second half over that of the first, and on in that proportion.
-    """
-    filled = completed(binned)
-    second, ratio = halves(binned)
-    with np.errstate(invalid="ignore", over="ignore"):
-        ends_at = filled[:, -1] + second * ratio / np.maximum(1 - ratio, 1e-9)
-    levels: Flags = (ratio < STRAIGHT) & (ends_at < limit)
-    return levels
-
-
-def halves(binned: Floats) -> tuple[Floats, Floats]:
+def halves(filled: Floats) -> tuple[Floats, Floats]:
     """Return [rows], growth of the second half of a range, and how many times that of the first.
 
-    As much noise as neighbouring parts differ by is granted to what grows on.
+    filled: bins without gaps. As much noise as neighbouring parts differ by is granted to what
+    grows on.
     """
-    filled = completed(binned)
     half = BINS // 2
     bent = np.abs(np.diff(filled, 2, axis=1))
     noise = 2 * medians.OF_MAD * medians.of_rows(bent) / np.sqrt(6.0)
@@ -170,6 +157,26 @@ def halves(binned: Floats) -> tuple[Floats, Floats]:
     second = filled[:, -1] - filled[:, half - 1]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return second, (second + noise) / np.maximum(first - noise, 1e-9)
+
+
+def levels_off(newest: Floats, second: Floats, ratio: Floats, limit: Floats) -> Flags:
+    """Return [rows], whether growth slows down so that it ends below the limit.
+
+    From the newest level on in the proportion of the halves.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        ends_at = newest + second * ratio / np.maximum(1 - ratio, 1e-9)
+    levels: Flags = (ratio < STRAIGHT) & (ends_at < limit)
+    return levels
+
+
+def decay(ratio: Floats, seconds: Floats) -> Floats:
+    """Return [rows], the share by which growth becomes slower a second; 0 where it does not.
+
+    ratio: of the halves of a range of so many seconds.
+    """
+    apart = HALVES_APART * seconds / BINS
+    return np.where(ratio < STRAIGHT, -np.log(np.clip(ratio, 1e-3, 1.0)) / apart, 0.0)
 
 
 def completed(binned: Floats) -> Floats:
