@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import first_line, report
-from ..tenants import own_logs, says
+from ..tenants import own_logs, says, signature_of, text_of
 from ..window import JobWindow
 
 SIGNATURE = re.compile(
@@ -78,7 +78,7 @@ class BootstrapsDetector(Detector):
         if _steps(window):
             return []
         lines = _lines(window)
-        local = [line for line in lines if LOCAL.search(_text(line))]
+        local = [line for line in lines if LOCAL.search(text_of(line))]
         alone = None if local else _alone(window, lines)
         if not local and not self._accuse(window, lines, alone):
             return []
@@ -106,7 +106,7 @@ class BootstrapsDetector(Detector):
                 magnitude=float(len(events)),
                 score=3.0 if most and alone is None else 2.0,
                 signal="log.fault",
-                observed=str(first.attributes.get("signature", "")),
+                observed=signature_of(first),
                 text=(
                     f"{len(events)} ranks could not reach host {host}: {line}"
                     if alone is None
@@ -152,14 +152,14 @@ def _lines(window: JobWindow) -> list[Event]:
         for event in own_logs(window)
         if says(window, event, SIGNATURE)
         and event.attributes.get("role") != "confirmation"
-        and not OTHERS.search(str(event.attributes.get("signature", "")))
+        and not OTHERS.search(signature_of(event))
     ]
     return [line for line in lines if line.attributes.get("role") != "cascade"] or lines
 
 
 def _of_its_device(event: Event) -> bool:
     """Tell whether a rank gave up since its device, or the device's memory, failed."""
-    signature = str(event.attributes.get("signature", ""))
+    signature = signature_of(event)
     return event.attributes.get("role") == "root" and _DEVICE.match(signature) is not None
 
 
@@ -175,7 +175,7 @@ def _alone(window: JobWindow, lines: Sequence[Event]) -> str | None:
 
 def _accused(window: JobWindow, event: Event) -> str | None:
     """Return the host that a line accuses: another one that it names, else its own."""
-    text, own = _text(event), event.resource.host
+    text, own = text_of(event), event.resource.host
     named = [
         host
         for host in window.hosts
@@ -186,7 +186,3 @@ def _accused(window: JobWindow, event: Event) -> str | None:
     if named:
         return named[0]
     return own if own in window.hosts else None
-
-
-def _text(event: Event) -> str:
-    return str(event.attributes.get("text", ""))

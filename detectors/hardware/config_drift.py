@@ -202,7 +202,7 @@ class ConfigDriftDetector(Detector):
                 hosts.setdefault(versions[rank], {}).setdefault(host, rank)
         if len(hosts) < 2:
             return {
-                host: (event, str(event.attributes.get("text", "")).strip()[-200:])
+                host: (event, text_of(event).strip()[-200:])
                 for host, event in first_logged(window, DRIVER).items()
             }
         usual = max(hosts, key=lambda version: len(hosts[version]))

@@ -108,7 +108,7 @@ def _died(event: Event) -> bool:
 def _failed(window: JobWindow, event: Event, host: str) -> Finding:
     own = _died(event)
     reason = str(event.attributes.get("signature" if own else "reason", ""))
-    text = str(event.attributes.get("text", "")).strip()
+    text = text_of(event).strip()
     return report(
         window,
         EvictionsDetector.name,

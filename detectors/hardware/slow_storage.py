@@ -13,7 +13,7 @@ from ...vocabulary.samples import Event
 from .. import medians
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events, own_logs, signature_of
+from ..tenants import own_events, own_logs, signature_of, text_of
 from ..window import Flags, JobWindow
 from . import counters, past
 from .full_disks import SYSTEM, UTILIZATION
@@ -215,8 +215,8 @@ class SlowStorageDetector(Detector):
         return list(found.values())
 
     def _error(self, window: JobWindow, entity: Entity, event: Event) -> Finding:
-        signature = str(event.attributes.get("signature", ""))
-        text = str(event.attributes.get("text", "")).strip()
+        signature = signature_of(event)
+        text = text_of(event).strip()
         return report(
             window,
             self.name,

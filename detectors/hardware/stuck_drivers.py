@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events, text_of
+from ..tenants import own_events, signature_of, text_of
 from ..window import JobWindow
 from .lost_devices import last_readings, reading_period
 
@@ -249,8 +249,7 @@ def _waiting_elsewhere(window: JobWindow) -> set[tuple[str, object]]:
     return {
         (event.resource.host, event.attributes["pid"])
         for event in own_events(window)
-        if ELSEWHERE.fullmatch(str(event.attributes.get("signature", "")))
-        and "pid" in event.attributes
+        if ELSEWHERE.fullmatch(signature_of(event)) and "pid" in event.attributes
     }
 
 

@@ -10,7 +10,7 @@ from ...vocabulary.log_lines import ENDS
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import first_line, report, report_event
-from ..tenants import own_events, says
+from ..tenants import own_events, says, signature_of
 from ..window import JobWindow
 from . import exit_order, stops, telling
 from .stops import code_of, is_root, is_stop, rank_of
@@ -174,7 +174,7 @@ class ExitsDetector(Detector):
             row, first = window.row_of(rank), telling.first(own)
             if row is None or first is None:
                 continue
-            signature = str(first.attributes.get("signature", ""))
+            signature = signature_of(first)
             line = first_line(first.attributes.get("text"))
             findings.append(
                 report_event(

@@ -99,7 +99,7 @@ def awaited(stall: StalledWindow) -> list[Finding]:
 def _marked(stall: StalledWindow, signature: str) -> dict[int, str]:
     """Return by row the text of what stands for all lines of this stall about a rank."""
     return {
-        row: str(event.attributes.get("text", ""))
+        row: text_of(event)
         for event in own_logs(stall.window)
         if event.attributes.get("signature") == signature
         and event.at >= stall.last - stall.usual

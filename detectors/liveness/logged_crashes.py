@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_logs
+from ..tenants import own_logs, signature_of
 from ..window import JobWindow
 from . import stops
 from .exits import crashed
@@ -107,7 +107,7 @@ class LoggedCrashesDetector(Detector):
                 seen=seen,
                 score=1.5 if others else 3.0,
                 signal="log.fault",
-                observed=str(first.attributes.get("signature", "")),
+                observed=signature_of(first),
                 text=f"rank {rank} logged an error first"
                 + (", its peers then that it was gone" if cut else ""),
             ),

@@ -11,7 +11,7 @@ from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import INFORMATION, first_line, report
-from ..tenants import own_events
+from ..tenants import own_events, signature_of
 from ..window import JobWindow
 from . import stops, telling
 from .stops import rank_of
@@ -173,7 +173,7 @@ def _order(window: JobWindow, event: Event) -> int:
 
 def _waited(event: Event) -> bool:
     """Tell whether a line says that its process waited for another: errors below it follow."""
-    signature = str(event.attributes.get("signature", ""))
+    signature = signature_of(event)
     return event.attributes.get("role") == "cascade" and not signature.startswith(_LAUNCHED)
 
 

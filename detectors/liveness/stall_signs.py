@@ -12,6 +12,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import activity, medians
 from ..findings import report
+from ..tenants import signature_of, text_of
 from ..window import Flags, Floats, JobWindow
 from . import stops
 
@@ -188,7 +189,7 @@ def stacks(stall: StalledWindow) -> dict[int, str]:
         if event.at > stall.last:
             row = window.row_of_event(event)
             if row is not None:
-                found[row] = _top(str(event.attributes.get("text", "")))
+                found[row] = _top(text_of(event))
     return found
 
 
@@ -312,11 +313,11 @@ def by_ras(stall: StalledWindow) -> list[Finding]:
     found: dict[int, Finding] = {}
     for event in window.events:
         row = window.row_of_event(event)
-        sign = OF_RAS.get(str(event.attributes.get("signature", "")))
+        sign = OF_RAS.get(signature_of(event))
         if row is None or sign is None or event.at < stall.last - stall.usual:
             continue
         kind, seen, usual, score = sign
-        text = str(event.attributes.get("text", ""))
+        text = text_of(event)
         found[row] = stall.sign(row, kind, event.name, seen, usual, score, text)
     return list(found.values()) if len(found) <= max(1.0, len(window.ranks) / 2) else []
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 
 from ...vocabulary.samples import Event
+from ..tenants import signature_of
 
 _GENERAL = re.compile(r"^(?:python\.(?:exception|aborted|fatal_error)|native\.exception)$")
 _CONSEQUENCES = re.compile(r"^cuda\.(?:illegal_access|launch_failure)$")
@@ -26,12 +27,8 @@ def first(lines: Iterable[Event]) -> Event | None:
         return None
     oldest = ordered[0]
     near = [one for one in ordered if one.at <= oldest.at + TOGETHER_SECONDS]
-    if _CONSEQUENCES.match(_signature(oldest)):
-        return next((one for one in near if _signature(one) == _MEMORY), oldest)
-    if not _GENERAL.match(_signature(oldest)):
+    if _CONSEQUENCES.match(signature_of(oldest)):
+        return next((one for one in near if signature_of(one) == _MEMORY), oldest)
+    if not _GENERAL.match(signature_of(oldest)):
         return oldest
-    return next((one for one in near if _OF_DEVICES.match(_signature(one))), oldest)
-
-
-def _signature(event: Event) -> str:
-    return str(event.attributes.get("signature", ""))
+    return next((one for one in near if _OF_DEVICES.match(signature_of(one))), oldest)

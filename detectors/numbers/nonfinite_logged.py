@@ -39,7 +39,7 @@ def said(window: JobWindow, detector: str, *, over: bool) -> list[Finding]:
     if _survived(window, newest) or not (over or _sure(newest)):
         return []
     first = min(lines, key=lambda one: one.at)
-    text = str(first.attributes.get("text", ""))
+    text = text_of(first)
     said_so = f"a log says that values are not finite: {text}"
     found = [_report(window, detector, "job.nonfinite", "training.loss", lines, said_so)]
     scaled = [one for one in lines if one.attributes.get("signature") in _SCALED]
@@ -63,7 +63,7 @@ def _of_rank(window: JobWindow, detector: str, lines: Sequence[Event]) -> list[F
     row = rows.pop() if len(rows) == 1 else None
     if row is None:
         return []
-    text, kind = str(own[0].attributes.get("text", "")), "rank.first_nonfinite"
+    text, kind = text_of(own[0]), "rank.first_nonfinite"
     entity = window.rank_entity(row)
     return [_report(window, detector, kind, "training.loss", own, text, entity)]
 
