@@ -138,8 +138,8 @@ class LowClockDetector(Detector):
             least = self.least / 2 if alike else self.least
             below = max(least * peers, 6 * medians.spread(clock[same]))
             for row in same[clock[same] < peers - below].tolist():
-                worked = devices.under_load(window, window.rank_readings[CLOCK], row)
-                low[row] = devices.recent(worked, self.seconds)[0][0] < peers - below
+                worked = devices.level_under_load(window, CLOCK, row, self.seconds)
+                low[row] = worked < peers - below
         if low.any():
             low &= ~held_down(window, self.seconds)
         if not known:

@@ -87,6 +87,12 @@ def under_load(window: JobWindow, held: PeriodicReadings, row: int) -> PeriodicR
     return PeriodicReadings(one.at, np.where(worked, one.value, np.nan))
 
 
+def level_under_load(window: JobWindow, metric: str, row: int, seconds: float) -> float:
+    """Return the mean of a row's newest seconds of a metric that were at work; NaN without any."""
+    worked = under_load(window, window.rank_readings[metric], row)
+    return float(recent(worked, seconds)[0][0])
+
+
 def _worked(at: Floats, works: Flags, moments: Floats, reach: float) -> Flags:
     """Return [moments], whether a device worked then, by when it was seen to (`at` in order)."""
     after = np.searchsorted(at, moments)

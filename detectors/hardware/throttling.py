@@ -135,9 +135,8 @@ class ThrottlingDetector(Detector):
         compared = np.isfinite(clock) & np.isfinite(usual)
         odd: Flags = capped & work & np.where(compared, slower & (alone | lower), alone)
         for row in np.flatnonzero(odd & compared).tolist():
-            worked = devices.under_load(window, window.rank_readings[CLOCK], row)
-            with np.errstate(invalid="ignore"):
-                odd[row] = devices.recent(worked, self.seconds)[0][0] < (1 - LOWER) * usual[row]
+            worked = devices.level_under_load(window, CLOCK, row, self.seconds)
+            odd[row] = worked < (1 - LOWER) * usual[row]
         return odd
 
 
