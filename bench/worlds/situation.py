@@ -138,19 +138,19 @@ def situated(plan: CasePlan) -> CaseSituation:
     factor *= 1.0 + mixed * np.repeat(older, plan.per_host)
     onset = begin + plan.minutes * 60.0 * float(rng.uniform(0.38, 0.55))
     return CaseSituation(
-        plan,
-        layout,
-        pace,
-        begin,
-        end,
-        first,
-        int(midway or 0),
-        onset,
-        factor,
-        older,
-        2.0**30 * float(rng.choice([512.0, 1024.0, 2048.0])),
-        ValueCurve.drawn(plan.rng("values"), started=bool(midway)),
-        plan.rng("fault"),
+        plan=plan,
+        layout=layout,
+        pace=pace,
+        begin=begin,
+        end=end,
+        first_step_at=first,
+        first_step=int(midway or 0),
+        onset=onset,
+        rank_factor=factor,
+        older=older,
+        host_memory=2.0**30 * float(rng.choice([512.0, 1024.0, 2048.0])),
+        curve=ValueCurve.drawn(plan.rng("values"), started=bool(midway)),
+        rng=plan.rng("fault"),
     )
 
 
