@@ -84,7 +84,7 @@ def incidents(
         answers = sorted(received, key=_gravity)
         if best is None or (answers and _graver(answers, best[0])):
             best = answers, run
-        if _answered(best[0]) or not any(quote.telling for quote in found.quotes):
+        if _answered(best[0]) or not found.telling:
             break
     assert best is not None  # noqa: S101  of the first pass
     return best
@@ -161,7 +161,7 @@ def _detectors(
         ours |= {name: {"over_at": found.until} for name in _OF_THE_END}
     if found.shown is not None:
         ours["standing_devices"] = {"shown": found.shown}
-    if found.until is not None and not any(quote.telling for quote in found.quotes):
+    if found.until is not None and not found.telling:
         ours["transports"] = {"over": found.until}
     if over is not None:
         ours["logged_crashes"] = {"over": over}
@@ -176,7 +176,7 @@ def _detectors(
     ends: list[Detector] = []
     if found.until is not None:
         ends.append(ThroughputDetector(over=found.until))
-        if not any(quote.telling for quote in found.quotes):
+        if not found.telling:
             ends += [
                 NeverFellDetector(over=found.until), RisingLossDetector(over=found.until),
             ]  # fmt: skip

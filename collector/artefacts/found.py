@@ -75,3 +75,13 @@ class ArtefactContents:
     """When the last table of devices showed a moment, None where they are not known by tables."""
     reading: Callable[[str], None] = _ignored
     """Gets the name of each log before it is read: large ones take a while."""
+
+    @property
+    def telling(self) -> bool:
+        """Return whether any quoted line points at a fault by itself, or follows from one."""
+        return any(quote.telling for quote in self.quotes)
+
+    def understood(self, name: str, how: str) -> None:
+        """Note that a file says something after all, `how` where nothing was said of it before."""
+        self.unread.pop(name, None)
+        self.read.setdefault(name, how)

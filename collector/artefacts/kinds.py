@@ -83,7 +83,8 @@ def _read(
     )
     for name, ranks in ras.nodes_of(answers, lines.hang.files).items():
         lines.hang.files[name] |= ranks
-    stood = stacks.read(of_kind["log"], lines.whose, found, went_on=survival.went_on)
+    stacked = {name: path for name, path in of_kind["log"].items() if name in lines.stacked}
+    stood = stacks.read(stacked, of_kind["log"], lines.whose, found, went_on=survival.went_on)
     lines.hang.stood(stood.waiting, stood.late, stood.apart)
     lines.events += [(rank, "", event) for rank, event in stood.events]
     debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone)

@@ -1,6 +1,5 @@
 """Lines of a dead job's logs that point at a fault, where nothing else shows what became of it."""
 
-import math
 from collections.abc import Sequence
 
 from ...vocabulary import device_faults
@@ -9,7 +8,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.log_lines import BUSY_WAITING, LAST_WORDS
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
-from ..contract import Detector
+from ..ended_jobs import EndedJobDetector
 from ..findings import INFORMATION, first_line, report
 from ..tenants import own_events
 from ..window import JobWindow
@@ -35,7 +34,7 @@ _NO_CAUSES = frozenset({"nccl.ras_unequal_now", BUSY_WAITING, LAST_WORDS})
 """Signatures of what a job at work shows for a moment too, and of words that nobody knows."""
 
 
-class LoggedFaultsDetector(Detector):
+class LoggedFaultsDetector(EndedJobDetector):
     """Make a symptom of the first line that points at a fault: for the logs of a dead job only.
 
     In no list of detectors: a live job's error may be survived, and what became of it will show.
@@ -76,12 +75,9 @@ class LoggedFaultsDetector(Detector):
         _DEVICE_ERROR,
     )
 
-    def __init__(self, *, over: float = math.inf) -> None:
-        self.over = over
-
-    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+    def of_end(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding about the job, or the host of a line that no rank wrote."""
-        lines = _pointing(window) if window.now >= self.over else []
+        lines = _pointing(window)
         if not lines:
             return []
         first = min(lines, key=lambda event: (_order(window, event), event.at))
@@ -127,10 +123,6 @@ class LoggedFaultsDetector(Detector):
                 text=named,
             ),
         ]
-
-    def next_due(self, window: JobWindow) -> float:
-        """Return when the job was over."""
-        return self.over if self.over > window.now else math.inf
 
 
 _ROOT, _CASCADE, _SURVIVED = range(3)

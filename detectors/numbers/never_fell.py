@@ -1,13 +1,12 @@
 """A loss that never fell, in the log of a job that is over."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import curves, medians
-from ..contract import Detector
+from ..ended_jobs import EndedJobDetector
 from ..findings import report
 from ..window import JobWindow
 
@@ -22,7 +21,7 @@ SPREAD = 0.01
 """Share of the loss within which nine of ten points lie."""
 
 
-class NeverFellDetector(Detector):
+class NeverFellDetector(EndedJobDetector):
     """Find a loss that stays at its first value from the start to the end of a log.
 
     In no list of detectors: of a live job each hour more may tell another thing, and its plateau
@@ -51,13 +50,10 @@ class NeverFellDetector(Detector):
     name = "never_fell"
     kinds = ("job.loss_plateau",)
 
-    def __init__(self, *, over: float = math.inf) -> None:
-        self.over = over
-
-    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+    def of_end(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
         loss = window.baselines.loss.curve
-        if window.now < self.over or len(loss) < FEWEST or int(loss.index[0]) > BEGINS:
+        if len(loss) < FEWEST or int(loss.index[0]) > BEGINS:
             return []
         usual = medians.middle(loss.value)
         low, high = np.quantile(loss.value, [0.05, 0.95])
@@ -82,7 +78,3 @@ class NeverFellDetector(Detector):
                 text=f"the loss is {usual:.3g} from step {first} to step {last}: it never fell",
             )
         ]
-
-    def next_due(self, window: JobWindow) -> float:
-        """Return when the job was over."""
-        return self.over if self.over > window.now else math.inf

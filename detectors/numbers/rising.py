@@ -1,13 +1,12 @@
 """A loss that climbs to the end of the log of a job that is over."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import curves, medians
-from ..contract import Detector
+from ..ended_jobs import EndedJobDetector
 from ..findings import report
 from ..window import Floats, JobWindow
 
@@ -26,7 +25,7 @@ MOST = 60
 """Points of a log that is an excerpt; of more the curves of a job say it (divergence.py)."""
 
 
-class RisingLossDetector(Detector):
+class RisingLossDetector(EndedJobDetector):
     """Find a loss that climbs until its log ends, in few points.
 
     In no list of detectors: of a live job more points will come. What is left of a job that is over
@@ -54,14 +53,11 @@ class RisingLossDetector(Detector):
     name = "rising_loss"
     kinds = ("job.loss_diverged",)
 
-    def __init__(self, *, over: float = math.inf) -> None:
-        self.over = over
-
-    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+    def of_end(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
         loss = window.baselines.loss.curve
         values = loss.value
-        if window.now < self.over or not BEFORE + LAST <= len(values) <= MOST:
+        if not BEFORE + LAST <= len(values) <= MOST:
             return []
         climbs = _climbing(values)
         first = _left(values) if climbs is None else climbs
@@ -85,10 +81,6 @@ class RisingLossDetector(Detector):
                 f"to {values[last]:.3g} at step {int(loss.index[last])}, where the log ends",
             )
         ]
-
-    def next_due(self, window: JobWindow) -> float:
-        """Return when the job was over."""
-        return self.over if self.over > window.now else math.inf
 
 
 def _climbing(values: Floats) -> int | None:

@@ -1,13 +1,12 @@
 """Throughput that falls, in the logs of a job that is over and says nothing else of its steps."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import compute_time, medians, onsets
-from ..contract import Detector
+from ..ended_jobs import EndedJobDetector
 from ..findings import report
 from ..window import JobWindow
 
@@ -28,7 +27,7 @@ CHANCE = 0.01
 """How probable a run may be where reports are slow now and then anyway."""
 
 
-class ThroughputDetector(Detector):
+class ThroughputDetector(EndedJobDetector):
     """Find a run of reports in which a sample took much longer than in the others.
 
     In no list of detectors: a live job's log has times, and steps their durations. What is left of
@@ -57,14 +56,11 @@ class ThroughputDetector(Detector):
     name = "throughput"
     kinds = ("job.slow",)
 
-    def __init__(self, *, over: float = math.inf) -> None:
-        self.over = over
-
-    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+    def of_end(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job: the longest run."""
         steps = window.features.steps
         name = next((one for one in THROUGHPUT if steps.has(one)), None)
-        if window.now < self.over or name is None or steps.has(compute_time.STEP):
+        if name is None or steps.has(compute_time.STEP):
             return []
         rate = medians.median(steps.plane(name), axis=0)
         valid = np.flatnonzero(np.isfinite(rate) & (rate > 0))[1:]  # the first warms up
@@ -105,7 +101,3 @@ class ThroughputDetector(Detector):
                 f"from step {int(steps.index[begin])} {until}",
             )
         ]
-
-    def next_due(self, window: JobWindow) -> float:
-        """Return when the job was over."""
-        return self.over if self.over > window.now else math.inf

@@ -46,7 +46,7 @@ _GDB_LISTED = re.compile(
 """A row of gdb's `info threads`: a thread and its innermost call."""
 _EU_THREAD = re.compile(r"TID (?P<lwp>\d{1,10})(?: .{0,80})?:")
 _PYTHON_THREAD = re.compile(
-    r"(?P<current>Current thread|Thread) 0x[0-9a-fA-F]{1,16}(?: \[(?P<name>[^\]]{0,80})\])? "
+    r"(?:Current thread|Thread) 0x[0-9a-fA-F]{1,16}(?: \[(?P<name>[^\]]{0,80})\])? "
     r"\(most recent call first\):"
 )
 
@@ -131,36 +131,31 @@ class _DumpReader:
 
     def _header(self, number: int, text: str) -> bool:
         """Take a line if a thread begins with it; tell whether one does."""
-        if found := _PYSPY_THREAD.fullmatch(text):
+        if found := _PYSPY_THREAD.fullmatch(text) or _PYTHON_THREAD.fullmatch(text):
             self._begin_thread(number, ThreadStack(found["name"] or ""))
         elif found := _PYSTACK_THREAD.fullmatch(text):
             self._begin_thread(number, ThreadStack(found["name"] or ""), outermost_first=True)
         elif found := _GDB_THREAD.match(text):
-            place = int(found["number"])
-            if place >= self._last_number or self._closed:
+            if int(found["number"]) >= self._last_number:
                 self._process(number, None, "")
-            self._last_number = place
-            main = place == 1
-            self._begin_thread(number, ThreadStack(found["name"] or "", main=main))
-            if main:
-                self._found[-1].pid = int(found["lwp"])
+            self._begin_gdb_thread(number, found)
+            self._last_number = int(found["number"])
         elif found := _GDB_LISTED.match(text):
-            if self._closed or not self._found:
-                self._process(number, None, "")
-            main = int(found["number"]) == 1
-            self._begin_thread(number, ThreadStack(found["name"] or "", main=main))
-            if main:
-                self._found[-1].pid = int(found["lwp"])
-            if self._thread is not None:
-                self._thread.calls.append(_native(found["call"]))
+            self._begin_gdb_thread(number, found).calls.append(_native(found["call"]))
         elif found := _EU_THREAD.fullmatch(text):
             main = bool(self._found) and str(self._found[-1].pid) == found["lwp"]
             self._begin_thread(number, ThreadStack(main=main))
-        elif found := _PYTHON_THREAD.fullmatch(text):
-            self._begin_thread(number, ThreadStack(found["name"] or ""))
         else:
             return False
         return True
+
+    def _begin_gdb_thread(self, number: int, found: re.Match[str]) -> ThreadStack:
+        """Begin a thread as gdb numbers and names it; the first began the process."""
+        thread = ThreadStack(found["name"] or "", main=int(found["number"]) == 1)
+        self._begin_thread(number, thread)
+        if thread.main:
+            self._found[-1].pid = int(found["lwp"])
+        return thread
 
     def _begin_thread(
         self, number: int, thread: ThreadStack, *, outermost_first: bool = False

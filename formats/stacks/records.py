@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass, field
 
-NEEDLES = (b'"MainThread"', b"(most recent call ", b" (LWP ", b"#0  ", b"#0 0x", b"TID ")
-"""One of these texts is in every dump."""
-
 
 @dataclass(slots=True)
 class ThreadStack:

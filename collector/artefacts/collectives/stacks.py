@@ -7,12 +7,13 @@ wait for. A dump says nothing of time; where steps follow it in its file, nothin
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ....formats.stacks import places
 from ....formats.stacks.places import StandingPlace
-from ....formats.stacks.records import NEEDLES, ProcessStacks
+from ....formats.stacks.records import ProcessStacks
 from ....formats.training_logs import cleaning, crashes
 from ....vocabulary.log_lines import STACK
 from ....vocabulary.samples import Event, Scalar
@@ -68,10 +69,15 @@ class StoodProcess:
     def signature(self) -> str:
         return f"{STACK}{self.place.name or 'elsewhere'}"
 
-    def event(self, role: str) -> Event:
+    @property
+    def role(self) -> str:
+        return "cascade" if self.place.waits else "root"
+
+    @property
+    def event(self) -> Event:
         """Return the line of a log that it is as good as."""
         pairs: dict[str, Scalar] = {
-            "signature": self.signature, "role": role, "text": self.text,
+            "signature": self.signature, "role": self.role, "text": self.text,
         }  # fmt: skip
         if self.place.name in _REFUSED:
             pairs["ended"] = "setup"
@@ -90,29 +96,28 @@ class StackFindings:
 
 def read(
     files: Mapping[str, Path],
+    logs: Mapping[str, Path],
     whose: Mapping[str, int | None],
     found: ArtefactContents,
     *,
     went_on: StepTest,
 ) -> StackFindings:
-    """Return what the dumps in logs say, and quote them.
+    """Return what the dumps in files say, and quote them.
 
-    `whose`: the rank that wrote each file, None where it is nobody's alone. `went_on` tells lines
-    of steps.
+    `logs`: all of the job, which may say whose a process is. `whose`: the rank that wrote each
+    file, None where it is nobody's alone. `went_on` tells lines of steps.
     """
     stood = list(_stood(files, whose, went_on))
     if any(one.rank is None and one.process.pid is not None for one in stood):
-        stood = _by_process(stood, files)
+        stood = _by_process(stood, logs)
     stood = _newest(stood)
     if not stood:
         return StackFindings([])
     for one in stood:
-        role = "cascade" if one.place.waits else "root"
         found.quotes.append(
-            LogQuote(one.file, one.process.line, None, one.rank, one.signature, role, one.text)
+            LogQuote(one.file, one.process.line, None, one.rank, one.signature, one.role, one.text)
         )
-        found.read.setdefault(one.file, "stacks")
-        found.unread.pop(one.file, None)
+        found.understood(one.file, "stacks")
     return _together(stood)
 
 
@@ -122,12 +127,12 @@ def _stood(
     went_on: StepTest,
 ) -> Iterator[StoodProcess]:
     """Yield the processes of all dumps after which nothing went on."""
+    if not files:
+        return
+    from ....formats.stacks import reading  # noqa: PLC0415  it compiles many patterns
+
     for name, path in files.items():
         lines = _lines(path)
-        if not lines:
-            continue
-        from ....formats.stacks import reading  # noqa: PLC0415  it compiles many patterns
-
         processes = reading.processes(lines)
         last = max((one.end for one in processes), default=0)
         if any(went_on(line) for line in lines[last:]):
@@ -140,20 +145,18 @@ def _stood(
 
 
 def _lines(path: Path) -> list[bytes]:
-    """Return the lines of a file that may hold a dump, else none."""
+    """Return the lines of a file, none of one that is too large for a dump."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            return []
-        content = path.read_bytes()
+        return [] if path.stat().st_size > _MOST_BYTES else path.read_bytes().split(b"\n")
     except OSError:
         return []  # said where it was read
-    return content.split(b"\n") if any(one in content for one in NEEDLES) else []
 
 
-def _by_process(stood: list[StoodProcess], files: Mapping[str, Path]) -> list[StoodProcess]:
+def _by_process(stood: list[StoodProcess], logs: Mapping[str, Path]) -> list[StoodProcess]:
     """Return them with the ranks of their processes, as NCCL's lines in the logs say these."""
     processes = NcclProcesses()
-    processes.read(files.values())
+    with suppress(OSError):  # said where it was read
+        processes.read(logs.values())
     ranks: dict[str, set[int]] = defaultdict(set)
     for (_, pid), (rank, _) in processes.ranks.items():
         ranks[pid].add(rank)
@@ -182,7 +185,7 @@ def _together(stood: list[StoodProcess]) -> StackFindings:
     waiting = {one.rank: one for one in inside if one.rank is not None}
     late = {one.rank for one in outside if one.rank is not None}
     if len(ranked) < len(stood) or not waiting or 2 * len(late) > len(stood):
-        return StackFindings([(one.rank, one.event(_role(one, inside))) for one in stood])
+        return StackFindings([(one.rank, one.event) for one in stood])
     events: list[tuple[int | None, Event]] = []
     for one in ranked:
         calls = [call for call in one.place.thread.calls if " (" in call]
@@ -195,11 +198,6 @@ def _together(stood: list[StoodProcess]) -> StackFindings:
     }
     apart = frozenset[int]() if late else frozenset(differing.smaller_sides(kinds))
     if not late and not apart:
-        events += [(one.rank, one.event("cascade")) for one in inside]
+        events += [(one.rank, one.event) for one in inside]
         return StackFindings(events)
     return StackFindings(events, frozenset(waiting), frozenset(late), apart)
-
-
-def _role(one: StoodProcess, inside: list[StoodProcess]) -> str:
-    """Return whether a process that no rank is known of is the odd one out."""
-    return "cascade" if one.place.waits and inside else "root"

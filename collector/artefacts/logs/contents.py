@@ -36,6 +36,8 @@ class LogContents:
     """Logs that may hold answers of RAS."""
     tabled: set[str] = field(default_factory=set[str])
     """Logs that may hold tables of devices or hosts."""
+    stacked: set[str] = field(default_factory=set[str])
+    """Logs that may hold dumps of stacks."""
     launches: LaunchRecord = field(default_factory=LaunchRecord)
     settled: list[tuple[int | None, str, Event]] = field(default_factory=list)
     """What launchers' lines mean, by rank and host."""

@@ -87,9 +87,7 @@ def add(
 
     `whose`: the rank that wrote each log, None where it is nobody's alone.
     """
-    if any(quote.telling for quote in found.quotes) or any(
-        event.name == "process.exit" for event in found.events
-    ):
+    if found.telling or any(event.name == "process.exit" for event in found.events):
         return
     stepped = any(sample.metric in _STEPPED for _, sample in found.samples)
     for name, path in files.items():
@@ -111,8 +109,7 @@ def add(
         pairs = {"signature": LAST_WORDS, "role": "root", "text": lines[0][1]}
         said = raised or Event("log.fault", at, pairs)
         found.events.append(replace(said, resource=resource))
-        found.unread.pop(name, None)
-        found.read.setdefault(name, "log whose end is quoted")
+        found.understood(name, "log whose end is quoted")
 
 
 def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], int]:

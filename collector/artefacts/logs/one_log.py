@@ -71,6 +71,8 @@ class LogReading:
                     gathered.answering.add(self._name)
                 if block.places[TextGroup.TABLES]:
                     gathered.tabled.add(self._name)
+                if block.places[TextGroup.STACKS]:
+                    gathered.stacked.add(self._name)
                 if self._rank is not None and place.learn(block.lines):
                     process = gathered.process(self._rank)
                     process.host, process.pid = place.found or ("", None)

@@ -49,7 +49,7 @@ def add(
 
     `whose`: the rank that wrote each log, None where it is nobody's alone.
     """
-    if any(quote.telling for quote in found.quotes):
+    if found.telling:
         return
     for name, path in files.items():
         try:
@@ -68,8 +68,7 @@ def add(
             LogQuote(name, slow.row.line, None, whose.get(name), SLOWER, "root", text)
         )
         found.events.append(Event("log.fault", at, pairs, resource))
-        found.unread.pop(name, None)
-        found.read.setdefault(name, "log of a form of its own, by its times")
+        found.understood(name, "log of a form of its own, by its times")
 
 
 def judged(rows: Sequence[PacedRow]) -> SlowRows | None:

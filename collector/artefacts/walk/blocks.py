@@ -6,7 +6,7 @@ from enum import IntEnum
 from functools import cache
 from typing import BinaryIO
 
-from ....formats import device_tables, kernel_log, training_logs
+from ....formats import device_tables, kernel_log, stacks, training_logs
 from ....formats.nccl import ras
 from ....formats.training_logs import launchers
 from .needle_search import NeedleSearch
@@ -24,6 +24,7 @@ class TextGroup(IntEnum):
     KERNEL = 2
     RAS = 3
     TABLES = 4
+    STACKS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class LogBlock:
 def _search() -> NeedleSearch:
     return NeedleSearch([
         training_logs.texts(), launchers.texts(), kernel_log.texts(), ras.MARKS,
-        device_tables.MARKS,
+        device_tables.MARKS, stacks.MARKS,
     ])  # fmt: skip
 
 
