@@ -1,4 +1,4 @@
-"""What windows let go of: attempts and hosts that are old, attempts and events that are too many."""
+"""What windows let go of: old attempts and hosts, and attempts and events that are too many."""
 
 import heapq
 from collections.abc import Iterable, Sequence
