@@ -21,7 +21,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from ..formats import segments
 from ..vocabulary.clock import Clock, SlewedClock
 from .accounting.metering import UsageMeter
-from .api import connections, http_protocol
+from .api import http_protocol
 from .api.app import create_app
 from .api.connections import ConnectionRegister
 from .api.services import CollectorParts, SiteConnection
@@ -150,18 +150,18 @@ class CollectorService:
         descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if settings.intake.grpc_listen:
             descriptors //= 2
-        self._connected += over_grpc.intakes(
-            settings,
-            sink=self._stages,
-            clock=clock,
-            health=self._health,
-            connections=connections.most(settings.http, descriptors),
-        )
         self._register = ConnectionRegister(
             settings.http,
             descriptors=descriptors,
             health=self._health,
             clock=clock,
+        )
+        self._connected += over_grpc.intakes(
+            settings,
+            sink=self._stages,
+            clock=clock,
+            health=self._health,
+            connections=self._register.limit,
         )
         app = create_app(self.services())
         self._server = _ApiServer(

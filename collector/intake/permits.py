@@ -31,4 +31,5 @@ def check(decoded: DecodedPayload, patterns: Sequence[str], table: SeriesTable) 
 def _jobs(decoded: DecodedPayload, table: SeriesTable) -> set[str | None]:
     if decoded.metrics is None:
         return {event.resource.job for event in decoded.events}
-    return {table[int(series)].resource.job for series in np.unique(decoded.metrics.columns.series)}
+    numbers = np.unique(table.resource_of[decoded.metrics.columns.series])
+    return {table.resources[number].job for number in numbers.tolist()}

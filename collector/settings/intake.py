@@ -49,8 +49,9 @@ class IntakeSettings(SettingsSection):
     max_jobs_of_sender: int = Field(
         default=5000,
         ge=1,
-        description="Jobs that one sender (a token) may name within an hour; a payload that names "
-        "more is refused as a whole, with OTLP's partial success",
+        description="Jobs that one sender (all tokens for the same jobs) may name, each counted "
+        "for 12 to 24 hours; a payload that names more is refused as a whole, with OTLP's partial "
+        "success",
     )
     max_hosts_of_sender: int = Field(
         default=100_000, ge=1, description="Hosts that one sender may name, likewise"

@@ -1,8 +1,10 @@
 """What is known of hosts: when each last reported, how often it does, its clock, its labels."""
 
 import heapq
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...detectors.window import Flags, Floats, Ints
 from ...vocabulary.samples import Event, Scalar
@@ -25,6 +27,20 @@ FLUSH_SECONDS = 10.0
 
 MOST_EVENTS = 1_000
 """Events of one host that are kept."""
+
+_UNREPORTED: dict[str, float] = {
+    "last_received": -np.inf,
+    "arrived": -np.inf,
+    "interval": np.nan,
+    "announced_at": -np.inf,
+    "returned_at": -np.inf,
+    "offset": 0.0,
+    "_longest": np.nan,
+    "_gaps": 0,
+}
+"""By array of `HostNumbers`: what it has of a host that has reported nothing yet."""
+
+_N = TypeVar("_N", np.float64, np.int64)
 
 
 class HostNumbers:
@@ -83,16 +99,9 @@ class HostNumbers:
             self.clocks.append(HostClock())
             if found >= len(self.last_received):
                 size = max(64, 2 * found)
-                self.last_received = _longer(self.last_received, size, -np.inf)
-                self.arrived = _longer(self.arrived, size, -np.inf)
-                self.interval = _longer(self.interval, size, np.nan)
-                self._longest = _longer(self._longest, size, np.nan)
-                self.returned_at = _longer(self.returned_at, size, -np.inf)
-                self.offset = _longer(self.offset, size, 0.0)
-                self.announced_at = _longer(self.announced_at, size, -np.inf)
-                more = np.zeros(size - len(self._gaps), np.int64)
-                self._gaps = np.concatenate((self._gaps, more))
-                self.event_counts = np.concatenate((self.event_counts, more))
+                for name, fill in _UNREPORTED.items():
+                    setattr(self, name, _longer(getattr(self, name), size, fill))
+                self.event_counts = _longer(self.event_counts, size, 0)
         return found
 
     def label(self, host: str, name: str, value: Scalar) -> bool:
@@ -133,17 +142,8 @@ class HostNumbers:
         for held in (self.labels, self.nics, self.events):
             held.pop(host, None)
         self.clocks[number] = HostClock()
-        for array, fill in (
-            (self.last_received, -np.inf),
-            (self.arrived, -np.inf),
-            (self.interval, np.nan),
-            (self._longest, np.nan),
-            (self.returned_at, -np.inf),
-            (self.offset, 0.0),
-            (self.announced_at, -np.inf),
-        ):
-            array[number] = fill
-        self._gaps[number] = 0
+        for name, fill in _UNREPORTED.items():
+            getattr(self, name)[number] = fill
         self.event_counts[number] += 1
         self.version += 1
         heapq.heappush(self._free, number)
@@ -193,7 +193,7 @@ class HostNumbers:
         return held if held >= 0 and self._gaps[number] == GAPS_NEEDED else 0.0
 
 
-def _longer(old: Floats, count: int, fill: float) -> Floats:
-    new = np.full(count, fill)
+def _longer(old: NDArray[_N], count: int, fill: float) -> NDArray[_N]:
+    new = np.full(count, fill, old.dtype)
     new[: len(old)] = old
     return new

@@ -3,7 +3,6 @@
 A series is placed once, when it is first seen; from then on a batch is a few array operations.
 """
 
-import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,18 +15,18 @@ from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import JobTopology
-from . import event_history, infos, reporting, restarts, views
+from . import infos, reporting, restarts, views
 from .attempt import JobAttempt
 from .attempts import AttemptRegister
 from .attributes import rank_of
 from .bounds import BoundNotes, WindowBounds
 from .communicators import EVENT as COMMUNICATOR
-from .event_history import EventHistory
 from .exporter_faults import ExporterFaults
 from .hosts import HostNumbers
 from .placed import FORGOTTEN, LEFT_OUT, PLACED
 from .placing import SeriesPlacer
 from .planes import MetricPlane
+from .retention import WindowRetention
 from .topology import layout
 from .writing import PointWriter, distinct
 
@@ -36,9 +35,6 @@ FUTURE_SECONDS = 60.0
 
 MOST_USUAL_POINTS, MOST_USUAL = 512, 50_000
 """Batches of up to so many points are remembered, so many of them: the small ones of many hosts."""
-FORGET_SECONDS = 12 * 3600.0
-ROOM_SHARE = 8
-"""Where events have to go, one part in so many is made free at once."""
 
 
 class TelemetryWindows:
@@ -60,10 +56,16 @@ class TelemetryWindows:
         self.notes = BoundNotes()
         """What was left out for its number or size; whoever asks takes them."""
         self.known_hosts.notes = self._attempts.notes = self.notes
-        self._event_bytes = 0
+        self._retention = WindowRetention(
+            table=table,
+            hosts=self.known_hosts,
+            attempts=self._attempts,
+            placing=self._placing,
+            faults=self._faults,
+            writing=self._writing,
+        )
         self.ignored = 0
         self.future = 0
-        self.expired = 0
 
     @property
     def bounds(self) -> WindowBounds:
@@ -78,7 +80,7 @@ class TelemetryWindows:
 
     def metrics(self, batch: MetricsBatch, now: float) -> None:
         """Take a decoded batch, received at `now`."""
-        self._thin_out()
+        self._retention.thin_out()
         columns, placing = batch.columns, self._placing
         series, at, value = columns.series, columns.at, columns.value
         usual = None if batch.scraped else self._usual_owner(series)
@@ -180,7 +182,7 @@ class TelemetryWindows:
 
     def events(self, events: Sequence[Event], now: float) -> None:
         """Take events, received at `now`."""
-        self._thin_out()
+        self._retention.thin_out()
         for event in events:
             host = event.resource.host
             number = self.known_hosts.number(host)
@@ -194,7 +196,7 @@ class TelemetryWindows:
                 self.future += 1
                 event = replace(event, at=now)
             self.known_hosts.received(number, now)
-            self._event_bytes += event_history.size(event)
+            self._retention.took(event)
             if event.name == "gpu.fault":
                 self._faults.reported(event)
             if event.name == "agent.lifecycle":
@@ -226,7 +228,7 @@ class TelemetryWindows:
             bound = self.bounds.events_of_one
             if gone := attempt.events.add(event, now, most_bytes=bound):
                 self.notes.add("event_bytes", attempt.job, gone)
-        self._let_events_go()
+        self._retention.let_events_go()
 
     def _note(self, number: int, at: Floats, now: float) -> None:
         attempt = self._attempts.numbered[number]
@@ -242,77 +244,9 @@ class TelemetryWindows:
         if info is not None:
             infos.take_group(attempt, dict(info.attributes), most=self.bounds.ranks)
 
-    def _thin_out(self) -> None:
-        """Let the older attempts go of jobs that have many, before anything more is taken."""
-        for job in sorted(self._attempts.crowded):
-            self._writing.flush()
-            self._released(self._removed(self._attempts.older(job)))
-
-    def _let_events_go(self) -> None:
-        """Where all events together are too many, let go of those of whoever has most."""
-        most = self.bounds.events
-        if self._event_bytes <= most:
-            return
-        held: list[tuple[str, EventHistory]] = [
-            (one.job, one.events) for one in self._attempts.by_key.values()
-        ]
-        attempts = len(held)
-        held += self.known_hosts.events.items()
-        self._event_bytes = sum(events.bytes for _, events in held)
-        largest = [(-events.bytes, place) for place, (_, events) in enumerate(held)]
-        heapq.heapify(largest)
-        while self._event_bytes > most - most // ROOM_SHARE and largest:
-            before, place = heapq.heappop(largest)
-            of, events = held[place]
-            if gone := events.shrink(-before // 2):
-                self.notes.add("event_bytes", of, gone)
-                self._event_bytes += before + events.bytes
-                heapq.heappush(largest, (-events.bytes, place))
-                if place >= attempts:
-                    self.known_hosts.changed(of)
-
     def forget(self, now: float) -> None:
         """Drop attempts that were silent for long, all but the newest few of a job, and hosts."""
-        self._writing.flush()
-        older = {
-            (one.job, one.number)
-            for job in {job for job, _ in self.attempts}
-            for one in self._attempts.older(job)
-        }
-        released = self._removed(
-            [
-                attempt
-                for key, attempt in self.attempts.items()
-                if key in older or now - attempt.last_received >= FORGET_SECONDS
-            ]
-        )
-        released = np.concatenate((released, self._placing.forget_left_out()))
-        silent = self.known_hosts.silent(now - FORGET_SECONDS)
-        released = np.concatenate((released, self._placing.forget_hosts(silent)))
-        for number in silent.tolist():
-            self.known_hosts.events.pop(self.known_hosts.names[number], None)
-        self._released(released)
-        if self.known_hosts.scarce:
-            kept = self._placing.hosts_of_devices()
-            for attempt in self.attempts.values():
-                kept |= attempt.heard
-                kept.update(attempt.placements.hosts[: len(attempt.placements)].tolist())
-                kept.update(attempt.nodes.of_host)
-            for number in silent.tolist():
-                if number not in kept and self.known_hosts.names[number]:
-                    self.known_hosts.release(number)
-
-    def _removed(self, gone: Sequence[JobAttempt]) -> NDArray[np.int32]:
-        """Remove attempts; return their series."""
-        for attempt in gone:
-            self._attempts.remove(attempt)
-        return self._placing.forget([attempt.number_in_windows for attempt in gone])
-
-    def _released(self, series: NDArray[np.int32]) -> None:
-        """Let go of series that nobody reports any more."""
-        self._faults.forget(series)
-        self.expired += len(series)
-        self.table.release(series)
+        self._retention.forget(now)
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -320,6 +254,11 @@ class TelemetryWindows:
     def attempts(self) -> dict[tuple[Job, int], JobAttempt]:
         self._writing.flush()
         return self._attempts.by_key
+
+    @property
+    def expired(self) -> int:
+        """Return how many series were let go of."""
+        return self._retention.expired
 
     @property
     def host_names(self) -> list[str]:

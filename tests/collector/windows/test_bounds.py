@@ -7,7 +7,7 @@ import pytest
 
 from rankscope.collector.windows.bounds import WindowBounds
 from rankscope.collector.windows.placements import PlacementColumns
-from rankscope.collector.windows.windows import FORGET_SECONDS
+from rankscope.collector.windows.retention import FORGET_SECONDS
 from rankscope.formats.otlp.series import SeriesTable
 
 AGE = "training.progress.age"

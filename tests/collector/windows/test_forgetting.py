@@ -1,7 +1,7 @@
 """Attempts and jobs that are forgotten, and such that come back."""
 
 from rankscope.collector.windows import queries
-from rankscope.collector.windows.windows import FORGET_SECONDS
+from rankscope.collector.windows.retention import FORGET_SECONDS
 
 AGE = "training.progress.age"
 
