@@ -26,7 +26,7 @@ from .first_cause import FirstCause
 from .notices import SentNotices
 from .outside import MOST_NOTED, TimelineNote
 from .policy import IncidentPolicy
-from .severity import is_unnamed_slowness, severity, worse
+from .severity import severity, waits_for_its_cost, worse
 
 __all__ = ["IncidentChange", "JobHealth", "TrackedIncident", "incident_id", "is_symptom"]
 
@@ -100,10 +100,10 @@ class TrackedIncident:
         return self.document is not None
 
     @property
-    def unnamed_slowness(self) -> bool:
-        """Return whether all that it says is that jobs are slow."""
+    def waits_for_its_cost(self) -> bool:
+        """Return whether all that it says is that jobs are slow, and nothing is broken."""
         symptoms = [symptom for part in self.parts.values() for symptom in part.active]
-        return self.first is not None and is_unnamed_slowness(symptoms, self.first.cause)
+        return self.first is not None and waits_for_its_cost(symptoms, self.first.cause)
 
     @property
     def open(self) -> bool:
@@ -149,14 +149,17 @@ class TrackedIncident:
             for text in new:
                 self._note(now, "symptom", text)
         material = bool(new) | self._note_cause(explanation, now)
-        material |= self._note_severity(symptoms, health, now, policy)
+        costly = self._is_costly(policy)
+        material |= self._note_severity(symptoms, health, now, costly=costly)
         assert self.first is not None  # noqa: S101  _note_cause has set it
         if self.document is not None:
             stale = now - self.document.updated_at >= REFRESH_SECONDS
             if not (material or stale or self.notices.reopened):
                 return None
             happening: Happening = "incident.updated"
-        elif self._owed(now) or policy.is_incident(self.severity, self.first.cause, symptoms):
+        elif self._owed(now) or policy.is_incident(
+            self.severity, self.first.cause, symptoms, costly=costly
+        ):
             if self.detected_at is None:
                 self.detected_at = now
             self._note(now, "opened", new[0] if new else symptoms[0].text)
@@ -167,6 +170,13 @@ class TrackedIncident:
             return None
         notify = self.notices.due(self.severity, first_cause.named(self.first.cause))
         return self.change(happening, now, notify=notify)
+
+    def _is_costly(self, policy: IncidentPolicy) -> bool:
+        """Return whether one of the jobs has lost as much as a person's time is worth."""
+        return any(
+            policy.is_costly(sum(part.lost.values()), part.health.ranks)
+            for part in self.parts.values()
+        )
 
     def _owed(self, now: float) -> bool:
         return self.owed_at is not None and now >= self.owed_at
@@ -204,7 +214,7 @@ class TrackedIncident:
         """Open the incident again; the next advance makes the document."""
         self.resolved_at = self.awaited_at = None
         self.handling = replace(self.handling, resolved=None, acknowledged=None)
-        self.notices.again(quiet=self.unnamed_slowness)
+        self.notices.again(quiet=self.waits_for_its_cost)
         self._note(now, "observed" if self.document is None else "reopened", text)
 
     def end(self, now: float, *, at: float) -> None:
@@ -279,14 +289,11 @@ class TrackedIncident:
         symptoms: Sequence[Finding],
         health: JobHealth,
         now: float,
-        policy: IncidentPolicy,
+        *,
+        costly: bool,
     ) -> bool:
         assert self.first is not None  # noqa: S101  _note_cause has set it
         lasted = now - self.found_at
-        costly = any(
-            policy.is_costly(sum(part.lost.values()), part.health.ranks)
-            for part in self.parts.values()
-        )
         found = severity(
             symptoms,
             self.first.cause,

@@ -12,10 +12,11 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.incidents import RootCause
+from .severity import waits_for_its_cost
 
 UNNAMED_GPU_HOURS, UNNAMED_MINUTES = 1.0, 5.0
-"""What slowness without a named cause has cost when a person is asked to look at it: GPU-hours of
-all its ranks, or minutes of the job's own time."""
+"""What slowness without a named cause, or a slight one, has cost when a person is asked to look at
+it: GPU-hours of all its ranks, or minutes of the job's own time."""
 
 LEAST_SECONDS = 60.0
 """Of the job's own time that slowness must have taken in any case: of many GPUs an hour is lost in
@@ -26,7 +27,8 @@ moments, and a stretch that is over by the time that somebody looks is worth nob
 class IncidentPolicy:
     """What a site asks its people about.
 
-    unnamed_gpu_hours: GPU-hours that slowness without a named cause must have cost.
+    unnamed_gpu_hours: GPU-hours that slowness without a named cause, or a slight one that all
+    share, must have cost.
     unnamed_minutes: the same in minutes of the job's own time, for jobs of few GPUs: whichever
     comes first. observes: False makes an incident of everything, as a post-mortem does, which is
     asked for an answer.
@@ -37,9 +39,14 @@ class IncidentPolicy:
     observes: bool = True
 
     def is_incident(
-        self, severity: Severity, cause: RootCause, symptoms: Sequence[Finding]
+        self,
+        severity: Severity,
+        cause: RootCause,
+        symptoms: Sequence[Finding],
+        *,
+        costly: bool = True,
     ) -> bool:
-        """Return whether symptoms of one root make an incident.
+        """Return whether symptoms of one root make an incident; `costly`: see `is_costly`.
 
         Above info they do. At info where that is what the fault is by its nature (a clock that is
         off: the catalogue says that somebody wants to know), where a symptom asks for an action of
@@ -48,12 +55,14 @@ class IncidentPolicy:
         """
         if severity != "info" or not self.observes:
             return True
+        if not costly and waits_for_its_cost(symptoms, cause):
+            return False
         first = faults.catalogue()[cause.hypotheses[0].fault]
         asks = any(_asks(symptom) for symptom in symptoms)
         return first.severity == "info" or asks or _slows_for_a_reason(cause, symptoms)
 
     def is_costly(self, gpu_seconds: float, gpus: int) -> bool:
-        """Return whether so much time lost by a job is worth a person's without a named cause."""
+        """Return whether so much time lost by a job is worth a person's though nothing is broken."""
         own_seconds = gpu_seconds / max(gpus, 1)
         most = 60.0 * self.unnamed_minutes
         if own_seconds < min(LEAST_SECONDS, most):

@@ -7,13 +7,16 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.faults import SEVERITIES, Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import Fault
-from ..vocabulary.incidents import Hypothesis, RootCause
+from ..vocabulary.incidents import RootCause
 from .causes.catalogue import catalogue, cause_of
 from .causes.left_over import URGENT
 
 UNNAMED_SECONDS, UNNAMED_STEPS = 60.0, 3.0
 """What has no named cause, or one that barely beats unknown, pages nobody for so long after it was
 found; slowness for so many steps where they take longer: one more step proves little."""
+
+SLIGHT_SLOWDOWN = 1.15
+"""Steps that are longer by less are slightly longer."""
 
 COSTLY_SLOWDOWN = 1.5
 """A job whose steps take so many times longer loses a third of its GPUs: that pages."""
@@ -30,7 +33,7 @@ def severity(
     """Return the severity of symptoms that were first found `lasted` seconds ago.
 
     `step_seconds`: how long a step of the job usually takes, 0 where nobody can tell. `costly`:
-    they have cost so much by now that somebody would look at slowness of which no cause is named,
+    they have cost so much by now that somebody would look at slowness that waits for its cost,
     which is info before.
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
@@ -46,21 +49,37 @@ def severity(
     it (a clock that is off, of a job whose batches are uneven as ever).
     """
     level = _severity(symptoms, cause, lasted, step_seconds, stalled=False)
-    return level if costly or not is_unnamed_slowness(symptoms, cause) else "info"
+    return level if costly or not waits_for_its_cost(symptoms, cause) else "info"
+
+
+def waits_for_its_cost(symptoms: Sequence[Finding], cause: RootCause) -> bool:
+    """Return whether slowness is worth a person's time only once it has cost enough of the job's.
+
+    So where no cause is named, and where steps are slightly longer, on all ranks, for a reason that
+    passes by itself: storage and loaders of a busy cluster are slower for minutes again and again.
+    """
+    if is_unnamed_slowness(symptoms, cause):
+        return True
+    first = cause.hypotheses[0]
+    known = cause_of(first.fault)
+    if known is None or not known.passes or first.entity.type != "job":
+        return False
+    rows = [(kinds.catalogue()[symptom.kind], symptom.magnitude) for symptom in symptoms]
+    slight = bool(rows) and all(row.slowdown and size < SLIGHT_SLOWDOWN for row, size in rows)
+    return slight and not _follows_a_change(cause)
 
 
 def is_unnamed_slowness(symptoms: Sequence[Finding], cause: RootCause) -> bool:
     """Return whether all that is known is that steps are long: no cause, and no change before."""
-    if cause.hypotheses[0].fault != faults.UNKNOWN:
-        return False
-    if any(_after_a_change(row) for row in cause.hypotheses):
+    if cause.hypotheses[0].fault != faults.UNKNOWN or _follows_a_change(cause):
         return False
     return bool(symptoms) and all(kinds.catalogue()[s.kind].slowdown for s in symptoms)
 
 
-def _after_a_change(row: Hypothesis) -> bool:
+def _follows_a_change(cause: RootCause) -> bool:
     return any(
         term.relation == "supports" and term.kind == "job.slow_since_change"
+        for row in cause.hypotheses
         for term in row.evidence
     )
 

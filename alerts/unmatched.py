@@ -115,7 +115,7 @@ class UnmatchedFindings:
         root = first_cause.key(explanation.cause)
         shown = {symptom.kind for symptom in explanation.symptoms}
         for incident in self.closed.of_job(job):
-            within = SLOW_AGAIN_SECONDS if incident.unnamed_slowness else REOPEN_SECONDS
+            within = SLOW_AGAIN_SECONDS if incident.waits_for_its_cost else REOPEN_SECONDS
             late = incident.awaited_at is None and now - incident.closed_at > within
             if late or not shown & incident.held_kinds(job):
                 continue

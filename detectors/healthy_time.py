@@ -12,6 +12,13 @@ AROUND = 0.75
 """Over the root of their number: the share of values on either side among which the true median
 lies, by one and a half standard errors."""
 
+BLOCK = 5
+"""Of so many steps a block is made where the first ones are looked at."""
+
+WARMING, SETTLED = 1.15, 1.04
+"""The first block of a warm-up is so much slower than the healthy time, what is as fast as it less
+than that."""
+
 
 @dataclass(frozen=True, slots=True)
 class HealthyPace:
@@ -46,6 +53,21 @@ def pace_of(duration: Floats, size: int) -> HealthyPace:
     )
     spread = medians.spread(duration)
     return HealthyPace(healthy, (upper - fast) / 1.12, spread, drift=(slow - fast) / 3.29)
+
+
+def warmed_up(duration: Floats) -> int:
+    """Return at which of the step times, [steps], the first of them are as fast as healthy ones.
+
+    0 where they were from the start, and where they have not become so yet. Autotuning, caches that
+    fill and connections that are made when first used take some steps or some hundred.
+    """
+    whole = len(duration) // BLOCK
+    if not whole:
+        return 0
+    level = medians.of_rows(duration[: whole * BLOCK].reshape(-1, BLOCK))
+    healthy = pace_of(duration, BLOCK).seconds
+    calm = np.flatnonzero(level <= SETTLED * healthy)
+    return int(calm[0]) * BLOCK if len(calm) and level[0] > WARMING * healthy else 0
 
 
 def pace_of_few(duration: Floats) -> HealthyPace:

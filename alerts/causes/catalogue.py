@@ -110,6 +110,8 @@ class CatalogueCause:
     """Many hosts have it from the start of a job, at no cost: those are one root, however few."""
     of_a_change: bool = False
     """A change of code or settings brings it: jobs with the same described change share it."""
+    passes: bool = False
+    """A busy cluster has it for minutes, again and again: slight slowness by it waits for its cost."""
     learnt: IncidentShare | None = field(default=None, metadata={"key": ""})
     """Its share at this site, where people's feedback moved it."""
 

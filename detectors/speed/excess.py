@@ -34,6 +34,12 @@ CERTAIN = 2.5
 NOISE_PAIRS, NOISE_STEPS = 128, 256
 """So many pairs of ranks, over so many of the newest steps, say how much ranks vary."""
 
+STRETCHES, FEWEST_STRETCHES = 24, 3
+"""So many stretches of the past, at least so few, say how far ranks wander for a while."""
+
+ABOVE_FARTHEST = 1.5
+"""So many times as far as any healthy rank has wandered, a rank has to stand out."""
+
 
 @dataclass(frozen=True, slots=True)
 class OutstandingRanks:
@@ -144,7 +150,11 @@ def _by_scale(
     error = np.maximum(np.nan_to_num(error), medians.middle(pooled) if len(pooled) else 0.0)
     # Of five steps the deviation says little, and of two ranks one is always ahead of the other.
     error = np.maximum(error, medians.OF_MEDIAN * strays() / math.sqrt(count))
+    # Routers and loaders favour now these ranks, a minute later others: no count of steps averages
+    # that away.
     sigmas = max(SIGMAS, 1.5 + math.sqrt(2 * math.log(max(len(ratio), 1))))
+    wander = wandering(ratio, usual, count, enough, medians.middle(error), sigmas)
+    error = np.hypot(error, wander)
     # What is usual is as uncertain as the steps that it was learnt from are few.
     of_both = error * math.sqrt(1 + count / max(usual.steps, 1))
     with np.errstate(invalid="ignore"):
@@ -214,6 +224,32 @@ def noise(ratio: Floats, role_of: Ints) -> Floats:
     away = away[np.isfinite(away)]
     single = medians.OF_MAD * medians.middle(away) / math.sqrt(2) if len(away) else 0.0
     return single * np.sqrt(1 + 1 / np.maximum(size - 1, 1))[role]
+
+
+def wandering(
+    ratio: Floats, usual: UsualRatios, count: int, suspects: Flags, error: float, sigmas: float
+) -> float:
+    """Return how far the level of a stretch of `count` steps strays, beyond the noise of its steps.
+
+    As a standard deviation, over stretches of the ranks that are no suspects: they were healthy,
+    so that those that strayed far count in full, and who is to stand out at `sigmas` has to stand
+    clearly above the farthest. Where little is known shorter stretches are looked at.
+    error: what the noise of single steps leaves of a stretch.
+    """
+    length = min(max(count // 2, 1), ratio.shape[1] // FEWEST_STRETCHES)
+    many = min(ratio.shape[1] // length, STRETCHES) if length else 0
+    if not many or suspects.all():
+        return 0.0
+    past = ratio[~suspects, ratio.shape[1] - many * length :]
+    level = medians.median(past.reshape(len(past), many, length), axis=2)
+    centre = np.where(usual.known, usual.ratio, np.nan)[~suspects]
+    centre = np.where(np.isfinite(centre), centre, medians.median(level, axis=1))
+    away = level / centre[:, None] - 1
+    away = away[np.isfinite(away)]
+    if not len(away):
+        return 0.0
+    strays = max(float(np.mean(away**2)), (ABOVE_FARTHEST * float(away.max()) / sigmas) ** 2)
+    return math.sqrt(max(strays - error**2 * count / length, 0.0))
 
 
 def _distance(excess: Floats, error: Floats, scale: SearchScale, *, half: bool) -> Floats:

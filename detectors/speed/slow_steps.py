@@ -11,7 +11,7 @@ from .. import compute_time, durations, medians, onsets
 from ..baselines import FEW, FEW_WARM_UP, JobBaselines
 from ..contract import Detector
 from ..findings import INFORMATION, report
-from ..healthy_time import pace_of, pace_of_few
+from ..healthy_time import pace_of, pace_of_few, warmed_up
 from ..window import Floats, Ints, JobWindow
 from .newest import first_reported
 from .pace import (
@@ -152,9 +152,11 @@ class SlowStepsDetector(Detector):
         if len(valid) < FEW:
             return []
         ends = window.features.step_ends
-        found = self._by_history(duration, valid, ends, window.baselines)
+        # What was slow from the first step on and is over was a warm-up, and no episode.
+        settled = valid[warmed_up(duration[valid]) :]
+        found = self._by_history(duration, settled, ends, window.baselines)
         found = found or self._by_few(duration, ends)
-        found = self._recurring(duration, valid, ends, found) or found
+        found = self._recurring(duration, settled, ends, found) or found
         if found is None:
             found = self._by_attempt(window, valid, ends)
         if found is None:

@@ -221,3 +221,22 @@ class TestSlownessWithoutACause:
         slow = found("job.slow", topology.job_entity, 0.0)
         since = found("job.slow_since_change", topology.job_entity, 0.0)
         assert [] != evaluated(10, slow, since) + evaluated(80, slow, since)
+
+    def test_slightly_slower_loaders_wait_for_their_cost_as_well(
+        self, until_opened, found, topology
+    ):
+        loaders = found("job.data_wait", topology.job_entity, 0.0)
+        seconds = self.HOURS * 3600 / (4 * (1 - 1 / 1.1))
+        assert seconds <= until_opened(1.1, loaders) <= seconds + 20
+
+    @pytest.mark.parametrize(
+        ("times", "kinds"),
+        [
+            pytest.param(1.3, ["job.data_wait"], id="loaders that cost much"),
+            pytest.param(1.1, ["job.gc_pauses", "job.rotating_pauses"], id="what does not pass"),
+            pytest.param(1.1, ["job.data_wait", "job.slow_since_change"], id="after a change"),
+        ],
+    )
+    def test_what_else_is_named_is_told_at_once(self, until_opened, found, topology, times, kinds):
+        beside = [found(kind, topology.job_entity, 0.0) for kind in kinds]
+        assert 10 == until_opened(times, *beside)

@@ -120,3 +120,9 @@ def test_a_rank_whose_allocator_retries_is_no_slow_device(on_job, topology, foun
         *(found(k, rank) for k in ("rank.slow_compute", "rank.memory_fragmented")),
     ]
     assert ("memory.fragmentation", "rank") == named(findings, topology)
+
+
+def test_a_port_with_errors_is_not_why_steps_wait_for_data(on_job, topology, found, entity_of):
+    errors = found("nic.errors", entity_of("nic.errors", 1))
+    assert "network.cable_errors" == named([*on_job("job.slow_collectives"), errors], topology)[0]
+    assert "network.cable_errors" != named([*on_job("job.data_wait"), errors], topology)[0]

@@ -63,3 +63,13 @@ def test_a_second_change_does_not_hide_what_began_with_the_first(changed):
     for second in (27, 35, 50):
         (finding,) = SlowStepsDetector().evaluate(changed(duration, 25, second))
         assert "since step 2" in finding.text, second
+
+
+def test_a_warm_up_of_many_steps_is_no_earlier_episode_of_what_a_change_brought(changed):
+    duration = long_steps(1.18, step=150, steps=200, noise=0.02) / 18
+    duration[:40] *= 1 + 1.5 * np.exp(-np.arange(40) / 10)
+
+    (finding,) = SlowStepsDetector().evaluate(changed(duration, 150))
+
+    assert finding.magnitude == pytest.approx(1.18, abs=0.03)
+    assert "since step 150" in finding.text or "since step 151" in finding.text

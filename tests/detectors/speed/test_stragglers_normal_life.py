@@ -28,6 +28,34 @@ def test_a_stable_skew_that_several_ranks_have_is_a_habit_and_no_finding(steady)
     assert [] == StragglersDetector().evaluate(sketch(own))
 
 
+def taking_turns(*, favoured, seed=11):
+    """Return own work of 16 ranks of which now these have more to do, half a minute later others."""
+    rng = np.random.default_rng(seed)
+    own = rng.normal(1.2, 0.012, (16, 300))
+    for begin in range(0, 300, 30):
+        own[rng.choice(16, 2, replace=False), begin : begin + 30] *= favoured
+    return own
+
+
+def test_ranks_that_take_turns_at_having_more_to_do_are_no_slow_devices(named):
+    own = taking_turns(favoured=1.08)
+    for end in range(120, 301, 6):
+        found = StragglersDetector().evaluate(sketch(own[:, :end], hosts=2))
+        assert [] == named(found, "rank.slow_compute")
+
+
+def test_a_rank_far_above_all_turns_is_slow(named):
+    own = taking_turns(favoured=1.08)
+    own[5, 260:] *= 1.3
+    assert ["5"] == named(StragglersDetector().evaluate(sketch(own, hosts=2)), "rank.slow_compute")
+
+
+def test_a_rank_a_little_above_peers_that_never_stray_is_slow(named):
+    own = taking_turns(favoured=1.0)
+    own[5, 260:] *= 1.08
+    assert ["5"] == named(StragglersDetector().evaluate(sketch(own, hosts=2)), "rank.slow_compute")
+
+
 def test_noise_alone_is_no_finding_however_many_ranks_and_looks():
     own = np.random.default_rng(4).normal(0.8, 0.05, (512, 240))
     own *= np.random.default_rng(5).normal(1.0, 0.01, (512, 1))
