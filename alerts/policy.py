@@ -62,7 +62,7 @@ class IncidentPolicy:
         return first.severity == "info" or asks or _slows_for_a_reason(cause, symptoms)
 
     def is_costly(self, gpu_seconds: float, gpus: int) -> bool:
-        """Return whether so much time lost by a job is worth a person's though nothing is broken."""
+        """Return whether so much lost time is worth a person's though nothing is broken."""
         own_seconds = gpu_seconds / max(gpus, 1)
         most = 60.0 * self.unnamed_minutes
         if own_seconds < min(LEAST_SECONDS, most):

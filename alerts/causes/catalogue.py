@@ -111,7 +111,7 @@ class CatalogueCause:
     of_a_change: bool = False
     """A change of code or settings brings it: jobs with the same described change share it."""
     passes: bool = False
-    """A busy cluster has it for minutes, again and again: slight slowness by it waits for its cost."""
+    """A busy cluster has it for minutes, again and again: slight slowness waits for its cost."""
     learnt: IncidentShare | None = field(default=None, metadata={"key": ""})
     """Its share at this site, where people's feedback moved it."""
 

@@ -22,9 +22,9 @@ class EvaluationSettings(SettingsSection):
         ge=0,
         le=1_000_000,
         allow_inf_nan=False,
-        description="GPU-hours that a job must have lost to slowness without a named cause, and a "
-        "minute of its own time, before it is an incident, with severity warning; before that it "
-        "is an observation",
+        description="GPU-hours that a job must have lost to slowness without a named cause, or to "
+        "slightly slower loaders, and a minute of its own time, before it is an incident, with "
+        "severity warning; before that it is an observation",
     )
     unnamed_minutes: float = Field(
         default=UNNAMED_MINUTES,

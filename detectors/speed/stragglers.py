@@ -41,9 +41,11 @@ class StragglersDetector(Detector):
     step is named where it is alone or nearly so, by 5 % and five times what ranks usually differ; a
     skew that many ranks have needs to be large, and one of devices of another model is no fault.
     The noise is that of the whole window too, by pairs of ranks: five steps alone hold too little
-    of it. A rank that stands barely beyond chance slows the job only where the job's steps grew
-    with it, by half of the excess, or where it stands farther in twelve steps. A rank that was slow
-    in two episodes or more stays named between them, where its peers have far fewer such steps.
+    of it. Where ranks take turns at having more to do (a router's favour wanders), a rank is named
+    only where it stands half as far again as any of the others ever did. A rank that stands barely
+    beyond chance slows the job only where the job's steps grew with it, by half of the excess, or
+    where it stands farther in twelve steps. A rank that was slow in two episodes or
+    more stays named between them, where its peers have far fewer such steps.
     Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
 
     Parameters
@@ -78,8 +80,9 @@ class StragglersDetector(Detector):
     Of ranks whose excess hides behind another's far longer wait for data nothing is said
     (hidden.py).
 
-    Fails where more than two thirds of a role's ranks are affected alike, where a role has one rank
-    only, and takes the last stage of a pipeline for slow where nobody reports stages and few ranks
+    Fails for a slow device in a job whose ranks stray by as much in turn, where more than two
+    thirds of a role's ranks are affected alike, where a role has one rank only, and takes the last
+    stage of a pipeline for slow where nobody reports stages and few ranks
     belong to it.
 
     References: NVRx straggler scores; Alibaba cluster-trace (a stable skew is no straggler);

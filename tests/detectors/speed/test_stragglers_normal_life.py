@@ -29,7 +29,7 @@ def test_a_stable_skew_that_several_ranks_have_is_a_habit_and_no_finding(steady)
 
 
 def taking_turns(*, favoured, seed=11):
-    """Return own work of 16 ranks of which now these have more to do, half a minute later others."""
+    """Return own work of 16 ranks: now these have more to do, half a minute later others."""
     rng = np.random.default_rng(seed)
     own = rng.normal(1.2, 0.012, (16, 300))
     for begin in range(0, 300, 30):
