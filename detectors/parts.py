@@ -120,11 +120,12 @@ def excess(
     part: [ranks, steps], seconds. least, least_from_start: share of the step, where the rank's
     habit is known and where it is not. seconds, fewest: how much of the newest past is looked at.
     Nobody stands out when more than a third of the ranks do, or `most` of them where all of these
-    spend more than they used to. alone: a rank whose role has no other one is compared with its
-    own habit. together: what grew for all of a role has a cause that they share, and a rank stands
-    out only by more than that, and where it is longest step after step. always: how many times
-    `least_from_start` a rank must spend that was so all along, where its habit is known. roles:
-    [ranks], who is compared with whom; None: ranks of one role.
+    spend more than they used to. alone: a rank whose role has no other one, or grew as a whole (its
+    ranks lie on one host) while others did not, is compared with its own habit. together: what
+    grew for all of a role has a cause that they share, and a rank stands out only by more than
+    that, and where it is longest step after step. always: how many times `least_from_start` a rank
+    must spend that was so all along, where its habit is known. roles: [ranks], who is compared
+    with whom; None: ranks of one role.
     """
     roles = window.role_of if roles is None else roles
     count = newest(window, steps, seconds=seconds, fewest=fewest)
@@ -141,6 +142,7 @@ def excess(
     early = part[:, WARM_UP:-count][:, :HABIT]
     known = np.isfinite(early).sum(axis=1) >= FEWEST
     usual, habit = np.zeros(len(spent)), np.full(len(spent), np.nan)
+    whole = np.zeros(len(spent), np.bool_)
     if early.shape[1]:
         habit = habit_of(early, count)
         usual = np.where(known, np.nan_to_num(habit - _middle(habit, roles)), 0.0)
@@ -148,6 +150,12 @@ def excess(
             single = known & ~np.isfinite(peers) & np.isfinite(spent)
             peers = np.where(single, habit, peers)
             below = np.where(single[:, None], habit[:, None], below)
+            whole, usually = _grown_whole(
+                np.where(known, spent - habit, np.nan), roles, least * step
+            )
+            peers = np.where(whole, habit + usually, peers)
+            below = np.where(whole[:, None], peers[:, None], below)
+            usual = np.where(whole, 0.0, usual)
     effect = spent - peers - np.maximum(usual, 0.0)
     with np.errstate(invalid="ignore"):
         often = (part[:, -count:] - below > effect[:, None] / 3).mean(axis=1)
@@ -162,8 +170,8 @@ def excess(
     if together:
         shared = peers
         if early.shape[1]:
-            grew = _peers(spent - habit_of(early, count), roles)
-            shared = np.where(known & grown, grew, peers)
+            shared = np.where(known & grown, _peers(spent - habit, roles), peers)
+            shared = np.where(whole, 0.0, shared)
         with np.errstate(invalid="ignore"):
             odd &= ~(effect < shared)
             many = odd & (shared >= AS_WELL * effect)
@@ -198,6 +206,7 @@ def stands_out(
     peers = _peers(seconds, roles)
     if alone:
         peers = np.where(np.isfinite(peers) | ~np.isfinite(seconds), peers, 0.0)
+        peers = np.fmin(peers, _low(seconds))
     most = np.max(seconds - peers, initial=-np.inf, where=np.isfinite(peers))
     return bool(most >= least * step)
 
@@ -229,7 +238,8 @@ def _noise(part: Floats, seconds: Floats, peers: Floats, count: int) -> float:
     beyond = np.sort((seconds - peers)[np.isfinite(seconds - peers)])
     half = beyond[: max((len(beyond) + 1) // 2, 1)]
     between = medians.spread(half)
-    within = medians.middle(spread) if len(spread) else 0.0
+    calm = np.sort(spread)[: (len(spread) + 1) // 2]
+    within = medians.middle(calm) if len(calm) else 0.0
     return float(np.hypot(within, between))
 
 
@@ -239,6 +249,24 @@ def _peers(seconds: Floats, role_of: Ints) -> Floats:
     for rows in _roles(seconds, role_of):
         peers[rows] = np.quantile(seconds[rows], compute_time.HEALTHY_QUANTILE, method="lower")
     return peers
+
+
+def _low(seconds: Floats) -> float:
+    """Return the healthy quantile of all ranks that report, NaN where none does."""
+    known = seconds[np.isfinite(seconds)]
+    if not len(known):
+        return float("nan")
+    return float(np.quantile(known, compute_time.HEALTHY_QUANTILE, method="lower"))
+
+
+def _grown_whole(growth: Floats, roles: Ints, least: float) -> tuple[Flags, float]:
+    """Return [ranks], whose role grew as a whole by `least` (s) more than ranks usually did.
+
+    growth: [ranks], seconds beyond their habit. And the seconds that all grew by.
+    """
+    usually = max(_low(growth), 0.0) if np.isfinite(growth).any() else 0.0
+    with np.errstate(invalid="ignore"):
+        return _peers(growth, roles) - usually >= least, usually
 
 
 def _below(newly: Floats, seconds: Floats, role_of: Ints) -> Floats:

@@ -138,6 +138,23 @@ def test_half_of_the_ranks_are_named_where_they_wait_longer_than_they_used_to(ev
     assert ["0", "1", "2", "3"] == named
 
 
+ON_ONE_HOST = np.array([0, 1, 0, 1, 2, 3, 2, 3])
+"""Roles of a job of two stages, each with its two replicas on a host of its own."""
+
+
+def test_the_ranks_of_a_host_that_fill_their_roles_are_named_beside_others(evaluated):
+    wait = waits(ranks=8)
+    wait[:4, 40:] += np.random.default_rng(5).uniform(0.3, 0.9, 20)
+    named = [f.entity.id for f in evaluated(wait, role_of=ON_ONE_HOST) if f.entity.type == "rank"]
+    assert ["0", "1", "2", "3"] == named
+
+
+def test_where_all_roles_wait_longer_nobody_is_named_beside_others(evaluated):
+    wait = waits(ranks=8)
+    wait[:, 40:] += np.random.default_rng(5).uniform(0.3, 0.9, 20)
+    assert "rank.data_wait" not in kinds(evaluated(wait, role_of=ON_ONE_HOST))
+
+
 def test_a_rank_that_is_alone_in_its_role_is_compared_with_its_own_past(evaluated):
     wait = waits()
     wait[0] += 0.1
