@@ -1,6 +1,7 @@
 """A cluster with one job on it: hosts, attempts, what passes every second, and who reports."""
 
 import math
+from functools import partial
 from random import Random
 
 from .curves import LossCurve
@@ -40,9 +41,8 @@ class SimulatedCluster:
         for host in [*self.hosts, *self.spares]:
             loop.spawn(self._second(host))
             loop.spawn(self._bursts(host))
-            reporter = HostReporter(
-                loop, self.recorder, self.reporter, host, lambda host=host: self.living(host)
-            )
+            living = partial(self.living, host)
+            reporter = HostReporter(loop, self.recorder, self.reporter, host, living)
             reporter.spawn(self.rng.random())
         if plan.restart_at or plan.move_at:
             loop.call((plan.restart_at or plan.move_at) * plan.seconds, self._replace)
@@ -78,9 +78,8 @@ class SimulatedCluster:
     def end_all(self, signal: int, within: float) -> None:
         """Let the launcher end every process that is left."""
         for one in self.ranks:
-            self.loop.call(
-                self.loop.now + within * self.rng.random(), lambda one=one: one.end(1, signal)
-            )
+            at = self.loop.now + within * self.rng.random()
+            self.loop.call(at, partial(one.end, 128 + signal, signal))
 
     def event(self, host: HostState, name: str, attributes: dict[str, PointScalar]) -> None:
         attempt = self.job.attempt if self.job else 0

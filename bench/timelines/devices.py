@@ -75,7 +75,7 @@ class DeviceState:
 
     def speed(self) -> float:
         """Return how fast it computes beside one at full clock."""
-        return self.quality * self.clock**0.85 * (1.0 - self.foreign) / self.slow
+        return float(self.quality * self.clock**0.85 * (1.0 - self.foreign) / self.slow)
 
     def tick(self, now: float) -> None:
         """Advance clock, power and temperature by one second."""

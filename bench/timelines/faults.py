@@ -9,6 +9,7 @@ from .clusters import SimulatedCluster
 from .devices import DeviceState
 from .hosts import HostState
 from .ranks import RankProcess
+from .recording import PointScalar
 
 OTHERS_END_SECONDS = 25.0
 
@@ -81,8 +82,8 @@ class FaultScene:
     def xid(self, code: int, text: str) -> None:
         pid = self.process().pid
         line = f"NVRM: Xid (PCI:0000:{0x10 + self.device.index:02x}:00): {code}, pid={pid}, {text}"
-        named = {"hw.id": self.device.uuid, "code": str(code), "vendor": "nvidia", "text": line}
-        self.cluster.event(self.host, "gpu.fault", {**named})
+        named: dict[str, PointScalar] = {"hw.id": self.device.uuid, "code": code}
+        self.cluster.event(self.host, "gpu.fault", named | {"vendor": "nvidia", "text": line})
 
     def crash(self, signature: str, text: str, code: int, signal: int) -> None:
         """End the rank with a line in its log; the launcher ends the others later."""
@@ -159,7 +160,7 @@ def _uncorrectable(scene: FaultScene) -> None:
         _count(scene.device.counts, "uncorrected", 1)
         scene.xid(48, "DBE (double bit error) ECC")
         scene.xid(94, "Contained: CE User Channel")
-        scene.crash("cuda.uncorrectable_ecc", text, 1, 6)
+        scene.crash("cuda.ecc", text, 1, 6)
 
     scene.at(strike)
 
@@ -192,7 +193,7 @@ def _device_full(scene: FaultScene) -> None:
     scene.at_rank()
     scene.at(lambda: _leak(scene, leak_device=scene.device.model.memory / 40.0))
     text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB."
-    scene.at(lambda: scene.crash("cuda.out_of_memory", text, 1, 0), 22.0)
+    scene.at(lambda: scene.crash("gpu.out_of_memory", text, 1, 0), 22.0)
 
 
 def _fragmentation(scene: FaultScene) -> None:
@@ -247,8 +248,8 @@ def _host_memory(scene: FaultScene) -> None:
 
     def kill() -> None:
         one = scene.process()
-        named = {"pid": one.pid, "rank": one.rank, "cgroup": "/kubepods/pod7"}
-        scene.cluster.event(scene.host, "host.oom_kill", {**named})
+        named: dict[str, PointScalar] = {"pid": one.pid, "rank": one.rank, "cgroup": "/pod7"}
+        scene.cluster.event(scene.host, "host.oom_kill", named)
         scene.crash("", "", 137, 9)
 
     scene.every(2.0, grow)
@@ -321,9 +322,11 @@ def _flapping(scene: FaultScene) -> None:
 
     def flap() -> None:
         _count(port.errors, "link_downed", 1)
-        port.up = False
-        back = scene.cluster.loop.now + scene.amount(4.0, 1.5)
-        scene.cluster.loop.call(back, lambda: setattr(port, "up", True))
+        port.up, port.slow = False, 25.0
+        scene.cluster.loop.call(scene.cluster.loop.now + scene.amount(4.0, 1.5), recover)
+
+    def recover() -> None:
+        port.up, port.slow = True, 1.0
 
     scene.every(40.0, flap)
 
@@ -346,18 +349,29 @@ def _bad_switch(scene: FaultScene) -> None:
     at = [scene.cluster.hosts.index(one) * per_host for one in behind]
     scene.entity = {"type": "switch", "id": scene.host.switch, "host": None}
     scene.ranks = [rank for first in at for rank in range(first, first + per_host)]
-    for port in (port for host in behind for port in host.ports):
+    ports = [port for host in behind for port in host.ports]
+    for port in ports:
         _set_later(scene, port, slow=scene.amount(5.0, 2.0))
-        scene.every(1.0, lambda port=port: _count(port.errors, "port_xmit_discards", 150.0))
+
+    def discard() -> None:
+        for port in ports:
+            _count(port.errors, "port_xmit_discards", 150.0)
+
+    scene.every(1.0, discard)
 
 
 def _congestion(scene: FaultScene) -> None:
     scene.at_job()
-    for port in (port for host in scene.cluster.hosts for port in host.ports):
+    ports = [port for host in scene.cluster.hosts for port in host.ports]
+    for port in ports:
         _set_later(scene, port, slow=scene.amount(4.0, 1.8))
-        for kind, rate in (("ecn", 30_000.0), ("cnp", 9_000.0), ("xmit_wait", 4e6)):
-            scene.every(1.0, lambda port=port, kind=kind, rate=rate: _count(
-                port.congestion, kind, scene.amount(rate, rate / 8.0)))  # fmt: skip
+
+    def mark() -> None:
+        for port in ports:
+            for kind, rate in (("ecn", 30_000.0), ("cnp", 9_000.0), ("xmit_wait", 4e6)):
+                _count(port.congestion, kind, scene.amount(rate, rate / 8.0))
+
+    scene.every(1.0, mark)
 
 
 def _sockets(scene: FaultScene) -> None:

@@ -51,7 +51,7 @@ class HostState:
     trainers: int = 0
 
     def own_demand(self) -> float:
-        """Return the cores that the job's own processes ask for."""
+        """Return the cores that the job's processes ask for."""
         return self.trainers * 1.6
 
     def available(self) -> float:
@@ -70,5 +70,6 @@ class HostState:
 
     def network_slow(self) -> float:
         """Return how many times longer a transfer takes through its worst port."""
-        working = [port.slow for port in self.ports if port.up]
-        return max(working) * len(self.ports) / len(working) if working else 1e6
+        working = sum(port.up for port in self.ports)
+        worst = max(port.slow for port in self.ports)
+        return worst * len(self.ports) / working if working else 1e6

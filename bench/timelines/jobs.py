@@ -104,19 +104,17 @@ class JobAttempt:
 
     def finished(self, step: int) -> bool:
         """Return whether the first rank to ask found the run over before this step."""
-        if self.last_step < 0 and self.plan.end_at:
-            if self.loop.now > self.plan.end_at * self.plan.seconds:
-                self.last_step = step
+        due = self.plan.end_at and self.loop.now > self.plan.end_at * self.plan.seconds
+        if due and self.last_step < 0:
+            self.last_step = step
         return 0 <= self.last_step <= step
 
     def _due(self, step: int) -> StepAgenda:
         plan, now, done = self.plan, self.loop.now, step - self.first_step
-        if plan.profile_at and self._profiled_from < 0:
-            if now > plan.profile_at * plan.seconds:
-                self._profiled_from = step
-        if plan.curriculum_at and self._longer_from < 0:
-            if now > plan.curriculum_at * plan.seconds:
-                self._longer_from = step
+        if plan.profile_at and self._profiled_from < 0 and now > plan.profile_at * plan.seconds:
+            self._profiled_from = step
+        if plan.curriculum_at and self._longer_from < 0 and now > plan.curriculum_at * plan.seconds:
+            self._longer_from = step
         extra = plan.first_step if done == 0 else 0.0
         if 0 < done <= plan.tune_steps:
             extra += plan.tune_cost
@@ -157,9 +155,11 @@ class JobAttempt:
             hosts = [self.host_of(rank) for rank in ranks]
             far = self.plan.pod_factor if len({host.pod for host in hosts}) > 1 else 1.0
             took = seconds * far or 0.02 * self.plan.compute / self.plan.micro
+            apart = len({host.name for host in hosts}) > 1
+            width = 0.8 * sum(port.rate for port in hosts[0].ports) if apart else 1.6e11
             group = CollectiveGroup(
                 self.loop, kind, op, ranks, hosts, seconds=took,
-                size=took / far * 1.6e11, rng=Random(self.rng.random()),
+                size=took / far * width, rng=Random(self.rng.random()),
             )  # fmt: skip
             self.groups[kind].update(dict.fromkeys(ranks, group))
 

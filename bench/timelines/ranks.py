@@ -1,7 +1,7 @@
 """A rank: a process with a timeline of activities, and the report at the end of each step."""
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from random import Random
 
 from .collectives import CollectiveGroup, CollectiveOp
@@ -9,12 +9,12 @@ from .devices import DeviceState
 from .event_loop import EventProcess, WaitSignal
 from .jobs import JobAttempt, StepAgenda
 from .loaders import BatchLoader
+from .recording import PointAttributes, PointScalar
 
 TOKENS = 8192.0
 FORWARD_SHARE = 1.0 / 3.0
 
 PassProcess = Generator[float | WaitSignal, None, list[CollectiveOp]]
-PutValue = Callable[..., None]
 
 
 class RankProcess:
@@ -63,7 +63,7 @@ class RankProcess:
             self.device.enter(self.loop.now, "idle")
             self.loop.call(self.loop.now, self._process.close)
             self.loop.call(self.loop.now, self._loading.close)
-            attributes: dict[str, str | int | float]
+            attributes: dict[str, PointScalar]
             attributes = {"rank": self.rank, "pid": self.pid, "exit_code": code}
             if signal:
                 attributes["signal"] = signal
@@ -71,8 +71,8 @@ class RankProcess:
 
     def log(self, signature: str, text: str) -> None:
         """Report a line of this rank's log."""
-        named = {"signature": signature, "role": "root", "rank": self.rank, "text": text}
-        self._event("log.fault", {**named})
+        named: dict[str, PointScalar] = {"signature": signature, "role": "root", "text": text}
+        self._event("log.fault", named | {"rank": self.rank})
 
     def allocated(self) -> float:
         """Return bytes that tensors hold now."""
@@ -123,6 +123,7 @@ class RankProcess:
         yield from self._held()
         if self.extra_data:
             yield self.extra_data * self.rng.lognormvariate(0.0, 0.1)
+        yield 0.002 * self.rng.lognormvariate(0.0, 0.4)
         yield from self.loader.take()
         self.data = self.loop.now - entered
         if agenda.collect or self._collects():
@@ -277,58 +278,60 @@ class RankProcess:
         duration, self.last_end = now - began, now
         if reporter.training == "log" and (self.rank or self.step % self.plan.log_every):
             return
-        source = (("source", "log"),) if reporter.training == "log" else ()
-        put = lambda name, value, *more: job.recorder.gauge(  # noqa: E731
-            self.host.name, job.attempt, name, (("rank", self.rank), *more, *source), now, value
-        )
+        put = self._put
         put("training.step", self.step)
         put("training.step.duration", duration)
-        self._report_values(put, reporter.values)
+        self._report_values(reporter.values)
         if reporter.training == "log":
             return
         put("training.tokens", round(self.tokens))
         put("training.memory.allocated", self.allocated())
         put("training.memory.reserved", self.reserved())
-        job.recorder.counter(
-            self.host.name, job.attempt, "training.memory.retries", (("rank", self.rank),),
-            now, self.retries,
-        )  # fmt: skip
+        named: PointAttributes = (("rank", self.rank),)
+        retries = "training.memory.retries"
+        job.recorder.counter(self.host.name, job.attempt, retries, named, now, self.retries)
         if reporter.phases:
-            quality = (("quality", reporter.quality),)
             put("training.data.duration", self.data)
-            put("training.compute.duration", self.compute, *quality)
-            put("training.comm.duration", self.comm, *quality)
+            put("training.compute.duration", self.compute, ("quality", reporter.quality))
+            put("training.comm.duration", self.comm, ("quality", reporter.quality))
             put("training.optimizer.duration", self.plan.optimizer / self.device.speed())
             for name, took in pauses.items():
                 put(f"training.{name}.duration", took)
 
-    def _report_values(self, put: PutValue, scope: str) -> None:
+    def _put(self, metric: str, value: float, *more: tuple[str, PointScalar]) -> None:
+        job = self.job
+        source = (("source", "log"),) if job.reporter.training == "log" else ()
+        named: PointAttributes = (("rank", self.rank), *more, *source)
+        job.recorder.gauge(self.host.name, job.attempt, metric, named, self.loop.now, value)
+
+    def _report_values(self, scope: str) -> None:
         curve, job = self.job.curve, self.job
         whose = self.rank if scope == "local" else -1
-        named = (("scope", scope),)
         loss, norm = curve.loss(self.step, whose), curve.grad_norm(self.step, whose)
         every = self.plan.overflow_every
         over = bool(every) and self.step % every == every - 1
-        over = over or self.step >= job.switches.overflow_from
-        if self.step >= self.nan_from or (over and curve.scale):
-            loss, norm = (math.nan, math.nan) if self.step >= self.nan_from else (loss, math.inf)
+        over = bool(curve.scale) and (over or self.step >= job.switches.overflow_from)
+        if over:
+            norm = math.inf
+        if self.step >= self.nan_from:
+            loss = norm = math.nan
         if self.stage == job.pp - 1:
-            put("training.loss", loss, *named)
-        put("training.grad_norm", norm, *named)
-        put("training.learning_rate", curve.learning_rate(self.step))
-        if not math.isfinite(norm) and not over:
-            put("training.nonfinite", 1000.0, ("of", "grad_local"))
-            numeric = {"rank": self.rank, "step": self.step, "what": "grad_norm", "value": norm}
-            self._event("training.numeric", numeric)
+            self._put("training.loss", loss, ("scope", scope))
+        self._put("training.grad_norm", norm, ("scope", scope))
+        self._put("training.learning_rate", curve.learning_rate(self.step))
+        if math.isnan(norm):
+            self._put("training.nonfinite", 1000.0, ("of", "grad_local"))
+            numeric: dict[str, PointScalar] = {"rank": self.rank, "step": self.step}
+            self._event("training.numeric", numeric | {"what": "grad_norm", "value": norm})
         if curve.scale:
             halved = curve.scale / 2.0 if every and self.step % every < every / 2 else curve.scale
             late = max(0.0, self.step - job.switches.overflow_from)
-            put("training.loss_scale", max(1.0, halved / 2.0 ** min(40.0, late)))
+            self._put("training.loss_scale", max(1.0, halved / 2.0 ** min(40.0, late)))
 
     def _phase(self, phase: str) -> None:
         if self.job.reporter.phase_events:
-            named = {"rank": self.rank, "phase": phase, "step": self.step}
+            named: dict[str, PointScalar] = {"rank": self.rank, "phase": phase, "step": self.step}
             self._event("training.phase", named)
 
-    def _event(self, name: str, attributes: dict[str, str | int | float]) -> None:
+    def _event(self, name: str, attributes: dict[str, PointScalar]) -> None:
         self.job.recorder.event(self.host.name, self.job.attempt, name, attributes, self.loop.now)

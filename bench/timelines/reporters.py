@@ -12,6 +12,7 @@ from .ranks import RankProcess
 from .recording import PointAttributes, PointRecorder
 
 TICK_SECONDS = 5.0
+THROTTLE_REASONS = ("thermal_hw", "thermal_sw", "power_cap", "clocks_setting", "idle")
 ERROR_TYPES = ("symbol_error", "link_downed", "port_rcv_errors", "port_xmit_discards")
 
 
@@ -182,8 +183,10 @@ class HostReporter:
             limit = device.lock * device.model.hertz
             rows.append(("hw.frequency.limit", (("domain", "sm"),), limit))
         if self.plan.throttle:
-            for reason in ("thermal_hw", "thermal_sw", "power_cap", "clocks_setting", "idle"):
-                rows.append(("hw.gpu.throttle", (("reason", reason),), reason in device.reasons))
+            rows += [
+                ("hw.gpu.throttle", (("reason", reason),), float(reason in device.reasons))
+                for reason in THROTTLE_REASONS
+            ]
         for metric, more, value in rows:
             self._gauge(attempt, metric, named + more, float(value))
         self._counter(attempt, "hw.energy", named, device.joules)
