@@ -44,6 +44,8 @@ class SimulatedCluster:
             living = partial(self.living, host)
             reporter = HostReporter(loop, self.recorder, self.reporter, host, living)
             reporter.spawn(self.rng.random())
+        if plan.fabric_factor > 1.0:
+            loop.spawn(self._neighbours())
         if plan.restart_at or plan.move_at:
             loop.call((plan.restart_at or plan.move_at) * plan.seconds, self._replace)
         if plan.suspend_at:
@@ -69,6 +71,7 @@ class SimulatedCluster:
             self.ranks.append(RankProcess(job, rank, device, self._pid))
             host.trainers += 1
             skew = self.plan.embed_memory if rank < job.dp * job.tp and job.pp > 1 else 0.0
+            skew += self.rng.gauss(0.0, self.plan.memory_sigma) + 0.02 * (rank == 0)
             self.ranks[-1].memory_skew = 1.0 + skew
             self.ranks[-1].stuck = self.init_blocked
 
@@ -157,6 +160,23 @@ class SimulatedCluster:
             yield rng.uniform(4.0, 15.0)
             host.demand -= cores
 
+    def _neighbours(self) -> EventProcess:
+        """Let other jobs' traffic pass through the same switches, now and then."""
+        rng = Random(self.rng.random())
+        while True:
+            yield rng.uniform(20.0, 120.0)
+            switch, factor = (
+                rng.choice(self.hosts).switch,
+                rng.uniform(1.0, self.plan.fabric_factor),
+            )
+            ports = [port for one in self.hosts if one.switch == switch for port in one.ports]
+            for port in ports:
+                port.shared = factor
+                port.congestion["ecn"] = port.congestion.get("ecn", 0.0) + 400.0
+            yield rng.uniform(3.0, 25.0)
+            for port in ports:
+                port.shared = 1.0
+
     def _host(self, name: str, at: int) -> HostState:
         plan, rng, model = self.plan, self.rng, self.model
         per_pod = max(1, plan.hosts // 2) if plan.pod_factor > 1.0 else plan.hosts
@@ -169,6 +189,7 @@ class SimulatedCluster:
                 rng=Random(rng.random()),
                 quality=math.exp(-abs(rng.gauss(0.0, plan.chip_sigma))),
                 intensity=plan.intensity,
+                drift_sigma=plan.drift_sigma,
                 cap=model.watts * plan.cap_share,
                 ambient=rng.gauss(30.0, plan.heat_sigma / 2),
                 resistance=(rng.gauss(36.0, plan.heat_sigma / 2)) / model.watts,
@@ -206,4 +227,5 @@ class SimulatedCluster:
             scale=plan.scale,
             seed=rng.randrange(1 << 30),
             restarts=plan.rate_restarts,
+            outlier_every=plan.outlier_every,
         )

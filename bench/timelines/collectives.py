@@ -34,10 +34,12 @@ class CollectiveGroup:
         *,
         seconds: float,
         size: float,
+        sigma: float,
         rng: Random,
     ) -> None:
         self.loop, self.kind, self.op, self.ranks = loop, kind, op, tuple(ranks)
         self.hosts, self.seconds, self.size, self.rng = list(hosts), seconds, size, rng
+        self.sigma = sigma
         self.desc = f"{kind.upper()}_PARALLEL_GROUP"
         self.name = f"{kind}:{crc32(f'{self.ranks}{self.desc}'.encode()):08x}"
         self.spans = len({host.name for host in hosts}) > 1
@@ -68,7 +70,7 @@ class CollectiveGroup:
             worst = max(host.network_slow() for host in self.hosts)
         else:
             worst = max(one.nvlink_slow for host in self.hosts for one in host.devices)
-        return self.seconds * worst * self.slow * self.rng.lognormvariate(0.0, 0.05)
+        return self.seconds * worst * self.slow * self.rng.lognormvariate(0.0, self.sigma)
 
     def _end(self, op: CollectiveOp) -> None:
         del self._ops[op.seq]

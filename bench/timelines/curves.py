@@ -21,6 +21,7 @@ class LossCurve:
     scale: float
     seed: int
     restarts: int = 0
+    outlier_every: int = 0
     broken: str = ""
     broken_from: float = math.inf
     strength: float = 1.0
@@ -36,6 +37,8 @@ class LossCurve:
             value = (self.floor + learnt) * (1.0 + noise + own)
             if self.restarts and step % self.restarts < 12:
                 value *= 1.0 + 0.05 * math.exp(-(step % self.restarts) / 4.0)
+        if self._outlier(step):
+            value *= 1.0 + 2.0 * self.noise
         late = step - self.broken_from
         if late < 0.0:
             return value
@@ -55,6 +58,8 @@ class LossCurve:
     def grad_norm(self, step: int, rank: int) -> float:
         rng = Random(self.seed * 31 + step)
         value = self.norm * (1.0 + 4.0 * math.exp(-step / 80.0)) * rng.lognormvariate(0.0, 0.18)
+        if self._outlier(step):
+            value *= rng.uniform(2.0, 6.0)
         value *= 1.0 + 0.01 * Random(self.seed + step * 131 + rank).gauss(0.0, 1.0)
         late = step - self.broken_from
         if late >= 0.0:
@@ -72,6 +77,11 @@ class LossCurve:
                 case "resume":
                     value *= 1.0 + 3.0 * math.exp(-late / 40.0)
         return min(value, self.clip) if self.clip and math.isfinite(value) else value
+
+    def _outlier(self, step: int) -> bool:
+        """Return whether the batch of this step is an odd one, as some are."""
+        every = self.outlier_every
+        return bool(every) and Random(self.seed * 17 + step).random() < 1.0 / every
 
     def learning_rate(self, step: int) -> float:
         warm = min(1.0, (step + 1.0) / self.warmup)

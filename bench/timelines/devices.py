@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 TAU_SECONDS = 25.0
+DRIFT_SECONDS = 60.0
 CLOCK_FLOOR = 0.35
 
 
@@ -40,6 +41,8 @@ class DeviceState:
     cap: float
     ambient: float
     resistance: float
+    drift_sigma: float = 0.0
+    drift: float = 0.0
     slow: float = 1.0
     lock: float = 1.0
     foreign: float = 0.0
@@ -75,11 +78,14 @@ class DeviceState:
 
     def speed(self) -> float:
         """Return how fast it computes beside one at full clock."""
-        return float(self.quality * self.clock**0.85 * (1.0 - self.foreign) / self.slow)
+        rate = self.quality * (1.0 + self.drift) * self.clock**0.85
+        return float(rate * (1.0 - self.foreign) / self.slow)
 
     def tick(self, now: float) -> None:
         """Advance clock, power and temperature by one second."""
         self.settle(now)
+        push = self.drift_sigma * (2.0 / DRIFT_SECONDS) ** 0.5
+        self.drift += self.rng.gauss(0.0, push) - self.drift / DRIFT_SECONDS
         compute = min(1.0, self.spent["compute"] - self._seen[0])
         comm = min(1.0, self.spent["comm"] - self._seen[1])
         self._seen = (self.spent["compute"], self.spent["comm"])

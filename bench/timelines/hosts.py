@@ -7,11 +7,14 @@ from .devices import DeviceState
 
 @dataclass(slots=True)
 class PortState:
-    """A network port. `slow`: how many times longer a transfer takes through it."""
+    """A network port. `slow`: how many times longer a transfer takes
+    through it by a fault, `shared`: by what else passes there.
+    """
 
     device: str
     rate: float
     slow: float = 1.0
+    shared: float = 1.0
     up: bool = True
     sent: float = 0.0
     received: float = 0.0
@@ -71,5 +74,5 @@ class HostState:
     def network_slow(self) -> float:
         """Return how many times longer a transfer takes through its worst port."""
         working = sum(port.up for port in self.ports)
-        worst = max(port.slow for port in self.ports)
+        worst = max(port.slow * port.shared for port in self.ports)
         return worst * len(self.ports) / working if working else 1e6

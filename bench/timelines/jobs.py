@@ -159,7 +159,8 @@ class JobAttempt:
             width = 0.8 * sum(port.rate for port in hosts[0].ports) if apart else 1.6e11
             group = CollectiveGroup(
                 self.loop, kind, op, ranks, hosts, seconds=took,
-                size=took / far * width, rng=Random(self.rng.random()),
+                size=took / far * width,
+                sigma=self.plan.link_sigma if apart else 0.03, rng=Random(self.rng.random()),
             )  # fmt: skip
             self.groups[kind].update(dict.fromkeys(ranks, group))
 

@@ -14,6 +14,7 @@ class BatchLoader:
     ) -> None:
         self.loop, self.host, self.rng = loop, host, rng
         self.seconds, self.depth, self.slow = seconds, depth, 1.0
+        self.sigma = 0.15
         self.tail_chance, self.tail_seconds = 0.0, 0.0
         self.ready = 0
         self.filled = WaitSignal()
@@ -29,7 +30,7 @@ class BatchLoader:
             if self.rng.random() < self.tail_chance:
                 took += self.tail_seconds * self.host.storage_slow
             self.host.disk_seconds += 0.3 * self.seconds * self.host.storage_slow
-            yield took * self.rng.lognormvariate(0.0, 0.15)
+            yield took * self.rng.lognormvariate(0.0, self.sigma)
             self.ready += 1
             self.loop.fire(self.filled)
 

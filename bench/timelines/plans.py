@@ -97,6 +97,15 @@ class JobPlan:
     disk_growth: float = 0.0
     intensity: float = 0.85
     spare_devices: int = 0
+    hiccups_an_hour: float = 0.0
+    hiccup_share: float = 0.0
+    drift_sigma: float = 0.0
+    link_sigma: float = 0.05
+    loader_sigma: float = 0.15
+    outlier_every: int = 0
+    rank0_share: float = 0.0
+    memory_sigma: float = 0.0
+    fabric_factor: float = 1.0
     window_attention: float = 0.0
 
     @property
@@ -161,7 +170,15 @@ def draw_plan(rng: Random, seed: int, *, quiet: bool, most_hosts: int) -> tuple[
         first_step=rng.uniform(3.0, 25.0),
         init_seconds=rng.uniform(5.0, 40.0),
         start_step=rng.choice((0, 0, rng.randrange(1_000, 90_000))),
-        loader_share=rng.uniform(0.1, 0.7),
+        loader_share=rng.uniform(0.1, 0.85),
+        loader_sigma=rng.uniform(0.1, 0.5),
+        hiccups_an_hour=rng.uniform(0.0, 30.0),
+        hiccup_share=rng.uniform(0.05, 0.4),
+        drift_sigma=rng.uniform(0.0, 0.012),
+        link_sigma=rng.uniform(0.02, 0.3),
+        outlier_every=rng.choice((0, 60, 150, 400)),
+        rank0_share=rng.uniform(0.0, 0.015),
+        memory_sigma=rng.uniform(0.0, 0.015),
         prefetch=rng.choice((2, 4, 8)),
         chip_sigma=rng.uniform(0.002, 0.009),
         memory_share=rng.uniform(0.4, 0.9),

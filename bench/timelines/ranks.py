@@ -47,6 +47,7 @@ class RankProcess:
         self.loader = BatchLoader(
             self.loop, self.host, Random(job.rng.random()), seconds, self.plan.prefetch
         )
+        self.loader.sigma = self.plan.loader_sigma
         self.loader.tail_chance = self.plan.tail_an_hour * self.plan.compute / 3600.0
         self.loader.tail_seconds = self.plan.tail_seconds
         self._process = self.loop.spawn(self._run())
@@ -203,6 +204,10 @@ class RankProcess:
         self.device.enter(self.loop.now, "compute")
         launch = 0.88 + 0.12 * self.host.contention() ** 1.5
         left = seconds * launch * self.rng.lognormvariate(0.0, self.plan.noise) + self.extra_host
+        if self.rank == 0:
+            left *= 1.0 + self.plan.rank0_share
+        if self.rng.random() < self.plan.hiccups_an_hour * seconds / 3600.0:
+            left += self.plan.hiccup_share * self.plan.compute * self.rng.random()
         while left > 0.0:
             piece = min(left, 0.5)
             yield piece / self.device.speed()
