@@ -7,9 +7,7 @@ from .devices import DeviceState
 
 @dataclass(slots=True)
 class PortState:
-    """A network port. `slow`: how many times longer a transfer takes
-    through it by a fault, `shared`: by what else passes there.
-    """
+    """A port. `slow`: how much longer transfers take by a fault, `shared`: by other traffic."""
 
     device: str
     rate: float
