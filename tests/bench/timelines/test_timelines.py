@@ -160,7 +160,7 @@ def test_what_is_held_back_occurs_from_its_seed_on_only():
     held = {fault for fault, kind in FAULTS.items() if kind.held_back}
     habits = {row["name"] for row in plans.table("behaviours") if row.get("held_back")}
     assert (5, 8) == (len(held), len(habits))
-    for seed in range(6):
+    for seed in range(3):
         drawn = cases.planned(seed)
         assert not held & {one.fault for one in drawn}
         assert not habits & {name for one in drawn for name in one.job()[1]}
@@ -186,11 +186,11 @@ def test_the_same_case_gives_the_same_bytes(tmp_path):
 
 
 def test_a_replay_takes_a_case_without_complaint_and_it_is_scored(tmp_path):
-    case = CasePlan("gpu.lost", 3, "gpu.lost")
+    case = CasePlan("software.deadlock", 3, "software.deadlock")
     cases.make(case, tmp_path)
     incidents = replays.incidents(tmp_path)
     assert not (tmp_path / "complaints.txt").read_text(encoding="utf-8")
     truth = json.loads((tmp_path / "truth.json").read_text(encoding="utf-8"))
-    assert scoring.scored(truth, incidents).id == "gpu.lost"
+    assert scoring.scored(truth, incidents).id == case.id
     with gzip.open(tmp_path / "case.jsonl.gz", "rt", encoding="utf-8") as lines:
         assert all(set(json.loads(line)) <= {"resourceMetrics", "resourceLogs"} for line in lines)
