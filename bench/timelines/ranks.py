@@ -287,9 +287,9 @@ class RankProcess:
         put("training.step", self.step)
         put("training.step.duration", duration)
         self._report_values(reporter.values)
+        put("training.tokens", round(self.tokens))
         if reporter.training == "log":
             return
-        put("training.tokens", round(self.tokens))
         put("training.memory.allocated", self.allocated())
         put("training.memory.reserved", self.reserved())
         named: PointAttributes = (("rank", self.rank),)
