@@ -112,14 +112,16 @@ class HostNumbers:
         self.version += changed
         return changed
 
-    def event(self, host: str, event: Event, now: float) -> None:
-        """Keep an event of a known host that belongs to no job."""
+    def event(self, host: str, event: Event, now: float) -> int:
+        """Keep an event of a known host that belongs to no job; return the bytes more than before."""
         held = self.events.get(host)
         if held is None:
             held = self.events[host] = EventHistory(MOST_EVENTS)
+        before = held.bytes
         if gone := held.add(event, now, most_bytes=self.bounds.events_of_one):
             self.notes.add("event_bytes", host, gone)
         self.changed(host)
+        return held.bytes - before
 
     def changed(self, host: str) -> None:
         """Note that the events of a host are others than before."""

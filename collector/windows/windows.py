@@ -127,7 +127,7 @@ class TelemetryWindows:
         if batch.scraped:
             hosts = placing.host[series]
             for event in self._faults.take(series, at, value, hosts, placing.attributes):
-                self.known_hosts.event(event.resource.host, event, now)
+                self._retention.took(self.known_hosts.event(event.resource.host, event, now))
         attempts = placing.attempt[series]
         numbers = distinct(attempts)
         for number in numbers:
@@ -196,13 +196,12 @@ class TelemetryWindows:
                 self.future += 1
                 event = replace(event, at=now)
             self.known_hosts.received(number, now)
-            self._retention.took(event)
             if event.name == "gpu.fault":
                 self._faults.reported(event)
             if event.name == "agent.lifecycle":
                 self.known_hosts.lifecycle(number, event, now)
             if event.resource.job is None:
-                self.known_hosts.event(host, event, now)
+                self._retention.took(self.known_hosts.event(host, event, now))
                 continue
             attempt = self._attempts.of(
                 Job(event.resource.job), event.resource.attempt, event.resource.cluster
@@ -225,9 +224,10 @@ class TelemetryWindows:
                 attempt.version += 1
             if event.name == COMMUNICATOR:
                 self._communicator(attempt, event)
-            bound = self.bounds.events_of_one
+            before, bound = attempt.events.bytes, self.bounds.events_of_one
             if gone := attempt.events.add(event, now, most_bytes=bound):
                 self.notes.add("event_bytes", attempt.job, gone)
+            self._retention.took(attempt.events.bytes - before)
         self._retention.let_events_go()
 
     def _note(self, number: int, at: Floats, now: float) -> None:
