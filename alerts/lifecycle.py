@@ -17,7 +17,7 @@ from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.handling import IncidentHandling
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import CauseChange, Happening, Incident, TimelineMoment
+from ..vocabulary.incidents import CauseChange, Happening, Incident, RootCause, TimelineMoment
 from ..vocabulary.inspection import IncidentProfile, StackGroup
 from . import first_cause, stacks, summary
 from .affected_job import AffectedJob, JobHealth, total
@@ -282,24 +282,29 @@ class TrackedIncident:
         policy: IncidentPolicy,
     ) -> bool:
         assert self.first is not None  # noqa: S101  _note_cause has set it
-        lasted = now - self.found_at
-        costly = any(
-            policy.is_costly(sum(part.lost.values()), part.health.ranks)
-            for part in self.parts.values()
-        )
-        found = severity(
-            symptoms,
-            self.first.cause,
-            lasted,
-            health.step_seconds,
-            costly=costly,
-        )
+        found = self.severity_of(symptoms, self.first.cause, health, now, policy)
         if not worse(found, self.severity):
             return False  # an incident never gets milder
         if self.document is not None:
             self._note(now, "severity", f"{self.severity} -> {found}")
         self.severity = found
         return True
+
+    def severity_of(
+        self,
+        symptoms: Sequence[Finding],
+        cause: RootCause,
+        health: JobHealth,
+        now: float,
+        policy: IncidentPolicy,
+    ) -> Severity:
+        """Return how bad symptoms of one of its jobs are, by what it has cost so far."""
+        costly = any(
+            policy.is_costly(sum(part.lost.values()), part.health.ranks)
+            for part in self.parts.values()
+        )
+        lasted = now - self.found_at
+        return severity(symptoms, cause, lasted, health.step_seconds, costly=costly)
 
     def absent(
         self, job: Job, health: JobHealth, now: float, *, gone: bool = False
