@@ -113,7 +113,7 @@ class HostNumbers:
         return changed
 
     def event(self, host: str, event: Event, now: float) -> int:
-        """Keep an event of a known host that belongs to no job; return the bytes more than before."""
+        """Keep an event of a known host that is of no job; return how many bytes more are held."""
         held = self.events.get(host)
         if held is None:
             held = self.events[host] = EventHistory(MOST_EVENTS)
