@@ -249,7 +249,8 @@ class TrackedIncident:
             for s in explanation.symptoms
         )
         ages |= self.first.over({symptom.kind for symptom in explanation.symptoms})
-        text = self.first.update(explanation.cause, now, ages=ages)
+        checked = not all(symptom.claimed for symptom in explanation.symptoms)
+        text = self.first.update(explanation.cause, now, ages=ages, checked=checked)
         if text:
             self._note(now, "cause", text)
             self._note_first(now)

@@ -1,5 +1,6 @@
 """Permits: whom a payload is about counts, whether or not anything of it is kept."""
 
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import pytest
@@ -65,7 +66,7 @@ def records(write, *parts):
     return written if isinstance(written, bytes) else written.encode()
 
 
-DOORS = {
+DOORS: Mapping[PayloadKind, Callable[..., bytes]] = {
     PayloadKind.METRICS_PROTOBUF: partial(points, encode.metrics_request),
     PayloadKind.METRICS_JSON: partial(points, encode.metrics_json),
     PayloadKind.REMOTE_WRITE: write_request,
