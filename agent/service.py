@@ -267,7 +267,9 @@ class NodeAgent:
             "agent of host %s started: probe socket %s%s, /metrics %s, push %s",
             self._names.host,
             self._claim.path,
-            f" and UDP {self._settings.probe.udp_listen}" if self._listeners.udp else "",
+            f" and UDP {self._settings.probe.udp_listen} (open to whoever reaches it)"
+            if self._listeners.udp
+            else "",
             f"on port {self.port}" if self._listeners.scraping else "off",
             f"to {self._settings.push.endpoint}" if self._listeners.sender else "off",
         )
