@@ -15,7 +15,12 @@ def shared(valid):
         valid.step(0, second, second, host="host-a", now=second)
         valid.metrics((AGE, 1.0, second + ahead, {"rank": 0}), job=THEIRS, now=second)
         if node:
-            usage = ("system.cpu.utilization", 0.5, second, {})
+            usage: tuple[str, float, float, dict[str, str]] = (
+                "system.cpu.utilization",
+                0.5,
+                second,
+                {},
+            )
             valid.metrics(usage, job=None, now=second)
 
     valid.report = report
@@ -33,7 +38,12 @@ def test_a_jobs_clock_is_not_that_of_another_on_the_same_host(shared, after, nod
 
 def test_a_clock_that_is_off_is_that_of_everybody_whom_the_node_reports_beside(shared, after):
     for second in range(0, 40, 5):
-        usage = ("system.cpu.utilization", 0.5, second + 3600.0, {})
+        usage: tuple[str, float, float, dict[str, str]] = (
+            "system.cpu.utilization",
+            0.5,
+            second + 3600.0,
+            {},
+        )
         shared.metrics(usage, job=None, now=second)
         shared.step(0, second, second + 3600.0, host="host-a", now=second)
     window = shared.window()
@@ -82,7 +92,7 @@ def test_the_switch_of_a_host_is_what_it_says_itself_or_the_job_of_itself(valid)
     assert {} == valid.window().topology.switches
     other = valid.windows.attempt(THEIRS)
     assert {"host-a": "false-1"} == valid.windows.topology(other).switches
-    usage = ("system.cpu.utilization", 0.5, 1, {})
+    usage: tuple[str, float, float, dict[str, str]] = ("system.cpu.utilization", 0.5, 1, {})
     valid.metrics(usage, job=None, network_switch="leaf-1")
     found = [valid.windows.topology(valid.windows.attempt(job)).switches for job in (OURS, THEIRS)]
     assert 2 * [{"host-a": "leaf-1"}] == found
