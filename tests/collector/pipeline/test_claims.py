@@ -1,5 +1,8 @@
 """What somebody says of a healthy job, and nobody could check: no page, and nothing acts on it."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from rankscope.lab.scoring.running import RecordingRun
@@ -40,11 +43,11 @@ def played(said, *, claimed):
     made = recording.simulate(scenario, 3)
     resource = of_job(made.attempts[0], 0, scenario.cluster.name)
     more = CLAIMED if claimed else {}
-    for number, (name, pairs) in enumerate(said):
-        at = 200.0 + number / 10
-        made.sayings.append(
-            TimedEvent(0, at, at + 0.1, Event(name, at, {**pairs, **more}, resource))
-        )
+    sayings = [
+        TimedEvent(0, at, at + 0.1, Event(name, at, {**pairs, **more}, resource))
+        for at, (name, pairs) in zip(np.arange(200.0, 300.0, 0.1).tolist(), said, strict=False)
+    ]
+    made = replace(made, sayings=[*made.sayings, *sayings])
     run = RecordingRun()
     run.play(made)
     return [each for each in run.incidents.values() if each.severity != "info"]
