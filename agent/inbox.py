@@ -37,14 +37,16 @@ class ReceivedDatagram:
     """One datagram and who really sent it.
 
     `pid` is the sender as this host sees it, None where the kernel cannot say (UDP, or a process
-    outside our pid namespace); `origin` distinguishes senders that have none. `file` is an open
-    file that it handed over: anything that a process can open, to be looked at with care.
+    outside our pid namespace), `uid` its user, None over UDP; `origin` distinguishes senders that
+    have none. `file` is an open file that it handed over: anything that a process can open, to be
+    looked at with care.
     """
 
     datagram: datagram.ProbeDatagram
     pid: int | None
     origin: str
     file: OpenFile | None = None
+    uid: int | None = None
 
 
 class ProbeInbox:
@@ -69,7 +71,7 @@ class ProbeInbox:
         self._bytes = 0
         self._by_sender: dict[int | str, int] = {}
         self._window_ends = -math.inf
-        self._unread: list[tuple[bytes, int | None, str, OpenFile | None]] = []
+        self._unread: list[tuple[bytes, int | None, int | None, str, OpenFile | None]] = []
         self._open = 0
 
     def fetch(self, source: socket.socket, *, limit: int = 256) -> bool:
@@ -91,13 +93,13 @@ class ProbeInbox:
             except OSError:
                 self._health.count("datagrams_bad", "socket")
                 break
-            pid = _sender(ancillary) if unix else None
+            pid, uid = _sender(ancillary) if unix else (None, None)
             file = self._file(ancillary) if unix else None
             origin = f"{transport}:{'' if unix else address[0]}"
             if not self._affordable(pid or origin, len(data)):
                 self._health.count("datagrams_bad", "flood")
                 continue
-            self._unread.append((data, pid, origin, file))
+            self._unread.append((data, pid, uid, origin, file))
             urgent = urgent or (b'"events"' in data and b'"events":[]' not in data)
         return urgent or len(self._unread) >= _MANY
 
@@ -109,7 +111,7 @@ class ProbeInbox:
     def read(self) -> Iterator[ReceivedDatagram]:
         """Yield what was fetched, in its order; count what cannot be read."""
         unread, self._unread, self._open = self._unread, [], 0
-        for data, pid, origin, file in unread:
+        for data, pid, uid, origin, file in unread:
             try:
                 sent = datagram.decode(data)
             except datagram.DatagramError:
@@ -127,7 +129,7 @@ class ProbeInbox:
             if len(data) > BOUNDS.text_bytes:
                 sent = self._cut(sent)
             self._health.count("datagrams_received", origin.partition(":")[0])
-            yield ReceivedDatagram(sent, pid, origin, file)
+            yield ReceivedDatagram(sent, pid, origin, file, uid)
 
     def _affordable(self, sender: int | str, size: int) -> bool:
         """Count what a sender sent in this second; return whether it leaves others their part."""
@@ -167,12 +169,13 @@ class ProbeInbox:
         return found
 
 
-def _sender(ancillary: list[tuple[int, int, bytes]]) -> int | None:
+def _sender(ancillary: list[tuple[int, int, bytes]]) -> tuple[int | None, int | None]:
+    """Return pid and user of who sent a datagram, None where the kernel does not say."""
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
-            pid: int = _CREDENTIALS.unpack_from(data)[0]
-            return pid or None  # 0: a process that our pid namespace does not hold
-    return None
+            pid, uid, _ = _CREDENTIALS.unpack_from(data)
+            return pid or None, uid  # 0: a process that our pid namespace does not hold
+    return None, None
 
 
 def _flaw(sent: datagram.ProbeDatagram, *, plain: bool) -> str:

@@ -92,6 +92,12 @@ def status_fields(pid: int | str, proc: Path = PROC) -> dict[str, str]:
     return {name: value.strip() for name, _, value in pairs}
 
 
+def environ(pid: int, proc: Path = PROC) -> dict[str, str]:
+    """Return the environment a process was started with, empty where it is not ours to read."""
+    pairs = (pair.partition("=") for pair in (read(f"{proc}/{pid}/environ") or "").split("\0"))
+    return {name: value for name, _, value in pairs if name}
+
+
 def read(path: str) -> str | None:
     """Return the whole of a file of the kernel's, None when it is gone or not ours to read."""
     try:

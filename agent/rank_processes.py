@@ -125,7 +125,7 @@ class RankProcesses:
         known.found = self._read(pid, parent=int(status[4]))
 
     def _read(self, pid: int, *, parent: int) -> RankProcess | None:
-        environ = _environ(f"{self.proc}/{pid}/environ")
+        environ = procfs.environ(pid, self.proc)
         who = identity.identify(environ, pid=pid) if environ else None
         if who is None or not who.launched:
             return None
@@ -141,11 +141,6 @@ class RankProcesses:
             parent=parent,
             variables={name: value for name, value in environ.items() if name in VARIABLES},
         )
-
-
-def _environ(path: str) -> dict[str, str]:
-    pairs = (pair.partition("=") for pair in (procfs.read(path) or "").split("\0"))
-    return {name: value for name, _, value in pairs if name}
 
 
 def expanded(pattern: str, process: RankProcess) -> str:

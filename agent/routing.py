@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..vocabulary.datagram import ProbeDatagram
+from ..vocabulary.events import catalogue
 from ..vocabulary.profiling import EVENT
-from ..vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from ..vocabulary.samples import CLAIMED, Event, Sample, Scalar, TelemetryResource, attributes
 from .attribution import DeviceAttribution
 from .device_faults import FaultTracker
 from .exits import ExitWatch, ProcessExit
@@ -74,8 +75,8 @@ class TelemetryRouter:
             self._exits.watch(trainer.pid)
         samples: Sequence[Sample] = received.datagram.samples
         events: Sequence[Event] = received.datagram.events
-        if self._hung is None and events:
-            events = [event for event in events if event.name != STACK]
+        if events:
+            events = self._taken(events, trainer)
         if trainer.container_pid is not None:
             samples = [_sample_from_host(sample, trainer) for sample in samples]
             events = [_event_from_host(event, trainer) for event in events]
@@ -93,6 +94,23 @@ class TelemetryRouter:
             self._profiling.take(trainer, answer.attributes, received.file)
         elif answer is None and received.file is not None and self._hung:
             self._hung.hold(trainer, received.file)
+
+    def _taken(self, events: Sequence[Event], trainer: TrainerProcess) -> list[Event]:
+        """Return what is taken of a process's events, marked where nobody could check it."""
+        taken: list[Event] = []
+        for event in events:
+            kind = catalogue().get(event.name)
+            if kind is not None and kind.observed:
+                self._health.count("events_refused", event.name)
+                continue
+            if event.name == STACK and self._hung is None:
+                continue
+            why = trainer.doubt or ("" if _of_itself(event, trainer) else "other")
+            if why:
+                self._health.count("events_claimed", why)
+                event = Event(event.name, event.at, {**event.attributes, **CLAIMED})
+            taken.append(event)
+        return taken
 
     def adopt(self, launched: LaunchedProcesses, now: float) -> None:
         """Take the ranks' processes that a look at this node found: those without a probe.
@@ -153,9 +171,14 @@ class TelemetryRouter:
         self._latest.read(reader.name, placed, period=reader.period, now=now)
 
     def emit(self, event: Event) -> None:
-        """Take an event of a reader: it leaves at once, with the job of the process it is about."""
+        """Take an event of a reader: it leaves at once, with the job of the process it is about.
+
+        That of a process whose job is only claimed is the node's.
+        """
         pid = event.attributes.get("pid")
         owner = self._trainers.at(pid, event.at)
+        if owner is not None and owner.doubt:
+            owner = None
         if owner is not None and "rank" not in event.attributes:
             pairs = {**event.attributes, "rank": owner.rank}
             event = Event(event.name, event.at, pairs)
@@ -230,6 +253,8 @@ class TelemetryRouter:
             pairs["exit_code"] = code
         if ended.signal is not None:
             pairs["signal"] = ended.signal
+        if trainer.doubt:
+            pairs |= CLAIMED
         self._health.count("exits")
         if not trainer.probed and code is None and ended.signal is None:
             return  # it may have ended in order: nobody can tell, and it announces nothing
@@ -244,6 +269,13 @@ class TelemetryRouter:
         if trainer.pid is not None:
             self._latest.forget_pid(trainer.pid)
             self._exits.forget(trainer.pid)
+
+
+def _of_itself(event: Event, trainer: TrainerProcess) -> bool:
+    """Return whether an event is of the rank and the process that sent it."""
+    pairs = event.attributes
+    rank, pid = pairs.get("rank", trainer.rank), pairs.get("pid")
+    return rank == trainer.rank and pid in (None, trainer.pid, trainer.container_pid)
 
 
 def _with_start(sample: Sample, started_at: float) -> Sample:

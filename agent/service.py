@@ -30,6 +30,7 @@ from .latest import LatestValues
 from .loop import AgentLoop
 from .names import NodeNames
 from .routing import TelemetryRouter
+from .sender_checks import SenderChecks
 from .support_log import SupportLog
 from .trainers import TrainerRegister
 from .users import ProcessUsers
@@ -64,7 +65,11 @@ class NodeAgent:
             extra=attributes(settings.node.attributes),
         )
         users = ProcessUsers(settings.node.job_user, proc=settings.node.proc)
-        self._trainers = TrainerRegister(health=self._health, user_of=users.of)
+        self._trainers = TrainerRegister(
+            health=self._health,
+            user_of=users.of,
+            doubt_of=SenderChecks(settings.node.proc).doubt,
+        )
         self._latest = LatestValues(period_seconds=settings.readers.period_seconds)
         self._attribution = DeviceAttribution()
         self._dcgm_page = assembling.dcgm_page(
@@ -262,7 +267,9 @@ class NodeAgent:
             "agent of host %s started: probe socket %s%s, /metrics %s, push %s",
             self._names.host,
             self._claim.path,
-            f" and UDP {self._settings.probe.udp_listen}" if self._listeners.udp else "",
+            f" and UDP {self._settings.probe.udp_listen} (open to whoever reaches it)"
+            if self._listeners.udp
+            else "",
             f"on port {self.port}" if self._listeners.scraping else "off",
             f"to {self._settings.push.endpoint}" if self._listeners.sender else "off",
         )

@@ -26,6 +26,7 @@ class TrainerProcess:
 
     `attempt` is None where nobody numbered it; `started_at` is in seconds since the epoch, None
     where the process cannot be seen. `user`: whom the job's GPU time is charged to, "" if unknown.
+    `doubt`: why its job and rank are not believed, "" where they are.
     """
 
     key: Key
@@ -37,6 +38,7 @@ class TrainerProcess:
     last_received: float
     started_at: float | None = None
     user: str = ""
+    doubt: str = ""
     phase: str = ""
     expected: int = 0
     dropped: int = 0
@@ -54,9 +56,11 @@ class TrainerRegister:
         capacity: int = 1024,
         started_at: Callable[[int], float | None] = procfs.started_at,
         user_of: Callable[[ReceivedDatagram], str] = lambda _received: "",
+        doubt_of: Callable[[ReceivedDatagram], str] = lambda _received: "",
     ) -> None:
         self._health = health
         self._user_of = user_of
+        self._doubt_of = doubt_of
         self._started_at = started_at
         self._capacity = capacity
         self._lock = threading.Lock()
@@ -95,6 +99,7 @@ class TrainerRegister:
                     last_received=now,
                     started_at=self._started_at(received.pid) if received.pid else None,
                     user=self._user(received),
+                    doubt=self._doubt_of(received),
                     expected=sent.number,
                     dropped=sent.dropped,
                     phase=forgotten.phase if forgotten and forgotten.key == key else "",

@@ -85,11 +85,14 @@ class FirstCause:
         """Note what supports the cause."""
         self.explained |= _explained(self.cause.hypotheses[0])
 
-    def update(self, found: RootCause, now: float, *, ages: bool) -> str | None:
+    def update(
+        self, found: RootCause, now: float, *, ages: bool, checked: bool = True
+    ) -> str | None:
         """Take the explanation of `now`; return what to write on the timeline.
 
         None where nothing material changed, "" where it did and needs no entry. `ages`: the
-        symptoms last only as long as their cause, so that evidence that is gone counts.
+        symptoms last only as long as their cause, so that evidence that is gone counts. `checked`:
+        not all of them are only claimed; else it stays provisional, and nothing acts on it.
         """
         if self._supported(found):
             self.supported_at = now
@@ -97,7 +100,8 @@ class FirstCause:
             return self._rival(found, now, ages=ages)
         self.rival_since = None
         self.explained |= _explained(found.hypotheses[0])
-        settled = self.cause.status != "stable" and now - self.since >= STABLE_SECONDS
+        lasts = now - self.since >= STABLE_SECONDS
+        settled = self.cause.status != "stable" and lasts and checked
         held, first = self.cause.hypotheses[0], found.hypotheses[0]
         nearer = _rivals(found) > _rivals(self.cause) + MARGIN
         if self.cause.status == "stable" and first.score < held.score + MARGIN and not nearer:

@@ -17,7 +17,7 @@ from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.handling import IncidentHandling
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import CauseChange, Happening, Incident, TimelineMoment
+from ..vocabulary.incidents import CauseChange, Happening, Incident, RootCause, TimelineMoment
 from ..vocabulary.inspection import IncidentProfile, StackGroup
 from . import first_cause, stacks, summary
 from .affected_job import AffectedJob, JobHealth, total
@@ -149,8 +149,7 @@ class TrackedIncident:
             for text in new:
                 self._note(now, "symptom", text)
         material = bool(new) | self._note_cause(explanation, now)
-        costly = self._is_costly(policy)
-        material |= self._note_severity(symptoms, health, now, costly=costly)
+        material |= self._note_severity(symptoms, health, now, policy)
         assert self.first is not None  # noqa: S101  _note_cause has set it
         if self.document is not None:
             stale = now - self.document.updated_at >= REFRESH_SECONDS
@@ -158,7 +157,7 @@ class TrackedIncident:
                 return None
             happening: Happening = "incident.updated"
         elif self._owed(now) or policy.is_incident(
-            self.severity, self.first.cause, symptoms, costly=costly
+            self.severity, self.first.cause, symptoms, costly=self._is_costly(policy)
         ):
             if self.detected_at is None:
                 self.detected_at = now
@@ -259,7 +258,8 @@ class TrackedIncident:
             for s in explanation.symptoms
         )
         ages |= self.first.over({symptom.kind for symptom in explanation.symptoms})
-        text = self.first.update(explanation.cause, now, ages=ages)
+        checked = not all(symptom.claimed for symptom in explanation.symptoms)
+        text = self.first.update(explanation.cause, now, ages=ages, checked=checked)
         if text:
             self._note(now, "cause", text)
             self._note_first(now)
@@ -289,24 +289,28 @@ class TrackedIncident:
         symptoms: Sequence[Finding],
         health: JobHealth,
         now: float,
-        *,
-        costly: bool,
+        policy: IncidentPolicy,
     ) -> bool:
         assert self.first is not None  # noqa: S101  _note_cause has set it
-        lasted = now - self.found_at
-        found = severity(
-            symptoms,
-            self.first.cause,
-            lasted,
-            health.step_seconds,
-            costly=costly,
-        )
+        found = self.severity_of(symptoms, self.first.cause, health, now, policy)
         if not worse(found, self.severity):
             return False  # an incident never gets milder
         if self.document is not None:
             self._note(now, "severity", f"{self.severity} -> {found}")
         self.severity = found
         return True
+
+    def severity_of(
+        self,
+        symptoms: Sequence[Finding],
+        cause: RootCause,
+        health: JobHealth,
+        now: float,
+        policy: IncidentPolicy,
+    ) -> Severity:
+        """Return how bad symptoms of one of its jobs are, by what it has cost so far."""
+        lasted, costly = now - self.found_at, self._is_costly(policy)
+        return severity(symptoms, cause, lasted, health.step_seconds, costly=costly)
 
     def absent(
         self, job: Job, health: JobHealth, now: float, *, gone: bool = False

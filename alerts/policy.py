@@ -51,15 +51,17 @@ class IncidentPolicy:
         Above info they do. At info where that is what the fault is by its nature (a clock that is
         off: the catalogue says that somebody wants to know), where a symptom asks for an action of
         its own, or where steps are long for a reason that is named. What else is info lacks its
-        effect, or the proof of it.
+        effect, or the proof of it; so does what is only claimed.
         """
         if severity != "info" or not self.observes:
             return True
         if not costly and waits_for_its_cost(symptoms, cause):
             return False
         first = faults.catalogue()[cause.hypotheses[0].fault]
+        symptoms = [symptom for symptom in symptoms if not symptom.claimed]
         asks = any(_asks(symptom) for symptom in symptoms)
-        return first.severity == "info" or asks or _slows_for_a_reason(cause, symptoms)
+        by_nature = first.severity == "info" and bool(symptoms)
+        return by_nature or asks or _slows_for_a_reason(cause, symptoms)
 
     def is_costly(self, gpu_seconds: float, gpus: int) -> bool:
         """Return whether so much lost time is worth a person's though nothing is broken."""

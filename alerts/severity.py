@@ -46,8 +46,12 @@ def severity(
     it later, pages nobody while its detector scores it below 1; nor does what may have corrupted
     it. What costs the job nothing and is barely worth reporting (a row remap that waits for a
     reset) is info, whatever its fault usually is, and makes nothing else worse that happens beside
-    it (a clock that is off, of a job whose batches are uneven as ever).
+    it (a clock that is off, of a job whose batches are uneven as ever). What is only claimed makes
+    nothing worse: alone it is info.
     """
+    symptoms = [symptom for symptom in symptoms if not symptom.claimed]
+    if not symptoms:
+        return "info"
     level = _severity(symptoms, cause, lasted, step_seconds, stalled=False)
     return level if costly or not waits_for_its_cost(symptoms, cause) else "info"
 

@@ -48,7 +48,7 @@ class IncidentTracker:
         self._open = OpenIncidents()
         self._closed = ClosedIncidents()
         self._incidents: dict[IncidentId, Incident] = {}
-        self._unmatched = UnmatchedFindings(self._open, self._closed, self._incidents)
+        self._unmatched = UnmatchedFindings(self._open, self._closed, self._incidents, self.policy)
         self._ended = ObservationLog()
         self.losses = LossAccount()
         self.repairs = AwaitedRepairs()

@@ -17,7 +17,8 @@ from .closed import REOPEN_SECONDS, SLOW_AGAIN_SECONDS, ClosedIncidents
 from .lifecycle import TrackedIncident, incident_id
 from .news import is_news
 from .open_incidents import OpenIncidents
-from .severity import severity, worse
+from .policy import IncidentPolicy
+from .severity import worse
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class UnmatchedFindings:
     open: OpenIncidents
     closed: ClosedIncidents
     used: Collection[IncidentId]
+    policy: IncidentPolicy
 
     def incident_of(
         self,
@@ -87,7 +89,8 @@ class UnmatchedFindings:
         """Return the symptoms that a person has not resolved, and what got worse since they did.
 
         None where no such incident lasts on. What a person resolved stays quiet until its symptoms
-        are gone for a while and return, or it gets worse.
+        are gone for a while and return, or it gets worse. Of slowness without a named cause what it
+        cost until then counts: that it goes on is what the person knew.
         """
         for incident in self.closed.of_job(job):
             held = incident.held_kinds(job)
@@ -100,8 +103,8 @@ class UnmatchedFindings:
                 continue
             part.last_active = now
             new = tuple(s for s in explanation.symptoms if s.kind not in held)
-            lasted, step = now - incident.found_at, part.health.step_seconds
-            bad = severity(explanation.symptoms, explanation.cause, lasted, step)
+            symptoms, cause = explanation.symptoms, explanation.cause
+            bad = incident.severity_of(symptoms, cause, part.health, now, self.policy)
             if not new and worse(bad, incident.severity):
                 self._reopen(incident, now, f"worse since it was resolved: {bad}")
                 return (), incident

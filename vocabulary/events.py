@@ -9,12 +9,16 @@ from . import tables
 
 @dataclass(frozen=True, slots=True)
 class EventKind:
-    """One event: its name, and the attributes its record may carry."""
+    """One event: its name, and the attributes its record may carry.
+
+    `observed`: it is observed, by an agent or a scheduler, and taken from no process that tells it.
+    """
 
     name: str
     help: str
     attributes: tuple[str, ...]
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    observed: bool = False
 
 
 @cache

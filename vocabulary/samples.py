@@ -27,6 +27,10 @@ stand in for its ranks, numbered in order of appearance.
 """
 
 
+CLAIMED: Mapping[str, Scalar] = {"quality": "claimed"}
+"""Attribute of an event whose sender may not be whom it names: nobody could check it."""
+
+
 @dataclass(frozen=True, slots=True)
 class TelemetryResource:
     """Who reports: one host, and the job attempt the telemetry belongs to (None: the node itself).

@@ -18,12 +18,8 @@ _JOB = re.compile(r"[\w.+\-\[\]]{1,64}")
 
 def job_of(pid: int, proc: Path = procfs.PROC) -> str:
     """Return the job id in a process's environment, "" when there is none or it is not ours."""
-    environ = procfs.read(f"{proc}/{pid}/environ") or ""
-    for pair in environ.split("\0"):
-        name, _, value = pair.partition("=")
-        if name == "SLURM_JOB_ID" and _JOB.fullmatch(value):
-            return value
-    return ""
+    job = procfs.environ(pid, proc).get("SLURM_JOB_ID", "")
+    return job if _JOB.fullmatch(job) else ""
 
 
 def job_files(folder: Path) -> Mapping[str, tuple[str, ...]]:

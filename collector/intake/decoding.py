@@ -43,7 +43,11 @@ class PayloadDecoder:
                 )
                 logs = read(payload.body, self.table.bounds)
                 return DecodedPayload(
-                    events=logs.events, rejected=logs.rejected, reason=logs.reason, cut=logs.cut
+                    events=logs.events,
+                    resources=logs.resources,
+                    rejected=logs.rejected,
+                    reason=logs.reason,
+                    cut=logs.cut,
                 )
             case PayloadKind.ACTION:
                 return DecodedPayload(action=actions.unpack(payload.body))
@@ -98,7 +102,7 @@ class DecoderPool:
             decoded = decoder.decode(payload)
             if payload.jobs:
                 try:
-                    permits.check(decoded, payload.jobs, decoder.table)
+                    self._check(payload, decoded, decoder.table)
                 except permits.NotPermittedError:
                     del self._decoders[payload.jobs]
                     raise
@@ -108,6 +112,13 @@ class DecoderPool:
                 if decoded.rejected:
                     decoded = self._of(payload.jobs).decode(payload)
             return decoded
+
+    def _check(self, payload: Payload, decoded: DecodedPayload, table: SeriesTable) -> None:
+        """Raise NotPermittedError for what its sender may not send."""
+        if table.full:  # it has no numbers for those who are new
+            decoder = PayloadDecoder(self._new_table())
+            decoded, table = decoder.decode(payload), decoder.table
+        permits.check(decoded, payload.jobs, table)
 
     def _of(self, jobs: tuple[str, ...]) -> PayloadDecoder:
         found = self._decoders.get(jobs)

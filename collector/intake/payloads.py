@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ...alerts.shared.messages import Message
 from ...formats.otlp.columns import BodyLayout, MetricsBatch, SeriesTable
-from ...vocabulary.samples import Event
+from ...vocabulary.samples import Event, TelemetryResource
 from ..journal.actions import RecordedAction
 from ..journal.kinds import PayloadKind
 
@@ -56,6 +56,8 @@ class DecodedPayload:
     action: RecordedAction | None = None
     shared: Message | None = None
     table: SeriesTable | None = None
+    resources: Sequence[TelemetryResource] = ()
+    """Whom the records of events are of, those included that are not kept."""
     rejected: int = 0
     reason: str = ""
     cut: int = 0

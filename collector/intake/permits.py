@@ -7,8 +7,6 @@ came, and a replay knows nothing of tokens.
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-import numpy as np
-
 from ...formats.otlp.columns import SeriesTable
 from .payloads import DecodedPayload
 
@@ -29,7 +27,7 @@ def check(decoded: DecodedPayload, patterns: Sequence[str], table: SeriesTable) 
 
 
 def _jobs(decoded: DecodedPayload, table: SeriesTable) -> set[str | None]:
+    """Return the jobs of all that the payload is about, whether or not anything of it is kept."""
     if decoded.metrics is None:
-        return {event.resource.job for event in decoded.events}
-    numbers = np.unique(table.resource_of[decoded.metrics.columns.series])
-    return {table.resources[number].job for number in numbers.tolist()}
+        return {resource.job for resource in decoded.resources}
+    return {table.resources[number].job for number in decoded.metrics.resources}

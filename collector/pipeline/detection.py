@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
+from ...detectors import claims
 from ...detectors.contract import Detector
 from ...detectors.selection import DetectorSelection
 from ...detectors.window import JobWindow
@@ -86,7 +87,7 @@ class DetectorRunner:
             of = state if getattr(detector, "of_steps", False) else None
             try:
                 same = of is not None and asked is not None and not asked.found and asked.of == of
-                found = () if same else tuple(detector.evaluate(window))
+                found = () if same else claims.marked(window, detector.evaluate(window))
             except Exception as error:  # noqa: BLE001  the edge of one detector
                 self._failed(detector, window, error)
                 if held is not None:

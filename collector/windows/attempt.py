@@ -13,6 +13,7 @@ from ...vocabulary.ids import Job
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.topology import NicPort
 from .communicators import CommunicatorRegister
+from .descriptions import DeviceDescriptions
 from .event_history import EventHistory
 from .held_events import HeldEvents
 from .kept import KeptFeatures
@@ -21,6 +22,7 @@ from .operations import OperationWindow
 from .placements import PlacementColumns
 from .plane_sets import PlaneSet
 from .readings import JoinedPlanes
+from .skew import HostClock
 from .steps import StepGrid
 
 MOST_EVENTS = 5_000
@@ -177,6 +179,12 @@ class JobAttempt:
     """The `hw.id` of those devices."""
     informed: bool = False
     """Whether `training.rank.info` was received."""
+    clocks: dict[str, HostClock] = field(default_factory=dict)
+    """By host: the clock by which its ranks report, while the node itself does not."""
+    switches: dict[str, str] = field(default_factory=dict)
+    """By host, as the job's telemetry says it."""
+    devices: DeviceDescriptions = field(default_factory=DeviceDescriptions)
+    """As the job's telemetry describes them."""
     user: str | None = None
     """The user label that its telemetry carries."""
     heard: set[int] = field(default_factory=set[int])

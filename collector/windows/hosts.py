@@ -1,4 +1,8 @@
-"""What is known of hosts: when each last reported, how often it does, its clock, its labels."""
+"""What is known of hosts: when each last reported, how often it does, its clock, its ports.
+
+What only a node can say of itself (its clock, its agent's end, its switch, ports and devices) is
+taken from telemetry that belongs to no job: whoever may speak for one job only cannot send that.
+"""
 
 import heapq
 from typing import TypeVar
@@ -7,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Flags, Floats, Ints
-from ...vocabulary.samples import Event, Scalar
+from ...vocabulary.samples import Event
 from ...vocabulary.topology import NicPort
 from .bounds import BoundNotes, WindowBounds
+from .descriptions import DeviceDescriptions
 from .event_history import EventHistory
 from .skew import HostClock
 
@@ -33,6 +38,7 @@ _UNREPORTED: dict[str, float] = {
     "arrived": -np.inf,
     "interval": np.nan,
     "announced_at": -np.inf,
+    "node_received": -np.inf,
     "returned_at": -np.inf,
     "offset": 0.0,
     "_longest": np.nan,
@@ -62,22 +68,22 @@ class HostNumbers:
         """Seconds between reports; NaN until it is known."""
         self.announced_at: Floats = np.zeros(0)
         """When its agent announced that it stops; -inf where it did not, or reported since."""
+        self.node_received: Floats = np.zeros(0)
+        """When telemetry of the node itself last arrived: what belongs to no job."""
         self.returned_at: Floats = np.zeros(0)
         """When it reported again after a silence; -inf where it never was silent."""
         self.offset: Floats = np.zeros(0)
+        """How far the clock is ahead by which the node itself reports, in seconds."""
         self.clocks: list[HostClock] = []
-        self.labels: dict[str, dict[str, Scalar]] = {}
+        self.switches: dict[str, str] = {}
         self.nics: dict[str, dict[str, NicPort]] = {}
         self.events: dict[str, EventHistory] = {}
-        self.models: dict[str, str] = {}
-        """Models of devices, by `hw.id`, as `hw.gpu.info` describes them."""
-        self.indices: dict[str, int] = {}
-        """Numbers of devices on their host, likewise."""
+        self.devices = DeviceDescriptions()
         self.event_counts: Ints = np.zeros(0, np.int64)
         self.scraped_until = -np.inf
         """The newest reading that was scraped of any host."""
         self.version = 0
-        """Moves when a label or a port changes."""
+        """Moves when a switch or a port changes."""
         self._longest: Floats = np.zeros(0)
         self._gaps: Ints = np.zeros(0, np.int64)
         self._free: list[int] = []
@@ -104,22 +110,21 @@ class HostNumbers:
                 self.event_counts = _longer(self.event_counts, size, 0)
         return found
 
-    def label(self, host: str, name: str, value: Scalar) -> bool:
-        """Note an attribute of a host's resource; return whether it changed."""
-        labels = self.labels.setdefault(host, {})
-        changed = labels.get(name) != value
-        labels[name] = value
-        self.version += changed
-        return changed
+    def switch(self, host: str, name: str) -> None:
+        """Note the leaf switch of a host."""
+        self.version += self.switches.get(host) != name
+        self.switches[host] = name
 
-    def event(self, host: str, event: Event, now: float) -> None:
-        """Keep an event of a known host that belongs to no job."""
+    def event(self, host: str, event: Event, now: float) -> int:
+        """Keep an event of a known host that is of no job; return how many bytes more are held."""
         held = self.events.get(host)
         if held is None:
             held = self.events[host] = EventHistory(MOST_EVENTS)
+        before = held.bytes
         if gone := held.add(event, now, most_bytes=self.bounds.events_of_one):
             self.notes.add("event_bytes", host, gone)
         self.changed(host)
+        return held.bytes - before
 
     def changed(self, host: str) -> None:
         """Note that the events of a host are others than before."""
@@ -139,7 +144,7 @@ class HostNumbers:
         """Forget a host that nothing refers to; another one may get its number."""
         host, self.names[number] = self.names[number], ""
         del self.numbers[host]
-        for held in (self.labels, self.nics, self.events):
+        for held in (self.switches, self.nics, self.events):
             held.pop(host, None)
         self.clocks[number] = HostClock()
         for name, fill in _UNREPORTED.items():
@@ -153,8 +158,6 @@ class HostNumbers:
         self.arrived[number] = max(self.arrived.item(number), now)
         if read_at is not None:
             now = min(now, read_at)
-        if now - self.announced_at.item(number) > FLUSH_SECONDS:
-            self.announced_at[number] = -np.inf
         last = self.last_received.item(number)
         gap = now - last
         usual = self.interval.item(number)
@@ -171,6 +174,12 @@ class HostNumbers:
             if self._gaps.item(number) >= GAPS_NEEDED:
                 self.interval[number] = max(self._longest[number], self._announced_interval(number))
         self.last_received[number] = max(last, now)
+
+    def of_node(self, number: int, now: float) -> None:
+        """Note that a host's own telemetry arrived: an agent runs there."""
+        self.node_received[number] = max(self.node_received.item(number), now)
+        if now - self.announced_at.item(number) > FLUSH_SECONDS:
+            self.announced_at[number] = -np.inf
 
     def announced(self, numbers: Ints) -> Flags:
         """Return which of these hosts announced that their agent stops."""

@@ -13,7 +13,7 @@ from ...vocabulary.topology import UNKNOWN, NicPort
 from .attempt import GroupInfo, JobAttempt
 from .attempts import SAME_START_SECONDS
 from .attributes import whole
-from .hosts import HostNumbers
+from .descriptions import DeviceDescriptions
 
 _COORDINATES = ("dp", "tp", "pp", "ep")
 
@@ -64,15 +64,15 @@ def take_group(attempt: JobAttempt, pairs: Mapping[str, Scalar], *, most: int) -
     attempt.version += 1
 
 
-def take_devices(hosts: HostNumbers, described: Iterable[SeriesKey]) -> None:
+def take_devices(held: DeviceDescriptions, described: Iterable[SeriesKey]) -> None:
     """Take models and indices of devices, from the attributes of `hw.gpu.info`."""
     for one in described:
         pairs = dict(one.attributes)
         device, index = str(pairs.get("hw.id") or ""), whole(pairs.get("gpu"))
         if device and pairs.get("hw.model"):
-            hosts.models[device] = str(pairs["hw.model"])
+            held.models[device] = str(pairs["hw.model"])
         if device and index is not None:
-            hosts.indices[device] = index
+            held.indices[device] = index
 
 
 def take_nic(held: dict[str, NicPort], host: str, attributes: Attributes) -> None:

@@ -67,8 +67,10 @@ class HostDetail:
 def nodes(windows: TelemetryWindows) -> list[NodeSummary]:
     """Return every host that reported and is not forgotten, by name."""
     placed: dict[str, dict[str, tuple[int, ...]]] = {}
+    switches: dict[str, str] = {}
     for attempt in windows.current():
         topology = windows.topology(attempt)
+        switches |= topology.switches
         for host in topology.hosts:
             ranks = tuple(sorted(topology.ranks_of_host(host)))
             if ranks:
@@ -78,7 +80,7 @@ def nodes(windows: TelemetryWindows) -> list[NodeSummary]:
         NodeSummary(
             host,
             float(known.last_received[number]),
-            _text(known.labels.get(host, {}).get("network.switch")),
+            known.switches.get(host) or switches.get(host),
             placed.get(host, {}),
         )
         for host, number in sorted(known.numbers.items())
@@ -109,7 +111,8 @@ def node(windows: TelemetryWindows, host: str, permits: Permits = everything) ->
             metric = name.partition("|")[0]
             newest[key] = NewestReading(metric, variant(name), float(value[last]), float(at[last]))
     found = HostDetail(summary, [], {})
-    known = windows.known_hosts
+    described = [windows.known_hosts.devices]
+    described += [one.devices for one in windows.current() if permits(one.job)]
     for (device, _), reading in sorted(
         newest.items(), key=lambda row: (row[0][0] or "", row[0][1])
     ):
@@ -117,7 +120,8 @@ def node(windows: TelemetryWindows, host: str, permits: Permits = everything) ->
             found.readings.append(reading)
             continue
         if device not in found.devices:
-            index, model = known.indices.get(device), known.models.get(device)
+            index = next((one.indices[device] for one in described if device in one.indices), None)
+            model = next((one.models[device] for one in described if device in one.models), None)
             found.devices[device] = DeviceDetail([], index, model)
         found.devices[device].readings.append(reading)
     return found
@@ -199,7 +203,3 @@ def _held(
                 known = np.isfinite(at[place]) & np.isfinite(value[place])
                 if known.any() and window.hw_ids[row]:
                     yield name, window.hw_ids[row], at[place][known], value[place][known]
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)

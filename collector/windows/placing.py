@@ -34,8 +34,8 @@ INFO, GROUP_INFO, NIC_INFO, DEVICE_INFO = (
 OF_PROCESSES = frozenset({"hw.gpu.process.memory", "hw.gpu.process.utilization"})
 """Metrics that a device has once for each process."""
 
-_LABELS = frozenset({"network.switch"})
-"""Resource attributes that say something of the host itself."""
+_SWITCH = "network.switch"
+"""Resource attribute that says something of the host itself."""
 
 
 class SeriesPlacer(SeriesPlacement):
@@ -146,9 +146,18 @@ class SeriesPlacer(SeriesPlacement):
             users = (str(value) for name, value in resource.extra if name == JOB_USER)
             mine.user = next(users, mine.user)
         for name, value in resource.extra:
-            if name in _LABELS:
-                self._hosts.label(resource.host, name, value)
+            if name == _SWITCH and value:
+                self._switch(resource.host, attempt, str(value))
         return host, attempt
+
+    def _switch(self, host: str, number: int, name: str) -> None:
+        """Note the switch of a host: as it says itself, or as an attempt says it."""
+        attempt = None if number == NODE else self._attempts.numbered[number]
+        if attempt is None:
+            self._hosts.switch(host, name)
+        elif attempt.switches.get(host) != name:
+            attempt.switches[host] = name
+            attempt.version += 1
 
     def _block(
         self,
@@ -162,7 +171,8 @@ class SeriesPlacer(SeriesPlacement):
         if metric is None or metric.cadence == "sample":
             return
         if name == DEVICE_INFO:
-            infos.take_devices(self._hosts, (self._table[one] for one in series.tolist()))
+            held = self._hosts.devices if attempt is None else attempt.devices
+            infos.take_devices(held, (self._table[one] for one in series.tolist()))
         ranks = self.attributes.rank[sets].astype(np.int64)
         if attempt is not None and self.by_labels[series].any():
             ranks = self._adopted(attempt, ranks, series, sets)

@@ -1,54 +1,115 @@
-"""Which hosts a batch came from, and when: by their own clocks, or by the one that scraped them."""
+"""Which hosts a batch came from, and when: by their own clocks, or by the one that scraped them.
+
+Whose clock is off is learnt from each owner for itself: the node's own telemetry, and that of each
+job there. A job's is freed of the node's offset where the node reports too, else of its own, so
+that nobody who may speak for one job moves the clock of another.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Floats
+from .attempts import AttemptRegister
 from .hosts import HostNumbers
+from .placed import NODE
+from .skew import MEMORY_SECONDS, HostClock
+from .writing import distinct
 
 
-def reported(known: HostNumbers, hosts: NDArray[np.int32], at: Floats, now: float) -> Floats:
-    """Note which hosts reported; return `at` freed of their clocks' offsets. All [points]."""
-    if hosts[0] == hosts[-1] and (hosts == hosts[0]).all():
-        return of_host(known, int(hosts[0]), at, now)
-    order = np.lexsort((at, hosts))
-    sorted_hosts = hosts[order]
-    edges = np.append(0, np.flatnonzero(sorted_hosts[1:] != sorted_hosts[:-1]) + 1)
-    middles = order[(edges + np.append(edges[1:], len(order)) - 1) // 2]
-    off = False
-    for number, middle in zip(hosts[order[edges]].tolist(), at[middles].tolist(), strict=True):
-        off |= bool(_offset(known, number, middle, now))
-    return at - known.offset[hosts] if off else at
+class HostReports:
+    """Takes which hosts reported, and frees times of their clocks' offsets. `at` are [points]."""
+
+    def __init__(self, known: HostNumbers, attempts: AttemptRegister) -> None:
+        self._known = known
+        self._attempts = attempts
+
+    def reported(
+        self, hosts: NDArray[np.int32], owners: NDArray[np.int32], at: Floats, now: float
+    ) -> Floats:
+        """Return `at` freed of offsets; `owners`: numbers of attempts, NODE. All [points]."""
+        several = distinct(owners)
+        if hosts[0] == hosts[-1] and (hosts == hosts[0]).all():
+            host = int(hosts[0])
+            if len(several) == 1:
+                return self.of_host(host, several[0], at, now)
+            freed = at
+            for owner in several:  # the node first: its clock is that of its jobs
+                mine = owners == owner
+                if offset := self._offset(host, owner, _middle(at[mine]), now):
+                    freed = freed - offset * mine
+            return freed
+        keys = (hosts.astype(np.int64) << 32) + owners
+        order = np.lexsort((at, keys))
+        in_order = keys[order]
+        edges = np.append(0, np.flatnonzero(in_order[1:] != in_order[:-1]) + 1)
+        ends = np.append(edges[1:], len(order))
+        offsets = [
+            self._offset(host, owner, middle, now)
+            for host, owner, middle in zip(
+                hosts[order[edges]].tolist(),
+                owners[order[edges]].tolist(),
+                at[order[(edges + ends - 1) // 2]].tolist(),
+                strict=True,
+            )
+        ]
+        if not any(offsets):
+            return at
+        freed = at.copy()
+        freed[order] -= np.repeat(offsets, ends - edges)
+        return freed
+
+    def of_host(self, host: int, owner: int, at: Floats, now: float) -> Floats:
+        """Do what `reported` does for points of one host and one owner."""
+        offset = self._offset(host, owner, _middle(at), now)
+        return at - offset if offset else at
+
+    def scraped(self, hosts: NDArray[np.int32], at: Floats, now: float) -> Floats:
+        """Note which hosts were read, and when; return `at`. All [points].
+
+        The times are those of who read them: a host's own clock is not in them, and what was read
+        long ago does not say that it still answers. All of it comes later than it was read: a host
+        counts as received as long ago as its newest reading is older than the newest of any host.
+        """
+        known = self._known
+        known.scraped_until = max(known.scraped_until, min(float(at.max()), now))
+        newest = np.full(int(hosts.max(initial=0)) + 1, -np.inf)
+        np.maximum.at(newest, hosts, at)
+        for number in np.flatnonzero(newest > -np.inf).tolist():
+            behind = max(known.scraped_until - float(newest[number]), 0.0)
+            known.received(number, now, read_at=now - behind)
+        return at
+
+    def offset(self, host: int, owner: int, now: float) -> float:
+        """Return how far ahead the times are that an owner gives on a host, in seconds."""
+        if owner == NODE or self._node_reports(host, now):
+            return self._known.offset.item(host)
+        attempt = self._attempts.numbered[owner]
+        clock = None if attempt is None else attempt.clocks.get(self._known.names[host])
+        return 0.0 if clock is None else clock.offset
+
+    def _offset(self, host: int, owner: int, middle: float, now: float) -> float:
+        """Note that an owner reported from a host, points of about `middle`; return its offset."""
+        known = self._known
+        if owner == NODE:
+            offset = known.clocks[host].update(middle, now)
+            known.offset[host] = offset
+            known.of_node(host, now)
+        elif self._node_reports(host, now):
+            offset = known.offset.item(host)
+        else:
+            attempt, name = self._attempts.numbered[owner], known.names[host]
+            assert attempt is not None  # noqa: S101  its series are placed
+            clock = attempt.clocks.get(name)
+            if clock is None:
+                clock = attempt.clocks[name] = HostClock()
+            offset = clock.update(middle, now)
+        known.received(host, now)
+        return offset
+
+    def _node_reports(self, host: int, now: float) -> bool:
+        return now - self._known.node_received.item(host) <= MEMORY_SECONDS
 
 
-def of_host(known: HostNumbers, number: int, at: Floats, now: float) -> Floats:
-    """Do what `reported` does for points of one host."""
+def _middle(at: Floats) -> float:
     first = at.item(0)
-    if (at == first).all():
-        return at - _offset(known, number, first, now)
-    offset = _offset(known, number, np.sort(at).item((len(at) - 1) // 2), now)
-    return at - offset if offset else at
-
-
-def scraped(known: HostNumbers, hosts: NDArray[np.int32], at: Floats, now: float) -> Floats:
-    """Note which hosts were read, and when; return `at`. All [points].
-
-    The times are those of who read them: a host's own clock is not in them, and what was read long
-    ago does not say that it still answers. All of it comes later than it was read: a host counts as
-    received as long ago as its newest reading is older than the newest of any host.
-    """
-    known.scraped_until = max(known.scraped_until, min(float(at.max()), now))
-    newest = np.full(int(hosts.max(initial=0)) + 1, -np.inf)
-    np.maximum.at(newest, hosts, at)
-    for number in np.flatnonzero(newest > -np.inf).tolist():
-        behind = max(known.scraped_until - float(newest[number]), 0.0)
-        known.received(number, now, read_at=now - behind)
-    return at
-
-
-def _offset(known: HostNumbers, number: int, middle: float, now: float) -> float:
-    """Note that a host reported, points of about `middle`; return how far its clock is off."""
-    offset = known.clocks[number].update(middle, now)
-    known.offset[number] = offset
-    known.received(number, now)
-    return offset
+    return first if (at == first).all() else np.sort(at).item((len(at) - 1) // 2)

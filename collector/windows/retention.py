@@ -7,8 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...formats.otlp.columns import SeriesTable
-from ...vocabulary.samples import Event
-from . import event_history
 from .attempt import JobAttempt
 from .attempts import AttemptRegister
 from .event_history import EventHistory
@@ -47,7 +45,7 @@ class WindowRetention:
         self._faults = faults
         self._writing = writing
         self._event_bytes = 0
-        """Of all events that are held, and of those that went since they were last counted."""
+        """Of all events that are held, and of attempts and hosts that went since it was counted."""
 
     def thin_out(self) -> None:
         """Let the older attempts go of jobs that have many, before anything more is taken."""
@@ -55,9 +53,9 @@ class WindowRetention:
             self._writing.flush()
             self._release(self._removed(self._attempts.older(job)))
 
-    def took(self, event: Event) -> None:
-        """Count the bytes of an event; see `let_events_go`."""
-        self._event_bytes += event_history.size(event)
+    def took(self, count: int) -> None:
+        """Count bytes of events that are held since; see `let_events_go`."""
+        self._event_bytes += count
 
     def let_events_go(self) -> None:
         """Where all events together are too many, let go of those of whoever has most."""
@@ -70,6 +68,8 @@ class WindowRetention:
         attempts = len(held)
         held += self._hosts.events.items()
         self._event_bytes = sum(events.bytes for _, events in held)
+        if self._event_bytes <= most:
+            return
         largest = [(-events.bytes, place) for place, (_, events) in enumerate(held)]
         heapq.heapify(largest)
         while self._event_bytes > most - most // ROOM_SHARE and largest:

@@ -35,9 +35,9 @@ def _made(
     host_of = position[placements.hosts[:count]]  # -1, the last one, where there is no host
     sorted_names = [names[index] for index in order]
     switches = {
-        name: str(labels["network.switch"])
+        name: switch
         for name in sorted_names
-        if (labels := hosts.labels.get(name)) and labels.get("network.switch")
+        if (switch := hosts.switches.get(name) or attempt.switches.get(name))
     }
     nics = [nic for name in sorted_names for nic in hosts.nics.get(name, {}).values()]
     columns = {name: placements.column(name) for name in _FIELDS}

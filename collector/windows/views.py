@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ...detectors.window import JobWindow, StepValues
+from ...detectors.window import Flags, JobWindow, StepValues
 from ...vocabulary.samples import Event
 from . import collectives
 from .attempt import JobAttempt
-from .hosts import HostNumbers
+from .hosts import FLUSH_SECONDS, HostNumbers
 from .joining import joined
 from .layout import TopologyLayout
 from .placing import SeriesPlacer
@@ -36,6 +36,7 @@ def job_window(
     if until is not None:
         steps = _until(steps, until)
     offsets = np.abs(hosts.offset[where.host_ids])
+    own = (abs(clock.offset) for clock in attempt.clocks.values())
     window = JobWindow(
         job=attempt.job,
         attempt=attempt.number,
@@ -56,18 +57,20 @@ def job_window(
         host_readings=LazyReadings(planes.by_host, until),
         groups=collectives.groups(attempt),
         events=_events(attempt, where, hosts, now, until, event_memory_seconds),
-        clock_skew=float(offsets.max(initial=0.0)),
+        clock_skew=max(float(offsets.max(initial=0.0)), max(own, default=0.0)),
         placed=where.topology,
         attempt_started_at=attempt.start,
         attempt_reported_at=attempt.first_at if attempt.first_at < np.inf else -np.inf,
         collective_timeout_seconds=collective_timeout_seconds,
         newest_world_size=attempt.newest_world_size,
-        host_announced=hosts.announced(where.host_ids),
+        host_announced=_announced(attempt, where, hosts),
         host_returned=hosts.returned_at[where.host_ids],
         steps_interval=attempt.grid.arrivals.interval(attempt.start),
         held_baselines=None if until is not None else attempt.baselines,
         processes=planes.processes.view(until),
-        hw_models=hosts.models,
+        hw_models={**attempt.devices.models, **hosts.devices.models}
+        if attempt.devices.models
+        else hosts.devices.models,
         searches=attempt.held_events.searches,
     )
     attempt.baselines.frozen = not learn
@@ -76,6 +79,18 @@ def job_window(
     if learn and until is None:
         attempt.baselines.learn(window.features)
     return window
+
+
+def _announced(attempt: JobAttempt, where: TopologyLayout, hosts: HostNumbers) -> Flags:
+    """Return [hosts] which announced the end of their agent, and of which no rank reports since."""
+    flags = hosts.announced(where.host_ids)
+    if flags.any():
+        newest = np.full(len(flags), -np.inf)
+        placed = where.host_of >= 0
+        last = attempt.grid.last_received[: len(where.ranks)]
+        np.maximum.at(newest, where.host_of[placed], last[placed])
+        flags &= newest <= hosts.announced_at[where.host_ids] + FLUSH_SECONDS
+    return flags
 
 
 def _until(steps: StepValues, until: float) -> StepValues:

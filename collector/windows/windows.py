@@ -15,7 +15,7 @@ from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import JobTopology
-from . import infos, reporting, restarts, views
+from . import infos, restarts, views
 from .attempt import JobAttempt
 from .attempts import AttemptRegister
 from .attributes import rank_of
@@ -23,9 +23,10 @@ from .bounds import BoundNotes, WindowBounds
 from .communicators import EVENT as COMMUNICATOR
 from .exporter_faults import ExporterFaults
 from .hosts import HostNumbers
-from .placed import FORGOTTEN, LEFT_OUT, PLACED
+from .placed import FORGOTTEN, LEFT_OUT, NODE, PLACED
 from .placing import SeriesPlacer
 from .planes import MetricPlane
+from .reporting import HostReports
 from .retention import WindowRetention
 from .topology import layout
 from .writing import PointWriter, distinct
@@ -50,6 +51,7 @@ class TelemetryWindows:
         self._attempts = AttemptRegister()
         self._placing = SeriesPlacer(table, self.known_hosts, self._attempts)
         self._faults = ExporterFaults(table)
+        self._reports = HostReports(self.known_hosts, self._attempts)
         self._usual: dict[bytes, tuple[int, int]] = {}
         self._usual_version = 0
         self._writing = PointWriter(self._placing, self._attempts, table)
@@ -118,17 +120,20 @@ class TelemetryWindows:
         if batch.scraped and new.any():
             fresh = series[new]
             self._faults.first(fresh, at[new], placing.host[fresh], placing.attributes)
-        note = reporting.scraped if batch.scraped else reporting.reported
-        at = note(self.known_hosts, placing.host[series], at, now)
+        attempts, hosts = placing.attempt[series], placing.host[series]
+        if batch.scraped:
+            at = self._reports.scraped(hosts, at, now)
+        else:
+            at = self._reports.reported(hosts, attempts, at, now)
         sane = (at > 0) & (at <= now + FUTURE_SECONDS)
         if not sane.all():
             self.future += int((~sane).sum())
             series, at, value, kind = series[sane], at[sane], value[sane], kind[sane]
+            attempts = attempts[sane]
         if batch.scraped:
             hosts = placing.host[series]
             for event in self._faults.take(series, at, value, hosts, placing.attributes):
-                self.known_hosts.event(event.resource.host, event, now)
-        attempts = placing.attempt[series]
+                self._retention.took(self.known_hosts.event(event.resource.host, event, now))
         numbers = distinct(attempts)
         for number in numbers:
             if number >= 0:
@@ -169,7 +174,7 @@ class TelemetryWindows:
     def _take_usual(self, host: int, attempt: int, columns: PointColumns, now: float) -> None:
         """Take points as `metrics` does, of placed series of one host and one attempt."""
         series, value = columns.series, columns.value
-        at = reporting.of_host(self.known_hosts, host, columns.at, now)
+        at = self._reports.of_host(host, attempt, columns.at, now)
         if at.min() <= 0 or at.max() > now + FUTURE_SECONDS:
             sane = (at > 0) & (at <= now + FUTURE_SECONDS)
             self.future += int((~sane).sum())
@@ -188,25 +193,26 @@ class TelemetryWindows:
             number = self.known_hosts.number(host)
             if number is None:
                 continue
-            offset = float(self.known_hosts.offset[number])
-            if offset:
+            attempt = None
+            if event.resource.job is not None:
+                attempt = self._attempts.of(
+                    Job(event.resource.job), event.resource.attempt, event.resource.cluster
+                )
+            owner = NODE if attempt is None else attempt.number_in_windows
+            if offset := self._reports.offset(number, owner, now):
                 event = replace(event, at=event.at - offset)
             if not 0 < event.at <= now + FUTURE_SECONDS:
                 # What happened matters more than when: it counts as of now.
                 self.future += 1
                 event = replace(event, at=now)
             self.known_hosts.received(number, now)
-            self._retention.took(event)
             if event.name == "gpu.fault":
                 self._faults.reported(event)
-            if event.name == "agent.lifecycle":
-                self.known_hosts.lifecycle(number, event, now)
             if event.resource.job is None:
-                self.known_hosts.event(host, event, now)
+                if event.name == "agent.lifecycle":
+                    self.known_hosts.lifecycle(number, event, now)
+                self._retention.took(self.known_hosts.event(host, event, now))
                 continue
-            attempt = self._attempts.of(
-                Job(event.resource.job), event.resource.attempt, event.resource.cluster
-            )
             if attempt is None:
                 continue
             attempt.last_received = max(attempt.last_received, now)
@@ -225,9 +231,10 @@ class TelemetryWindows:
                 attempt.version += 1
             if event.name == COMMUNICATOR:
                 self._communicator(attempt, event)
-            bound = self.bounds.events_of_one
+            before, bound = attempt.events.bytes, self.bounds.events_of_one
             if gone := attempt.events.add(event, now, most_bytes=bound):
                 self.notes.add("event_bytes", attempt.job, gone)
+            self._retention.took(attempt.events.bytes - before)
         self._retention.let_events_go()
 
     def _note(self, number: int, at: Floats, now: float) -> None:
@@ -335,8 +342,3 @@ class TelemetryWindows:
             for plane in nodes.planes.planes
             if row < len(plane.last_at) and np.isfinite(plane.last_at[row])
         ]
-
-    def clock_offset(self, host: str) -> float:
-        """Return how far a host's clock is ahead, in seconds (negative: behind)."""
-        number = self.known_hosts.numbers.get(host)
-        return 0.0 if number is None else float(self.known_hosts.offset[number])

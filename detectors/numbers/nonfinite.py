@@ -7,7 +7,7 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
-from .. import onsets
+from .. import claims, onsets
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, StepValues
@@ -93,7 +93,9 @@ class NonfiniteDetector(Detector):
         return [*told, *(said[1:] if told else said)]
 
     def _by_values(self, window: JobWindow) -> list[Finding]:
-        marks = window.named("training.numeric")
+        # They hurry ahead of samples: what is only claimed waits for those.
+        told = window.named("training.numeric")
+        marks = [event for event in told if not claims.is_claimed(event)]
         if self._healthy(window.steps, marks):
             return []
         steps = window.steps

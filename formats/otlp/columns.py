@@ -1,12 +1,13 @@
 """What decoding gives: points as parallel columns, their series as small integers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...vocabulary.samples import Event
+from ...vocabulary.samples import Event, TelemetryResource
 from .series import FULL, SKIP, SeriesKey, SeriesTable
 
 __all__ = [
@@ -57,7 +58,8 @@ class MetricsBatch:
     `layout` is set where the request lay like an earlier one. `scraped`: somebody else read the
     series and sends them on, repeating what he read: silence is judged by their times, and no host
     has a clock of its own in them. `written` counts the sender's own samples that were taken, those
-    included of which nothing is made, where the protocol wants that number.
+    included of which nothing is made, where the protocol wants that number. `resources` are the
+    numbers of all that the request has a metric of, kept or not.
     """
 
     columns: PointColumns
@@ -66,19 +68,22 @@ class MetricsBatch:
     layout: BodyLayout | None = field(default=None, compare=False)
     scraped: bool = False
     written: int = 0
+    resources: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class LogsBatch:
     """The events of one request; `rejected` counts records not kept, `reason` says why.
 
-    `cut` counts records of which the beginning of a text is kept.
+    `cut` counts records of which the beginning of a text is kept. `resources` are those of all
+    records, kept or not.
     """
 
     events: list[Event] = field(default_factory=list)
     rejected: int = 0
     reason: str = ""
     cut: int = 0
+    resources: Sequence[TelemetryResource] = field(default=(), compare=False)
 
 
 @dataclass(slots=True)

@@ -39,6 +39,7 @@ class NumberedPoints:
     at: "array[int]" = field(default_factory=lambda: array("Q"))
     value: "array[float]" = field(default_factory=lambda: array("d"))
     rejections: PointRejections = field(default_factory=PointRejections)
+    resources: set[int] = field(default_factory=set)
 
     def batch(self) -> MetricsBatch:
         columns = PointColumns(
@@ -46,7 +47,12 @@ class NumberedPoints:
             seconds(np.frombuffer(self.at, np.uint64)),
             np.frombuffer(self.value, np.float64),
         )
-        return MetricsBatch(columns, self.rejections.total, self.rejections.text("points"))
+        return MetricsBatch(
+            columns,
+            self.rejections.total,
+            self.rejections.text("points"),
+            resources=tuple(self.resources),
+        )
 
 
 def seconds(ns: NDArray[np.uint64]) -> NDArray[np.float64]:
@@ -73,6 +79,7 @@ def read(request: ExportMetricsServiceRequest, streams: StreamNumbers) -> Metric
         resource = streams.resource(of_resource.resource.SerializeToString())
         for scope in of_resource.scope_metrics:
             for metric in scope.metrics:
+                points.resources.add(resource)
                 _metric(metric, resource, points)
     return points.batch()
 
@@ -83,6 +90,7 @@ class NamedPoints:
     def __init__(self, streams: StreamNumbers) -> None:
         self.streams = streams
         self.rejections = PointRejections()
+        self.resources: set[int] = set()
         self.at = array("Q")
         self.value = array("d")
         self._numbers: tuple[array[int], ...] = (array("q"), array("q"), array("q"))
@@ -104,7 +112,12 @@ class NamedPoints:
         self.rejections.add(NO_ROOM, int((~timeless & (series == FULL)).sum()))
         kept = ~timeless & (series != FULL)
         columns = PointColumns(series[kept], seconds(at[kept]), value[kept])
-        return MetricsBatch(columns, self.rejections.total, self.rejections.text("points"))
+        return MetricsBatch(
+            columns,
+            self.rejections.total,
+            self.rejections.text("points"),
+            resources=tuple(self.resources),
+        )
 
 
 def _metric(metric: Any, resource: int, points: NamedPoints) -> None:

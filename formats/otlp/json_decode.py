@@ -125,6 +125,9 @@ class _RequestMetrics:
     def visit(self, metric: dict[str, Any], resource: TelemetryResource) -> None:
         name = _text(metric, "name")
         kind = next((kind for kind in _KINDS if metric.get(kind) is not None), None)
+        # What is mapped belongs to whom the mapping says.
+        if resource.job is not None or name not in nccl_metrics.METRICS:
+            self.points.resources.add(self._table.resource(resource))
         if kind is None:
             return
         with within(kind):
@@ -188,6 +191,7 @@ class _RequestMetrics:
         factor = 1.0
         if name in nccl_metrics.METRICS and (found := nccl_metrics.mapped(name, resource, pairs)):
             name, resource, pairs, factor = found
+            self.points.resources.add(self._table.resource(resource))
         return self._table.intern(resource, name, pairs), factor
 
 

@@ -34,12 +34,12 @@ class LayoutScan:
 
     `times` and `values` are the offsets of the 8 bytes; `starts` are the offsets of start times,
     where a point has one; `rejections` counts what no later request of the same layout can change.
-    Points of metrics that are not kept are left out.
+    Points of metrics that are not kept are left out; `resources` are the numbers of all.
     """
 
     __slots__ = (
         *("_begins", "_body", "_ends", "_metrics", "_parsed", "_resources", "_series", "_streams"),
-        *("rejections", "starts", "times", "values"),
+        *("rejections", "resources", "starts", "times", "values"),
     )
 
     def __init__(self, body: bytes, streams: StreamNumbers) -> None:
@@ -53,6 +53,7 @@ class LayoutScan:
         self._resources: list[int] = []
         self._metrics: list[int] = []
         self.rejections = PointRejections()
+        self.resources: set[int] = set()
         try:
             self._request()
             blocks = PointBlocks(body, self._begins, self._ends)
@@ -165,6 +166,7 @@ class LayoutScan:
 
     def _metric(self, at: int, end: int, resource: int) -> None:
         body, first = self._body, at
+        self.resources.add(resource)
         while at < end and body[at] in (_ONE, _TWO, _THREE):  # name, description, unit
             size = body[at + 1]
             at += 2

@@ -26,12 +26,15 @@ class LogEvents:
     events: list[Event] = field(default_factory=list)
     rejections: PointRejections = field(default_factory=PointRejections)
     cut: int = 0
+    resources: list[TelemetryResource] = field(default_factory=list)
     _resource: tuple[TelemetryResource, TelemetryResource] | None = None
 
     def add(
         self, name: str, ns: int, found: Mapping[str, Scalar], resource: TelemetryResource
     ) -> None:
         """Keep one record, or count why not."""
+        if not self.resources or self.resources[-1] is not resource:
+            self.resources.append(resource)
         if not name and NAME in found:
             name = str(found[NAME])
             found = {key: value for key, value in found.items() if key != NAME}
@@ -48,7 +51,7 @@ class LogEvents:
         if self.cut:
             texts = f"texts cut to {self.bounds.text_bytes} bytes: {self.cut}"
             reason = f"{reason}; {texts}" if reason else texts
-        return LogsBatch(self.events, self.rejections.total, reason, self.cut)
+        return LogsBatch(self.events, self.rejections.total, reason, self.cut, self.resources)
 
     def _within(self, found: Mapping[str, Scalar], event: str) -> Mapping[str, Scalar]:
         bounds = self.bounds

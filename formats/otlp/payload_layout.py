@@ -33,6 +33,8 @@ _MOST_SENDERS = 100_000
 class PayloadLayout:
     """A shape, the series of its points, and the digest of the bytes between them.
 
+    `resources` are the numbers of all that it has metrics of.
+
     `releases` is the table's count when the ids were last known to be those of these series.
     """
 
@@ -41,6 +43,7 @@ class PayloadLayout:
     digest: bytes
     series: Ids
     rejections: PointRejections
+    resources: tuple[int, ...]
     releases: int
     kept: bool = field(init=False)
     """Whether all of its points are, as long as they have times."""
@@ -56,8 +59,9 @@ class PayloadLayout:
         """Return the points of a body that has this layout."""
         at, value = self.shape.gather(body)
         if self.kept and at.all():
-            return MetricsBatch(PointColumns(self.series, seconds(at), value), layout=self)
-        return _batch(at, value, self.series, self.rejections, self)
+            columns = PointColumns(self.series, seconds(at), value)
+            return MetricsBatch(columns, layout=self, resources=self.resources)
+        return _batch(at, value, self.series, self.rejections, self.resources, self)
 
 
 class PayloadLayouts:
@@ -123,6 +127,7 @@ class PayloadLayouts:
         if not len(scan.times):
             raise UnusualError("no points")
         series = scan.series()
+        resources = tuple(scan.resources)
         sender = _sender(body)
         # Room may be made for what the table has none for now.
         if self._worth_remembering(sender) and FULL not in series:
@@ -130,10 +135,11 @@ class PayloadLayouts:
             shape = self._shapes.get(shape.identity, shape)
             series.flags.writeable = False  # shared by all batches of this layout
             releases = self._streams.table.releases
-            parts = shape.sample(body), shape.digest(body), series, scan.rejections, releases
-            self._remember((len(body), sender), PayloadLayout(shape, *parts))
+            parts = shape.sample(body), shape.digest(body), series, scan.rejections
+            layout = PayloadLayout(shape, *parts, resources, releases)
+            self._remember((len(body), sender), layout)
         at, value = gathered(body, scan.times, scan.values)
-        return _batch(at, value, series, scan.rejections)
+        return _batch(at, value, series, scan.rejections, resources)
 
     def _worth_remembering(self, sender: bytes) -> bool:
         """Count a request that is like no other; return whether one like it may follow."""
@@ -177,6 +183,7 @@ def _batch(
     value: NDArray[np.float64],
     series: Ids,
     rejected: PointRejections,
+    resources: tuple[int, ...],
     layout: PayloadLayout | None = None,
 ) -> MetricsBatch:
     """Return points, given by their times in nanoseconds, without those that are not kept."""
@@ -188,7 +195,8 @@ def _batch(
     if not kept.all():
         series, at, value = series[kept], at[kept], value[kept]
     columns = PointColumns(series, seconds(at), value)
-    return MetricsBatch(columns, rejections.total, rejections.text("points"), layout)
+    reason = rejections.text("points")
+    return MetricsBatch(columns, rejections.total, reason, layout, resources=resources)
 
 
 def _sender(body: bytes) -> bytes:

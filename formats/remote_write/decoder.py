@@ -61,15 +61,22 @@ class _LabelSets:
     factor: NDArray[np.float64] = field(default_factory=lambda: np.zeros(1024))
     offset: NDArray[np.float64] = field(default_factory=lambda: np.zeros(1024))
     special: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1024, np.bool_))
+    resource: NDArray[np.int32] = field(default_factory=lambda: np.zeros(1024, np.int32))
+    """Whom each is of: a number of the table's resources; -1 of those that name nobody."""
     count: int = 0
     used: int = 0
 
     def add(
-        self, kind: int, targets: Sequence[tuple[int, float, float]] = (), blanks: int = 0
+        self,
+        kind: int,
+        targets: Sequence[tuple[int, float, float]] = (),
+        *,
+        resource: int = -1,
+        blanks: int = 0,
     ) -> int:
         """Add a set of labels; return its number."""
         if self.count == len(self.kind):
-            for name in ("kind", "first", "targets", "blanks", "special"):
+            for name in ("kind", "first", "targets", "blanks", "special", "resource"):
                 setattr(self, name, _doubled(getattr(self, name)))
         while self.used + len(targets) > len(self.series):
             for name in ("series", "factor", "offset"):
@@ -77,6 +84,7 @@ class _LabelSets:
         number = self.count
         self.count += 1
         self.kind[number], self.blanks[number] = kind, blanks
+        self.resource[number] = resource
         self.first[number], self.targets[number] = self.used, len(targets)
         for series, factor, offset in targets:
             at = self.used
@@ -140,19 +148,21 @@ class RemoteWriteDecoder:
         """Return a number for a set of labels, and whether the table had no room for it."""
         sets, table = self._sets, self._table
         if not name:
-            return sets.add(_NAMELESS), False
+            return self._nothing(_NAMELESS, labels), False
         own = naming.own_series(name, labels)
         if own is not None:
-            series = table.intern(*own)
+            series, resource = table.intern(*own), table.resource(own[0])
             if series == FULL:
-                return sets.add(_FULL), True
-            return sets.add(_SKIPPED if series == SKIP else _KNOWN, [(series, 1.0, 0.0)]), False
+                return sets.add(_FULL, resource=resource), True
+            kind = _SKIPPED if series == SKIP else _KNOWN
+            return sets.add(kind, [(series, 1.0, 0.0)], resource=resource), False
         try:
             meaning = self._exported.meaning(name, labels)
         except HostlessError:
-            return sets.add(_HOSTLESS), False
+            return self._nothing(_HOSTLESS, labels), False
         if meaning is None:
-            return sets.add(_SKIPPED), False
+            return self._nothing(_SKIPPED, labels), False
+        resource = table.resource(meaning.resource)
         targets = [
             (
                 table.intern(meaning.resource, one.metric, one.attributes),
@@ -162,12 +172,19 @@ class RemoteWriteDecoder:
             for one in meaning.plain
         ]
         if any(series == FULL for series, _, _ in targets):
-            return sets.add(_FULL), True
-        number = sets.add(_KNOWN, [one for one in targets if one[0] != SKIP], self._blank(meaning))
+            return sets.add(_FULL, resource=resource), True
+        known = [one for one in targets if one[0] != SKIP]
+        number = sets.add(_KNOWN, known, resource=resource, blanks=self._blank(meaning))
         if meaning.special is not None:
             self._special[number] = (meaning.special, {})
             sets.special[number] = True
         return number, False
+
+    def _nothing(self, kind: int, labels: Mapping[str, str]) -> int:
+        """Return a number for a set of labels of which nothing is made."""
+        claim = naming.claim(labels)
+        resource = -1 if claim is None else self._table.resource(claim)
+        return self._sets.add(kind, resource=resource)
 
     def _blank(self, meaning: SeriesMeaning) -> int:
         found = (meaning.blanks, meaning.blank_from)
@@ -180,6 +197,7 @@ class RemoteWriteDecoder:
         sets, rejections = self._sets, PointRejections()
         rejections.add(HISTOGRAMS, walked.histograms)
         numbers, at_ms, value = walked.numbers, walked.at_ms, walked.value
+        resources = self._resources(walked)
         fresh = value.view(np.uint64) != STALE
         kind = sets.kind[numbers]
         if not (fresh & (kind == _KNOWN) & (at_ms > 0)).all():
@@ -223,7 +241,15 @@ class RemoteWriteDecoder:
             rejections.text("samples"),
             scraped=True,
             written=len(walked.numbers) - (rejections.total - walked.histograms),
+            resources=resources,
         )
+
+    def _resources(self, walked: "version1.WalkedSamples") -> tuple[int, ...]:
+        """Return whom all series are of, those included of which nothing is made."""
+        named = np.zeros(len(self._table.resources) + 1, np.bool_)
+        named[self._sets.resource[walked.numbers]] = True  # the last stands for nobody
+        named[self._sets.resource[np.array(walked.without, np.int32)]] = True
+        return tuple(np.flatnonzero(named[:-1]).tolist())
 
     def _shown(
         self, numbers: NDArray[np.int32], value: NDArray[np.float64]

@@ -94,6 +94,12 @@ def job_of(labels: Mapping[str, str]) -> str:
     return f"{space}/{name}" if space else name
 
 
+def claim(labels: Mapping[str, str]) -> TelemetryResource | None:
+    """Return whom a series names of which nothing is made; None where it names no job."""
+    job = first(labels, _JOBS)
+    return TelemetryResource(host_of(labels), job) if job else None
+
+
 def pod_of(labels: Mapping[str, str]) -> str:
     """Return the pod that holds a device, "" where none is named, or only the exporter's own."""
     pod = first(labels, _PODS)

@@ -13,7 +13,7 @@ Reference: https://prometheus.io/docs/specs/prw/remote_write_spec/
 """
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,13 +38,14 @@ Learn = Callable[[int, Mapping[str, str]], int]
 class WalkedSamples:
     """Samples as parallel arrays: the number of their set of labels, time (ms), value.
 
-    `histograms` counts native histograms.
+    `histograms` counts native histograms. `without` are the numbers of sets without a sample.
     """
 
     numbers: NDArray[np.int32]
     at_ms: NDArray[np.int64]
     value: NDArray[np.float64]
     histograms: int = 0
+    without: Sequence[int] = ()
 
 
 class SampleColumns:
@@ -61,6 +62,7 @@ class SampleColumns:
         self.read_at = array("q")
         self.read_value = bytearray()
         self.histograms = 0
+        self.without: list[int] = []
         self._rows: NDArray[np.uint8] | None = None
 
     def read(self, number: int, value: bytes, at_ms: int) -> None:
@@ -107,7 +109,7 @@ class SampleColumns:
             numbers = np.insert(numbers, before, np.array(self.read_numbers, np.int32))
             at_ms = np.insert(at_ms, before, np.array(self.read_at, np.int64))
             value = np.insert(value, before, np.frombuffer(bytes(self.read_value), "<f8"))
-        return WalkedSamples(numbers, at_ms, value, self.histograms)
+        return WalkedSamples(numbers, at_ms, value, self.histograms, self.without)
 
 
 def walk(data: bytes, numbers: Mapping[int, int], learn: Learn) -> WalkedSamples:
@@ -199,6 +201,8 @@ def _slowly(
     if number is None:
         pairs = (_label(labels, *span) for span in _spans(labels))
         number = learn(key, dict(pairs))
+    if not ends and not samples:
+        found.without.append(number)
     found.numbers.extend([number] * len(ends))
     found.ends.extend(ends)
     for value, at_ms in samples:

@@ -69,6 +69,8 @@ def _series(
     number = sets.get(refs)
     if number is None:
         number = sets[refs] = _number(refs, symbols, numbers, learn)
+    if not ends and not read:
+        found.without.append(number)
     found.numbers.extend([number] * len(ends))
     found.ends.extend(ends)
     for value, at_ms in read:

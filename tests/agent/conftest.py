@@ -263,13 +263,27 @@ def trainer() -> Iterator[Callable[..., Any]]:
     """Start a process that speaks to an agent: `step(index)`, `phase(name)` and `say(...)`."""
     started: list[Any] = []
 
-    def start(path: str, body: str, *, job: str = "job-1", rank: int = 0, attempt: int = 0) -> Any:
+    def start(
+        path: str,
+        body: str,
+        *,
+        job: str = "job-1",
+        rank: int = 0,
+        attempt: int = 0,
+        launched: tuple[str, int] | None = None,
+    ) -> Any:
+        # `launched`: as which job and rank it was started, where that is not what it says.
         code = _TRAINER + textwrap.dedent(body)
         process = subprocess.Popen(
             [sys.executable, "-c", code, str(path), job, str(rank), str(attempt)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env={
+                **os.environ,
+                "PYTHONUNBUFFERED": "1",
+                "RANKSCOPE_JOB_ID": job if launched is None else launched[0],
+                "RANK": str(rank if launched is None else launched[1]),
+            },
         )
         started.append(process)
         return process

@@ -54,6 +54,13 @@ def test_a_datagram_comes_out_as_it_was_sent(line, health):
     assert health.counted("datagrams_received", "unix") == 1
 
 
+def test_the_user_is_the_kernels(line, health):
+    agent, sender = line
+    sender.send(datagram.encode(said()))
+    (received,) = taken(agent, health)
+    assert os.geteuid() == received.uid
+
+
 def test_the_pid_is_the_kernels_and_not_the_claimed_one(line, health, folder):
     agent, _ = line
     code = (

@@ -153,6 +153,38 @@ def test_a_status_nobody_could_tell_after_a_shutdown_is_a_clean_exit(
     assert told[1] == {"rank": 1, "pid": other.pid}
 
 
+@pytest.mark.parametrize("launched", [("job-2", 5), ("job-1", 4)], ids=["job", "rank"])
+def test_what_a_process_says_as_somebody_else_is_marked_and_so_is_its_end(
+    run_agent, trainer, intake, until, launched
+):
+    agent = run_agent(push={"endpoint": intake.endpoint})
+    body = "step(0); phase('train'); sys.stdin.readline(); os._exit(1)"
+    process = trainer(agent.socket_path, body, rank=5, launched=launched)
+    until(lambda: intake.events("training.phase") and page(agent).get("training_step"))
+    process.stdin.close()
+    until(lambda: intake.events("process.exit"))
+    told = [*intake.events("training.phase"), *intake.events("process.exit")]
+    assert 2 * ["claimed"] == [pairs["quality"] for _, pairs in told]
+    assert [0.0] == [value for *_, value in intake.points("training.step")]
+    assert 1 == agent.health.counted("events_claimed", "environment")
+
+
+def test_what_only_the_agent_can_know_is_taken_from_no_process(run_agent, trainer, intake, until):
+    agent = run_agent(push={"endpoint": intake.endpoint})
+    body = """
+    named = ("host.oom_kill", "gpu.fault", "process.exit", "agent.lifecycle")
+    say(events=[Event(name, time.time(), {"rank": 0, "code": "79"}) for name in named])
+    phase("train")
+    sys.stdin.readline()
+    """
+    trainer(agent.socket_path, body)
+    ((_, pairs),) = until(lambda: intake.events("training.phase"))
+    assert {"rank": 0, "phase": "train"} == pairs
+    assert 4 == agent.health.counted("events_refused")
+    assert [] == [row for name in ("host.oom_kill", "gpu.fault") for row in intake.events(name)]
+    assert ["start"] == [pairs["phase"] for _, pairs in intake.events("agent.lifecycle")]
+
+
 def test_last_words_are_read_before_the_end_is_told(run_agent, trainer, intake, until):
     body = """
     for index in range(8): step(index)

@@ -1,6 +1,7 @@
 """What has no effect, no horizon and asks nobody for an action is an observation, no incident."""
 
 import pickle
+from dataclasses import replace
 
 import pytest
 from tests.alerts.conftest import START
@@ -240,3 +241,36 @@ class TestSlownessWithoutACause:
     def test_what_else_is_named_is_told_at_once(self, until_opened, found, topology, times, kinds):
         beside = [found(kind, topology.job_entity, 0.0) for kind in kinds]
         assert 10 == until_opened(times, *beside)
+
+class TestClaims:
+    """What a process says of others, and nobody could check."""
+
+    @pytest.fixture
+    def crashed(self, topology, found):
+        """Return a function for what is found of a crash."""
+
+        def make(claimed):
+            made = (
+                found("job.crashed", topology.job_entity),
+                found("rank.first_exit", topology.rank_entity(2)),
+            )
+            return [replace(one, claimed=claimed) for one in made]
+
+        return make
+
+    def test_they_are_an_observation_and_nothing_acts_on_them(self, evaluated, tracker, crashed):
+        assert [] == [
+            c for now in range(60, 300) for c in evaluated(now, *crashed(True), stepped=40.0)
+        ]
+        (followed,) = tracker._open
+        assert ("info", "provisional") == (followed.severity, followed.first.cause.status)
+
+    def test_what_was_observed_makes_them_an_incident(self, evaluated, crashed):
+        assert [] == [
+            c for now in range(60, 80) for c in evaluated(now, *crashed(True), stepped=40.0)
+        ]
+        (opened,) = evaluated(80, *crashed(False), stepped=40.0)
+        assert ("critical", "stable") == (
+            opened.incident.severity,
+            opened.incident.root_cause.status,
+        )

@@ -3,6 +3,8 @@
 import pytest
 
 from rankscope.alerts.actions import ACTION_KINDS, PersonAction
+from rankscope.alerts.policy import IncidentPolicy
+from rankscope.alerts.tracker import IncidentTracker
 from rankscope.vocabulary.ids import IncidentId
 
 START = 1_700_000_000.0
@@ -174,3 +176,34 @@ def test_feedback_can_be_withdrawn(did, opened):
     assert "confirmed" != change.incident.root_cause.status
     expected = "ada withdrew the feedback of ada: the other rack"
     assert expected == change.incident.timeline[-1].text
+
+
+class TestSlownessWithoutACause:
+    """Once a person has resolved it: what it had cost by then says how bad it is."""
+
+    @pytest.fixture
+    def tracker(self):
+        return IncidentTracker(IncidentPolicy(unnamed_gpu_hours=1.0, unnamed_minutes=5.0))
+
+    @pytest.fixture
+    def slow(self, topology, found):
+        return found("job.slow", topology.job_entity, 40.0, magnitude=1.2)
+
+    @pytest.fixture
+    def little(self, evaluated, contended):
+        """Return the id of an incident of level info, for its cause is named."""
+        (change,) = evaluated(60, *contended(score=0.9))
+        assert "info" == change.incident.severity
+        return change.incident.id
+
+    def test_what_was_info_is_not_reopened_as_what_it_is_not(self, did, little, evaluated, slow):
+        did("resolve", little, 75)
+        assert [] == [change for now in range(76, 1200) for change in evaluated(now, slow)]
+
+    def test_what_is_worse_whatever_it_cost_is(self, did, little, evaluated, slow, contended):
+        did("resolve", little, 75)
+        (change,) = [c for now in range(76, 80) for c in evaluated(now, *contended(), slow)]
+        assert ("warning", "worse since it was resolved: warning") == (
+            change.incident.severity,
+            next(row.text for row in change.incident.timeline if row.kind == "reopened"),
+        )

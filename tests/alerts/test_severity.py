@@ -107,3 +107,12 @@ def test_a_clock_that_is_off_makes_uneven_batches_no_worse(topology, found, scor
     (row,) = [row for row in rows if uneven in row.symptoms]
     assert "balance.sequence_length" == row.cause.hypotheses[0].fault
     assert level == severity([uneven, clock], row.cause, 90.0)
+
+
+def test_what_is_only_claimed_is_info_and_makes_nothing_worse(topology, found):
+    crashed = replace(found("job.crashed", topology.job_entity, score=3.0), claimed=True)
+    slow = found("job.slow", topology.job_entity, score=3.0, magnitude=1.2)
+    (row,) = engine.explanations([crashed], topology, observed=EVERYTHING)
+    assert "info" == severity([crashed], row.cause, 3600.0)
+    (row,) = engine.explanations([slow], topology, observed=EVERYTHING)
+    assert "warning" == severity([crashed, slow], row.cause, 3600.0)

@@ -7,6 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from tools import locks
 
 from .clients import script
 
@@ -40,6 +41,14 @@ def test_what_is_installed_is_an_extra_that_exists():
     [extras] = re.findall(r"^ARG EXTRAS=(\S+)$", TEXT, re.MULTILINE)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    assert set(extras.split(",")) <= set(locks.EXTRAS)
+
+
+def test_packages_come_by_version_and_hash_and_from_nowhere_else():
+    [download] = re.findall(r"^ && pip download (.*) \\$", TEXT, re.MULTILINE)
+    [install] = re.findall(r"^ && pip --python \S+ install (.*) \\$", TEXT, re.MULTILINE)
+    assert {"--require-hashes", "--no-deps", "deploy/requirements.txt"} <= set(download.split())
+    assert {"--no-index", "--find-links"} <= set(install.split())
 
 
 def test_what_is_copied_is_in_the_build_context():
@@ -57,6 +66,7 @@ def test_what_is_copied_is_in_the_build_context():
     for path in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "src", "probe", "collector"):
         assert sent(path), path
     assert sent("deploy/probe/sitecustomize.py")
+    assert sent("deploy/requirements.txt")
     links = [path for package in (ROOT / "src/rankscope").iterdir() for path in package.rglob("*")
              if path.is_symlink()]  # fmt: skip
     assert links, "a package's runbooks are a link"

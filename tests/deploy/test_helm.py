@@ -38,7 +38,7 @@ EVERYTHING: dict[str, Any] = {
         "tolerations": [{"operator": "Exists"}],
         "writeBack": True,
     },
-    "networkPolicy": {"enabled": False},
+    "networkPolicy": {"enabled": False, "nodes": ["192.0.2.0/24"]},
     "ingress": {
         "enabled": True,
         "className": "nginx",

@@ -1,5 +1,7 @@
 """What the agent and the collector may do, and where they may write."""
 
+import ipaddress
+
 import pytest
 
 from rankscope import settings
@@ -123,6 +125,21 @@ def test_the_full_profile_differs_by_what_its_page_names_and_nothing_else(client
     off = {"name": "RANKSCOPE_READERS__OFF", "value": "interfaces"}
     container(restricted)["env"].remove(off)
     assert restricted == full
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_no_policy_lets_the_world_in(overlay: str, clients: Clients):
+    policies = [one for one in rendered(clients, overlay) if one["kind"] == "NetworkPolicy"]
+    admitted = [
+        ipaddress.ip_network(source["ipBlock"]["cidr"])
+        for policy in policies
+        for rule in policy["spec"].get("ingress", ())
+        for source in rule["from"]
+        if "ipBlock" in source
+    ]
+    shared = ipaddress.ip_network("100.64.0.0/10")  # between a provider and its customers
+    assert all(network.is_private or network == shared for network in admitted)
+    assert bool(admitted) == (pod(agent(rendered(clients, overlay))).get("hostNetwork") is True)
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

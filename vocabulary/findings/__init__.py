@@ -32,6 +32,7 @@ class Finding:
     ratio, seconds, a count); `score` how far it stands out, >= 0, 1 being just enough to report; a
     symptom below 1 is worth knowing and pages nobody.
     `ranks` are those that stand out in a symptom, whatever its entity; empty where none does.
+    `claimed`: it rests on events alone whose senders nobody could check.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class Finding:
     expected: float | str | None
     text: str
     ranks: RankSet = field(default_factory=RankSet)
+    claimed: bool = False
 
 
 FAMILIES = (

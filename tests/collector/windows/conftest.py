@@ -39,6 +39,19 @@ class Told:
         columns = PointColumns(np.array(series, np.int32), at, value)
         self.windows.metrics(MetricsBatch(columns, 0, ""), last_received)
 
+    def mixed(
+        self, points: list[tuple[str | None, str, float, dict[str, Any]]], *, now: float
+    ) -> None:
+        """Tell one batch of (job, metric, at, attributes) of one host; every value is 1."""
+        resources = [TelemetryResource("host-a", job, 0) for job, *_ in points]
+        series = [
+            self.windows.table.intern(resource, name, attributes(pairs))
+            for resource, (_, name, _, pairs) in zip(resources, points, strict=True)
+        ]
+        at = np.array([START + second for _, _, second, _ in points], float)
+        columns = PointColumns(np.array(series, np.int32), at, np.ones(len(at)))
+        self.windows.metrics(MetricsBatch(columns, 0, ""), START + now)
+
     def step(self, rank: int, index: int, at: float, *, host: str = "host-a", **more: Any) -> None:
         """Tell one step of one rank: its index, its duration, and planes named with `__`."""
         planes = {name: more.pop(name) for name in list(more) if name.startswith("training")}

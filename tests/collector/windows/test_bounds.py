@@ -9,6 +9,7 @@ from rankscope.collector.windows.bounds import WindowBounds
 from rankscope.collector.windows.placements import PlacementColumns
 from rankscope.collector.windows.retention import FORGET_SECONDS
 from rankscope.formats.otlp.series import SeriesTable
+from rankscope.vocabulary import operations
 
 AGE = "training.progress.age"
 
@@ -130,6 +131,25 @@ def test_where_all_events_are_too_many_those_go_of_whoever_has_most(bounded):
     loud = told.windows.attempt("run-1").events
     assert 0 < len(loud) < 15
     assert {"event_bytes"} == told.windows.notes.take().keys()
+
+
+def test_events_that_are_not_held_take_no_room_of_those_that_are(bounded):
+    told = bounded(events=20_000)
+    for second in range(12):
+        told.event("log.fault", second, text="l" * 1000)
+    for second in range(40):
+        told.event(operations.EVENT, second, rank=0, group="dp:1", text="[" + 5000 * " " + "]")
+    assert 12 == len(told.windows.attempt("run-1").events)
+    assert {} == told.windows.notes.take()
+
+
+def test_events_that_went_make_room_for_as_many(bounded):
+    told = bounded(events=20_000, events_of_one=10_000)
+    for second in range(40):
+        told.event("log.fault", second, job="quiet" if second < 6 else "run-1", text="l" * 1000)
+    held = [len(told.windows.attempt(job).events) for job in ("quiet", "run-1")]
+    assert [6, 6] == held
+    assert 28 == told.windows.notes.take()["event_bytes"][0]
 
 
 def test_the_room_that_a_high_rank_takes_is_that_of_one(valid):

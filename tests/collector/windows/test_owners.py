@@ -1,0 +1,109 @@
+"""Who may speak for one job moves nothing of a host for another: harmless input of two owners."""
+
+import numpy as np
+import pytest
+
+AGE = "training.progress.age"
+OURS, THEIRS = "run-1", "other"
+
+
+@pytest.fixture
+def shared(valid):
+    """Return two jobs on one host, whose node reports too where `node` says so."""
+
+    def report(second, *, ahead=0.0, node=True):
+        valid.step(0, second, second, host="host-a", now=second)
+        valid.metrics((AGE, 1.0, second + ahead, {"rank": 0}), job=THEIRS, now=second)
+        if node:
+            usage: tuple[str, float, float, dict[str, str]] = (
+                "system.cpu.utilization",
+                0.5,
+                second,
+                {},
+            )
+            valid.metrics(usage, job=None, now=second)
+
+    valid.report = report
+    return valid
+
+
+@pytest.mark.parametrize("node", [True, False])
+def test_a_jobs_clock_is_not_that_of_another_on_the_same_host(shared, after, node):
+    for second in range(0, 40, 5):
+        shared.report(second, ahead=3600.0, node=node)
+    window = shared.window()
+    assert [after(second) for second in range(0, 40, 5)] == window.steps.at[0].tolist()
+    assert 0.0 == window.clock_skew
+
+
+def test_a_clock_that_is_off_is_that_of_everybody_whom_the_node_reports_beside(shared, after):
+    for second in range(0, 40, 5):
+        usage: tuple[str, float, float, dict[str, str]] = (
+            "system.cpu.utilization",
+            0.5,
+            second + 3600.0,
+            {},
+        )
+        shared.metrics(usage, job=None, now=second)
+        shared.step(0, second, second + 3600.0, host="host-a", now=second)
+    window = shared.window()
+    assert [after(second) for second in range(0, 40, 5)] == window.steps.at[0].tolist()
+    assert 3600.0 == window.clock_skew
+
+
+def test_one_batch_of_several_owners_is_freed_of_the_nodes_offset(valid, after):
+    table = valid.windows.table
+    valid.metrics(("system.cpu.utilization", 0.5, 3600.0, {}), job=None, now=0.0)
+    before = len(table)
+    valid.mixed(
+        [
+            (None, "system.cpu.utilization", 3610.0, {}),
+            (OURS, AGE, 3610.0, {"rank": 0}),
+            (THEIRS, AGE, 3611.0, {"rank": 0}),
+        ],
+        now=10.0,
+    )
+    assert len(table) == before + 2
+    for job, second in ((OURS, 10.0), (THEIRS, 11.0)):
+        window = valid.windows.window(valid.windows.attempt(job), after(11))
+        assert after(second) == window.rank_readings[AGE].of(np.array([0])).latest()[1][0]
+
+
+def test_nobody_announces_the_end_of_an_agent_but_the_node(shared):
+    shared.report(0)
+    shared.event("agent.lifecycle", 1, job=THEIRS, host="host-a", phase="shutdown")
+    assert [False] == shared.window().host_announced.tolist()
+    shared.event("agent.lifecycle", 1, job=None, host="host-a", phase="shutdown")
+    assert [True] == shared.window().host_announced.tolist()
+
+
+def test_what_another_job_reports_takes_back_no_announced_end(shared):
+    shared.report(0)
+    shared.event("agent.lifecycle", 1, job=None, host="host-a", phase="shutdown")
+    shared.metrics((AGE, 1.0, 60, {"rank": 0}), job=THEIRS, now=60)
+    assert [True] == shared.window(now=60).host_announced.tolist()
+    shared.metrics((AGE, 1.0, 61, {"rank": 0}), now=61)
+    assert [False] == shared.window(now=61).host_announced.tolist()
+
+
+def test_the_switch_of_a_host_is_what_it_says_itself_or_the_job_of_itself(valid):
+    valid.metrics((AGE, 1.0, 0, {"rank": 0}))
+    valid.metrics((AGE, 1.0, 0, {"rank": 0}), job=THEIRS, network_switch="false-1")
+    assert {} == valid.window().topology.switches
+    other = valid.windows.attempt(THEIRS)
+    assert {"host-a": "false-1"} == valid.windows.topology(other).switches
+    usage: tuple[str, float, float, dict[str, str]] = ("system.cpu.utilization", 0.5, 1, {})
+    valid.metrics(usage, job=None, network_switch="leaf-1")
+    found = [valid.windows.topology(valid.windows.attempt(job)).switches for job in (OURS, THEIRS)]
+    assert 2 * [{"host-a": "leaf-1"}] == found
+
+
+def test_what_a_device_is_goes_with_whoever_describes_it(valid, after):
+    info = ("hw.gpu.info", 1.0, 0, {"hw.id": "GPU-1", "gpu": 0})
+    valid.metrics((AGE, 1.0, 0, {"rank": 0}))
+    valid.metrics((*info[:3], {**info[3], "hw.model": "false"}), job=THEIRS)
+    assert {} == valid.window().hw_models
+    valid.metrics((*info[:3], {**info[3], "hw.model": "H100"}), job=None)
+    assert {"GPU-1": "H100"} == valid.window().hw_models
+    other = valid.windows.window(valid.windows.attempt(THEIRS), after(1))
+    assert {"GPU-1": "H100"} == other.hw_models
