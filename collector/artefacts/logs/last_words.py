@@ -143,7 +143,8 @@ def _raised(line: str, at: float, rank: int | None) -> Event | None:
     if named is None or tracebacks.role(named["kind"], cleaned.text) != "root":
         return None
     whose = cleaned.rank if rank is None else rank
-    return tracebacks.event(named["kind"], cleaned.text, at, whose)
+    raised = tracebacks.RaisedException(named["kind"], cleaned.text)
+    return tracebacks.event(raised, at, whose)
 
 
 def _errors(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
