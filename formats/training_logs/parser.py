@@ -230,7 +230,7 @@ class TrainingLogParser:
         whose = self._whose.written_by(cleaned)
         overflowed = self._overflows.read(text, sent_at, whose)
         if reported[0] and not overflowed:
-            self._overflows.stepped()
+            self._overflows.stepped(reported[0])
         told = [
             event
             for forms in (resumes, data_names, saves)
