@@ -86,7 +86,7 @@ def read(lines: Iterable[str]) -> list[list[PacedRow]]:
 
 
 def _cells(text: str) -> tuple[list[_NumberCell], str]:
-    """Return the numbers of a line, and the line without them."""
+    """Return the numbers of a line, and the line without them and without blanks: those pad."""
     plain = _BAR.sub("", text)
     cells: list[_NumberCell] = []
     form: list[str] = []
@@ -96,7 +96,7 @@ def _cells(text: str) -> tuple[list[_NumberCell], str]:
         form.append(before)
         cells.append(_cell(one, before, plain[one.end() : one.end() + 24]))
         end = one.end()
-    return cells, "#".join([*form, plain[end:]])
+    return cells, "".join("#".join([*form, plain[end:]]).split())
 
 
 def _cell(found: re.Match[str], before: str, after: str) -> _NumberCell:

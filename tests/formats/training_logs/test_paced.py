@@ -63,3 +63,9 @@ def test_other_columns_are_not_read(form):
 
 def test_few_lines_are_no_table():
     assert [] == paced.read([FORMS["words"](n, 10.0) for n in range(1, paced.ENOUGH)])
+
+
+def test_blanks_that_pad_numbers_make_no_other_form():
+    lines = [f"Epoch {n:>4} | took {seconds:>6} s" for n, seconds in enumerate(range(97, 104), 8)]
+    (rows,) = paced.read(lines)
+    assert list(range(97, 104)) == [row.seconds for row in rows]
