@@ -175,7 +175,7 @@ def _times(
     rises = all(after > before for before, after in itertools.pairwise(values))
     first = cells[0]
     if rises and not (first.each or _OWN.search(f"{first.before[-24:]}# {first.after}")):
-        # Time so far: each row took what lies between it and the one before, as far as it counts on.
+        # Time so far: a row took what lies between it and the one before, for as much as it counts.
         steps = [after - before for before, after in itertools.pairwise(values)]
         if counts is not None:
             gaps = [

@@ -16,7 +16,7 @@ _LONGEST = 200
 
 
 def find(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
-    """Return (place, text) of the last line, where ranks that the log knows did not say the same."""
+    """Return (place, text) of the last line, where not all ranks of the log have said the same."""
     written = [place for place, line in enumerate(lines) if line.strip()]
     if not written or not (last := _said(lines[written[-1]])):
         return []

@@ -113,7 +113,9 @@ def test_a_message_that_begins_below_its_kind_is_read_with_it(between):
 
 
 def test_a_message_below_its_kind_may_say_what_a_table_knows():
-    text = traceback("AssertionError: ") + "The NVIDIA driver on your system is too old (found 1).\n"
+    text = (
+        traceback("AssertionError: ") + "The NVIDIA driver on your system is too old (found 1).\n"
+    )
     (signature,) = [
         event.attributes["signature"]
         for line in training_logs.read(text.splitlines(keepends=True))

@@ -1,8 +1,9 @@
 """A log that ends in an error whose words no table has: quoted, of unknown cause, as news."""
 
 import pytest
-from rankscope.collector.recordings.otlp_lines import RecordingError
 from tests.collector.artefacts.test_always_an_answer import NO_SPACE, said
+
+from rankscope.collector.recordings.otlp_lines import RecordingError
 
 UNKNOWN = "2026-03-01 10:02:11 [E] lattice: worker 3 lost its phase, giving up\n"
 STEPS = "".join(f"step {n} loss {3 - n / 100:.3f} grad_norm 0.5\n" for n in range(1, 9))
@@ -176,7 +177,9 @@ def test_what_not_all_ranks_say_at_the_end_of_a_start_is_quoted_as_news(explain,
     diagnosis = explain(tmp_path)
     assert ("unknown", "job", "job") == said(diagnosis)
     assert "info" == diagnosis.document()["severity"]
-    assert [("job.log", 5, "rank 0: past the barrier (rank 1 does not say so)")] == quoted(diagnosis)
+    assert [("job.log", 5, "rank 0: past the barrier (rank 1 does not say so)")] == quoted(
+        diagnosis
+    )
 
 
 @pytest.mark.parametrize("end", [
