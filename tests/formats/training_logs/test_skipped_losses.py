@@ -11,7 +11,7 @@ SKIPPED = {
     "federatedscope": "WARNING: Skip the batch due to the loss is NaN, maybe by invalid labels",
     "behind": "Loss is nan, skipping this batch",
     "in front": "skipping a NaN loss",
-    "not finite": "[rank0]: Non-finite loss at iteration 7: skipped",
+    "of a rank": "[rank0]: NaN loss at iteration 7: skipped",
 }
 
 
