@@ -6,6 +6,9 @@ ENDS = "log.ends_without_error"
 SCALE_FLOOR = "training.loss_scale_floor"
 """Stands for overflows that go on though the loss scale is one or less."""
 
+LOSS_SKIPPED = "training.loss_skipped"
+"""Stands for updates that are skipped one after the other, as each loss is not finite."""
+
 APART = "log.collectives_apart"
 """Stands for lines of several ranks, which cannot all have called one sequence of collectives."""
 

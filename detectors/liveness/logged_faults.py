@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...vocabulary import device_faults
 from ...vocabulary.entities import Entity, host
 from ...vocabulary.findings import Finding
 from ...vocabulary.log_lines import BUSY_WAITING, LAST_WORDS
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
+from .. import compute_time
 from ..ended_jobs import EndedJobDetector
 from ..findings import INFORMATION, first_line, report
 from ..tenants import own_events, signature_of
@@ -153,14 +156,22 @@ def _pointing(window: JobWindow) -> list[Event]:
 
 def _order(window: JobWindow, event: Event) -> int:
     """Return how much a line says of why the job is dead, the lowest most."""
-    last, usual = window.features.pace  # NaN, and so no comparison holds, before a few steps
     if (
         event.attributes.get("signature") in _NO_CAUSES
         or stops.is_wish(window, event)
-        or event.at <= last - usual
+        or _followed(window, event)
     ):
         return _SURVIVED
     return _CASCADE if event.attributes.get("role") == "cascade" else _ROOT
+
+
+def _followed(window: JobWindow, event: Event) -> bool:
+    """Tell whether a step began after a line; of few steps, whether one ended long after it."""
+    last, usual = window.features.pace
+    if np.isfinite(last):
+        return event.at <= last - usual
+    ends = compute_time.step_ends(window.steps)
+    return bool((ends > event.at + telling.TOGETHER_SECONDS).any())
 
 
 def _waited(event: Event) -> bool:

@@ -20,9 +20,16 @@ have fallen already."""
 SPREAD = 0.01
 """Share of the loss within which nine of ten points lie."""
 
+SAME, DIGITS = 10, 6
+"""So many points of one number with so many digits: the loss of a batch of data is no other's."""
+
 
 class NeverFellDetector(EndedJobDetector):
     """Find a loss that stays at its first value from the start to the end of a log.
+
+    Wherever a log begins, one that is the same number at every point is computed from no data, or
+    by a model whose output has died. A loss of exactly 0 is none of these: methods that learn from
+    their own samples begin with it.
 
     In no list of detectors: of a live job each hour more may tell another thing, and its plateau
     is looked for after a fall. Of a job that is over its log is all there is.
@@ -53,14 +60,9 @@ class NeverFellDetector(EndedJobDetector):
     def of_end(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
         loss = window.baselines.loss.curve
-        if len(loss) < FEWEST or int(loss.index[0]) > BEGINS:
+        if not (_flat(loss) or _same(loss)):
             return []
         usual = medians.middle(loss.value)
-        low, high = np.quantile(loss.value, [0.05, 0.95])
-        parts = np.array_split(loss.value, 4)
-        fell = medians.middle(parts[0]) - medians.middle(parts[-1])
-        if not usual > 0 or high - low > SPREAD * usual or fell > SPREAD / 2 * usual:
-            return []
         first, last = int(loss.index[0]), int(loss.index[-1])
         return [
             report(
@@ -78,3 +80,22 @@ class NeverFellDetector(EndedJobDetector):
                 text=f"the loss is {usual:.3g} from step {first} to step {last}: it never fell",
             )
         ]
+
+
+def _flat(loss: curves.JobCurve) -> bool:
+    """Tell whether a curve that begins with its training stays where it began."""
+    if len(loss) < FEWEST or int(loss.index[0]) > BEGINS:
+        return False
+    usual = medians.middle(loss.value)
+    low, high = np.quantile(loss.value, [0.05, 0.95])
+    parts = np.array_split(loss.value, 4)
+    fell = medians.middle(parts[0]) - medians.middle(parts[-1])
+    return usual > 0 and high - low <= SPREAD * usual and fell <= SPREAD / 2 * usual
+
+
+def _same(loss: curves.JobCurve) -> bool:
+    """Tell whether all points of a curve are one number that is no round one."""
+    if len(loss) < SAME or (loss.value != loss.value[0]).any():
+        return False
+    digits, _, _ = f"{float(loss.value[0]):e}".partition("e")
+    return len(digits.lstrip("-").replace(".", "").rstrip("0")) >= DIGITS

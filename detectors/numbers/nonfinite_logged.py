@@ -7,7 +7,7 @@ import numpy as np
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
-from ...vocabulary.log_lines import SCALE_FLOOR
+from ...vocabulary.log_lines import LOSS_SKIPPED, SCALE_FLOOR
 from ...vocabulary.samples import Event
 from .. import compute_time
 from ..findings import report
@@ -15,16 +15,18 @@ from ..tenants import own_logs, text_of
 from ..window import JobWindow
 
 _SCALED = frozenset({SCALE_FLOOR, "deepspeed.loss_scale_minimum", "fairseq.loss_scale_minimum"})
-_SIGNATURES = _SCALED | {"training.loss_not_finite", "torch.anomaly_nan"}
+_COUNTED = frozenset({SCALE_FLOOR, LOSS_SKIPPED})
+"""Signatures that say how many updates in a row were skipped."""
+_SIGNATURES = _SCALED | _COUNTED | {"training.loss_not_finite", "torch.anomaly_nan"}
 _OWN = "megatron.bad_value"
 """Signature by which a rank says that its own value is bad, before any reduction."""
 _NOT_FINITE = re.compile(r"(?i)\b(?:nan|inf)\b")
 
 _RECOVERY = 30
-"""So many steps after overflows that had gone on at the least scale they are over."""
+"""So many steps after updates that were skipped in a row they are over."""
 
 _MOST_TRIED = 24
-"""So many overflows at the least scale may be followed by finite steps, while a job lives."""
+"""So many updates that were skipped in a row may be followed by finite steps, while a job lives."""
 
 
 def said(window: JobWindow, detector: str, *, over: bool) -> list[Finding]:
@@ -97,18 +99,18 @@ def _report(
 
 def _sure(newest: Event) -> bool:
     count = newest.attributes.get("count")
-    floor = newest.attributes.get("signature") == SCALE_FLOOR
-    return not floor or (isinstance(count, int) and count >= _MOST_TRIED)
+    counted = newest.attributes.get("signature") in _COUNTED
+    return not counted or (isinstance(count, int) and count >= _MOST_TRIED)
 
 
 def _survived(window: JobWindow, newest: Event) -> bool:
     """Tell whether steps went on after the newest line.
 
-    While overflows go on, steps end as well, without an update: then the next line comes before
+    While updates are skipped, steps end as well, without an update: then the next line comes before
     they are as many again.
     """
     ends = compute_time.step_ends(window.steps)
-    if newest.attributes.get("signature") != SCALE_FLOOR:
+    if newest.attributes.get("signature") not in _COUNTED:
         last, usual = window.features.pace  # NaN, and so no comparison holds, before a few steps
         return newest.at <= last - usual
     count = newest.attributes.get("count")

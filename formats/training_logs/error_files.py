@@ -30,7 +30,8 @@ class WorkerError:
         if fault := signatures.read(self.text):
             return Event("log.fault", self.at, fault.pairs(self.text, rank))
         kind = tracebacks.raised(self.text) or "Exception"
-        return tracebacks.event(kind, self.text, self.at, rank)
+        raised = tracebacks.RaisedException(kind, self.text)
+        return tracebacks.event(raised, self.at, rank)
 
 
 def is_error_file(head: bytes) -> bool:

@@ -50,6 +50,7 @@ FRAMEWORKS = (
     "bars",
     "wenet",
     "nnunet",
+    "yolo",
     "mxnet",
     "clu",
     "plain",

@@ -6,19 +6,24 @@ no rise between them, it was not too high: the first one there is told.
 
 Some frameworks only say that an update was skipped. Where they say so more often in a row than a
 scale could have been halved, with no step reported in between, it is as low as that.
+
+A loss that is not finite has nothing to do with a scale. One now and then comes of a single sample;
+several updates in a row that are skipped for it are told (skipped_losses.py).
 """
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cache
 
 from ...vocabulary import tables
 from ...vocabulary.log_lines import SCALE_FLOOR
 from ...vocabulary.patterns import DeferredPattern
-from ...vocabulary.samples import Event, Scalar
+from ...vocabulary.samples import Event, Sample, Scalar
 from .. import needles
 from . import cleaning, numbers
+from .skipped_losses import SkippedLosses
 
 _LEAST = 1.0
 _HIGHEST = 65536.0
@@ -36,15 +41,19 @@ class OverflowForm:
     name: str
     needle: str
     pattern: DeferredPattern
+    also: tuple[str, ...] = ()
+    of_loss: bool = False
 
 
 @cache
 def forms() -> tuple[OverflowForm, ...]:
-    """Return all forms of overflows.toml."""
+    """Return all forms of overflows.toml, one for each text of a row."""
     return tuple(
-        tables.packaged(
+        replace(one, needle=needle)
+        for one in tables.packaged(
             OverflowForm, __package__ or "", "overflows.toml", "overflow", beside="version source"
         )
+        for needle in (one.needle, *one.also)
     )
 
 
@@ -56,16 +65,20 @@ class OverflowRun:
         self._next = _FIRST
         self._scale = math.inf
         self._unnamed = _HIGHEST
+        self._losses = SkippedLosses()
 
-    def stepped(self) -> None:
-        """Note that a step was reported: an update was made."""
+    def stepped(self, samples: Iterable[Sample]) -> None:
+        """Note that a step was reported, by its samples: an update was made."""
         self._unnamed = _HIGHEST
+        self._losses.stepped(samples)
 
     def read(self, text: str, at: float, rank: int | None) -> list[Event]:
         """Take a line; return what is to be told with it."""
-        found = next((one for _, one in needles.matches(forms(), text)), None)
-        if found is None:
+        form, found = next(needles.matches(forms(), text), (None, None))
+        if form is None or found is None:
             return []
+        if form.of_loss:
+            return self._losses.read(text, at, rank)
         if (scale := _scale(found)) is None:
             self._unnamed /= 2
             scale = self._unnamed

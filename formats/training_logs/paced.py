@@ -86,7 +86,7 @@ def read(lines: Iterable[str]) -> list[list[PacedRow]]:
 
 
 def _cells(text: str) -> tuple[list[_NumberCell], str]:
-    """Return the numbers of a line, and the line without them."""
+    """Return the numbers of a line, and the line without them and without blanks: those pad."""
     plain = _BAR.sub("", text)
     cells: list[_NumberCell] = []
     form: list[str] = []
@@ -96,7 +96,7 @@ def _cells(text: str) -> tuple[list[_NumberCell], str]:
         form.append(before)
         cells.append(_cell(one, before, plain[one.end() : one.end() + 24]))
         end = one.end()
-    return cells, "#".join([*form, plain[end:]])
+    return cells, "".join("#".join([*form, plain[end:]]).split())
 
 
 def _cell(found: re.Match[str], before: str, after: str) -> _NumberCell:
@@ -134,7 +134,7 @@ def _paced(rows: Sequence[tuple[int, str, list[_NumberCell]]]) -> list[PacedRow]
         return []
     best: list[float] = []
     for column in range(width):
-        values = list(_times(rows, column))
+        values = list(_times(rows, column, counts))
         if values and (not best or middle(values) > middle(best)):
             best = values
     return [
@@ -161,8 +161,13 @@ def _done(cells: Sequence[_NumberCell]) -> bool:
     return counted and cells[0].value == cells[1].value
 
 
-def _times(rows: Sequence[tuple[int, str, list[_NumberCell]]], column: int) -> Iterator[float]:
-    """Yield how long each row took by a column, none where it says no such thing."""
+def _times(
+    rows: Sequence[tuple[int, str, list[_NumberCell]]], column: int, counts: int | None
+) -> Iterator[float]:
+    """Yield how long each row took by a column, none where it says no such thing.
+
+    counts: the column that counts, None where none does.
+    """
     cells = [row[column] for _, _, row in rows]
     values = [one.seconds for one in cells if one.seconds is not None]
     if len(values) < len(cells):
@@ -170,8 +175,15 @@ def _times(rows: Sequence[tuple[int, str, list[_NumberCell]]], column: int) -> I
     rises = all(after > before for before, after in itertools.pairwise(values))
     first = cells[0]
     if rises and not (first.each or _OWN.search(f"{first.before[-24:]}# {first.after}")):
-        # Time so far: each row took what lies between it and the one before.
+        # Time so far: a row took what lies between it and the one before, for as much as it counts.
         steps = [after - before for before, after in itertools.pairwise(values)]
+        if counts is not None:
+            gaps = [
+                after[counts].value - before[counts].value
+                for (_, _, before), (_, _, after) in itertools.pairwise(rows)
+            ]
+            usual = middle(gaps)
+            steps = [took * usual / gap for took, gap in zip(steps, gaps, strict=True)]
         yield middle(steps)
         yield from steps
     elif not (_SO_FAR.search(first.before) and rises):

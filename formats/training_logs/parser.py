@@ -143,6 +143,10 @@ class TrainingLogParser:
         self._overlong = False
         logged = self.feed(b"\n", at) if self._rest else []
         logged += [self._late_line(*one) for one in self._values.end()]
+        for (rank, local), raised in self._tracebacks.end():
+            whose = self._whose.written_by(CleanedLine("", rank, local))
+            if events := self._exception(raised, self._last_at or at or 0.0, whose):
+                logged.append(self._logged(raised.text, self._last_at or at, [], events))
         if self._stack.open and (event := self._crashed(self._stack.end(), at or 0.0)):
             text = str(event.attributes["text"])
             logged.append(self._logged(text.rpartition("\n")[2], at, [], [event]))
@@ -226,7 +230,7 @@ class TrainingLogParser:
         whose = self._whose.written_by(cleaned)
         overflowed = self._overflows.read(text, sent_at, whose)
         if reported[0] and not overflowed:
-            self._overflows.stepped()
+            self._overflows.stepped(reported[0])
         told = [
             event
             for forms in (resumes, data_names, saves)
@@ -281,39 +285,42 @@ class TrainingLogParser:
             if rank is not None:
                 member["rank"] = rank
             return [], [Event("collective.communicator", at, member)]
-        kind = self._raised(cleaned)
-        innermost = self._tracebacks.innermost((cleaned.rank, cleaned.local)) if kind else ""
-        whole = self._continued.read((cleaned.rank, cleaned.local), text)
-        fault = signatures.read(whole or text, innermost)
+        raised = self._raised(cleaned)
+        whose = (cleaned.rank, cleaned.local)
+        innermost = self._tracebacks.innermost(whose) if raised else ""
+        whole = self._continued.read(whose, text)
+        fault = signatures.read(raised.text if raised else whole or text, innermost)
         if fault is None:
-            return [], self._exception(kind, cleaned, at)
+            return [], self._exception(raised, at, self._whose.written_by(cleaned))
+        self._tracebacks.told(whose)
         name = fault.signature.name
         if name == "torchrun.child_failed" and text.rstrip(": ").endswith(torchrun.BEGINS):
             self._block.begin()
         if crashes.BEGINS in text:
             self._stack.begin()
-            self._stack_of = cleaned.rank, cleaned.local
+            self._stack_of = whose
         if name == torchrun.FAILED:
             exited = torchrun.failed(text, self._whose.local_ranks, at)
             named = exited.attributes.get("rank")
-            whose = named if isinstance(named, int) else None
-            return [], [Event("log.fault", at, fault.pairs(text, whose)), exited]
+            rank = named if isinstance(named, int) else None
+            return [], [Event("log.fault", at, fault.pairs(text, rank)), exited]
         rank = self._whose.reported_by(cleaned, fault)
         event = Event("log.fault", at, fault.pairs(text, rank))
         return self._counters(fault, rank, at), [event]
 
-    def _raised(self, cleaned: CleanedLine) -> str:
+    def _raised(self, cleaned: CleanedLine) -> tracebacks.RaisedException | None:
         """Take a line that a traceback may begin or end with; return the exception it names."""
         whose = (cleaned.rank, cleaned.local)
         if tracebacks.BEGINS in cleaned.text:
             self._tracebacks.begin(whose)
-            return ""
-        return self._tracebacks.read(whose, cleaned.text) if self._tracebacks.open else ""
+            return None
+        return self._tracebacks.read(whose, cleaned.text) if self._tracebacks.open else None
 
-    def _exception(self, kind: str, cleaned: CleanedLine, at: float) -> list[Event]:
+    def _exception(
+        self, raised: tracebacks.RaisedException | None, at: float, rank: int | None
+    ) -> list[Event]:
         """Return the exception by which a process ends, unless somebody asked it to."""
-        rank = self._whose.written_by(cleaned)
-        event = tracebacks.event(kind, cleaned.text, at, rank) if kind else None
+        event = tracebacks.event(raised, at, rank) if raised else None
         return [] if event is None else [event]
 
     def _counters(

@@ -5,6 +5,7 @@ tells them apart, and that is for the reader of the whole log.
 """
 
 import re
+from dataclasses import dataclass
 
 from ...vocabulary.samples import Event, Scalar
 from . import cleaning
@@ -52,60 +53,101 @@ _LONGEST = 2000
 """Lines of a traceback, and of what other ranks write between them."""
 
 
+LineWriter = tuple[int | None, int | None]
+"""The rank and the local rank that the prefix of a line names."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaisedException:
+    """What the last line of a traceback names: the exception's kind, and the kind with its message.
+
+    A message that begins with an end of line stands below its kind: its first line is the text's.
+    """
+
+    kind: str
+    text: str
+
+
 class ExceptionTraceback:
     """Follows the tracebacks of one log, line by line, each with the prefix of its first line."""
 
     def __init__(self) -> None:
-        self._left: dict[object, int] = {}
-        self._source: set[object] = set()
+        self._left: dict[LineWriter, int] = {}
+        self._source: set[LineWriter] = set()
         """Of which tracebacks a line of a program may come next."""
-        self._calls: dict[object, str] = {}
-        self._ignored: set[object] = set()
+        self._calls: dict[LineWriter, str] = {}
+        self._ignored: set[LineWriter] = set()
         """Of which tracebacks the exception ends nothing: Python drops what a finaliser raises."""
+        self._named: dict[LineWriter, RaisedException] = {}
+        """Of which tracebacks the kind was read, and the message is to come."""
 
     @property
     def open(self) -> bool:
         """Return whether lines that follow may belong to a traceback."""
         return bool(self._left)
 
-    def begin(self, whose: object) -> None:
+    def begin(self, whose: LineWriter) -> None:
         """Note that a traceback begins; `whose`: the prefix of its lines."""
         self._left[whose] = _LONGEST
         self._source.discard(whose)
         self._ignored.discard(whose)
         self._calls.pop(whose, None)
+        self._named.pop(whose, None)
 
-    def innermost(self, whose: object) -> str:
+    def innermost(self, whose: LineWriter) -> str:
         """Return the place and the source of the innermost call of the last traceback; "": none."""
         return self._calls.get(whose, "")
 
-    def read(self, whose: object, text: str) -> str:
-        """Take a line behind a beginning; return the exception's kind where it is the last one."""
+    def read(self, whose: LineWriter, text: str) -> RaisedException | None:
+        """Take a line behind a beginning; return the exception where it is the last one."""
         left = self._left.get(whose)
         if left is None:
-            return ""
+            return None
+        if named := self._named.get(whose):
+            if not text:
+                return None
+            self._close(whose)
+            return RaisedException(named.kind, f"{named.text} {text}")
         if left <= 1:
             self._close(whose)
-            return ""
+            return None
         self._left[whose] = left - 1
         if _FRAME.match(text):
             if whose not in self._calls and text.endswith(_FINALISER):
                 self._ignored.add(whose)
             self._source.add(whose)
             self._calls[whose] = text
-            return ""
+            return None
         if whose in self._source:
             self._source.discard(whose)  # the line of the program, shown below its place
             self._calls[whose] = f"{self._calls.get(whose, '')} {text}"
             if not _shown_without_source(text):
-                return ""
+                return None
         kind = raised(text)
-        if kind:
-            self._close(whose)
-        return "" if whose in self._ignored else kind
+        if not kind:
+            return None
+        found = None if whose in self._ignored else RaisedException(kind, text)
+        if found is not None and text.rstrip().endswith(":"):
+            self._named[whose] = found
+            return None
+        self._close(whose)
+        return found
 
-    def _close(self, whose: object) -> None:
+    def end(self) -> list[tuple[LineWriter, RaisedException]]:
+        """Return the exceptions whose message never came, with the prefixes of their lines."""
+        found = list(self._named.items())
+        for whose, _ in found:
+            self._close(whose)
+        return found
+
+    def told(self, whose: LineWriter) -> None:
+        """Note that the line at hand says what its traceback ends with: no message is awaited."""
+        if whose in self._named:
+            self._close(whose)
+
+    def _close(self, whose: LineWriter) -> None:
         self._left.pop(whose, None)
+        self._named.pop(whose, None)
         self._source.discard(whose)
 
 
@@ -129,12 +171,13 @@ def role(kind: str, text: str) -> str:
     return "cascade" if peers or said else "root"
 
 
-def event(kind: str, text: str, at: float, rank: int | None) -> Event | None:
+def event(exception: RaisedException, at: float, rank: int | None) -> Event | None:
     """Return the exception by which a process ended, None where somebody asked it to end."""
-    if not (said := role(kind, text)):
+    if not (said := role(exception.kind, exception.text)):
         return None
     pairs: dict[str, Scalar] = {
-        "signature": SIGNATURE, "role": said, "ended": "process", "text": cleaning.shown(text),
+        "signature": SIGNATURE, "role": said, "ended": "process",
+        "text": cleaning.shown(exception.text),
     }  # fmt: skip
     return Event("log.fault", at, pairs if rank is None else {**pairs, "rank": rank})
 

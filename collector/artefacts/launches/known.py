@@ -17,6 +17,8 @@ class KnownRanks:
     """Whether any line points at a fault, whosever it is."""
     hung: bool
     """Whether a collective timed out: whoever is killed then was waited for, or waited."""
+    stepped: bool
+    """Whether any log has a step: a start that waits then is not the job's."""
     hosts: Mapping[int, str]
     kernels: frozenset[str] = frozenset()
     """Hosts that kernel logs name."""

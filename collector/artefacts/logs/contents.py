@@ -14,6 +14,7 @@ from ..job.span import JobSpan
 from ..job.startup import StartUp
 from ..job.whereabouts import RankWhereabouts
 from ..launches.record import LaunchRecord
+from .own_ends import OwnEnds
 from .port_lines import PortLines
 from .succession import LogSuccession
 
@@ -44,6 +45,7 @@ class LogContents:
     kernels: KernelContents = field(default_factory=KernelContents)
     ports: PortLines = field(default_factory=PortLines)
     succession: LogSuccession = field(default_factory=LogSuccession)
+    own_ends: OwnEnds = field(default_factory=OwnEnds)
 
     def span(self) -> JobSpan | None:
         """Return when the job ran, by its own lines and its dumps."""

@@ -70,6 +70,8 @@ def gather(
         _place_by_nccl(gathered, (files[name] for name in said))
     gathered.succession.apply(gathered.samples, gathered.events)
     renumbered.apply(gathered.samples, gathered.events)
+    if known is None:
+        gathered.own_ends.apply(gathered.samples, gathered.events)
     gathered.kernels, told = kernel_logs.gather(telling, gathered.span(), zone=zone)
     for name, own in said.items():
         lines = own + told.get(name, 0)

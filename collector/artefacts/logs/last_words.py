@@ -3,7 +3,7 @@
 They say that something ended badly, and not what: no cause follows from them. Where the very last
 of them is an exception of Python, whose traceback was cut off, its process ended by it. Where no
 log has a step, a line at the end that sets something up, or waits for it, is quoted too: what it
-was about may never have come.
+was about may never have come; and so is what some ranks say at its end and others do not.
 """
 
 import re
@@ -16,7 +16,7 @@ from ....formats.training_logs import behind_bars, cleaning, tracebacks
 from ....vocabulary.log_lines import LAST_WORDS
 from ....vocabulary.samples import Event, TelemetryResource
 from ..found import ArtefactContents, LogQuote
-from . import survival
+from . import half_said, survival
 
 _TAIL_BYTES = 1 << 16
 _MOST_QUOTED = 5
@@ -117,7 +117,8 @@ def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], i
 
     Of errors below which nothing went on, in its last 64 KiB; blank lines are none. Where there is
     none, a bar at its very end that did not move, and where no log has `stepped` the call in which
-    somebody interrupted it, or the last line that sets something up. Raises OSError.
+    somebody interrupted it, what not all ranks say, or the last line that sets something up. Raises
+    OSError.
     """
     with path.open("rb") as opened:
         begin = max(0, path.stat().st_size - _TAIL_BYTES)
@@ -127,7 +128,8 @@ def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], i
         errors = list(_errors(lines[whole:]))[-_MOST_QUOTED:]
         errors = errors or _waiting(lines[whole:])
         if not errors and not stepped:
-            errors = _interrupted(lines[whole:]) or _setting_up(lines[whole:])
+            end = lines[whole:]
+            errors = _interrupted(end) or half_said.find(end) or _setting_up(end)
         first = 1 + whole + (_lines_in(opened, begin) if errors else 0)
     told = [
         (first + place, cleaning.shown(line.decode("utf-8", "replace").strip()))
@@ -143,7 +145,8 @@ def _raised(line: str, at: float, rank: int | None) -> Event | None:
     if named is None or tracebacks.role(named["kind"], cleaned.text) != "root":
         return None
     whose = cleaned.rank if rank is None else rank
-    return tracebacks.event(named["kind"], cleaned.text, at, whose)
+    raised = tracebacks.RaisedException(named["kind"], cleaned.text)
+    return tracebacks.event(raised, at, whose)
 
 
 def _errors(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:

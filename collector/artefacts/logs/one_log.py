@@ -147,21 +147,20 @@ class LogReading:
 
     def _close(self) -> None:
         """Take back what the job survived; add what is known at the end of the log."""
-        found = self._found
-        if passed := self._survival.settle(self._gathered.events):
-            self._gathered.hang.passed(self._name, passed)
+        found, gathered = self._found, self._gathered
+        if passed := self._survival.settle(gathered.events):
+            gathered.hang.passed(self._name, passed)
             found.quotes = [
                 replace(one, role="confirmation")
                 if one.file == self._name and one.role != "background" and one.line in passed
                 else one
                 for one in found.quotes
             ]
-        samples, events = self._begins
-        self._gathered.succession.ended(
-            self._name,
-            slice(samples, len(self._gathered.samples)),
-            slice(events, len(self._gathered.events)),
-        )
+        of_samples, of_events = self._begins
+        samples = slice(of_samples, len(gathered.samples))
+        events = slice(of_events, len(gathered.events))
+        gathered.succession.ended(self._name, samples, events)
+        gathered.own_ends.ended(samples, events)
         found.quotes += self._nonfinite.quotes()
         found.unknown += self._unknown.lines()
 

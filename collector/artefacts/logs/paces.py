@@ -27,6 +27,9 @@ SLOW, FEWEST = 2.0, 5
 RISING = 0.8
 """Share of rows that take longer than the one before, where they take longer and longer."""
 
+CLIMB, RISES, KEPT = 1.5, 5, 0.9
+"""By so much rows climb, each of so many above the one before; those behind take so much of it."""
+
 _FIRST = 1
 """The first one compiles, or fills a cache."""
 
@@ -73,11 +76,13 @@ def add(
 
 def judged(rows: Sequence[PacedRow]) -> SlowRows | None:
     """Return the rows of a table that took long, None where none did."""
+    every = rows
     if rows and rows[0].count <= _FIRST:
         rows = rows[1:]
     if len(rows) < FEWEST:
         return None
-    return _run(rows) or _single(rows) or _growing(rows)
+    quick = every[0].seconds < rows[0].seconds
+    return _run(rows) or _single(rows) or _growing(rows) or _climb(every if quick else rows)
 
 
 def _run(rows: Sequence[PacedRow]) -> SlowRows | None:
@@ -116,6 +121,25 @@ def _growing(rows: Sequence[PacedRow]) -> SlowRows | None:
         return None
     text = f"each takes {times:.1f} times as long at the end as at first, little by little"
     return SlowRows(last[0], text)
+
+
+def _climb(rows: Sequence[PacedRow]) -> SlowRows | None:
+    """Return the last row of a climb from which none came down again, even of the first rows.
+
+    What compiles, or fills a cache, makes the first ones longer, not shorter.
+    """
+    begin = 0
+    for place, row in enumerate(rows[:-FEWEST]):
+        if place and row.seconds <= rows[place - 1].seconds:
+            begin = place
+        low, top = rows[begin].seconds, row.seconds
+        if place - begin < RISES or top < CLIMB * low:
+            continue
+        low_before = all(one.seconds < (low + top) / 2 for one in rows[:begin])
+        if low_before and all(one.seconds >= KEPT * top for one in rows[place:]):
+            text = f"each takes {top / low:.1f} times as long from {row.count:g} on"
+            return SlowRows(row, f"{text} as at {rows[begin].count:g}")
+    return None
 
 
 def _single(rows: Sequence[PacedRow]) -> SlowRows | None:

@@ -264,6 +264,7 @@ def _known(gathered: LogContents, size: int) -> KnownRanks:
         silent=tuple(sorted(silent)),
         faulted=any(_faults(event) for _, _, event in gathered.events),
         hung=bool(gathered.hang.waited) or gathered.endings.waited > 0,
+        stepped=any(one.metric.startswith("training.") for _, one in gathered.samples),
         hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
         kernels=frozenset(gathered.kernels.hosts),
         listed=dict(gathered.endings.exits),

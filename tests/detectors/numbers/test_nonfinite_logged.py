@@ -4,7 +4,7 @@ import pytest
 
 from rankscope.detectors.numbers.nonfinite import NonfiniteDetector
 from rankscope.detectors.sketch import START, sketch
-from rankscope.vocabulary.log_lines import SCALE_FLOOR
+from rankscope.vocabulary.log_lines import LOSS_SKIPPED, SCALE_FLOOR
 
 BOTH = ["job.nonfinite", "job.loss_scale_collapse"]
 
@@ -50,6 +50,12 @@ def test_few_overflows_at_the_least_scale_are_believed_once_the_job_is_over(kind
     assert [] == kinds(SCALE_FLOOR, count=6, over=False)
     assert BOTH == kinds(SCALE_FLOOR, count=6)
     assert BOTH == kinds(SCALE_FLOOR, count=24, over=False)
+
+
+def test_losses_that_are_skipped_in_a_row_are_believed_as_such_overflows_are(kinds):
+    assert [] == kinds(LOSS_SKIPPED, count=6, over=False)
+    assert BOTH[:1] == kinds(LOSS_SKIPPED, count=6)
+    assert [] == kinds(LOSS_SKIPPED, at=5, count=6)
 
 
 def test_they_are_over_after_thirty_steps_or_as_many_as_they_were(kinds):

@@ -47,6 +47,7 @@ FORMS = {
     "stable-baselines3": lambda n, x: f"| time/                   |             |\n|    iterations           | {n + 1}           |\n| train/                  |             |\n|    loss                 | {x:.3g}        |\n|    n_updates            | {n * 10}        |",
     "brackets": lambda n, x: f"2026-01-25 00:{n:02d}:26.744 | INFO     | trainers.base:train_epochs:256 - [R0] | E{n} iter[ 14/ 15] | [Loss] {x:.2f} | [exp] ./e/car | [step] {15 * n + 14:5d} | [url] none | [time] 0.5m (~6h) |[best] 0 -100.000x1e-2 ",
     "gan": lambda n, x: f"[Epoch 1/200] [Batch {n * 10}/938] [D loss: {x:.6f}] [G loss: 3.2]",
+    "yolov7": lambda n, x: f"     {n}/99     15.6G    {x:.4g}     2.552    0.4747     3.139       540       768: 100%|####| 234/234 [01:24<00:00,  2.77it/s]",
     "fastai": lambda n, x: f"{n}         {x:.6f}    {x + 0.1:.6f}    0.9000    00:12",
     "lightning csv": lambda n, x: f"0,{n * 50 + 49},{x:.5f}",
     "notebook": lambda n, x: f"{n * 10 + 10}\t{x:.6f}",

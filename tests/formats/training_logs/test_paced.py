@@ -63,3 +63,15 @@ def test_other_columns_are_not_read(form):
 
 def test_few_lines_are_no_table():
     assert [] == paced.read([FORMS["words"](n, 10.0) for n in range(1, paced.ENOUGH)])
+
+
+def test_blanks_that_pad_numbers_make_no_other_form():
+    lines = [f"Epoch {n:>4} | took {seconds:>6} s" for n, seconds in enumerate(range(97, 104), 8)]
+    (rows,) = paced.read(lines)
+    assert list(range(97, 104)) == [row.seconds for row in rows]
+
+
+def test_the_time_so_far_of_rows_that_leave_others_out_is_spread_over_those():
+    shown = [1, 2, 3, 40, 41, 42, 43]
+    (rows,) = paced.read([f"{n}/63 batches, {clock(n * 90)} elapsed" for n in shown])
+    assert {90.0} == {row.seconds for row in rows}

@@ -104,3 +104,21 @@ def test_a_helper_process_that_finds_its_parent_gone_is_no_cause(error):
 def test_a_file_that_ends_too_early_is_an_error_of_the_process():
     error = "EOFError: Ran out of input"
     assert [(None, "root", error)] == reported(traceback(error))
+
+
+@pytest.mark.parametrize("between", ["", "\n", "[rank1]: step 3\n"])
+def test_a_message_that_begins_below_its_kind_is_read_with_it(between):
+    text = traceback("ImportError: ") + between + "No codec for zst.\nInstall one.\n"
+    assert [(None, "root", "ImportError: No codec for zst.")] == reported(text)
+
+
+def test_a_message_below_its_kind_may_say_what_a_table_knows():
+    text = (
+        traceback("AssertionError: ") + "The NVIDIA driver on your system is too old (found 1).\n"
+    )
+    (signature,) = [
+        event.attributes["signature"]
+        for line in training_logs.read(text.splitlines(keepends=True))
+        for event in line.events
+    ]
+    assert "driver.too_old" == signature

@@ -45,3 +45,19 @@ def test_a_volume_that_was_mounted_at_last_is_no_fault(first):
         first(REFUSED["no volume"] + "  Normal  Started  1m  kubelet  Started container a\n")
         is None
     )
+
+
+WAITS = "srun: Job 77 step creation {} disabled, retrying (Requested nodes are busy)\n"
+
+
+def test_a_step_that_goes_on_waiting_for_its_own_job_never_started(first):
+    text = WAITS.format("temporarily") + 3 * WAITS.format("still")
+    assert "software.init_failed" == cause(first(text))[0]
+
+
+@pytest.mark.parametrize("below", [
+    "srun: Step created for StepId=77.1\n",
+    "".join(f"step {n} loss {3 - n / 10:.2f} grad_norm 0.5\n" for n in range(9)),
+], ids=["it came", "another step trains"])  # fmt: skip
+def test_a_step_that_waited_is_no_fault(first, below):
+    assert first(WAITS.format("still") + below) is None

@@ -3,6 +3,8 @@
 import pytest
 from tests.collector.artefacts.test_always_an_answer import NO_SPACE, said
 
+from rankscope.collector.recordings.otlp_lines import RecordingError
+
 UNKNOWN = "2026-03-01 10:02:11 [E] lattice: worker 3 lost its phase, giving up\n"
 STEPS = "".join(f"step {n} loss {3 - n / 100:.3f} grad_norm 0.5\n" for n in range(1, 9))
 
@@ -159,3 +161,40 @@ def test_a_start_that_somebody_gave_up_on_is_quoted_with_where_it_stood(explain,
 def test_a_job_that_somebody_stopped_after_its_steps_is_healthy(explain, tmp_path):
     (tmp_path / "job.log").write_text(f"{STEPS}^C{INTERRUPTED}")
     assert explain(tmp_path).incident is None
+
+
+def ranks(*said, of="rank {}: past the barrier"):
+    return "".join(f"{of.format(rank)}\n" for rank in said)
+
+
+@pytest.mark.parametrize("begin", [
+    ranks(0, 1, 2, of="[rank {}] starts"),
+    "I1028 12:13:38.4 6 ProcessGroupNCCL.cpp:843] [Rank 0] NCCL watchdog thread started!\n"
+    + ranks(2, 1, of="I1028 12:13:38.4 6 x.cpp:843] [Rank {}] thread started!"),
+])  # fmt: skip
+def test_what_not_all_ranks_say_at_the_end_of_a_start_is_quoted_as_news(explain, tmp_path, begin):
+    (tmp_path / "job.log").write_text(begin + ranks(2, 0))
+    diagnosis = explain(tmp_path)
+    assert ("unknown", "job", "job") == said(diagnosis)
+    assert "info" == diagnosis.document()["severity"]
+    assert [("job.log", 5, "rank 0: past the barrier (rank 1 does not say so)")] == quoted(
+        diagnosis
+    )
+
+
+@pytest.mark.parametrize("end", [
+    ranks(1, 0, 2),  # all of them
+    ranks(0, of="rank {}: saved 12 files"),  # what the first one does for all
+    ranks(1) + "bye\n",  # not at the end
+    ranks(1, of="sent 12 bytes to rank {}"),  # of another one
+    ranks(1, 7),  # some are not in the log at all
+    ranks(1) + STEPS,
+])  # fmt: skip
+def test_what_all_ranks_say_or_only_the_first_is_no_news(explain, tmp_path, end):
+    (tmp_path / "job.log").write_text(ranks(0, 1, 2, of="[rank {}] starts") + end)
+    (tmp_path / "other.log").write_text(STEPS if "loss" in end else "OK\n")
+    try:
+        document = explain(tmp_path).document()
+    except RecordingError:
+        document = None  # nothing in it says anything
+    assert document is None

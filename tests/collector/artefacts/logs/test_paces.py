@@ -39,6 +39,26 @@ def test_epochs_that_take_longer_and_longer_are_told():
     assert "little by little" in said(*(100 * 1.12**n for n in range(1, 14)))
 
 
+CLIMB = (10.0, 11.5, 12.4, 13.0, 14.8, 15.9)
+
+
+@pytest.mark.parametrize("before", [(), (10.8, 10.5), (40.0,)], ids=["none", "others", "compiles"])
+def test_epochs_that_climb_by_half_and_stay_there_are_told(before):
+    text = said(*before, *CLIMB, 15.6, 16.4, 15.1, 15.5, 15.8)
+    assert f"1.6 times as long from {len(before) + 6} on" in text
+
+
+@pytest.mark.parametrize("seconds", [
+    (*CLIMB, 15.6, 16.4, 15.1, 15.5),  # too few behind
+    (*CLIMB, 15.6, 16.4, 15.1, 11.5, 15.8),
+    (9.9, 13.5, *CLIMB, 15.6, 16.4, 15.1, 15.5, 15.8),  # as long before
+    (10.0, 10.9, 11.8, 12.6, 13.5, 14.4, 14.1, 14.6, 14.2, 14.3, 14.4),  # less than by half
+    (*CLIMB[:3], 12.0, *CLIMB[4:], 15.6, 16.4, 15.1, 15.5, 15.8),  # by leaps
+])  # fmt: skip
+def test_a_climb_that_may_be_chance_is_not_told(seconds):
+    assert said(*seconds) is None
+
+
 @pytest.mark.parametrize(
     "seconds",
     [

@@ -367,3 +367,21 @@ def test_norms_of_a_warm_up_are_quiet(explained, norms):
     assert (
         explained(*(plain(step, 1.4, norm) for step, norm in enumerate(norms))).document() is None
     )
+
+
+YOLO = (
+    "   {}/99     15.6G    {}     {}        39      1472:  14%|#| 150/1069 [05:26<09:38,  1.59it/s]"
+)
+
+
+@pytest.mark.parametrize("bad", ["nan     4.183       nan       nan", "0.09     nan     0.1"])
+def test_a_bar_whose_columns_are_losses_is_explained_where_one_is_not_finite(explained, bad):
+    first, _, others = bad.partition(" ")
+    document = explained(YOLO.format(0, first, others.strip())).document()
+    assert "unknown" == document["root_cause"]["hypotheses"][0]["fault"]
+    assert "critical" == document["severity"]
+
+
+def test_bars_whose_losses_fall_are_no_fault(explained):
+    lines = [YOLO.format(epoch, 0.11 - epoch / 1000, "2.5  0.4") for epoch in range(20)]
+    assert explained(*lines).document() is None
