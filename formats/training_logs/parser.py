@@ -281,12 +281,12 @@ class TrainingLogParser:
             if rank is not None:
                 member["rank"] = rank
             return [], [Event("collective.communicator", at, member)]
-        kind = self._raised(cleaned)
-        innermost = self._tracebacks.innermost((cleaned.rank, cleaned.local)) if kind else ""
+        kind, text = self._raised(cleaned)
+        innermost = self._tracebacks.innermost if kind else ""
         whole = self._continued.read((cleaned.rank, cleaned.local), text)
         fault = signatures.read(whole or text, innermost)
         if fault is None:
-            return [], self._exception(kind, cleaned, at)
+            return [], self._exception(kind, text, cleaned, at)
         name = fault.signature.name
         if name == "torchrun.child_failed" and text.rstrip(": ").endswith(torchrun.BEGINS):
             self._block.begin()
@@ -302,18 +302,23 @@ class TrainingLogParser:
         event = Event("log.fault", at, fault.pairs(text, rank))
         return self._counters(fault, rank, at), [event]
 
-    def _raised(self, cleaned: CleanedLine) -> str:
-        """Take a line that a traceback may begin or end with; return the exception it names."""
-        whose = (cleaned.rank, cleaned.local)
-        if tracebacks.BEGINS in cleaned.text:
-            self._tracebacks.begin(whose)
-            return ""
-        return self._tracebacks.read(whose, cleaned.text) if self._tracebacks.open else ""
+    def _raised(self, cleaned: CleanedLine) -> tuple[str, str]:
+        """Take a line that a traceback may begin or end with.
 
-    def _exception(self, kind: str, cleaned: CleanedLine, at: float) -> list[Event]:
+        Return the exception that it names, and the line behind what stands before a traceback.
+        """
+        whose, text = (cleaned.rank, cleaned.local), cleaned.text
+        if tracebacks.BEGINS in text:
+            self._tracebacks.begin(whose, text)
+        elif self._tracebacks.open:
+            said = self._tracebacks.behind_head(whose, text)
+            return self._tracebacks.read(whose, text), said
+        return "", text
+
+    def _exception(self, kind: str, text: str, cleaned: CleanedLine, at: float) -> list[Event]:
         """Return the exception by which a process ends, unless somebody asked it to."""
         rank = self._whose.written_by(cleaned)
-        event = tracebacks.event(kind, cleaned.text, at, rank) if kind else None
+        event = tracebacks.event(kind, text, at, rank) if kind else None
         return [] if event is None else [event]
 
     def _counters(

@@ -51,62 +51,93 @@ _TORN_FILE = re.compile(
 _LONGEST = 2000
 """Lines of a traceback, and of what other ranks write between them."""
 
+_HEAD = re.compile(r"[^\s\w]?[\w.:/-]{1,64} ?[^\w\s]? ?")
+"""What no table of prefixes has and stands before a traceback: one word, as launchers put before
+the lines of each process.
+"""
+
 
 class ExceptionTraceback:
-    """Follows the tracebacks of one log, line by line, each with the prefix of its first line."""
+    """Follows the tracebacks of one log, line by line, each with the prefix of its first line.
+
+    That is what the table of prefixes names of a line (`whose`), and what stands before the
+    beginning besides, where each line of the traceback has it.
+    """
 
     def __init__(self) -> None:
-        self._left: dict[object, int] = {}
-        self._source: set[object] = set()
+        self._left: dict[tuple[object, str], int] = {}
+        self._source: set[tuple[object, str]] = set()
         """Of which tracebacks a line of a program may come next."""
-        self._calls: dict[object, str] = {}
-        self._ignored: set[object] = set()
+        self._calls: dict[tuple[object, str], str] = {}
+        self._ignored: set[tuple[object, str]] = set()
         """Of which tracebacks the exception ends nothing: Python drops what a finaliser raises."""
+        self.innermost = ""
+        """The place and the source of the innermost call above the line read last; "": none."""
 
     @property
     def open(self) -> bool:
         """Return whether lines that follow may belong to a traceback."""
         return bool(self._left)
 
-    def begin(self, whose: object) -> None:
-        """Note that a traceback begins; `whose`: the prefix of its lines."""
-        self._left[whose] = _LONGEST
-        self._source.discard(whose)
-        self._ignored.discard(whose)
-        self._calls.pop(whose, None)
+    def begin(self, whose: object, text: str = "") -> None:
+        """Note that a traceback begins with a line; `whose`: the prefix of its lines."""
+        before = text.partition(BEGINS)[0]
+        key = whose, before if _HEAD.fullmatch(before) else ""
+        self._left[key] = _LONGEST
+        self._source.discard(key)
+        self._ignored.discard(key)
+        self._calls.pop(key, None)
 
-    def innermost(self, whose: object) -> str:
-        """Return the place and the source of the innermost call of the last traceback; "": none."""
-        return self._calls.get(whose, "")
+    def behind_head(self, whose: object, text: str) -> str:
+        """Return a line without what stood before the beginning of its traceback as well."""
+        return text.removeprefix(self._key(whose, text)[1]).strip()
 
     def read(self, whose: object, text: str) -> str:
         """Take a line behind a beginning; return the exception's kind where it is the last one."""
-        left = self._left.get(whose)
+        key = self._key(whose, text)
+        text = text.removeprefix(key[1]).strip()
+        left = self._left.get(key)
+        if left is None and _FRAME.match(text):
+            key, left = self._without_head(whose)
+        self.innermost = self._calls.get(key, "")
         if left is None:
             return ""
         if left <= 1:
-            self._close(whose)
+            self._close(key)
             return ""
-        self._left[whose] = left - 1
+        self._left[key] = left - 1
         if _FRAME.match(text):
-            if whose not in self._calls and text.endswith(_FINALISER):
-                self._ignored.add(whose)
-            self._source.add(whose)
-            self._calls[whose] = text
+            if key not in self._calls and text.endswith(_FINALISER):
+                self._ignored.add(key)
+            self._source.add(key)
+            self._calls[key] = text
             return ""
-        if whose in self._source:
-            self._source.discard(whose)  # the line of the program, shown below its place
-            self._calls[whose] = f"{self._calls.get(whose, '')} {text}"
+        if key in self._source:
+            self._source.discard(key)  # the line of the program, shown below its place
+            self._calls[key] = self.innermost = f"{self._calls.get(key, '')} {text}"
             if not _shown_without_source(text):
                 return ""
         kind = raised(text)
         if kind:
-            self._close(whose)
-        return "" if whose in self._ignored else kind
+            self._close(key)
+        return "" if key in self._ignored else kind
 
-    def _close(self, whose: object) -> None:
-        self._left.pop(whose, None)
-        self._source.discard(whose)
+    def _key(self, whose: object, text: str) -> tuple[object, str]:
+        """Return which traceback a line would be of."""
+        heads = (head for of, head in self._left if of == whose and text.startswith(head))
+        return whose, max(heads, key=len, default="")
+
+    def _without_head(self, whose: object) -> tuple[tuple[object, str], int | None]:
+        """Return the traceback whose first line alone had something before it, as a time is."""
+        for key in self._left:
+            if key[0] == whose and key not in self._calls:
+                self._left[whose, ""] = self._left.pop(key)
+                break
+        return (whose, ""), self._left.get((whose, ""))
+
+    def _close(self, key: tuple[object, str]) -> None:
+        self._left.pop(key, None)
+        self._source.discard(key)
 
 
 def raised(text: str) -> str:
