@@ -49,7 +49,7 @@ def _add(
     if verdict.events or known.faulted:
         return
     host, name = verdict.places.host(one), one.report.form.name
-    verdict.blame(one, "log.fault", host, signature=name, role=role, **pairs)
+    verdict.blame(one, "log.fault", host, None, signature=name, role=role, **pairs)
 
 
 def _add_listed(known: KnownRanks, verdict: LaunchVerdict, newest: float) -> None:

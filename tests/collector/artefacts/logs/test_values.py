@@ -367,3 +367,18 @@ def test_norms_of_a_warm_up_are_quiet(explained, norms):
     assert (
         explained(*(plain(step, 1.4, norm) for step, norm in enumerate(norms))).document() is None
     )
+
+
+@pytest.mark.parametrize(
+    "said", ["loss is exploding, aborting.", "[10:02]  Loss exploded to 912.5 at step 7!"]
+)
+def test_a_script_that_gives_up_over_its_loss_has_lost_it(explained, said):
+    steps = [plain(step, 0.9 - step / 100, 0.1) for step in range(1, 7)]
+    document = explained(*steps, plain(7, 912.5, 40.0), said).document()
+    assert "numerics.divergence" == document["root_cause"]["hypotheses"][0]["fault"]
+
+
+def test_one_that_went_on_below_has_not(explained):
+    steps = [plain(step, 0.9 - step / 100, 0.1) for step in range(1, 13)]
+    document = explained(*steps[:6], "WARNING: loss is exploding", *steps[6:]).document()
+    assert document is None or "info" == document["severity"]
