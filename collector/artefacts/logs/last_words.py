@@ -69,10 +69,12 @@ _UNMOVED = re.compile(
     rb"(?:^|[\s:])(?:0%)?\|\s{0,200}(?:\| {0,3}0/[\d?].{0,200}|(?<=%\|)\s{0,200})$"
 )
 """A progress bar of which nothing is done, cut off or whole."""
+
 _TOLD = re.compile(
-    rb"(?i)(?!.*\b(?:if|in case|may|might|can|could|would|should|avoid|prevent|warn\w*)\b)"
-    rb"(?:\w[\w\'-]{0,30},? ){2,80}?(?:hangs|hung|freezes|froze|stuck|stands still|"
-    rb"stops? (?:after|at|without|responding|working)|does(?: no|n\')t (?:move|continue|go on))\b"
+    rb"(?i)(?!.*\b(?:if|in case|may|might|can|could|would|should|avoid|prevent|warn\w*|"
+    rb"will|early|patience|improve\w*)\b)(?:\w[\w\'-]{0,30},? ){2,80}?"
+    rb"(?:hangs|hung|freezes|froze|stuck|stands still|"
+    rb"stops (?:after|at|without|responding|working)|does(?: no|n\')t (?:move|continue|go on))\b"
     rb"(?:[ ,;]{1,2}[\w\'-]{1,30}){0,60}[ .!?:,;)]"
 )
 """What somebody wrote above a log that he pasted: a sentence that says that it stands."""

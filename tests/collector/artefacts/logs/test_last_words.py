@@ -185,6 +185,8 @@ def test_what_somebody_wrote_above_a_log_that_says_no_more_is_quoted_as_news(
     "early stopping: the score got stuck_at 0.31",
     "How long does the training take on four devices, and does it stop?",
     "WARNING the run hangs when it is forked",
+    "Training will stop after 20 epochs.",
+    "The search stops after 5 rounds that do not improve.",
 ])  # fmt: skip
 def test_what_a_program_says_of_what_could_happen_is_not(explain, tmp_path, line):
     (tmp_path / "job.log").write_text(f"{line}\n\n{STEPS}")
