@@ -15,6 +15,9 @@ APART = "log.collectives_apart"
 AWAITED = "log.awaited"
 """Stands for lines of others that name the rank which they wait for."""
 
+START_WAITS = "log.start_waits"
+"""Stands for lines of a start whose log ends as it waits for its peers, after many such lines."""
+
 LAST_WORDS = "log.last_words"
 """Stands for errors at the end of a log, in words that no table has."""
 

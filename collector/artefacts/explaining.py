@@ -12,6 +12,7 @@ import numpy as np
 from ...detectors import catalogue
 from ...detectors.contract import Detector
 from ...detectors.liveness.logged_faults import LoggedFaultsDetector
+from ...detectors.numbers.logged_divergence import LoggedDivergenceDetector
 from ...detectors.numbers.never_fell import NeverFellDetector
 from ...detectors.numbers.rising import RisingLossDetector
 from ...detectors.selection import DetectorSelection, SelectionRule
@@ -175,7 +176,9 @@ def _detectors(
         selected = chosen.model_copy(update={"parameters": parameters}).selection()
     ends: list[Detector] = []
     if found.until is not None:
-        ends.append(ThroughputDetector(over=found.until))
+        ends += [
+            ThroughputDetector(over=found.until), LoggedDivergenceDetector(over=found.until),
+        ]  # fmt: skip
         if not found.telling:
             ends += [
                 NeverFellDetector(over=found.until), RisingLossDetector(over=found.until),

@@ -18,6 +18,13 @@ BEFORE, LAST, TIMES = 4, 3, 2.0
 """Points before, points at the end that are all above every one of those, and by how much the very
 last is above the middle of them: a loss that has left its level as the log ends."""
 
+FIRST, STAYS, SPAN = 2, 6, 2.0
+"""Points of a first level, points behind it that are all TIMES as high, and the factor within which
+those of one level lie: a loss that has gone to another level, and stays there."""
+
+ALONE, ORDER = 4, 10.0
+"""Points that one last point is compared with, and its factor above the highest of them."""
+
 UNSURE = 0.9
 """Its score: few points prove little, and page nobody."""
 
@@ -26,7 +33,7 @@ MOST = 60
 
 
 class RisingLossDetector(EndedJobDetector):
-    """Find a loss that climbs until its log ends, in few points.
+    """Find a loss that climbs until its log ends, or has left its level for good, in few points.
 
     In no list of detectors: of a live job more points will come. What is left of a job that is over
     is often an excerpt of ten lines.
@@ -44,8 +51,8 @@ class RisingLossDetector(EndedJobDetector):
     >>> rise.text
     'the loss climbs from 1.41 at step 1 to 1.61 at step 11, where the log ends'
 
-    Fails for what comes back after the log's end, and takes data that get harder for a loss that is
-    lost.
+    Fails for what comes back after the log's end, and takes data that get harder, or a term that is
+    added to the loss, for one that is lost.
 
     Reference: Kendall (1938) on the order of pairs.
     """
@@ -61,6 +68,7 @@ class RisingLossDetector(EndedJobDetector):
             return []
         climbs = _climbing(values)
         first = _left(values) if climbs is None else climbs
+        first = _jumped(values) if first is None else first
         if first is None:
             return []
         last = len(values) - 1
@@ -102,3 +110,22 @@ def _left(values: Floats) -> int | None:
     highest = end[-1] == end.max()  # a spike falls back
     left = end.min() > before.max() and end[-1] >= TIMES * medians.middle(before) and highest
     return len(before) - 1 if left else None
+
+
+def _jumped(values: Floats) -> int | None:
+    """Return the last place before a jump to another level, or of the very last point; else None.
+
+    Values that fall to zero or change their sign have no level.
+    """
+    usual = values[-1 - ALONE : -1]
+    if usual.min() > 0 and usual.max() <= SPAN * usual.min() and values[-1] > ORDER * usual.max():
+        return len(values) - 2
+    for first in range(FIRST, len(values) - STAYS + 1):
+        before, high = values[:first], values[first:]
+        if not 0 < before.max() <= SPAN * before.min():
+            return None
+        settled = high[1:]  # a report may average over both levels
+        stays = settled.max() <= SPAN * settled.min()
+        if stays and high.min() > TIMES * medians.middle(before):
+            return first - 1
+    return None

@@ -285,14 +285,14 @@ class TrainingLogParser:
             if rank is not None:
                 member["rank"] = rank
             return [], [Event("collective.communicator", at, member)]
-        raised = self._raised(cleaned)
+        raised, text = self._raised(cleaned)
         whose = (cleaned.rank, cleaned.local)
-        innermost = self._tracebacks.innermost(whose) if raised else ""
+        innermost = self._tracebacks.innermost if raised else ""
         whole = self._continued.read(whose, text)
         fault = signatures.read(raised.text if raised else whole or text, innermost)
         if fault is None:
             return [], self._exception(raised, at, self._whose.written_by(cleaned))
-        self._tracebacks.told(whose)
+        self._tracebacks.told()
         name = fault.signature.name
         if name == "torchrun.child_failed" and text.rstrip(": ").endswith(torchrun.BEGINS):
             self._block.begin()
@@ -308,13 +308,18 @@ class TrainingLogParser:
         event = Event("log.fault", at, fault.pairs(text, rank))
         return self._counters(fault, rank, at), [event]
 
-    def _raised(self, cleaned: CleanedLine) -> tracebacks.RaisedException | None:
-        """Take a line that a traceback may begin or end with; return the exception it names."""
-        whose = (cleaned.rank, cleaned.local)
-        if tracebacks.BEGINS in cleaned.text:
-            self._tracebacks.begin(whose)
-            return None
-        return self._tracebacks.read(whose, cleaned.text) if self._tracebacks.open else None
+    def _raised(self, cleaned: CleanedLine) -> tuple[tracebacks.RaisedException | None, str]:
+        """Take a line that a traceback may begin or end with.
+
+        Return the exception that it names, and the line behind what stands before a traceback.
+        """
+        whose, text = (cleaned.rank, cleaned.local), cleaned.text
+        if tracebacks.BEGINS in text:
+            self._tracebacks.begin(whose, text)
+        elif self._tracebacks.open:
+            said = self._tracebacks.behind_head(whose, text)
+            return self._tracebacks.read(whose, text), said
+        return None, text
 
     def _exception(
         self, raised: tracebacks.RaisedException | None, at: float, rank: int | None

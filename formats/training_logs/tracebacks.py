@@ -52,9 +52,17 @@ _TORN_FILE = re.compile(
 _LONGEST = 2000
 """Lines of a traceback, and of what other ranks write between them."""
 
+_HEAD = re.compile(r"[^\s\w]?[\w.:/-]{1,64} ?[^\w\s]? ?")
+"""What no table of prefixes has and stands before a traceback: one word, as launchers put before
+the lines of each process.
+"""
+
 
 LineWriter = tuple[int | None, int | None]
 """The rank and the local rank that the prefix of a line names."""
+
+TracebackPrefix = tuple[LineWriter, str]
+"""Those, and what stands before each line of a traceback besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,86 +77,117 @@ class RaisedException:
 
 
 class ExceptionTraceback:
-    """Follows the tracebacks of one log, line by line, each with the prefix of its first line."""
+    """Follows the tracebacks of one log, line by line, each with the prefix of its first line.
+
+    That is what the table of prefixes names of a line (`whose`), and what stands before the
+    beginning besides, where each line of the traceback has it.
+    """
 
     def __init__(self) -> None:
-        self._left: dict[LineWriter, int] = {}
-        self._source: set[LineWriter] = set()
+        self._left: dict[TracebackPrefix, int] = {}
+        self._source: set[TracebackPrefix] = set()
         """Of which tracebacks a line of a program may come next."""
-        self._calls: dict[LineWriter, str] = {}
-        self._ignored: set[LineWriter] = set()
+        self._calls: dict[TracebackPrefix, str] = {}
+        self._ignored: set[TracebackPrefix] = set()
         """Of which tracebacks the exception ends nothing: Python drops what a finaliser raises."""
-        self._named: dict[LineWriter, RaisedException] = {}
+        self._named: dict[TracebackPrefix, RaisedException] = {}
         """Of which tracebacks the kind was read, and the message is to come."""
+        self._newest: TracebackPrefix | None = None
+        """Of which traceback the line read last is."""
 
     @property
     def open(self) -> bool:
         """Return whether lines that follow may belong to a traceback."""
         return bool(self._left)
 
-    def begin(self, whose: LineWriter) -> None:
-        """Note that a traceback begins; `whose`: the prefix of its lines."""
-        self._left[whose] = _LONGEST
-        self._source.discard(whose)
-        self._ignored.discard(whose)
-        self._calls.pop(whose, None)
-        self._named.pop(whose, None)
+    @property
+    def innermost(self) -> str:
+        """Return the place and the source of the innermost call above the last line; "": none."""
+        return "" if self._newest is None else self._calls.get(self._newest, "")
 
-    def innermost(self, whose: LineWriter) -> str:
-        """Return the place and the source of the innermost call of the last traceback; "": none."""
-        return self._calls.get(whose, "")
+    def begin(self, whose: LineWriter, text: str = "") -> None:
+        """Note that a traceback begins with a line; `whose`: the prefix of its lines."""
+        before = text.partition(BEGINS)[0]
+        key = self._newest = whose, before if _HEAD.fullmatch(before) else ""
+        self._left[key] = _LONGEST
+        self._source.discard(key)
+        self._ignored.discard(key)
+        self._calls.pop(key, None)
+        self._named.pop(key, None)
+
+    def behind_head(self, whose: LineWriter, text: str) -> str:
+        """Return a line without what stood before the beginning of its traceback as well."""
+        return text.removeprefix(self._key(whose, text)[1]).strip()
 
     def read(self, whose: LineWriter, text: str) -> RaisedException | None:
         """Take a line behind a beginning; return the exception where it is the last one."""
-        left = self._left.get(whose)
+        key = self._newest = self._key(whose, text)
+        text = text.removeprefix(key[1]).strip()
+        left = self._left.get(key)
+        if left is None and _FRAME.match(text):
+            key, left = self._without_head(whose)
+            self._newest = key
         if left is None:
             return None
-        if named := self._named.get(whose):
+        if named := self._named.get(key):
             if not text:
                 return None
-            self._close(whose)
+            self._close(key)
             return RaisedException(named.kind, f"{named.text} {text}")
         if left <= 1:
-            self._close(whose)
+            self._close(key)
             return None
-        self._left[whose] = left - 1
+        self._left[key] = left - 1
         if _FRAME.match(text):
-            if whose not in self._calls and text.endswith(_FINALISER):
-                self._ignored.add(whose)
-            self._source.add(whose)
-            self._calls[whose] = text
+            if key not in self._calls and text.endswith(_FINALISER):
+                self._ignored.add(key)
+            self._source.add(key)
+            self._calls[key] = text
             return None
-        if whose in self._source:
-            self._source.discard(whose)  # the line of the program, shown below its place
-            self._calls[whose] = f"{self._calls.get(whose, '')} {text}"
+        if key in self._source:
+            self._source.discard(key)  # the line of the program, shown below its place
+            self._calls[key] = f"{self._calls.get(key, '')} {text}"
             if not _shown_without_source(text):
                 return None
         kind = raised(text)
         if not kind:
             return None
-        found = None if whose in self._ignored else RaisedException(kind, text)
-        if found is not None and text.rstrip().endswith(":"):
-            self._named[whose] = found
+        found = None if key in self._ignored else RaisedException(kind, text)
+        if found is not None and text.endswith(":"):
+            self._named[key] = found
             return None
-        self._close(whose)
+        self._close(key)
         return found
 
     def end(self) -> list[tuple[LineWriter, RaisedException]]:
         """Return the exceptions whose message never came, with the prefixes of their lines."""
         found = list(self._named.items())
-        for whose, _ in found:
-            self._close(whose)
-        return found
+        for key, _ in found:
+            self._close(key)
+        return [(whose, exception) for (whose, _), exception in found]
 
-    def told(self, whose: LineWriter) -> None:
-        """Note that the line at hand says what its traceback ends with: no message is awaited."""
-        if whose in self._named:
-            self._close(whose)
+    def told(self) -> None:
+        """Note that the last line says what its traceback ends with: no message is awaited."""
+        if self._newest in self._named:
+            self._close(self._newest)
 
-    def _close(self, whose: LineWriter) -> None:
-        self._left.pop(whose, None)
-        self._named.pop(whose, None)
-        self._source.discard(whose)
+    def _key(self, whose: LineWriter, text: str) -> TracebackPrefix:
+        """Return which traceback a line would be of."""
+        heads = (head for of, head in self._left if of == whose and text.startswith(head))
+        return whose, max(heads, key=len, default="")
+
+    def _without_head(self, whose: LineWriter) -> tuple[TracebackPrefix, int | None]:
+        """Return the traceback whose first line alone had something before it, as a time is."""
+        for key in self._left:
+            if key[0] == whose and key not in self._calls:
+                self._left[whose, ""] = self._left.pop(key)
+                break
+        return (whose, ""), self._left.get((whose, ""))
+
+    def _close(self, key: TracebackPrefix) -> None:
+        self._left.pop(key, None)
+        self._named.pop(key, None)
+        self._source.discard(key)
 
 
 def raised(text: str) -> str:

@@ -7,8 +7,10 @@ the processes begin and end; here both follow from the logs.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ....formats.training_logs.signatures import starting
+from ....vocabulary.log_lines import START_WAITS
 from ....vocabulary.samples import Event, Sample
 
 _NCCL = re.compile(
@@ -65,7 +67,7 @@ class StartUp:
             return
         role, name = event.attributes.get("role"), str(event.attributes.get("signature", ""))
         began = self.unnamed is not None if rank is None else rank in self.gave_up
-        if name not in starting():
+        if name not in starting() and name != START_WAITS:
             if role == "root" and not began:
                 self.others.add(rank)
             return
@@ -86,7 +88,7 @@ class StartUp:
         left = self.left is not None and not self.ran
         if self.others or not (self.gave_up or self.unnamed is not None or left):
             return False
-        return not any(one.metric.startswith(_STEPPED) for one in samples)
+        return not stepped(samples)
 
     def named(self, ranks: Iterable[int]) -> None:
         """Give lines that name no rank, where no others say more, to the highest that is known."""
@@ -123,6 +125,23 @@ class StartUp:
         if absent and len(absent) <= size - came:
             text += f": no log of rank {', '.join(map(str, absent[:16]))}"
         return [text]
+
+
+def stepped(samples: Iterable[Sample]) -> bool:
+    """Tell whether values show that the job went beyond its start."""
+    return any(one.metric.startswith(_STEPPED) for one in samples)
+
+
+def any_stepped(paths: Iterable[Path]) -> bool:
+    """Return whether any log has lines of steps, whose form need not be known."""
+    for path in paths:
+        try:
+            with path.open("rb") as opened:
+                if speaks_of_steps(opened):
+                    return True
+        except OSError:
+            continue  # said where it was read
+    return False
 
 
 def speaks_of_steps(lines: Iterable[bytes]) -> bool:

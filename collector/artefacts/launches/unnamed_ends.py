@@ -17,7 +17,10 @@ def add(
     *,
     newest: float,
 ) -> None:
-    """Add the first of these that is known: a lone SIGKILL, an end of nobody, a pending start."""
+    """Add the first of these that is known: a lone SIGKILL, an end of nobody, a pending start.
+
+    Where a launcher ends what it had started, and nobody says why, that is all that is known.
+    """
     _add_listed(known, verdict, newest)
     said = [
         one for one in ends
@@ -31,14 +34,24 @@ def add(
     waits = [one for one in record.of_kind("pending") if came.isdisjoint(one.report.form.until)]
     if waits:
         _add_ended(waits[-1], known, verdict, ended="start")
+    told = record.of_kind("asked")
+    if told:
+        _add(told[0], known, verdict, role="cascade")
 
 
 def _add_ended(one: FiledReport, known: KnownRanks, verdict: LaunchVerdict, *, ended: str) -> None:
     """Take a line that says the end of a process or a start for the cause."""
+    _add(one, known, verdict, role="root", ended=ended)
+
+
+def _add(
+    one: FiledReport, known: KnownRanks, verdict: LaunchVerdict, *, role: str, **pairs: Scalar
+) -> None:
+    """Take a line for what is known of the cause, where nothing else is."""
     if verdict.events or known.faulted:
         return
     host, name = verdict.places.host(one), one.report.form.name
-    verdict.blame(one, "log.fault", host, signature=name, role="root", ended=ended)
+    verdict.blame(one, "log.fault", host, None, signature=name, role=role, **pairs)
 
 
 def _add_listed(known: KnownRanks, verdict: LaunchVerdict, newest: float) -> None:

@@ -8,9 +8,9 @@ from ..found import ArtefactContents
 from ..hosts import kernel_logs
 from ..job import log_names, size
 from ..job.nccl_ranks import NcclProcesses
-from ..job.startup import StartUp, speaks_of_steps
+from ..job.startup import StartUp, any_stepped, stepped
 from ..walk.telling_lines import TellingLines
-from . import renumbered, unplaced
+from . import awaited_peers, renumbered, unplaced
 from .contents import LogContents
 from .one_log import LogReading
 from .unknown_lines import of_file
@@ -80,8 +80,11 @@ def gather(
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
             found.unread[name] += of_file(found.unknown, name)
-    if gathered.start.failed(()) and _stepped(files.values()):
-        gathered.start = StartUp()  # who gave up a store or a group did so while it trained
+    if gathered.start.failed(()):
+        if any_stepped(files.values()):
+            gathered.start = StartUp()  # who gave up a store or a group did so while it trained
+    elif not stepped(sample for _, sample in gathered.samples):
+        awaited_peers.add(gathered, files, found)
     return gathered
 
 
@@ -103,15 +106,3 @@ def _place_by_nccl(gathered: LogContents, files: Iterable[Path]) -> None:
         return rank
 
     gathered.events = unplaced.written(gathered.events, wrote)
-
-
-def _stepped(files: Iterable[Path]) -> bool:
-    """Return whether any log has lines of steps, whose form need not be known."""
-    for path in files:
-        try:
-            with path.open("rb") as opened:
-                if speaks_of_steps(opened):
-                    return True
-        except OSError:
-            continue  # said where it was read
-    return False

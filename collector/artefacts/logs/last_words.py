@@ -10,15 +10,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 from ....formats.training_logs import behind_bars, cleaning, tracebacks
 from ....vocabulary.log_lines import LAST_WORDS
 from ....vocabulary.samples import Event, TelemetryResource
 from ..found import ArtefactContents, LogQuote
 from . import half_said, survival
+from .tails import LogTail
 
-_TAIL_BYTES = 1 << 16
 _MOST_QUOTED = 5
 _LONGEST = 1000
 
@@ -56,7 +55,8 @@ _SETS_UP = re.compile(
     rb"|(?i:\bwaiting (?:for|until|on|in) |\brendezvous|\bAll distributed processes registered)"
     rb"|(?i:\binitiali[sz]ing (?:the )?(?:distributed|ddp|(?:torch )?process group|nccl))"
     rb"|(?i:\b(?:start(?:ing|ed)?|begin(?:ning|s)?|run(?:ning)?) (?:the |of )?"
-    rb"train(?:ing|er)?\b(?! (?:done|complete)))"
+    rb"(?:train(?:ing|er)?\b(?! (?:done|complete))|(?:at )?epoch\b))"
+    rb"|(?i:^[\s=>*#-]{0,20}epoch\b[\s:#(\[]{0,4}\d{1,6}(?:\s?(?:/|of)\s?\d{1,6})?[)\]]?[\s:.=*#-]{0,20}$)"
     rb"|(?i:\bload(?:ing)? (?:the )?(?:data(?:set)?s?|model|weights|checkpoint|extension module|"
     rb"tokenizer|pretrained)\b)|(?i:\b(?:build(?:ing)?|creat(?:e|ing)|compil(?:e|ing)) (?:the )?"
     rb"(?:model|graph|network|dataloaders?|datasets?)\b)|\b0%\|\s{0,80}\| 0/\d"
@@ -69,6 +69,16 @@ _UNMOVED = re.compile(
     rb"(?:^|[\s:])(?:0%)?\|\s{0,200}(?:\| {0,3}0/[\d?].{0,200}|(?<=%\|)\s{0,200})$"
 )
 """A progress bar of which nothing is done, cut off or whole."""
+
+_TOLD = re.compile(
+    rb"(?i)(?!.*\b(?:if|in case|may|might|can|could|would|should|avoid|prevent|warn\w*|"
+    rb"will|early|patience|improve\w*)\b)(?:\w[\w\'-]{0,30},? ){2,80}?"
+    rb"(?:hangs|hung|freezes|froze|stuck|stands still|"
+    rb"stops (?:after|at|without|responding|working)|does(?: no|n\')t (?:move|continue|go on))\b"
+    rb"(?:[ ,;]{1,2}[\w\'-]{1,30}){0,60}[ .!?:,;)]"
+)
+"""What somebody wrote above a log that he pasted: a sentence that says that it stands."""
+
 _LAST = 3
 """So many lines at the end may hold it."""
 _STEPPED = frozenset({"training.step", "training.loss", "training.throughput"})
@@ -117,25 +127,21 @@ def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], i
 
     Of errors below which nothing went on, in its last 64 KiB; blank lines are none. Where there is
     none, a bar at its very end that did not move, and where no log has `stepped` the call in which
-    somebody interrupted it, what not all ranks say, or the last line that sets something up. Raises
-    OSError.
+    somebody interrupted it, what not all ranks say, or the last line that sets something up; else
+    what somebody wrote above it. Raises OSError.
     """
-    with path.open("rb") as opened:
-        begin = max(0, path.stat().st_size - _TAIL_BYTES)
-        opened.seek(begin)
-        lines = opened.read(_TAIL_BYTES).rstrip().split(b"\n")
-        whole = 1 if begin else 0
-        errors = list(_errors(lines[whole:]))[-_MOST_QUOTED:]
-        errors = errors or _waiting(lines[whole:])
-        if not errors and not stepped:
-            end = lines[whole:]
-            errors = _interrupted(end) or half_said.find(end) or _setting_up(end)
-        first = 1 + whole + (_lines_in(opened, begin) if errors else 0)
+    tail = LogTail.read(path)
+    lines = tail.lines
+    errors = list(_errors(lines))[-_MOST_QUOTED:] or _waiting(lines)
+    if not errors and not stepped:
+        errors = _interrupted(lines) or half_said.find(lines) or _setting_up(lines)
+    errors = errors or _told(lines)
+    first = tail.first() if errors else 1
     told = [
         (first + place, cleaning.shown(line.decode("utf-8", "replace").strip()))
         for place, line in reversed(errors)
     ]
-    return told, first + len(lines[whole:]) - 1
+    return told, first + len(lines) - 1
 
 
 def _raised(line: str, at: float, rank: int | None) -> Event | None:
@@ -187,10 +193,7 @@ def _setting_up(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
     return [] if went_on else found[-1:]
 
 
-def _lines_in(opened: BinaryIO, end: int) -> int:
-    """Return how many lines end in so many bytes of a file."""
-    opened.seek(0)
-    count = 0
-    while opened.tell() < end:
-        count += opened.read(min(1 << 20, end - opened.tell())).count(b"\n")
-    return count
+def _told(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    """Return (place, text) of the first sentence that says that what is pasted below it stands."""
+    found = (place for place, line in enumerate(lines) if _TOLD.match(line[:_LONGEST]))
+    return [(place, lines[place]) for place in list(found)[:1]]

@@ -51,6 +51,22 @@ def test_tracebacks_of_ranks_that_write_between_each_other_are_told_apart():
     assert [(3, "root", "KeyError: 1"), (1, "root", "OSError: 2")] == reported(mixed)
 
 
+@pytest.mark.parametrize("form", ["[{}] ", "rank{} | ", "worker-{}| ", "<{}>"])
+def test_what_stands_before_each_line_of_a_traceback_is_none_of_it(form):
+    first, second = (
+        [form.format(rank) + line + "\n" for line in traceback(error).splitlines()]
+        for rank, error in ((3, "KeyError: 1"), (1, "OSError: 2"))
+    )
+    mixed = "".join(line for pair in zip(first, second, strict=True) for line in pair)
+    assert [(None, "root", "KeyError: 1"), (None, "root", "OSError: 2")] == reported(mixed)
+
+
+@pytest.mark.parametrize("before", ["10:02:11 ", "trainer: "])
+def test_the_first_line_of_a_traceback_alone_may_have_something_before_it(before):
+    text = before + traceback("ValueError: bad sample", source="    raise KeyError(key)\n")
+    assert [(None, "root", "ValueError: bad sample")] == reported(text)
+
+
 @pytest.mark.parametrize(
     "error",
     [

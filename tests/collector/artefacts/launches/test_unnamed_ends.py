@@ -36,3 +36,23 @@ def test_what_python_says_of_a_process_that_it_started_counts_where_nothing_else
     assert CRASH == cause(first(above + raised))[0]
     document = first(TRACEBACK.format("") + above + raised)
     assert "ValueError: bad sample in shard 17" == document["leftovers"]["lines"][0]["text"]
+
+
+ASKED = {
+    "torchrun": "W0513 12:00:40.981000 146 torch/distributed/elastic/multiprocessing/api.py:897] "
+    "Sending process 14751 closing signal SIGTERM\n",
+    "torch.distributed.launch": "Killing subprocess 14750\nKilling subprocess 14751\n",
+    "spawn": "Terminating process 14751 via signal SIGTERM\n",
+}
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_a_launcher_that_ends_its_processes_and_says_no_reason_is_all_that_is_known(first, asked):
+    document = first(steps(1) + asked)
+    assert "unknown" == document["root_cause"]["hypotheses"][0]["fault"]
+    assert asked.splitlines()[0] == document["leftovers"]["lines"][0]["text"]
+
+
+def test_where_something_else_says_why_a_launcher_ended_them_that_is_the_cause(first):
+    document = first(steps(1) + TRACEBACK.format("") + ASKED["torch.distributed.launch"])
+    assert CRASH == document["root_cause"]["hypotheses"][0]["fault"]

@@ -108,6 +108,9 @@ SETTING_UP = {
     "nccl": "pod-b:435:783 [0] NCCL INFO Ring 00 : 0 -> 8 [receive] via NET/Socket/0",
     "lightning": "All distributed processes registered. Starting with 4 processes",
     "a loop of one's own": "rank 3: waiting for all workers",
+    "an epoch": "Epoch 1/20",
+    "an epoch's banner": "===> Epoch: [0]",
+    "a start at an epoch": "Starting at epoch 0",
 }
 
 
@@ -198,3 +201,32 @@ def test_what_all_ranks_say_or_only_the_first_is_no_news(explain, tmp_path, end)
     except RecordingError:
         document = None  # nothing in it says anything
     assert document is None
+
+
+@pytest.mark.parametrize("line", [
+    "I start it on two hosts and it gets stuck after the third step, any ideas?",
+    "The script simply freezes at some point.",
+    "After an hour it stops without any error.",
+])  # fmt: skip
+def test_what_somebody_wrote_above_a_log_that_says_no_more_is_quoted_as_news(
+    explain, tmp_path, line
+):
+    (tmp_path / "issue.txt").write_text(f"{line}\n\n{STEPS}")
+    diagnosis = explain(tmp_path)
+    assert ("unknown", "job", "job") == said(diagnosis)
+    assert "info" == diagnosis.document()["severity"]
+    assert [("issue.txt", 1, line)] == quoted(diagnosis)
+
+
+@pytest.mark.parametrize("line", [
+    "using GPU 0 for the barrier: this could hang if the mapping is another one",
+    "if the program hangs, set the variable below",
+    "early stopping: the score got stuck_at 0.31",
+    "How long does the training take on four devices, and does it stop?",
+    "WARNING the run hangs when it is forked",
+    "Training will stop after 20 epochs.",
+    "The search stops after 5 rounds that do not improve.",
+])  # fmt: skip
+def test_what_a_program_says_of_what_could_happen_is_not(explain, tmp_path, line):
+    (tmp_path / "job.log").write_text(f"{line}\n\n{STEPS}")
+    assert explain(tmp_path).document() is None

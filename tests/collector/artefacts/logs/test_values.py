@@ -385,3 +385,18 @@ def test_a_bar_whose_columns_are_losses_is_explained_where_one_is_not_finite(exp
 def test_bars_whose_losses_fall_are_no_fault(explained):
     lines = [YOLO.format(epoch, 0.11 - epoch / 1000, "2.5  0.4") for epoch in range(20)]
     assert explained(*lines).document() is None
+
+
+@pytest.mark.parametrize(
+    "said", ["loss is exploding, aborting.", "[10:02]  Loss exploded to 912.5 at step 7!"]
+)
+def test_a_script_that_gives_up_over_its_loss_has_lost_it(explained, said):
+    steps = [plain(step, 0.9 - step / 100, 0.1) for step in range(1, 7)]
+    document = explained(*steps, plain(7, 912.5, 40.0), said).document()
+    assert "numerics.divergence" == document["root_cause"]["hypotheses"][0]["fault"]
+
+
+def test_one_that_went_on_below_has_not(explained):
+    steps = [plain(step, 0.9 - step / 100, 0.1) for step in range(1, 13)]
+    document = explained(*steps[:6], "WARNING: loss is exploding", *steps[6:]).document()
+    assert document is None or "info" == document["severity"]
