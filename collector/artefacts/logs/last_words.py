@@ -54,6 +54,8 @@ _HARMLESS = re.compile(
 _SETS_UP = re.compile(
     rb"(?:NCCL|RCCL) INFO (?!.*Init COMPLETE)|\bdistributed_backend=|\bReduce to /job:"
     rb"|(?i:\bwaiting (?:for|until|on|in) |\brendezvous|\bAll distributed processes registered)"
+    rb"|(?i:\b(?:listen|connect|bind|join|register)(?:ing|ed)? (?:on|to|at|with) )"
+    rb"|\bcmd=ADD_NODE\b|\bStart ZMQ recv thread|\bStarted server with target: |\bAPI:IN: "
     rb"|(?i:\binitiali[sz]ing (?:the )?(?:distributed|ddp|(?:torch )?process group|nccl))"
     rb"|(?i:\b(?:start(?:ing|ed)?|begin(?:ning|s)?|run(?:ning)?) (?:the |of )?"
     rb"train(?:ing|er)?\b(?! (?:done|complete)))"
@@ -62,6 +64,8 @@ _SETS_UP = re.compile(
     rb"(?:model|graph|network|dataloaders?|datasets?)\b)|\b0%\|\s{0,80}\| 0/\d"
 )
 """What the last lines of a start say that goes no further."""
+_RETURNED = b" API:OUT: "
+"""A call of Neuron's runtime came back."""
 _GIVEN_UP = re.compile(rb"(?:\[rank\d{1,7}\]: ?)?KeyboardInterrupt")
 _TRACEBACK = 60
 """Lines at the end that hold the last calls of a traceback."""
@@ -179,8 +183,13 @@ def _interrupted(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
 def _setting_up(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
     """Return (place, text) of the last line that sets something up, where nothing went on after."""
     last = [place for place, line in enumerate(lines) if line.strip()][-_LAST:]
-    found = [(place, lines[place]) for place in last if _SETS_UP.search(lines[place][:_LONGEST])]
-    went_on = any(survival.went_on(lines[place][:_LONGEST]) for place in last)
+    heads = [lines[place][:_LONGEST] for place in last]
+    found = [
+        (place, lines[place])
+        for place, head in zip(last, heads, strict=True)
+        if _SETS_UP.search(head)
+    ]
+    went_on = any(survival.went_on(head) or _RETURNED in head for head in heads)
     return [] if went_on else found[-1:]
 
 

@@ -106,6 +106,11 @@ SETTING_UP = {
     "nccl": "pod-b:435:783 [0] NCCL INFO Ring 00 : 0 -> 8 [receive] via NET/Socket/0",
     "lightning": "All distributed processes registered. Starting with 4 processes",
     "a loop of one's own": "rank 3: waiting for all workers",
+    "a parameter server": "[12:00:33] src/van.cc:75: Bind to role=worker, ip=10.0.0.7, port=4128",
+    "its scheduler": "[12:00:41] src/van.cc:161: ? => 1. Meta: request=0, control={ cmd=ADD_NODE }",
+    "TensorFlow's": "grpc_server_lib.cc:375] Started server with target: grpc://localhost:2222",
+    "a call of Neuron's runtime": "DEBUG  NRT:nrt_load      API:IN: (start_nc=0, nc_count=1)",
+    "words of one's own": "node 2: connecting to 10.0.0.1:29500",
 }
 
 
@@ -126,6 +131,13 @@ def test_a_start_that_went_on_is_not(explain, tmp_path, after):
     (tmp_path / "job.log").write_text(SETTING_UP["lightning"] + "\n\n\nready\n" + after)
     (tmp_path / "other.log").write_text(STEPS)
     assert explain(tmp_path).document() is None
+
+
+def test_a_call_that_came_back_is_not_what_a_start_waits_for(explain, tmp_path):
+    line = SETTING_UP["a call of Neuron's runtime"]
+    (tmp_path / "job.log").write_text(f"{line}\n{line.replace('IN: ', 'OUT: ')}\n")
+    (tmp_path / "other.log").write_text(UNKNOWN)
+    assert ["other.log"] == [one[0] for one in quoted(explain(tmp_path))]
 
 
 @pytest.mark.parametrize("bar", ["  0%|          | 0/32 [00:00<?, ?it/s]", "  0%|"])
