@@ -17,7 +17,8 @@ _GLOG = re.compile(
     r"(?P<time>\d\d:\d\d:\d\d)\.(?P<part>\d{6,9})"
 )
 _LOG4J = re.compile(
-    r"(?P<date>\d\d/\d\d/\d\d) (?P<time>\d\d:\d\d:\d\d) (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) [\w.$]{1,200}:"
+    r"(?P<date>\d\d/\d\d/\d\d) (?P<time>\d\d:\d\d:\d\d) "
+    r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) [\w.$]{1,200}:"
 )
 """Spark's: year, month and day of two digits, told from other orders by what stands behind them."""
 _ASCTIME = re.compile(

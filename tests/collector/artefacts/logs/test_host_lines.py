@@ -57,7 +57,7 @@ def test_a_worker_that_was_killed_while_its_trainer_lived_was_so_for_memory(caus
     assert ("memory.host_oom", "unnamed-host", "critical") == cause(STEPS + text)
 
 
-SPARK = "26/05/13 12:05:{:02} WARN TaskSetManager: Lost task 3.{} in stage 7.0 (TID 7{}, n4, executor 2): "
+SPARK = "26/05/13 12:05:{:02} WARN TaskSetManager: Lost task 3.{} in stage 7.0 (TID 7{}, n4): "
 NO_MEMORY = "java.lang.OutOfMemoryError: {}\n\tat org.example.Matrix.<init>(Matrix.java:126)\n"
 REFUSED = {
     "memory beside the heap": NO_MEMORY.format(
@@ -68,9 +68,9 @@ REFUSED = {
         SPARK.format(number, number, number) + NO_MEMORY.format("GC overhead limit exceeded")
         for number in range(4)
     )
-    + 'Exception in thread "main" org.apache.spark.SparkException: Job aborted due to stage failure: '
-    "Lost task 3.3 in stage 7.0: " + NO_MEMORY.format("GC overhead limit exceeded"),
-    "the host's": "#\n# There is insufficient memory for the Java Runtime Environment to continue.\n",
+    + 'Exception in thread "main" org.apache.spark.SparkException: Job aborted due to stage '
+    "failure: Lost task 3.3 in stage 7.0: " + NO_MEMORY.format("GC overhead limit exceeded"),
+    "the host's": "# There is insufficient memory for the Java Runtime Environment to continue.\n",
 }
 
 
