@@ -3,7 +3,7 @@
 They say that something ended badly, and not what: no cause follows from them. Where the very last
 of them is an exception of Python, whose traceback was cut off, its process ended by it. Where no
 log has a step, a line at the end that sets something up, or waits for it, is quoted too: what it
-was about may never have come.
+was about may never have come; and so is one that says in plain words that something was refused.
 """
 
 import re
@@ -66,6 +66,12 @@ _SETS_UP = re.compile(
 """What the last lines of a start say that goes no further."""
 _RETURNED = b" API:OUT: "
 """A call of Neuron's runtime came back."""
+_REFUSED = re.compile(
+    rb"(?i)\b(?:failed to|failed(?=:)|(?:could|can|did) ?(?:not|n?'t)|unable to|denied|refused|"
+    rb"timed out|unreachable|no such|not found|does not exist|gave up|giving up|insufficient|"
+    rb"abort(?:ed|ing))\b"
+)
+"""What the last lines of a start say that was refused something, without the mark of an error."""
 _GIVEN_UP = re.compile(rb"(?:\[rank\d{1,7}\]: ?)?KeyboardInterrupt")
 _TRACEBACK = 60
 """Lines at the end that hold the last calls of a traceback."""
@@ -121,7 +127,7 @@ def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], i
 
     Of errors below which nothing went on, in its last 64 KiB; blank lines are none. Where there is
     none, a bar at its very end that did not move, and where no log has `stepped` the call in which
-    somebody interrupted it, or the last line that sets something up. Raises OSError.
+    somebody interrupted it, or the last line that was refused or sets something up. Raises OSError.
     """
     with path.open("rb") as opened:
         begin = max(0, path.stat().st_size - _TAIL_BYTES)
@@ -131,7 +137,7 @@ def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], i
         errors = list(_errors(lines[whole:]))[-_MOST_QUOTED:]
         errors = errors or _waiting(lines[whole:])
         if not errors and not stepped:
-            errors = _interrupted(lines[whole:]) or _setting_up(lines[whole:])
+            errors = _interrupted(lines[whole:]) or _ending(lines[whole:])
         first = 1 + whole + (_lines_in(opened, begin) if errors else 0)
     told = [
         (first + place, cleaning.shown(line.decode("utf-8", "replace").strip()))
@@ -180,17 +186,23 @@ def _interrupted(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
     return [(calls[-1], lines[calls[-1]])] if calls else []
 
 
-def _setting_up(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
-    """Return (place, text) of the last line that sets something up, where nothing went on after."""
+def _ending(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    """Return (place, text) of the last line of a start that was refused, or sets something up.
+
+    None where anything went on after it.
+    """
     last = [place for place, line in enumerate(lines) if line.strip()][-_LAST:]
-    heads = [lines[place][:_LONGEST] for place in last]
+    heads = {place: lines[place][:_LONGEST] for place in last}
+    if any(survival.went_on(head) or _RETURNED in head for head in heads.values()):
+        return []
+    said = {place: head for place, head in heads.items() if not _KERNEL.search(head)}
     found = [
         (place, lines[place])
-        for place, head in zip(last, heads, strict=True)
-        if _SETS_UP.search(head)
+        for place, head in said.items()
+        if _REFUSED.search(head) and not _HARMLESS.search(head)
     ]
-    went_on = any(survival.went_on(head) or _RETURNED in head for head in heads)
-    return [] if went_on else found[-1:]
+    found = found or [(place, lines[place]) for place in said if _SETS_UP.search(said[place])]
+    return found[-1:]
 
 
 def _lines_in(opened: BinaryIO, end: int) -> int:

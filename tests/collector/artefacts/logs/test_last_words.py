@@ -124,6 +124,22 @@ def test_a_start_whose_log_ends_while_it_sets_something_up_is_quoted_as_news(
     assert [("job.log", 2, line)] == quoted(diagnosis)
 
 
+@pytest.mark.parametrize("line", ["bash: accelerate: not found", "could not open the data set"])
+def test_a_start_that_ends_with_what_was_refused_is_quoted_as_news(explain, tmp_path, line):
+    (tmp_path / "job.log").write_text(f"{SETTING_UP['lightning']}\n{line}\n")
+    diagnosis = explain(tmp_path)
+    assert ("unknown", "info") == (said(diagnosis)[0], diagnosis.document()["severity"])
+    assert [("job.log", 2, line)] == quoted(diagnosis)
+
+
+@pytest.mark.parametrize(
+    "text", ["wandb could not log in\n" + STEPS, STEPS + "wandb could not log in\n"]
+)
+def test_a_job_that_made_steps_and_was_refused_something_is_healthy(explain, tmp_path, text):
+    (tmp_path / "job.log").write_text(text)
+    assert explain(tmp_path).document() is None
+
+
 @pytest.mark.parametrize(
     "after", [STEPS, "pod-b:1:1 [0] NCCL INFO comm 0x7 rank 1 - Init COMPLETE\n"]
 )
