@@ -10,13 +10,15 @@ from ...vocabulary.log_lines import ENDS
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import first_line, report, report_event
-from ..tenants import own_events, says, signature_of
+from ..tenants import own_events, says, signature_of, text_of
 from ..window import JobWindow
 from . import exit_order, stops, telling
 from .stops import code_of, is_root, is_stop, rank_of
 
 _WORKER = re.compile(r"DataLoader worker .{0,4000}killed by signal: Killed")
 """SIGKILL of a worker alone: people and schedulers send it to the trainer."""
+_REFUSED = "native.memory_refused"
+"""Signature by which a process says that it got no more memory of its host."""
 
 
 class ExitsDetector(Detector):
@@ -79,6 +81,7 @@ class ExitsDetector(Detector):
         "rank.root_log",
         "host.oom_killed",
         "host.worker_killed",
+        "host.memory_refused",
     )
 
     def __init__(self, *, together: float = 0.05) -> None:
@@ -86,7 +89,7 @@ class ExitsDetector(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom, the first exit, root log lines, and OOM kills of the job's hosts."""
-        findings = [*self._logs(window), *self._kills(window), *self._workers(window)]
+        findings = [*self._logs(window), *self._kills(window), *self._memory(window)]
         exits, outcome = self._abnormal(window)
         if outcome in ("stopped", "waiting"):
             return findings
@@ -214,29 +217,35 @@ class ExitsDetector(Detector):
             )
         return findings
 
-    def _workers(self, window: JobWindow) -> list[Finding]:
-        """Return one finding a host on which a data loader's worker was killed, by its trainer."""
+    def _memory(self, window: JobWindow) -> list[Finding]:
+        """Return one finding a host whose memory was used up by the words of a process on it."""
         findings: dict[str, Finding] = {}
         wished = min(stops.wishes(window), default=np.inf)
         for event in own_events(window):
             if event.name != "log.fault" or event.at >= wished:
                 continue
-            if not says(window, event, _WORKER):
+            refused = signature_of(event) == _REFUSED and is_root(event)
+            if not refused and not says(window, event, _WORKER):
                 continue
             row = window.row_of_event(event)
             host = event.resource.host if row is None else window.host_name(row)
             if host not in window.hosts or host in findings:
                 continue
             entity, whose = window.host_entity(window.hosts.index(host)), rank_of(event)
+            what = (
+                f"a process on host {host} got no more memory: {first_line(text_of(event))}"
+                if refused
+                else f"a data loader's worker on host {host} was killed, by the kernel most likely"
+            )
             findings[host] = report_event(
                 window,
                 self.name,
-                "host.worker_killed",
+                "host.memory_refused" if refused else "host.worker_killed",
                 entity,
                 event,
                 score=2.0,
-                observed="signal 9",
-                text=f"a data loader's worker on host {host} was killed, by the kernel most likely",
+                observed="refused" if refused else "signal 9",
+                text=what,
                 ranks=() if whose is None else (whose,),
             )
         return list(findings.values())

@@ -68,6 +68,7 @@ class NonfiniteDetector(Detector):
         "rank.first_nonfinite",
         "job.nonfinite_everywhere",
         "job.nonfinite_repeated",
+        "job.samples_nonfinite",
         "job.loss_scale_collapse",
     )
 

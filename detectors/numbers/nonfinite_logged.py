@@ -1,5 +1,6 @@
 """Values that are not finite by the words of a log, where no value of a step shows it."""
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -11,13 +12,15 @@ from ...vocabulary.log_lines import LOSS_SKIPPED, SCALE_FLOOR
 from ...vocabulary.samples import Event
 from .. import compute_time
 from ..findings import report
-from ..tenants import own_logs, text_of
+from ..tenants import own_logs, signature_of, text_of
 from ..window import JobWindow
 
 _SCALED = frozenset({SCALE_FLOOR, "deepspeed.loss_scale_minimum", "fairseq.loss_scale_minimum"})
 _COUNTED = frozenset({SCALE_FLOOR, LOSS_SKIPPED})
 """Signatures that say how many updates in a row were skipped."""
 _SIGNATURES = _SCALED | _COUNTED | {"training.loss_not_finite", "torch.anomaly_nan"}
+_SAMPLES = "training.samples_not_finite"
+"""Signature of a line by which samples differ that the same parameters were applied to."""
 _OWN = "megatron.bad_value"
 """Signature by which a rank says that its own value is bad, before any reduction."""
 _NOT_FINITE = re.compile(r"(?i)\b(?:nan|inf)\b")
@@ -44,11 +47,26 @@ def said(window: JobWindow, detector: str, *, over: bool) -> list[Finding]:
     text = text_of(first)
     said_so = f"a log says that values are not finite: {text}"
     found = [_report(window, detector, "job.nonfinite", "training.loss", lines, said_so)]
+    if samples := _of_samples(window, newest):
+        kind = "job.samples_nonfinite"
+        which = f"some samples of a batch are not finite where others are: {text_of(samples[0])}"
+        found.append(_report(window, detector, kind, "training.loss", samples, which))
     scaled = [one for one in lines if one.attributes.get("signature") in _SCALED]
     if scaled:
         kind, low = "job.loss_scale_collapse", "gradients overflow at the least loss scale"
         found.append(_report(window, detector, kind, "training.loss_scale", scaled, low))
     return [*found, *_of_rank(window, detector, lines)]
+
+
+def _of_samples(window: JobWindow, newest: Event) -> list[Event]:
+    """Return lines about samples which no finite loss followed: others were survived."""
+    loss = window.baselines.loss.curve
+    since = float(loss.at[-1]) if len(loss) else -math.inf
+    return [
+        one
+        for one in own_logs(window)
+        if signature_of(one) == _SAMPLES and since < one.at <= newest.at
+    ]
 
 
 def _says(window: JobWindow, line: Event) -> bool:

@@ -18,13 +18,18 @@ _BAR = re.compile(r"(?<=%)\|[^|]{0,200}\||\.{3,}|\d{1,3}%(?:\.\.)?|[=>.]{4,}|[^\
 _NUMBER = re.compile(
     r"(?<![\w.:-])(?:\d{4}-\d\d-\d\d[T ])?(?:(?P<hours>\d{1,4}):)?(?P<minutes>\d{1,2}):"
     r"(?P<seconds>\d{2}(?:\.\d{1,6})?)(?![\w:])"
+    r"|(?<![\w.])(?P<parts>"
+    r"(?:\d{1,4} ?(?:d(?:ays?)?|h(?:ou)?rs?|h|m(?:in(?:ute)?s?)?),? (?:and )?){1,3}"
+    r"\d{1,4}(?:\.\d{1,6})? ?(?:h(?:ou)?rs?|h|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?))(?![\w/])"
     r"|(?<![\w.])[-+]?(?P<value>\d{1,15}(?:\.\d{1,9})?(?:e[-+]?\d{1,3})?)"
     r"(?: ?(?P<unit>ms|sec(?:ond)?s?|s|min(?:ute)?s?|m|h(?:ou)?rs?|h)(?![A-Za-z])"
     r"(?P<each> ?/ ?(?:it|iter|steps?|batch|epoch)\b)?)?"
     r"(?P<rate> ?(?:it|iter|iterations?|steps?|batch(?:es)?|samples?|images?|img|tokens?|tok|ex|"
     r"examples) ?(?:/|per) ?s(?:ec(?:ond)?)?\b)?"
 )
-_FACTORS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_FACTORS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"([\d.]+) ?([dhms])")
+"""One of the parts of a time that is written with several units: `2h 1m 5s`."""
 _ELSE = re.compile(
     r"(?i)\b(?:eta|remain\w*|left|estimat\w*|until|start\w*|finish\w*|now|at)\W{0,3}$"
 )
@@ -100,6 +105,11 @@ def _cells(text: str) -> tuple[list[_NumberCell], str]:
 
 
 def _cell(found: re.Match[str], before: str, after: str) -> _NumberCell:
+    if found["parts"] is not None:
+        time = sum(float(one) * _FACTORS[unit] for one, unit in _PART.findall(found["parts"]))
+        return _NumberCell(
+            time, whole=False, seconds=_taken(time, before, after), before=before, after=after
+        )
     if found["value"] is None:
         minutes = 60.0 * float(found["hours"] or 0) + float(found["minutes"])
         time = 60.0 * minutes + float(found["seconds"])

@@ -16,6 +16,11 @@ _GLOG = re.compile(
     r"\[?[IWEFC](?P<month>1[0-2]|0?[1-9])(?P<day>[0-3]\d) "
     r"(?P<time>\d\d:\d\d:\d\d)\.(?P<part>\d{6,9})"
 )
+_LOG4J = re.compile(
+    r"(?P<date>\d\d/\d\d/\d\d) (?P<time>\d\d:\d\d:\d\d) "
+    r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) [\w.$]{1,200}:"
+)
+"""Spark's: year, month and day of two digits, told from other orders by what stands behind them."""
 _ASCTIME = re.compile(
     r"[A-Z][a-z]{2} (?P<date>[A-Z][a-z]{2} [ \d]\d) (?P<time>\d\d:\d\d:\d\d) (?P<year>\d{4})\b"
 )
@@ -42,6 +47,8 @@ def read(text: str, zone: tzinfo | None = None, near: float | None = None) -> fl
     if found := _SLASHES.search(head):
         date = f"{found['year']}-{found['month']}-{found['day']}"
         return _epoch(f"{date}T{found['time']}", None, zone)
+    if found := _LOG4J.match(head):
+        return _epoch(f"20{found['date'].replace('/', '-')}T{found['time']}", None, zone)
     if found := _ASCTIME.match(head):
         month, day = found["date"].split()
         if month in MONTHS:

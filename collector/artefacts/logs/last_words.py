@@ -3,7 +3,8 @@
 They say that something ended badly, and not what: no cause follows from them. Where the very last
 of them is an exception of Python, whose traceback was cut off, its process ended by it. Where no
 log has a step, a line at the end that sets something up, or waits for it, is quoted too: what it
-was about may never have come; and so is what some ranks say at its end and others do not.
+was about may never have come; and so are one that says in plain words that something was refused,
+and what some ranks say at its end and others do not.
 """
 
 import re
@@ -53,6 +54,8 @@ _HARMLESS = re.compile(
 _SETS_UP = re.compile(
     rb"(?:NCCL|RCCL) INFO (?!.*Init COMPLETE)|\bdistributed_backend=|\bReduce to /job:"
     rb"|(?i:\bwaiting (?:for|until|on|in) |\brendezvous|\bAll distributed processes registered)"
+    rb"|(?i:\b(?:listen|connect|bind|join|register)(?:ing|ed)? (?:on|to|at|with) )"
+    rb"|\bcmd=ADD_NODE\b|\bStart ZMQ recv thread|\bStarted server with target: |\bAPI:IN: "
     rb"|(?i:\binitiali[sz]ing (?:the )?(?:distributed|ddp|(?:torch )?process group|nccl))"
     rb"|(?i:\b(?:start(?:ing|ed)?|begin(?:ning|s)?|run(?:ning)?) (?:the |of )?"
     rb"(?:train(?:ing|er)?\b(?! (?:done|complete))|(?:at )?epoch\b))"
@@ -62,6 +65,14 @@ _SETS_UP = re.compile(
     rb"(?:model|graph|network|dataloaders?|datasets?)\b)|\b0%\|\s{0,80}\| 0/\d"
 )
 """What the last lines of a start say that goes no further."""
+_RETURNED = b" API:OUT: "
+"""A call of Neuron's runtime came back."""
+_REFUSED = re.compile(
+    rb"(?i)\b(?:failed to|failed(?=:)|(?:could|can|did) ?(?:not|n?'t)|unable to|denied|refused|"
+    rb"timed out|unreachable|no such|not found|does not exist|gave up|giving up|insufficient|"
+    rb"abort(?:ed|ing))\b"
+)
+"""What the last lines of a start say that was refused something, without the mark of an error."""
 _GIVEN_UP = re.compile(rb"(?:\[rank\d{1,7}\]: ?)?KeyboardInterrupt")
 _TRACEBACK = 60
 """Lines at the end that hold the last calls of a traceback."""
@@ -127,14 +138,14 @@ def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], i
 
     Of errors below which nothing went on, in its last 64 KiB; blank lines are none. Where there is
     none, a bar at its very end that did not move, and where no log has `stepped` the call in which
-    somebody interrupted it, what not all ranks say, or the last line that sets something up; else
-    what somebody wrote above it. Raises OSError.
+    somebody interrupted it, what not all ranks say, or the last line that was refused or sets
+    something up; else what somebody wrote above it. Raises OSError.
     """
     tail = LogTail.read(path)
     lines = tail.lines
     errors = list(_errors(lines))[-_MOST_QUOTED:] or _waiting(lines)
     if not errors and not stepped:
-        errors = _interrupted(lines) or half_said.find(lines) or _setting_up(lines)
+        errors = _interrupted(lines) or half_said.find(lines) or _ending(lines)
     errors = errors or _told(lines)
     first = tail.first() if errors else 1
     told = [
@@ -185,12 +196,23 @@ def _interrupted(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
     return [(calls[-1], lines[calls[-1]])] if calls else []
 
 
-def _setting_up(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
-    """Return (place, text) of the last line that sets something up, where nothing went on after."""
+def _ending(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    """Return (place, text) of the last line of a start that was refused, or sets something up.
+
+    None where anything went on after it.
+    """
     last = [place for place, line in enumerate(lines) if line.strip()][-_LAST:]
-    found = [(place, lines[place]) for place in last if _SETS_UP.search(lines[place][:_LONGEST])]
-    went_on = any(survival.went_on(lines[place][:_LONGEST]) for place in last)
-    return [] if went_on else found[-1:]
+    heads = {place: lines[place][:_LONGEST] for place in last}
+    if any(survival.went_on(head) or _RETURNED in head for head in heads.values()):
+        return []
+    said = {place: head for place, head in heads.items() if not _KERNEL.search(head)}
+    found = [
+        (place, lines[place])
+        for place, head in said.items()
+        if _REFUSED.search(head) and not _HARMLESS.search(head)
+    ]
+    found = found or [(place, lines[place]) for place in said if _SETS_UP.search(said[place])]
+    return found[-1:]
 
 
 def _told(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:

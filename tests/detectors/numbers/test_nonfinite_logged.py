@@ -77,3 +77,29 @@ def test_a_rank_that_says_so_of_its_own_value_is_the_first(kinds):
 def test_the_rank_that_says_so_is_the_one_that_stands_out(findings):
     own = findings("megatron.bad_value", at=500, rank=1, text="Rank 1: found NaN in local")[-1]
     assert ("rank", "1", [1]) == (own.entity.type, own.entity.id, list(own.ranks))
+
+
+@pytest.fixture
+def samples(steady, event):
+    """Return a function that returns the kinds of a loss that is lost after lines about samples."""
+
+    def found(*times):
+        pairs = {"role": "confirmation", "text": "2/16 samples"}
+        lines = [
+            event("log.fault", at, signature="training.samples_not_finite", **pairs) for at in times
+        ]
+        given_up = {"signature": "training.loss_not_finite", "role": "root", "text": "gives up"}
+        window = sketch(
+            steady(steps=60), now=START + 900, events=[*lines, event("log.fault", 500, **given_up)]
+        )
+        return [one.kind for one in NonfiniteDetector(over_at=START + 800).evaluate(window)]
+
+    return found
+
+
+def test_samples_of_which_some_were_not_finite_are_told_beside_it(samples):
+    assert ["job.nonfinite", "job.samples_nonfinite"] == samples(400, 480)
+
+
+def test_lines_about_samples_behind_it_or_none_say_nothing(samples):
+    assert ["job.nonfinite"] == samples(600) == samples()

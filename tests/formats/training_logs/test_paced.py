@@ -41,6 +41,28 @@ def test_of_a_bar_that_is_complete_it_is_the_time_that_it_took():
     assert list(range(1, 9)) == [row.count for row in rows]
 
 
+def of_units(seconds):
+    hours, rest = divmod(round(seconds), 3600)
+    parts = [(hours, "h"), (rest // 60, "m"), (rest % 60, "s")]
+    return " ".join(f"{count}{unit}" for count, unit in parts if count) or "0s"
+
+
+def test_a_time_of_several_units_is_one_and_what_remains_is_none():
+    took = [50, 55, 3600, 3660, 3605, 7265, 61, 59]
+    lines = [
+        f"{n}:\tlearn: 0.5\ttotal: {of_units(sum(took[:n]))}\tremaining: {of_units(7200 - 41 * n)}"
+        for n in range(1, 9)
+    ]
+    (rows,) = paced.read(lines)
+    assert took[1:] == [round(row.seconds) for row in rows[1:]]
+
+
+@pytest.mark.parametrize("text", ["3 m 4 s/it", "2 d 5", "m 5s"])
+def test_numbers_with_units_that_are_no_parts_of_one_time_stay_apart(text):
+    lines = [f"step {n} cost {text} {n}" for n in range(1, 9)]
+    assert all(row.seconds < 200 for rows in paced.read(lines) for row in rows)
+
+
 def test_time_so_far_is_told_from_the_time_of_each():
     so_far = [f"step {n * 100} elapsed {sum(SECONDS[:n]):.1f} s" for n in range(1, 9)]
     (rows,) = paced.read(so_far)

@@ -57,6 +57,35 @@ def test_a_worker_that_was_killed_while_its_trainer_lived_was_so_for_memory(caus
     assert ("memory.host_oom", "unnamed-host", "critical") == cause(STEPS + text)
 
 
+SPARK = "26/05/13 12:05:{:02} WARN TaskSetManager: Lost task 3.{} in stage 7.0 (TID 7{}, n4): "
+NO_MEMORY = "java.lang.OutOfMemoryError: {}\n\tat org.example.Matrix.<init>(Matrix.java:126)\n"
+REFUSED = {
+    "memory beside the heap": NO_MEMORY.format(
+        "Cannot allocate new DoublePointer(4096): totalBytes = 3G, physicalBytes = 11G"
+    ),
+    "the heap": NO_MEMORY.format("Java heap space"),
+    "tasks of Spark that were tried again": "".join(
+        SPARK.format(number, number, number) + NO_MEMORY.format("GC overhead limit exceeded")
+        for number in range(4)
+    )
+    + 'Exception in thread "main" org.apache.spark.SparkException: Job aborted due to stage '
+    "failure: Lost task 3.3 in stage 7.0: " + NO_MEMORY.format("GC overhead limit exceeded"),
+    "the host's": "# There is insufficient memory for the Java Runtime Environment to continue.\n",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
+def test_a_process_that_ended_for_want_of_memory_by_its_own_word_accuses_the_host(cause, text):
+    assert ("memory.host_oom", "unnamed-host", "critical") == cause(STEPS + text)
+    assert ("memory.host_oom", "unnamed-host", "critical") == cause(text)
+
+
+def test_a_task_that_was_lost_for_memory_and_tried_again_is_no_fault(explain, tmp_path):
+    line = SPARK.format(2, 0, 7) + NO_MEMORY.format("Java heap space")
+    (tmp_path / "train.log").write_text(STEPS + line + STEPS.replace(" 12:", " 13:"))
+    assert explain(tmp_path).document() is None
+
+
 def test_a_worker_that_was_asked_to_end_with_its_job_is_no_fault(cause):
     text = CANCELLED.format("TIME LIMIT") + KILLED.format("Terminated")
     assert ("unknown", "info") == cause(STEPS + text)[::2]

@@ -111,6 +111,11 @@ SETTING_UP = {
     "an epoch": "Epoch 1/20",
     "an epoch's banner": "===> Epoch: [0]",
     "a start at an epoch": "Starting at epoch 0",
+    "a parameter server": "[12:00:33] src/van.cc:75: Bind to role=worker, ip=10.0.0.7, port=4128",
+    "its scheduler": "[12:00:41] src/van.cc:161: ? => 1. Meta: request=0, control={ cmd=ADD_NODE }",
+    "TensorFlow's": "grpc_server_lib.cc:375] Started server with target: grpc://localhost:2222",
+    "a call of Neuron's runtime": "DEBUG  NRT:nrt_load      API:IN: (start_nc=0, nc_count=1)",
+    "words of one's own": "node 2: connecting to 10.0.0.1:29500",
 }
 
 
@@ -124,6 +129,22 @@ def test_a_start_whose_log_ends_while_it_sets_something_up_is_quoted_as_news(
     assert [("job.log", 2, line)] == quoted(diagnosis)
 
 
+@pytest.mark.parametrize("line", ["bash: accelerate: not found", "could not open the data set"])
+def test_a_start_that_ends_with_what_was_refused_is_quoted_as_news(explain, tmp_path, line):
+    (tmp_path / "job.log").write_text(f"{SETTING_UP['lightning']}\n{line}\n")
+    diagnosis = explain(tmp_path)
+    assert ("unknown", "info") == (said(diagnosis)[0], diagnosis.document()["severity"])
+    assert [("job.log", 2, line)] == quoted(diagnosis)
+
+
+@pytest.mark.parametrize(
+    "text", ["wandb could not log in\n" + STEPS, STEPS + "wandb could not log in\n"]
+)
+def test_a_job_that_made_steps_and_was_refused_something_is_healthy(explain, tmp_path, text):
+    (tmp_path / "job.log").write_text(text)
+    assert explain(tmp_path).document() is None
+
+
 @pytest.mark.parametrize(
     "after", [STEPS, "pod-b:1:1 [0] NCCL INFO comm 0x7 rank 1 - Init COMPLETE\n"]
 )
@@ -131,6 +152,13 @@ def test_a_start_that_went_on_is_not(explain, tmp_path, after):
     (tmp_path / "job.log").write_text(SETTING_UP["lightning"] + "\n\n\nready\n" + after)
     (tmp_path / "other.log").write_text(STEPS)
     assert explain(tmp_path).document() is None
+
+
+def test_a_call_that_came_back_is_not_what_a_start_waits_for(explain, tmp_path):
+    line = SETTING_UP["a call of Neuron's runtime"]
+    (tmp_path / "job.log").write_text(f"{line}\n{line.replace('IN: ', 'OUT: ')}\n")
+    (tmp_path / "other.log").write_text(UNKNOWN)
+    assert ["other.log"] == [one[0] for one in quoted(explain(tmp_path))]
 
 
 @pytest.mark.parametrize("bar", ["  0%|          | 0/32 [00:00<?, ?it/s]", "  0%|"])

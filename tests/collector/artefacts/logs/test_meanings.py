@@ -200,3 +200,44 @@ def test_an_error_file_that_cannot_be_read_as_json_is_left_out_with_the_reason(e
     diagnosis = explain(tmp_path)
     assert ("software.crash", "rank", "0") == said(diagnosis)
     assert {"1/error.json", "2/error.json"} == set(diagnosis.found.unread)
+
+
+OFI = "n{0}:77:91 [0] nccl_net_ofi_create_ep:512 NCCL WARN NET/OFI Couldn't open {1}. RC: -12, ERROR: Cannot allocate memory\n"
+STEPPED = "".join(f"step {n} loss {3 - n / 100:.3f} grad_norm 0.5\n" for n in range(1, 9))
+
+
+def test_a_plugin_that_gets_nothing_from_the_card_is_a_start_that_failed(told):
+    assert START == told(OFI.format(1, "a fabric access domain") + OFI.format(2, "AV"))
+
+
+def test_ports_of_which_a_driver_offers_none_are_a_start_that_failed(told):
+    listed = "".join(f"accel{n}\nno interfaces were detected\n" for n in range(4))
+    assert START == told("$ manage_network_ifs.sh --status\n" + listed)
+
+
+def test_the_same_of_a_job_that_trained_is_none(explain, tmp_path):
+    (tmp_path / "job.log").write_text(OFI.format(1, "AV") + STEPPED)
+    document = explain(tmp_path).document()
+    assert document is None or "unknown" == document["root_cause"]["hypotheses"][0]["fault"]
+
+
+SAMPLES = "[n1] 2026-05-13 12:00:0{0},336 (ctc:71) WARNING: {0}/16 samples got nan grad. These were ignored for CTC loss.\n"
+INVALID = "[n1] 2026-05-13 12:{:02}:00,027 (trainer:404) WARNING: The gradients at all steps are invalid in this epoch. Something seems wrong. This training was stopped at 2epoch\n"
+EPOCH = "[n1] 2026-05-13 12:{0:02}:00,702 (trainer:762) INFO: 2epoch:train:{0}1-{0}9batch: iter_time=0.1, loss_ctc=80.5, loss={1:.2f}, train_time=1.5\n"
+
+
+def test_samples_that_differ_under_the_same_parameters_are_bad_data(told):
+    assert ("numerics.nan_data", "job", "job") == told(
+        "".join(map(SAMPLES.format, range(2, 5))) + INVALID.format(30)
+    )
+
+
+def test_such_samples_are_no_cause_where_finite_losses_followed(told):
+    losses = "".join(EPOCH.format(minute, 60 - minute) for minute in range(1, 20))
+    assert "unknown" == told(SAMPLES.format(3) + losses + INVALID.format(30))[0]
+
+
+def test_such_samples_alone_are_normal_life(explain, tmp_path):
+    losses = "".join(EPOCH.format(minute, 60 - minute) for minute in range(1, 20))
+    (tmp_path / "job.log").write_text(SAMPLES.format(3) + losses)
+    assert explain(tmp_path).document() is None
