@@ -32,6 +32,10 @@ class RankPlace:
     tp: int
     pp: int
 
+    def pid_of(self, attempt: int) -> int:
+        """Return the process that the rank has in an attempt of the job."""
+        return self.pid + 4_000 * attempt
+
 
 @dataclass(frozen=True, slots=True)
 class GroupPlace:

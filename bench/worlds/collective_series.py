@@ -90,17 +90,23 @@ def _progress(
     ticks: np.ndarray,
     rng: np.random.Generator,
 ) -> dict[str, np.ndarray]:
-    """Return how many collectives are enqueued, started, completed: in a step's second half."""
+    """Return how many collectives are enqueued, started, completed: in a step's second half.
+
+    What is launched stays launched, and nothing of a step is in flight once its collectives are
+    through: not while its state is saved, nor while a validation loss is computed after it.
+    """
     records = attempt.records
-    knots = np.stack([records.begins + 0.4 * records.durations, records.ends], axis=1).ravel()
+    after = (records.phases["optimizer"] + records.phases["checkpoint"]).max(axis=1, initial=0.0)
+    busy = sum(records.phases[name][:, place.rank] for name in ("data", "compute", "gc", "comm"))
+    knots = np.stack([records.ends - after - 0.6 * busy, records.ends - after], axis=1)
     steps = np.arange(len(records.ends), dtype=float)
-    done = np.interp(ticks, knots, np.stack([steps, steps + 1.0], axis=1).ravel(), left=0.0)
-    completed = np.floor(done * group.per_step + 1e-6)
+    numbers = np.stack([steps, steps + 1.0], axis=1).ravel()
+    completed = np.floor(np.interp(ticks, knots.ravel(), numbers, left=0.0) * group.per_step + 1e-6)
     lead = rng.integers(0, 3, len(ticks)) * (completed > 0)
-    found = {
-        "completed": completed,
-        "enqueued": completed + lead,
-        "started": completed + np.minimum(lead, 1),
+    most = np.searchsorted(knots[:, 0], ticks, side="right") * float(group.per_step)
+    found = {"completed": completed} | {
+        name: np.maximum.accumulate(np.minimum(completed + ahead, np.maximum(most, completed)))
+        for name, ahead in (("enqueued", lead), ("started", np.minimum(lead, 1)))
     }
     if records.stopped is not None:
         stuck = ticks >= records.ends[-1] + 1.0

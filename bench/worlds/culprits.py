@@ -20,7 +20,7 @@ class CulpritEntity:
     rank: int
     ranks: tuple[int, ...]
     some: tuple[int, ...]
-    """A quarter of all ranks."""
+    """All ranks of a few replicas, which share the batch."""
     host: str | None = None
     also: tuple[tuple[str, str], ...] = ()
 
@@ -28,7 +28,9 @@ class CulpritEntity:
 def chosen(case: CaseSituation, who: str, rng: np.random.Generator) -> CulpritEntity:
     """Draw an entity: a word for its kind, or for the one that is meant."""
     layout, everybody = case.layout, case.everybody
-    some = tuple(sorted(rng.choice(everybody, max(2, len(everybody) // 4), False).tolist()))
+    drawn = rng.choice(everybody, max(2, len(everybody) // 4), False).tolist()
+    batches = {layout.ranks[one].dp for one in drawn}
+    some = tuple(one.rank for one in layout.ranks if one.dp in batches)
     rank = int(rng.integers(case.plan.world))
     if who == "rank0":
         rank = 0

@@ -1,6 +1,7 @@
 """What exporters read of devices: power, clocks and heat follow what the rank's kernels do."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,22 @@ def reported(
         names["pcie"] = (case.habit("idle_pcie") or cadence) / cadence
         names["errors"] = (case.habit("corrected_errors") or 0.0) * (rng.random() < 0.15)
         names |= _physics(case, place, activity, ticks, names, rng)
-        yield from readings.read("device", target, names, rng)
+        for one in readings.read("device", target, names, rng):
+            yield from _of_processes(case, place, one)
+
+
+def _of_processes(
+    case: CaseSituation, place: RankPlace, series: MetricSeries
+) -> Iterator[MetricSeries]:
+    """Yield a series; memory of a process ends with it, and its successor's has another pid."""
+    mark = case.restart
+    if series.metric != "hw.gpu.process.memory" or mark is None:
+        yield series
+        return
+    yield series.kept(series.times < mark.at)
+    if place.rank < mark.world:
+        after = series.kept(series.times >= mark.at + mark.seconds)
+        yield replace(after, attributes={**after.attributes, "pid": place.pid_of(1)})
 
 
 def _physics(

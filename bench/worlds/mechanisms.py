@@ -106,7 +106,7 @@ class MechanismRun:
             labels, word = extra.pop("of"), extra.pop("ranks")
             extra["begin"] = max(case.begin, extra["begin"])
             for rank in self._ranks(word):
-                named = case.fields(rank, at) | {"culprit": case.layout.ranks[self._culprit.rank]}
+                named = case.fields(rank) | {"culprit": case.layout.ranks[self._culprit.rank]}
                 filled_in = {key: filled(value, named) for key, value in labels.items()}
                 host = case.layout.host_of(rank)
                 case.extras.append(ExtraSeries(host=host, attributes=filled_in, **extra))

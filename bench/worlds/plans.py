@@ -70,7 +70,7 @@ def _plan(seed: int, number: int, fault: FaultRow | None, *, held_back: bool) ->
         world, minutes = max(world, fault.ranks), fault.minutes
         if minutes > _USUAL_MINUTES:
             world = min(world, _LONG_WORLD)
-        rows = [row for row in rows if not row.obscures]
+        rows = [row for row in rows if not row.obscures and row.id not in fault.without]
         rows = [row for row in rows if row.id != "joined_midway" or not fault.from_start]
     label = fault.id if fault else "quiet"
     return CasePlan(

@@ -31,7 +31,7 @@ def reported(
         own = growth * float(np.exp(rng.normal(0.0, 0.25))) * flat * (1.0 - np.exp(-since / flat))
         for number in range(workers + 1):
             labels: dict[str, Scalar] = {
-                "pid": place.pid + 40 * attempt.number + 100_000 * number,
+                "pid": place.pid_of(attempt.number) + 100_000 * number,
                 "rank": place.rank,
                 "role": "dataloader" if number else "trainer",
             }

@@ -88,20 +88,19 @@ class CaseSituation:
         """Return all ranks on the host of a rank."""
         return self.layout.on_host(self.layout.ranks[rank].host)
 
-    def fields(self, rank: int, at: float) -> dict[str, Any]:
-        """Return what the text of a line may name, of a rank at a time."""
+    def fields(self, rank: int) -> dict[str, Any]:
+        """Return what the text of a line may name, of a rank."""
         place = self.layout.ranks[rank]
-        done = max(0, int((at - self.first_step_at) / self.pace.step))
         return {
             "rank": rank, "pid": place.pid, "gpu": place.gpu, "local": place.local,
             "host": self.layout.host_of(rank), "bus": 0x19 + 17 * place.local,
-            "device": self.layout.nic_of(rank), "step": self.first_step + done,
+            "device": self.layout.nic_of(rank),
             "memory": self.plan.device.memory, "foreign": 3_200_000 + place.pid % 100_000,
         }  # fmt: skip
 
     def say(self, line: str, rank: int, at: float, **more: Scalar) -> None:
         """Send a row of lines.toml from the host of a rank."""
-        row, named = tables.records()[line], self.fields(rank, at) | more
+        row, named = tables.records()[line], self.fields(rank) | more
         labels = {key: filled(value, named) for key, value in row.attributes.items()}
         if row.text:
             labels["text"] = row.text.format(**named)

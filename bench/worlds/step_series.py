@@ -31,6 +31,7 @@ def reported(
         missed = hidden * names["comm"]
         names |= {"compute": names["compute"] + missed, "comm": names["comm"] - missed}
         names |= {name: column[:, place.rank] for name, column in values.items()}
+        names["allocated"] = _allocated(case, place.rank, len(records.ends))
         said = {"quality": reporter.quality, "scope": scope if reporter.quality else ""}
         target = ReadingTarget(
             place.host, "training", records.ends, rank | source, attempt.begin, number
@@ -41,7 +42,7 @@ def reported(
             "local_rank": place.local,
             "world_size": len(attempt.layout.ranks),
             "hw.id": place.gpu,
-            "pid": place.pid + 40 * number,
+            "pid": place.pid_of(number),
             "framework": framework,
             **(coordinates if reporter.quality else {}),
         }
@@ -53,22 +54,18 @@ def reported(
         )  # fmt: skip
         ticks = exporter.ticks(attempt.begin, attempt.end, agent=True)
         target = ReadingTarget(place.host, "training", ticks, rank, attempt.begin, number)
-        yield from readings.read("life", target, _life(case, attempt, place.rank, ticks), rng)
+        done = np.searchsorted(records.ends, ticks, side="right")
+        age = ticks - np.concatenate([[attempt.begin], records.ends])[done]
+        yield from readings.read("life", target, {"age": age}, rng)
 
 
-def _life(
-    case: CaseSituation, attempt: JobAttempt, rank: int, ticks: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Return the age of the last step, and the memory that the process has allocated."""
-    rng, ends = case.plan.rng(f"memory {rank}"), attempt.records.ends
-    done = np.searchsorted(ends, ticks, side="right")
+def _allocated(case: CaseSituation, rank: int, steps: int) -> np.ndarray:
+    """Return the memory that the process has allocated at the end of each step."""
+    rng = case.plan.rng(f"memory {rank}")
     share = float(rng.normal(0.0, 0.004)) + 0.55 + 0.3 * (case.begin % 97.0) / 97.0
-    grown = np.minimum(1.0, 0.25 + 0.35 * np.searchsorted(ends, ticks))
-    noise = 1.0 + rng.normal(0.0, 0.003, len(ticks))
-    return {
-        "age": ticks - np.concatenate([[np.nan], ends])[done],
-        "allocated": case.plan.device.memory * 2.0**30 * share * grown * noise,
-    }
+    grown = np.minimum(1.0, 0.25 + 0.35 * np.arange(1, steps + 1))
+    noise = 1.0 + rng.normal(0.0, 0.003, steps)
+    return np.asarray(case.plan.device.memory * 2.0**30 * share * grown * noise)
 
 
 def _values(

@@ -54,7 +54,7 @@ class FaultRow(MechanismRow):
     """A fault that is simulated: of whom (one of `who`), and in which cases it can be seen.
 
     `onset`: of the truth; `minutes` of a case; `ranks` at least; `groups`: the layout has them;
-    `from_start`: the collector has to see the start.
+    `from_start`: the collector has to see the start. `without`: habits that no such case has.
     """
 
     who: tuple[str, ...] = ()
@@ -63,6 +63,7 @@ class FaultRow(MechanismRow):
     ranks: int = 8
     groups: str = ""
     from_start: bool = False
+    without: tuple[str, ...] = ()
     reporters: tuple[str, ...] = _USUAL
 
 

@@ -172,7 +172,8 @@ class StuckDriversDetector(Detector):
             one = held.of(np.array([host]))
             now, usual = float(one.mean(began, np.inf)[0]), float(one.mean(-np.inf, began)[0])
             # A process that never comes back is one at every reading of a minute.
-            enough = now > self.blocked if stands else now >= 1.0
+            settled = float(one.mean(began + limit, np.inf)[0])
+            enough = settled >= self.blocked if stands else now >= 1.0
             if not enough or not now > 4 * np.nan_to_num(usual):
                 continue
             if goes_on and one.newest_at() < newest - limit:

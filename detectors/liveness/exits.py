@@ -40,6 +40,8 @@ class ExitsDetector(Detector):
     nothing, and clocks order no two hosts better than that. Signals but SIGTERM need no line. Where
     no log tells, exits are ordered by one clock: freed of the offsets that hosts report of their
     own. An exit that steps of the same rank follow is over: the job was restarted.
+    Where a scheduler says that it takes one host, and the ranks of no other host end with those of
+    that one, the job was not stopped: the others end later, since they miss their peers.
     Where a collective timed out before the first exit, the stall before it is the trouble: those
     that waited end themselves, and nobody is named.
 
@@ -144,7 +146,8 @@ class ExitsDetector(Detector):
     def next_due(self, window: JobWindow) -> float:
         """Return when exits that may be the first of a stop have waited long enough."""
         exits = stops.exits_of(window)
-        if not any(code_of(event) in (-stops.SIGKILL, None) for event in exits):
+        held = (-stops.SIGKILL, -stops.SIGTERM, None)
+        if not any(code_of(event) in held for event in exits):
             return np.inf
         due = (stops.held_until(window, event.at) for event in exits)
         return min((at for at in due if at > window.now), default=np.inf)

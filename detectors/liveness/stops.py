@@ -41,6 +41,9 @@ _SAID = re.compile(
 _TAKES = re.compile(r"evict|node.?(?:not.?ready|lost|fail|pressure)|taint", re.IGNORECASE)
 """Reasons of a scheduler that end the processes of a host because of its state."""
 
+_TAKES_ONE = re.compile(r"evict|pre-?empt|drain|reclaim|cordon", re.IGNORECASE)
+"""Reasons that end a job where all of its hosts are asked to, and else take away the one host."""
+
 _TIMED_OUT = re.compile(
     r"collective operation time.?out|watchdog.?time.?out|collective.{0,40}timed out|"
     r"timed out waiting \d{1,12}ms for (?:recv|send) operation|monitoredBarrier|"
@@ -169,7 +172,9 @@ def roots(window: JobWindow) -> list[Event]:
 def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]) -> Outcome:
     """Return how the job ended, by the exits of its ranks and the abnormal ones among them."""
     wished = [event for event in abnormal if code_of(event) in WISHED]
-    if len(wished) == len(abnormal) and _taken(window, abnormal[0].at):
+    if len(wished) == len(abnormal) and (
+        _taken(window, abnormal[0].at) or _one_host_taken(window, exits)
+    ):
         return "crashed"
     if len(wished) == len(abnormal) or _after_a_wish(window, exits, abnormal, wished):
         return "stopped"
@@ -257,6 +262,34 @@ def _taken(window: JobWindow, at: float) -> bool:
         and not _is_of_a_scheduler(window, event, _WISHES)
         for event in own_events(window)
     )
+
+
+def _one_host_taken(window: JobWindow, exits: Sequence[Event]) -> bool:
+    """Tell whether a scheduler took a host away whose ranks ended, and those of no other with them.
+
+    Who stops a job asks all of its hosts at once; here the others stand until they miss a peer. Not
+    where steps go on without it: a job that gives a host back is as it should be.
+    """
+    said = [one for one in own_events(window) if one.name == "scheduler.event"]
+    takes = [one for one in said if _is_of_a_scheduler(window, one, _TAKES_ONE)]
+    if any(_is_of_a_scheduler(window, one, _WISHES) for one in said if one not in takes):
+        return False
+    ends = compute_time.step_ends(window.steps)
+    newest = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
+    for event in takes:
+        if event.resource.host not in window.hosts:
+            continue
+        of_host = window.host_of == window.hosts.index(event.resource.host)
+        ranks = set(window.ranks[of_host].tolist())
+        here = [one.at for one in exits if rank_of(one) in ranks]
+        if not here or len(here) < len(ranks) or len(ranks) == len(window.ranks):
+            continue
+        prompt = -POLLED_SECONDS <= here[0] - event.at <= GRACE_SECONDS
+        others = min((one.at for one in exits if rank_of(one) not in ranks), default=np.inf)
+        alone = others > here[-1] + HOLD_SECONDS and window.now >= held_until(window, here[-1])
+        if prompt and alone and newest <= here[-1] + HOLD_SECONDS:
+            return True
+    return False
 
 
 def _accused(window: JobWindow, at: float) -> bool:

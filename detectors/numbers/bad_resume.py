@@ -26,6 +26,9 @@ SIGMAS, EACH_SIGMAS = 8.0, 3.0
 """Standard errors by which the median of the first points stands above, and standard deviations by
 which each of them does."""
 
+MANY_LOW = 25
+"""Per cent of sixteen points that may lie lower than that."""
+
 LATE, PAUSE = 16, 5.0
 """Among so many first points some may still be of the processes before: a pause of so many usual
 steps is the restart."""
@@ -44,11 +47,12 @@ class BadResumeDetector(Detector):
     that falls steeply is lower there; and no lower than what the same steps had before, where they
     are repeated. Each of the first points has to be above it, less what the line falls by
     meanwhile, by `least` of it and by three standard deviations, and their median by eight times
-    the standard error of both medians. A rise that halves within fewer points is a spike that
-    passes: then all of them are waited for. Where fewer than five points are before it, each of the
-    first ones has to be a fifth above their median, and by twice what they lie apart. The plane has
-    to be the same: a loss of another scope has another noise, and perhaps another unit. Below
-    `severe` nobody is paged.
+    the standard error of both medians. What a noisy loss leaves open in the first points, sixteen
+    of them decide, three quarters of which have to be. A rise that halves within fewer points is a
+    spike that passes: then all of them are waited for. Where fewer than five points are before it,
+    each of the first ones has to be a fifth above their median, and by twice what they lie apart.
+    The plane has to be the same: a loss of another scope has another noise, and perhaps another
+    unit. Below `severe` nobody is paged.
 
     Parameters
     ----------
@@ -120,8 +124,19 @@ class BadResumeDetector(Detector):
         before = earlier.until(int(now.index[0])).last(BEFORE)
         if len(before) < self.fewest:
             return []
-        (level, slope), first = _stood(before), now.value[: self.points]
-        level = max(level, _same_steps(earlier, now.index[: self.points]))
+        for points in (self.points, max(self.points, LINE)):
+            if points == self.points or len(now) >= points:
+                found = self._risen(window, earlier, before, now, points)
+                if found:
+                    return found
+        return []
+
+    def _risen(
+        self, window: JobWindow, earlier: JobCurve, before: JobCurve, now: JobCurve, points: int
+    ) -> list[Finding]:
+        """Return the finding if so many of the first points lie well above those before."""
+        (level, slope), first = _stood(before), now.value[:points]
+        level = max(level, _same_steps(earlier, now.index[:points]))
         seen = medians.middle(first)
         first = first - slope * np.arange(len(first))
         sigma = curves.noise(before.value)
@@ -134,11 +149,13 @@ class BadResumeDetector(Detector):
             least = max(FEW_LEAST * abs(level), FEW_RANGES * float(np.ptp(before.value)), least)
         limit = max(least, SIGMAS * error)
         newest = medians.middle(now.value[-self.points :])
-        if not first.min() > level + max(least, EACH_SIGMAS * sigma):
+        # Of a few points each; of many some lie low by noise alone.
+        lowest = np.percentile(first, 0 if points == self.points else MANY_LOW)
+        if not lowest > level + max(least, EACH_SIGMAS * sigma):
             return []
         if not medians.middle(first) > level + limit:
             return []
-        if len(first) < self.points and first[-1] - level < PASSING * (first[0] - level):
+        if len(first) < points and first[-1] - level < PASSING * (first[0] - level):
             return []  # a spike that passes, as at any other step
         if len(now) > self.keep and newest < level + limit:
             return []

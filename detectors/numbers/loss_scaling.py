@@ -30,6 +30,9 @@ MOST_IN_A_ROW = 3
 RECENT, MOST_SHARE = 64, 0.125
 """The share of the newest steps whose updates may be skipped."""
 
+FALLING = 64
+"""So many steps before the values go bad, and after, show whether the scale collapsed."""
+
 _FLOOR = 1e-12
 
 
@@ -47,7 +50,8 @@ def overflows(scale: Floats, bad: Flags, *, streak: int, over: bool = False) -> 
 
     scale: [steps]. bad: [steps], the gradients are not finite though the loss is. The newest step
     is given the benefit of the doubt: the scale may fall with the next one. over: there is none,
-    and a scale of one (bfloat16) had nothing to fall to.
+    and a scale of one (bfloat16) had nothing to fall to. One by which the scale falls to one later
+    than at the start of training is not normal life: there is nothing left to lower.
     """
     count = len(scale)
     if not count or not bad.any():
@@ -56,10 +60,11 @@ def overflows(scale: Floats, bad: Flags, *, streak: int, over: bool = False) -> 
     held = np.maximum.accumulate(np.where(known, np.arange(count), -1))
     filled = np.where(held >= 0, scale[np.maximum(held, 0)], 0.0)
     falls = np.diff(filled, prepend=filled[:1]) < 0
-    soon = falls | np.append(falls[1:], False) | np.append(falls[2:], [False] * min(2, count))
+    soon = _soon(falls)
     if not over or filled[-1] > LEAST:
         soon |= np.arange(count) == count - 1
     normal: Flags = bad & soon & ((filled >= LEAST) | ~known)
+    lowest = _soon(falls & (filled <= LEAST))
     places = np.flatnonzero(bad)
     starts = places[np.append(True, np.diff(places) > 1)]
     for start in starts:
@@ -67,14 +72,28 @@ def overflows(scale: Floats, bad: Flags, *, streak: int, over: bool = False) -> 
         settled = start >= SETTLED and not bad[start - SETTLED : start].any()
         if settled and stop - start >= streak:
             normal[start:stop] = False
+        elif start >= SETTLED:
+            normal[start:stop] &= ~lowest[start:stop]
     return normal
 
 
-def collapse(scale: Floats | None) -> tuple[int, float, float]:
-    """Return how often the scale fell lately, from what to what; 0 times unless it collapsed."""
+def _soon(flags: Flags) -> Flags:
+    """Return [steps], where a flag is up at a step or one of the next two: scales come late."""
+    later = np.append(flags, [False, False])
+    found: Flags = flags | later[1:-1] | later[2:]
+    return found
+
+
+def collapse(scale: Floats | None, first: int) -> tuple[int, float, float]:
+    """Return how often the scale fell around a step, from what to what; 0 unless it collapsed.
+
+    first: the column from which on values are not finite. It falls before that where gradients
+    overflowed one by one, after it where they did in a row; how it has stood since says nothing.
+    """
     if scale is None:
         return 0, 1.0, 1.0
-    recent = scale[scale > 0][-64:]
+    recent = scale[max(first - FALLING, 0) : first + FALLING]
+    recent = recent[recent > 0]
     falls = int((np.diff(recent) < 0).sum())
     if len(recent) < 2 or falls < 5 or recent[-1] > recent.max() / 32:
         return 0, 1.0, 1.0

@@ -11,7 +11,7 @@ from .. import claims, onsets
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, StepValues
-from . import loss_scaling, nonfinite_logged
+from . import loss_scaling, model_replicas, nonfinite_logged
 from . import nonfinite_history as history
 from . import nonfinite_values as values
 
@@ -25,12 +25,15 @@ class NonfiniteDetector(Detector):
     an event names the step. Local gradients are checked only now and then, so the first bad column
     may be a reduced one: the first own value that goes bad on few ranks while their peers' stay
     finite names the origin all the same, since an update that is not skipped spoils every rank.
+    Ranks of several replicas that go bad at the same step are no origin: no device is theirs alike,
+    the batch is.
 
     With dynamic loss scaling an Inf gradient on a step whose scale falls is normal life, at the
     start of training for as many steps as the scale needs (see loss_scaling.py), later up to
-    `streak` in a row. Where nobody reports a scale, or it did not fall, a reduced gradient alone
-    that was bad is normal as well once a finite step follows it: the update was skipped, or no
-    parameter would be finite. Three in a row, or an eighth of the newest steps, are not.
+    `streak` in a row, as long as the scale stays above one. Where nobody reports a scale, or it did
+    not fall, a reduced gradient alone that was bad is normal as well once a finite step follows it:
+    the update was skipped, or no parameter would be finite. Three in a row, or an eighth of the
+    newest steps, are not.
 
     Parameters
     ----------
@@ -141,7 +144,7 @@ class NonfiniteDetector(Detector):
             ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
         )
         again = [] if earlier else history.repeated(window, self.name, index, at)
-        return [symptom, *origin, *again, *self._collapse(window, scaled, at)]
+        return [symptom, *origin, *again, *self._collapse(window, scaled, first, at)]
 
     def _healthy(self, steps: StepValues, marks: Sequence[Event]) -> bool:
         """Tell whether the newest steps are finite on ranks that report; the usual second."""
@@ -215,6 +218,14 @@ class NonfiniteDetector(Detector):
         return self._named(window, np.flatnonzero(bad.own[:, column]), 0, index, at, sure=True)
 
     def _few(self, window: JobWindow, rows: Ints) -> bool:
+        """Tell whether one of these ranks may be the origin, and the others have it of that one.
+
+        Two replicas share neither a device nor a value before the reduction: what both have at the
+        same step comes from what they have in common, and that is the data.
+        """
+        replicas = model_replicas.replica_of(window)
+        if replicas is not None and len(np.unique(replicas[rows])) > 1:
+            return False
         return len(rows) <= max(1, int(self.most_share * len(window.ranks)))
 
     def _named(
@@ -258,8 +269,10 @@ class NonfiniteDetector(Detector):
             )
         ]
 
-    def _collapse(self, window: JobWindow, scale: Floats | None, at: float) -> list[Finding]:
-        falls, high, low = loss_scaling.collapse(scale)
+    def _collapse(
+        self, window: JobWindow, scale: Floats | None, first: int, at: float
+    ) -> list[Finding]:
+        falls, high, low = loss_scaling.collapse(scale, first)
         if not falls:
             return []
         return [

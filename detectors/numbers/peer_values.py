@@ -9,7 +9,7 @@ from .. import compute_time, curves, medians
 from ..contract import Detector
 from ..findings import INFORMATION, report
 from ..window import Floats, Ints, JobWindow, StepValues
-from . import outlying, pairs, peers, shapes, trios
+from . import model_replicas, outlying, pairs, peers, shapes, trios
 from .peers import EXCURSION, FEWEST_EARLY, NEWEST, PeerOffset
 
 LEAST_OF_LEVEL = {curves.LOSS: 0.02, curves.GRADIENT: 0.1}
@@ -22,7 +22,7 @@ CERTAIN = 64
 """Points that an offset has to last before it is certain."""
 
 MOST_SHARE = 0.125
-"""Where more ranks than that stand out, it is the peers' distribution that is wide."""
+"""Where more replicas than that stand out, it is the peers' distribution that is wide."""
 
 
 _CAME: dict[shapes.Came, tuple[str, str]] = {
@@ -45,8 +45,8 @@ class PeerValuesDetector(Detector):
     by little is a replica that drifts away; one that came at once is a device that computes wrong;
     what few points cannot tell apart (shapes.py) is either. A rank whose gradient norm is twice
     its peers' in five single steps, when no other rank's is, computes wrong now and then
-    (outlying.py). Of three ranks one leaves the other two (trios.py), of two one leaves its own
-    past (pairs.py).
+    (outlying.py). The ranks of one replica, by their data-parallel coordinate, count as one. Of
+    three ranks one leaves the other two (trios.py), of two one leaves its own past (pairs.py).
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class PeerValuesDetector(Detector):
                 few = trios if len(rows) == trios.RANKS else pairs
                 one = few.off(plane, rows, sigmas=self.sigmas, least=least)
                 off += [] if one is None else [one]
-            if off and len(off) <= max(1, MOST_SHARE * len(window.ranks)):
+            if off and _of_few_replicas(window, off):
                 return self._findings(window, steps.index, metric, off)
         return self._now_and_then(window, steps)
 
@@ -234,6 +234,13 @@ class PeerValuesDetector(Detector):
         onset = min((f.onset for f in found), key=lambda pair: pair[1])
         score = max(f.score for f in found)
         return [symptom(window, self.name, metric, named, ranks, onset, score), *found]
+
+
+def _of_few_replicas(window: JobWindow, off: Sequence[PeerOffset]) -> bool:
+    """Tell whether few replicas are off, of however many ranks, which share their values."""
+    rows = np.array([one.row for one in off], np.int64)
+    everyone = model_replicas.count(window, np.arange(len(window.ranks)))
+    return model_replicas.count(window, rows) <= max(1.0, MOST_SHARE * everyone)
 
 
 def _peers(window: JobWindow) -> list[Ints]:

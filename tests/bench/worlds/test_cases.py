@@ -14,6 +14,7 @@ import pytest
 from bench.worlds import exporters, making, mechanisms, phases, plans, situation, tables, training
 from bench.worlds.plans import CasePlan
 from bench.worlds.situation import CaseSituation
+from bench.worlds.tables import ReporterRow
 from bench.worlds.training import JobAttempt
 from rankscope.vocabulary import events, metrics
 from rankscope.vocabulary import faults as catalogue
@@ -26,11 +27,15 @@ def small(number: int, seed: int = 1, **changes: Any) -> CasePlan:
     return dataclasses.replace(plan, **changes)
 
 
+def full() -> ReporterRow:
+    """Return the reporter that lacks nothing."""
+    return next(one for one in tables.reporters() if one.name == "full")
+
+
 def of_fault(name: str, **changes: Any) -> CasePlan:
     """Return a small plan of a fault."""
     row = next(one for one in tables.faults() if one.id == name)
-    reporter = next(one for one in tables.reporters() if one.name == "full")
-    return small(plans.QUIET, fault=row, reporter=reporter, **changes)
+    return small(plans.QUIET, fault=row, reporter=full(), **changes)
 
 
 def run(plan: CasePlan) -> tuple[CaseSituation, tuple[JobAttempt, ...]]:
@@ -94,10 +99,69 @@ def test_a_job_that_never_starts_waits_with_idle_processes_and_ends_by_the_time_
         one.metric: one for one in making.all_series(case, attempts, exporters.exporters(case))
     }
     exits = [one.at - case.begin for one in case.events if one.name == "process.exit"]
-    assert not {"training.step", "training.progress.age"} & set(found)
+    assert "training.step" not in found
+    assert found["training.progress.age"].values[-1] > 1800.0
     assert 0.05 > found["process.cpu.utilization"].values[-1]
     assert 2.0**30 > found["hw.gpu.memory.usage"].values.max()
     assert [1831.0] * 8 == exits
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_nothing_is_in_flight_while_a_job_evaluates_or_saves_and_no_number_falls(within: bool):
+    habits = {"evaluations": 20.0, "checkpoints": 9.0} | (
+        {"eval_within_step": 1.0} if within else {}
+    )
+    case, attempts = run(small(9, habits=habits, minutes=8.0, reporter=full()))
+    records = attempts[0].records
+    pauses = [*records.pauses, *((begin + 0.1, end - 0.1) for begin, end in records.saves)]
+    numbers: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for one in making.all_series(case, attempts, exporters.exporters(case)):
+        if one.metric in ("collective.enqueued", "collective.completed"):
+            assert (np.diff(one.values) >= 0).all()
+            whose = (one.attributes["rank"], one.attributes["group"])
+            numbers.setdefault(whose, {})[one.metric.removeprefix("collective.")] = one
+    assert records.pauses
+    assert records.saves
+    seen = 0
+    for found in numbers.values():
+        times = found["enqueued"].times
+        ahead = found["enqueued"].values - found["completed"].values
+        assert ahead.max() > 0
+        for begin, end in pauses:
+            inside = (times > begin) & (times < end)
+            seen += int(inside.sum())
+            assert 0.0 == ahead[inside].max(initial=0.0)
+    assert seen
+
+
+def test_values_that_are_not_finite_are_said_of_the_step_that_has_them():
+    case, attempts = run(
+        of_fault("numerics.nan_data", strength="plain", habits={"warmup_steps": 30})
+    )
+    said = [one for one in case.events if one.name == "training.numeric"]
+    first = min(int(one.attributes["step"]) for one in said)
+    ranks = {int(one.attributes["rank"]) for one in said if one.attributes["step"] == first}
+    series = making.all_series(case, attempts, exporters.exporters(case))
+    losses = {int(one.attributes["rank"]): one for one in series if one.metric == "training.loss"}
+    place = attempts[0].records.numbers.tolist().index(first)
+    bad = {rank for rank, one in losses.items() if np.isnan(one.values[place])}
+    before = [one.values[:place] for one in losses.values()]
+    of_replica = {case.layout.ranks[one].dp for one in bad}
+    assert ranks == bad == {one.rank for one in case.layout.ranks if one.dp in of_replica}
+    assert np.isfinite(before).all()
+
+
+def test_a_process_of_the_second_attempt_holds_its_device_under_its_own_number():
+    case, attempts = run(of_fault("numerics.bad_resume", strength="plain", habits={}, minutes=5.0))
+    held: dict[int, set[int]] = {0: set(), 1: set()}
+    named: dict[int, set[int]] = {0: set(), 1: set()}
+    for one in making.all_series(case, attempts, exporters.exporters(case)):
+        if one.metric == "training.rank.info":
+            named[one.attempt or 0].add(int(one.attributes["pid"]))
+        if one.metric == "hw.gpu.process.memory":
+            held[int(one.times[0] >= attempts[1].begin)].add(int(one.attributes["pid"]))
+    assert named == held
+    assert not held[0] & held[1]
 
 
 def test_a_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path):

@@ -48,6 +48,8 @@ def test_the_kernel_s_own_line_counts_whatever_its_signature_is_called(found, ev
     ("blocked", "silent", "steps", "named"),
     [
         pytest.param(6.0, (2, 3), 40, ["host-1"], id="silent devices, processes in state D"),
+        pytest.param(2.0, (2, 3), 40, ["host-1"], id="two processes, once all of them wait"),
+        pytest.param(1.0, (2, 3), 40, [], id="one process that waits is anybody's"),
         pytest.param(0.0, (2, 3), 40, [], id="nobody waits in state D: the agent cannot read"),
         pytest.param(6.0, (3,), 40, [], id="one device of several is that device's"),
         pytest.param(6.0, (2, 3), 90, [], id="steps go on, not for a minute yet"),

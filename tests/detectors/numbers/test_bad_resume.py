@@ -6,6 +6,7 @@ import pytest
 from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.numbers.bad_resume import BadResumeDetector
 from rankscope.detectors.numbers.loss_spike import LossSpikeDetector
+from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.samples import Event
 
 
@@ -37,6 +38,24 @@ def test_five_losses_show_a_rise_that_two_of_them_do_not(resumed):
     assert [] == resumed(250, higher[:2])
     (bad,) = resumed(250, higher)
     assert bad.score < 2
+
+
+def test_sixteen_losses_show_a_rise_that_five_noisy_ones_do_not(reported, losses):
+    """By five standard deviations of a step; without the rise as many show none."""
+    before, held = JobBaselines(), JobBaselines()
+    before.record(reported(losses(300, level=4.0, noise=0.12)).features)
+    held.follow(before)
+
+    def resumed(count: int, level: float) -> list[Finding]:
+        loss = losses(count, level=level, noise=0.12, seed=8)
+        window = reported(loss, first=250, gaps={0: 1e4}, held_baselines=held)
+        return list(BadResumeDetector().evaluate(window))
+
+    assert [] == resumed(5, 4.55)
+    assert [] == resumed(15, 4.55)
+    (bad,) = resumed(16, 4.55)
+    assert "resumed at step 250 with a loss of 4.5" in bad.text
+    assert [] == resumed(60, 4.1)
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 12])

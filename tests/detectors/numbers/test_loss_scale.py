@@ -55,6 +55,42 @@ def test_overflow_after_overflow_is_a_collapse_of_the_scale(evaluated):
     assert "fell 15 times, from 65536 to 2" in findings[1].text
 
 
+@pytest.mark.parametrize("since", [3, 60, 150])
+def test_a_scale_that_collapsed_before_the_values_went_bad_stays_why(evaluated, since):
+    """Overflow by overflow, ten steps apart and each skipped; then the loss is NaN for good."""
+    steps = 170 + since
+    loss, norm, scale = (np.full((4, steps), value) for value in (2.0, 1.0, 65536.0))
+    for place, at in enumerate(range(10, 170, 10)):
+        norm[:, at] = BAD
+        scale[:, at:] = 65536.0 / 2.0 ** (place + 1)
+    loss[:, 170:] = norm[:, 170:] = BAD
+    planes = {GLOBAL_LOSS: loss, NORM: norm, SCALE: scale}
+    assert ["job.nonfinite", "job.loss_scale_collapse"] == kinds(
+        evaluated(steps=steps, **planes)[1]
+    )
+
+
+@pytest.mark.parametrize(("fits", "expected"), [
+    (1.0, ["job.nonfinite", "job.loss_scale_collapse"]), (4.0, [])
+])  # fmt: skip
+def test_an_overflow_that_leaves_no_scale_to_lower_is_told_though_training_goes_on(
+    evaluated, fits, expected
+):
+    norm, scale = np.full((4, 130), 1.0), np.full((4, 130), 65536.0)
+    for place, at in enumerate(range(40, 40 + 5 * int(np.log2(65536.0 / fits)), 5)):
+        norm[:, at] = BAD
+        scale[:, at:] = 65536.0 / 2.0 ** (place + 1)
+    planes = {LOSS: losses(steps=130), NORM: norm, SCALE: scale}
+    assert expected == kinds(evaluated(steps=130, **planes)[1])
+
+
+def test_a_scale_that_had_collapsed_and_recovered_long_before_is_not_why(evaluated):
+    loss, scale = np.full((4, 300), 2.0), np.full((4, 300), 65536.0)
+    scale[:, 10:20] = 65536.0 / 2.0 ** np.arange(10)
+    loss[:, 290:] = BAD
+    assert ["job.nonfinite"] == kinds(evaluated(steps=300, **{GLOBAL_LOSS: loss, SCALE: scale})[1])
+
+
 def test_a_scale_that_fell_a_little_is_no_collapse(evaluated):
     norm, scale = losses(), np.full((4, 60), 65536.0)
     norm[:, 50:] = BAD

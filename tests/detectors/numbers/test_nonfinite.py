@@ -16,6 +16,8 @@ from tests.detectors.numbers.nonfinite_planes import (
 from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.numbers.nonfinite import NonfiniteDetector
 from rankscope.detectors.sketch import START, sketch
+from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.topology import JobTopology, RankPlacement
 
 
 def test_the_rank_whose_own_loss_went_bad_first_is_named_at_its_step(evaluated):
@@ -94,6 +96,23 @@ def test_few_ranks_of_many_at_the_same_step_are_each_named_weakly(evaluated):
     _, findings = evaluated(ranks=16, **{LOSS: loss})
     assert ["3", "9"] == [f.entity.id for f in findings[1:]]
     assert {1.5} == {f.score for f in findings[1:]}
+
+
+def in_replicas(of):
+    """Return where 16 ranks run, with the replica of each."""
+    places = [RankPlacement(rank, f"host-{rank // 8}", dp=of(rank)) for rank in range(16)]
+    return JobTopology(Job("example"), placements=places)
+
+
+@pytest.mark.parametrize(("of", "expected"), [
+    (lambda rank: rank, ["job.nonfinite_everywhere"]),  # each its own batch
+    (lambda rank: rank % 6, ["rank.first_nonfinite", "rank.first_nonfinite"]),  # two parts of one
+])  # fmt: skip
+def test_replicas_that_go_bad_at_the_same_step_have_it_of_the_data(steady, of, expected):
+    loss = losses(ranks=16)
+    loss[[3, 9], 50:] = BAD
+    window = sketch(steady(ranks=16), planes={LOSS: loss}, placed=in_replicas(of))
+    assert ["job.nonfinite", *expected] == kinds(NonfiniteDetector().evaluate(window))
 
 
 def test_a_job_that_lived_on_for_thirty_finite_steps_is_well_again(evaluated):

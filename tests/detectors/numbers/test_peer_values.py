@@ -5,6 +5,8 @@ import pytest
 
 from rankscope.detectors.numbers.peer_values import PeerValuesDetector
 from rankscope.detectors.sketch import sketch
+from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.topology import JobTopology, RankPlacement
 
 LOSS, NORM = "training.loss|local", "training.grad_norm|local"
 
@@ -44,6 +46,18 @@ def test_a_drift_that_began_late_is_no_offset(named):
     findings = found(values)
     assert ["2"] == named(findings, "rank.value_drift")
     assert "since step 3" in findings[-1].text
+
+
+@pytest.mark.parametrize(("width", "expected"), [(2, ["6", "7"]), (1, [])])
+def test_a_replica_of_several_ranks_is_one_that_drifts_away(named, width, expected):
+    """Tensor-parallel ranks have the loss of one batch; two batches of eight may be wide."""
+    values = np.repeat(batches(8 // width, 400), width, axis=0)
+    values[6:] += np.maximum(np.linspace(-0.5, 0.5, 400), 0.0)
+    places = [RankPlacement(r, "host-0", dp=r // width, tp=r % width) for r in range(8)]
+    topology = JobTopology(Job("example"), placements=places)
+    roles = np.arange(8) % width
+    findings = found(values, placed=topology, role_of=roles)
+    assert expected == named(findings, "rank.value_drift")
 
 
 def test_a_slow_drift_is_no_habit_where_most_of_few_points_drift():

@@ -38,6 +38,16 @@ def test_what_a_ranks_slowness_does_to_the_evidence_on_its_host_is_explained(
     assert ["host.cpu_contention"] == [f for f, *_ in roots(slow, *contended("host-b"), more)]
 
 
+def test_devices_are_idle_since_a_job_never_started_and_else_for_a_reason_of_their_own(
+    roots, wide, found
+):
+    idle = found("job.idle_gpus", wide.job_entity)
+    never = found("job.never_started", wide.job_entity, score=3.0)
+    both = ["job.idle_gpus", "job.never_started"]
+    assert [("software.init_failed", wide.job_entity.id, both)] == roots(never, idle)
+    assert [("efficiency.idle_gpu", wide.job_entity.id, ["job.idle_gpus"])] == roots(idle)
+
+
 def test_clocks_that_are_off_are_a_root_beside_what_the_job_shows(roots, wide, found):
     rows = [
         found("job.token_imbalance", wide.job_entity, 40.0, score=0.5),

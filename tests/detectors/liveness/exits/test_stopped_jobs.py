@@ -5,6 +5,7 @@ import pytest
 
 from rankscope.detectors.liveness.exits import ExitsDetector
 from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.window import StepValues
 
 
 @pytest.mark.parametrize("how", [{"signal": 15}, {"signal": 2}, {"exit_code": 143}])
@@ -123,6 +124,44 @@ def test_a_job_of_one_host_that_the_scheduler_evicts_is_no_stop(evaluated, exite
     assert "job.crashed" == evaluated(evicted, *ends)[0].kind
     preempted = event("scheduler.event", 55, reason="Preempted", text="by a higher priority")
     assert [] == evaluated(preempted, *ends)
+
+
+@pytest.mark.parametrize("said", [
+    {"reason": "Preempted", "text": "by a pod of higher priority"},
+    {"reason": "Evicted", "text": "pod on host-1 evicted: node drain"},
+])  # fmt: skip
+def test_a_host_that_the_scheduler_took_is_why_the_others_are_ended_later(
+    evaluated, exited, event, named, said
+):
+    taken = event("scheduler.event", 57, host="host-1", **said)
+    ends = [exited(rank, 60.0 + rank / 10, **TERM) for rank in (2, 3)]
+    later = [exited(rank, 75.0, **TERM) for rank in (0, 1)]
+    assert ["2"] == named(evaluated(taken, *ends, *later), "rank.first_exit")
+    assert "job.crashed" == evaluated(taken, *ends)[0].kind
+    assert [] == evaluated(taken, *ends, now=START + 61)
+
+
+@pytest.mark.parametrize(("steps", "found"), [(60, False), (29, True)])
+def test_a_host_that_a_job_goes_on_without_was_given_back(exited, event, steady, steps, found):
+    taken = event("scheduler.event", 27, host="host-1", reason="Preempted")
+    ends = [exited(rank, 30.0, **TERM) for rank in (2, 3)]
+    ended = np.arange(60) < np.array([steps, steps, 29, 29])[:, None]
+    whole = sketch(steady()).steps
+    cut = StepValues(whole.index, np.where(ended, whole.at, np.nan), whole.planes)
+    window = sketch(steady(), steps=cut, events=(taken, *ends), now=START + 60)
+    assert found == bool(ExitsDetector().evaluate(window))
+
+
+def test_a_scheduler_that_ends_the_ranks_of_all_hosts_together_stops_the_job(
+    evaluated, exited, event
+):
+    """Its event is about one host; a second event that the job is requeued says the same."""
+    taken = event("scheduler.event", 57, host="host-1", reason="Preempted")
+    together = [exited(rank, 60.0 + rank / 4, **TERM) for rank in (2, 3, 0, 1)]
+    assert [] == evaluated(taken, *together)
+    apart = [exited(rank, 60.0, **TERM) for rank in (2, 3)]
+    apart += [exited(rank, 75.0, **TERM) for rank in (0, 1)]
+    assert [] == evaluated(taken, event("scheduler.event", 57, reason="Requeued"), *apart)
 
 
 def test_the_scheduler_s_word_in_a_log_is_a_wish_and_no_error(evaluated, exited, event):
