@@ -28,11 +28,9 @@ def add(
     ]  # fmt: skip
     if said and not known.listed:
         _add_ended(said[0], known, verdict, ended="process")
-    if known.stepped:
-        return
     came = {one.report.form.name for one in record.reports}
     waits = [one for one in record.of_kind("pending") if came.isdisjoint(one.report.form.until)]
-    if waits:
+    if waits and not known.stepped:
         _add_ended(waits[-1], known, verdict, ended="start")
     told = record.of_kind("asked")
     if told:
