@@ -59,6 +59,8 @@ class LogFault:
     text: str
     device: str = ""
     pid: int | None = None
+    ended: str = ""
+    """What came to its end with it, as `log.fault` names that; "": nothing says so."""
 
 
 Report = DeviceFault | OomKill | LogFault
@@ -99,6 +101,8 @@ def event(
         pairs = {"signature": record.signature, "role": record.role, "text": record.text}
         if record.device:
             pairs["device"] = record.device
+        if record.ended:
+            pairs["ended"] = record.ended
     if record.pid is not None:
         pairs["pid"] = record.pid
     if count > 1:

@@ -25,6 +25,8 @@ class KernelSignature:
     pattern: DeferredPattern
     meaning: str
     pid: DeferredPattern | None = None
+    ended: Literal["", "process"] = ""
+    """Whether a process of the training came to its end with it."""
 
     def read(self, text: str) -> LogFault | None:
         """Return what a line reports, None where it is another."""
@@ -42,6 +44,7 @@ class KernelSignature:
             text=text[:TEXT],
             device=(groups.get("device") or "").rstrip(":."),
             pid=int(pid) if 0 < len(pid) < 10 else None,
+            ended=self.ended,
         )
 
 

@@ -27,7 +27,8 @@ _DRIVERS = re.compile(
     r"Killed process \d|INFO: task |(?:NMI )?watchdog: |rcu: |INFO: rcu|nvme |EXT4-fs |XFS \(|"
     r"Unable to determine the device handle|\s*\w+\+0x[0-9a-f]+/0x|task:\S+ +state:D|"
     r"BTRFS |Lustre|LNet|nfs: |NFS: |ceph: |libceph: |mmfs|GPFS|mce: |EDAC |"
-    r"\{\d+\}\[Hardware Error|NETDEV WATCHDOG|BUG: |Kernel panic)"
+    r"\{\d+\}\[Hardware Error|NETDEV WATCHDOG|BUG: |Kernel panic|traps: |"
+    r"\S{1,40}\[\d{1,9}\]: segfault at )"
 )
 """What lines of the kernel begin with, wherever they were pasted."""
 

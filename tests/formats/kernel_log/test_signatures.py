@@ -32,6 +32,7 @@ def test_every_signature_has_an_example_above_and_a_role_of_the_contract():
     [
         "INFO: task python3:1234 blocked for more than 60 seconds.",
         "firefox[1]: segfault at 0 ip 00 sp 00 error 4 in libxul.so[7f+8b]",
+        "traps: firefox[1] general protection fault ip:00 sp:00 error:0 in libxul.so[7f+8b]",
         "mlx5_core 0000:5c:00.0: Port module event: module 0, Cable plugged",
         "EXT4-fs (sda1): mounted filesystem with ordered data mode",
         "nfs: server nfs01.example OK",
