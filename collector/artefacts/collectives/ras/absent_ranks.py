@@ -17,7 +17,7 @@ def add(
     resource: TelemetryResource,
     found: ArtefactContents,
 ) -> set[int] | None:
-    """Add an event for each rank whose process did not answer, and say which processes are of none.
+    """Add an event for each process that did not answer, and say which are of no known rank.
 
     Returns these ranks, None where there are others that nothing names.
     """
@@ -47,8 +47,14 @@ def add(
             rank = lone.pop()  # the text of NCCL 2.24 names the process here and the rank there
         if rank is None:
             unnamed = True
-            found.missing.append(f"which rank process {place.pid} on {place.host} is: it did not "
-                                 "answer NCCL's RAS service")  # fmt: skip
+            silent = f"process {place.pid} on {place.host}"
+            lacks = f"which rank {silent} is: it did not answer NCCL's RAS service"
+            if lacks not in found.missing:
+                found.missing.append(lacks)
+            if dated is job.answers[-1] and at == dated.at:
+                # A cascade: it tells that the job waits, and not for which rank.
+                text = f"{silent} did not answer NCCL's RAS service"
+                report(MISSING, "cascade", None, text, dated, at, resource, found)
         else:
             ranks[rank] = place
     for rank, place in sorted(ranks.items()):

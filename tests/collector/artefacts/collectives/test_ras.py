@@ -5,7 +5,7 @@ import os
 
 import pytest
 from tests.formats.nccl.test_ras import answer
-from tests.formats.nccl.test_ras_text import HEAD, ROW, WARNINGS, place, told, unequal
+from tests.formats.nccl.test_ras_text import ERRORS, HEAD, ROW, WARNINGS, place, told, unequal
 
 BEGAN = 1_755_000_000.0
 
@@ -221,6 +221,22 @@ def test_ranks_that_ras_misses_are_quoted_with_their_process(explain, tmp_path):
     assert "answer of NCCL RAS, 1 communicator: 1 did not answer" == found.read["ras.json"]
     (event,) = found.events
     assert "rank 2 (process 77 on 10.0.0.1) did not answer" in str(event.attributes["text"])
+
+
+def test_a_process_that_did_not_answer_and_is_of_no_known_rank_is_told_and_blames_nobody(answers):
+    errors = (
+        "INCOMPLETE\n  Missing communicator data from 1 job process\n"
+        "  Process 9001 on node 10.0.0.9 managing GPU 0\n\n"
+        "#0-1 (78db921d1c117b4b) INCOMPLETE\n  Missing communicator data from 1 rank\n"
+        "  Rank 1 -- GPU 0 managed by process 9001 on node 10.0.0.9\n\n"
+    )
+    row = "    0         2         1         4         4         8   RUNNING  INCOMPLETE\n"
+    text = HEAD + row + ERRORS + errors + WARNINGS
+    diagnosis = answers(text)
+    assert "unknown" == first(diagnosis)["fault"]
+    assert 1 == sum("which rank process 9001" in one for one in diagnosis.found.missing)
+    later = answers(text, told("OK"))
+    assert later.incident is None
 
 
 def test_json_answers_stand_inside_a_log_too(explain, tmp_path):
