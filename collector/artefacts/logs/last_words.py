@@ -4,7 +4,8 @@ They say that something ended badly, and not what: no cause follows from them. W
 of them is an exception of Python, whose traceback was cut off, its process ended by it. Where no
 log has a step, a line at the end that sets something up, or waits for it, is quoted too: what it
 was about may never have come; and so are one that says in plain words that something was refused,
-and what some ranks say at its end and others do not.
+what some ranks say at its end and others do not, and a training that a list of processes shows
+idle.
 """
 
 import re
@@ -16,7 +17,7 @@ from ....formats.training_logs import behind_bars, cleaning, tracebacks
 from ....vocabulary.log_lines import LAST_WORDS
 from ....vocabulary.samples import Event, TelemetryResource
 from ..found import ArtefactContents, LogQuote
-from . import half_said, survival
+from . import half_said, process_lists, survival
 from .tails import LogTail
 
 _MOST_QUOTED = 5
@@ -139,14 +140,15 @@ def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], i
     Of errors below which nothing went on, in its last 64 KiB; blank lines are none. Where there is
     none, a bar at its very end that did not move, and where no log has `stepped` the call in which
     somebody interrupted it, what not all ranks say, or the last line that was refused or sets
-    something up; else what somebody wrote above it. Raises OSError.
+    something up; else a training that a list of processes shows idle, or what somebody wrote above
+    it. Raises OSError.
     """
     tail = LogTail.read(path)
     lines = tail.lines
     errors = list(_errors(lines))[-_MOST_QUOTED:] or _waiting(lines)
     if not errors and not stepped:
         errors = _interrupted(lines) or half_said.find(lines) or _ending(lines)
-    errors = errors or _told(lines)
+    errors = errors or process_lists.idle(lines) or _told(lines)
     first = tail.first() if errors else 1
     told = [
         (first + place, cleaning.shown(line.decode("utf-8", "replace").strip()))
