@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import compute_time, medians, onsets
 from ..ended_jobs import EndedJobDetector
 from ..findings import report
-from ..window import JobWindow
+from ..window import Floats, JobWindow
 
 THROUGHPUT = ("training.throughput|sample", "training.throughput|token")
 """Planes of it: which of the two a framework counts makes no difference."""
@@ -22,6 +22,9 @@ a slow one; how far from the middle of the others hardly any lies."""
 
 STRAY = 0.1
 """Share of the others that may."""
+
+STEEP, FEW = 4.0, 3
+"""A fall to the end of the log that is so many times as deep is told by so few reports."""
 
 CHANCE = 0.01
 """How probable a run may be where reports are slow now and then anyway."""
@@ -64,24 +67,15 @@ class ThroughputDetector(EndedJobDetector):
             return []
         rate = medians.median(steps.plane(name), axis=0)
         valid = np.flatnonzero(np.isfinite(rate) & (rate > 0))[1:]  # the first warms up
-        if len(valid) < 2 * FEWEST:
+        if len(valid) < 2 * FEW:
             return []
         taken = 1 / rate[valid]
-        slow = taken > SLOW * float(np.quantile(taken, FASTEST))
-        runs = onsets.episodes(slow, FEWEST, ends_after=1)
-        if not runs or (~slow).sum() < FEWEST:
+        run = _run(taken)
+        if run is None:
             return []
-        first, newest = max(runs, key=lambda run: run[1] - run[0])
-        end = newest + 1
-        usual = medians.middle(taken[~slow])
-        strays = float((np.abs(taken[~slow] / usual - 1) > APART - 1).mean())
-        apart = np.concatenate([slow[:first], slow[end:]])
-        often = (apart.sum() + 1) / (len(apart) + 2)
-        by_chance = len(slow) * often ** (end - first) > CHANCE
-        if strays > STRAY or by_chance:
-            return []
+        first, end, usual = run
         now = medians.middle(taken[first:end])
-        begin, last = int(valid[first]), int(valid[newest])
+        begin, last = int(valid[first]), int(valid[end - 1])
         until = "on" if end == len(taken) else f"to step {int(steps.index[last])}"
         ends = window.features.step_ends
         return [
@@ -101,3 +95,28 @@ class ThroughputDetector(EndedJobDetector):
                 f"from step {int(steps.index[begin])} {until}",
             )
         ]
+
+
+def _run(taken: Floats) -> tuple[int, int, float] | None:
+    """Return where the longest run of slow reports begins and ends, and what is usual.
+
+    `taken` is what a sample took in each report, s. None where there is no run that says something.
+    """
+    slow = taken > SLOW * float(np.quantile(taken, FASTEST))
+    first = len(slow) - int(np.argmin(slow[::-1]))
+    if len(slow) - first >= FEW and first >= FEW and not slow[:first].any():
+        usual = medians.middle(taken[:first])
+        apart = np.abs(taken[:first] / usual - 1)
+        if apart.max() <= APART - 1 and medians.middle(taken[first:]) >= STEEP * usual:
+            return first, len(taken), usual
+    runs = onsets.episodes(slow, FEWEST, ends_after=1)
+    if not runs or (~slow).sum() < FEWEST:
+        return None
+    first, newest = max(runs, key=lambda run: run[1] - run[0])
+    end = newest + 1
+    usual = medians.middle(taken[~slow])
+    strays = float((np.abs(taken[~slow] / usual - 1) > APART - 1).mean())
+    apart = np.concatenate([slow[:first], slow[end:]])
+    often = (apart.sum() + 1) / (len(apart) + 2)
+    by_chance = len(slow) * often ** (end - first) > CHANCE
+    return None if strays > STRAY or by_chance else (first, end, usual)

@@ -32,6 +32,11 @@ def test_a_speed_that_falls_and_stays_low_is_told_with_its_step(of):
     assert text.endswith("from step 25 on")
 
 
+def test_a_deep_fall_to_the_end_is_told_by_few_reports():
+    (text,) = found(speed(8, (5, 6, 150.0), (6, 8, 40.0)))
+    assert text.endswith("from step 5 on")
+
+
 def test_one_that_comes_back_is_told_with_its_end():
     (text,) = found(speed(40, (10, 25, 100.0)))
     assert text.endswith("from step 10 to step 24")
@@ -41,9 +46,12 @@ def test_one_that_comes_back_is_told_with_its_end():
     speed(40),
     speed(40, (0, 1, 20.0)),  # warming up
     speed(40, *((at, at + 1, 40.0) for at in range(8, 40, 8))),  # every eighth: a pause
-    speed(9, (5, 9, 40.0)),  # too few
+    speed(9, (7, 9, 40.0)),  # too few
+    speed(9, (5, 8, 40.0)),  # few, and then it is as before
+    speed(9, (5, 9, 150.0)),  # few, and not so deep
     np.random.default_rng(1).choice([90.0, 350.0], (1, 60)),  # batches of two sizes
-], ids=["steady", "first", "pauses", "few", "two sizes"])  # fmt: skip
+], ids=["steady", "first", "pauses", "few", "few within", "few and not deep",
+        "two sizes"])  # fmt: skip
 def test_what_is_usual_for_a_loop_is_no_fall(rate):
     assert [] == found(rate)
 
