@@ -20,7 +20,8 @@ from ..job.startup import speaks_of_steps
 from ..walk import blocks
 
 MAY_END = re.compile(
-    r"^(?:python|collective|cuda|gpu|ascend|dataloader|shm|storage|checkpoint|driver|library|native)\."
+    r"^(?:python|collective|cuda|gpu|ascend|dataloader|shm|storage|checkpoint|driver|library|native|"
+    r"component)\."
 )
 """Signatures of errors that end the process that logs them, unless it catches them."""
 

@@ -90,6 +90,11 @@ def test_every_signature_has_a_line_here():
         "OOM when allocating tensor with shape[32] on /device:CPU:0 by allocator cpu",
         "*** SIGTERM (@0x0) received by PID 123 (TID 0x7f) from PID 0; stack trace: ***",
         "DefaultCPUAllocator: can't allocate memory: you tried to allocate 123 bytes",
+        "cudaMalloc failed: out of memory, will retry after the cache is emptied",
+        "WARNING (nnet3-train[5.4]:MallocPitchInternal():cu-allocator.cc:97) Allocation of 8 x 6 failed",
+        "If no heartbeat from a worker comes within 300 s it will be restarted",
+        "set heartbeat timeout of workers to 600 s",
+        "sent heartbeat to master, no errors",
     ],
 )
 def test_an_ordinary_line_reports_nothing(line):

@@ -70,6 +70,10 @@ REFUSED = {
     )
     + 'Exception in thread "main" org.apache.spark.SparkException: Job aborted due to stage '
     "failure: Lost task 3.3 in stage 7.0: " + NO_MEMORY.format("GC overhead limit exceeded"),
+    "MXNet's": "mxnet.base.MXNetError: [12:00:01] src/storage/./cpu_device_storage.h:75: Failed to "
+    "allocate CPU Memory\n",
+    "PyTorch's": "RuntimeError: [enforce fail at alloc_cpu.cpp:66] . DefaultCPUAllocator: can't "
+    "allocate memory: you tried to allocate 123 bytes. Error code 12 (Cannot allocate memory)\n",
     "the host's": "# There is insufficient memory for the Java Runtime Environment to continue.\n",
 }
 

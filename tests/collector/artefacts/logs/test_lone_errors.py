@@ -127,3 +127,47 @@ def test_a_driver_of_two_versions_is_its_hosts(explain, tmp_path, line):
 def test_no_device_driver_or_library_to_start_with_is_a_start_that_failed(explain, tmp_path, line):
     (tmp_path / "job.log").write_text("starting\n" + FRAMES + line + "\n")
     assert START == said(explain(tmp_path))
+
+
+SEGFAULT = (
+    "[Wed May 13 12:00:{:02} 2026] python3.11[{}]: segfault at 60 ip 00007f24 sp 00007ffc error 4 "
+    "in {}[7f24b8cc8000+5c000]\n"
+)
+UNCAUGHT = (
+    "Application terminated with error: ??+0 (0x7FAB12624EEF)\nclone+63 (0x7FAB5833371F)\n\n"
+    "(TBoostException) lib/cuda_base.h:63: CUDA error {}\n"
+)
+
+
+@pytest.mark.parametrize("text", [
+    UNCAUGHT.format("719: unspecified launch failure"),
+    UNCAUGHT.format("9: invalid configuration argument"),
+])  # fmt: skip
+def test_what_a_program_without_python_prints_of_its_end_is_a_crash(explain, tmp_path, text):
+    (tmp_path / "job.log").write_text("600:\tlearn: 7.6\ttotal: 2m 36s\n" + text)
+    assert CRASH == said(explain(tmp_path))
+
+
+def test_memory_that_its_device_refused_is_that_all_the_same(explain, tmp_path):
+    (tmp_path / "job.log").write_text(UNCAUGHT.format("2: out of memory"))
+    assert "memory.gpu_oom" == said(explain(tmp_path))[0]
+
+
+def test_a_kernel_log_of_segmentation_faults_in_the_trainings_library_is_a_crash(explain, tmp_path):
+    text = "".join(SEGFAULT.format(n, 4700 + n, "libtorch_cuda.so") for n in range(3))
+    (tmp_path / "dmesg.txt").write_text(text)
+    assert "software.crash" == said(explain(tmp_path))[0]
+
+
+def test_one_of_another_program_tells_nothing(explain, tmp_path):
+    (tmp_path / "dmesg.txt").write_text(SEGFAULT.format(1, 4700, "libxul.so"))
+    (tmp_path / "job.log").write_text(steps(1, 9))
+    assert explain(tmp_path).document() is None
+
+
+def test_a_component_that_gives_no_sign_of_life_is_told_and_no_cause_is_named(explain, tmp_path):
+    silent = "No heartbeat for components: RolloutWorker_w3 (412 seconds)\n"
+    (tmp_path / "job.log").write_text("starting\n" + silent)
+    assert "unknown" == said(explain(tmp_path))[0]
+    (tmp_path / "job.log").write_text(steps(1, 9) + silent + steps(9, 20))
+    assert explain(tmp_path).document() is None
