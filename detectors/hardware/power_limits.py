@@ -14,8 +14,14 @@ from .throttling import CLOCK
 
 LIMIT = "hw.power.limit"
 
-SECONDS = 60.0
+SECONDS = 20.0
 """The newest time range in which clocks are compared."""
+
+MOVING_SECONDS = 300.0
+"""A site moves the limits of all its hosts within so long, and not all of them at once."""
+
+MOVED = 0.01
+"""Share of a limit by which it moves at least when somebody moves it."""
 
 
 class PowerLimitsDetector(Detector):
@@ -23,9 +29,11 @@ class PowerLimitsDetector(Detector):
 
     Usual is the limit that most devices of the model have, of equals the higher once every rank's
     device has reported; where no source tells models apart, that most devices of the host have.
-    Half of the devices at most can be unlike it. It harms where it is reached: the score is 1.9
-    where the device, with work, runs at a lower clock than its peers, or where nobody reports
-    clocks; 0.9 while it runs as they do or has no work: a pool may be of several limits.
+    Half of the devices at most can be unlike it. Two hosts or more that have had one lower limit on
+    all their devices ever since they were first seen were bought with it, and are a pool of their
+    own. A limit harms where it is reached: the score is 1.9 where the device, with work, reaches a
+    lower clock than its peers do, or where nobody reports clocks; 0.9 while it runs as they do or
+    has no work, and while the limits of several hosts move: the site is not yet done.
 
     Parameters
     ----------
@@ -82,7 +90,9 @@ class PowerLimitsDetector(Detector):
             tie = 2 * len(low) == len(rows)
             if 2 * len(low) > len(rows) or (tie and not valid.all()):
                 continue
+            low = low[~_own_pool(window, low)]
             reached = self._reached(window, low, np.setdiff1d(rows, low))
+            reached &= not _moving(window, rows)
             for row in low[reached].tolist():
                 findings += self._finding(window, row, float(limit[row]), usual, score=1.9)
             for row in low[~reached].tolist():
@@ -90,8 +100,13 @@ class PowerLimitsDetector(Detector):
         return findings
 
     def _reached(self, window: JobWindow, low: Ints, peers: Ints) -> Flags:
-        """Return [low], which devices run slower than their peers; all where no clock is known."""
-        clock = devices.level(window, CLOCK, SECONDS)
+        """Return [low], which devices run slower than their peers; all where no clock is known.
+
+        By the highest clock of each: at rest it is low, and at its cap it wanders.
+        """
+        if CLOCK not in window.rank_readings:
+            return np.ones(len(low), np.bool_)
+        clock = devices.highest(window.rank_readings[CLOCK], SECONDS)
         at_work = np.isfinite(clock) & ~devices.waiting(window, SECONDS)
         usual = medians.middle(clock[peers[at_work[peers]]]) if at_work[peers].any() else 0.0
         slower: Flags = at_work[low] & (clock[low] < (1 - self.slower) * usual)
@@ -119,3 +134,36 @@ class PowerLimitsDetector(Detector):
             text=f"{entity}: power limit {limit:.0f} W, its peers have {usual:.0f} W",
         )
         return [found]
+
+
+def _own_pool(window: JobWindow, low: Ints) -> Flags:
+    """Return [low], whose limit is that of two whole hosts or more since they were first seen."""
+    limit = devices.latest(window, LIMIT)
+    whole = [
+        (host, float(np.round(limit[there[0]])))
+        for host in np.unique(window.host_of[low]).tolist()
+        if host >= 0
+        and len(there := np.flatnonzero((window.host_of == host) & np.isfinite(limit)))
+        and np.isin(there, low).all()
+        and np.ptp(np.round(limit[there])) == 0
+        and not _moved(window, there, np.inf).any()
+    ]
+    levels = [level for _, level in whole]
+    pool = [host for host, level in whole if levels.count(level) > 1]
+    return np.isin(window.host_of[low], pool)
+
+
+def _moving(window: JobWindow, rows: Ints) -> bool:
+    """Tell whether the limits of several hosts moved a while ago."""
+    moved = rows[_moved(window, rows, MOVING_SECONDS)]
+    return len(np.unique(window.host_of[moved])) > 1
+
+
+def _moved(window: JobWindow, rows: Ints, seconds: float) -> Flags:
+    """Return [rows], whose limit was another one within the newest seconds."""
+    held = window.rank_readings[LIMIT].newest(seconds).of(rows)
+    inside = np.isfinite(held.value) & (held.at >= held.newest_at() - seconds)
+    lowest = np.where(inside, held.value, np.inf).min(axis=1, initial=np.inf)
+    highest = np.where(inside, held.value, -np.inf).max(axis=1, initial=-np.inf)
+    moved: Flags = lowest < (1 - MOVED) * highest
+    return moved
