@@ -30,14 +30,13 @@ def not_excluded(
     """
     first = ranked.named
     near = ranked.unknown.entity if first is None else first.entity
-    shown = {symptom.kind for symptom in ranked.symptoms}
-    priors = CausePriors(ranked.causes, shown, knowledge)
+    priors = CausePriors(ranked.causes, knowledge)
     places = PossiblePlaces(near, ranked.index, view.topology)
     found = [
         row
         for cause in ranked.causes
         if cause.fault not in named
-        and (row := _best(cause, priors.of(cause), places, ranked, view, knowledge)) is not None
+        and (row := _best(cause, priors, places, ranked, view, knowledge)) is not None
     ]
     found.sort(key=lambda row: (-round(row.score, 6), -row.cause.share, row.cause.fault))
     # Below unknown, each in its order: what keeps one there must not make it equal to another.
@@ -58,7 +57,7 @@ def _lowered(row: CandidateCause, score: float) -> CandidateCause:
 
 def _best(
     cause: CatalogueCause,
-    odds: float,
+    priors: CausePriors,
     places: PossiblePlaces,
     ranked: CauseRanking,
     view: JobView,
@@ -67,6 +66,7 @@ def _best(
     explained = [row for row in ranked.symptoms if explains(cause, row, ranked.index)]
     if not explained:
         return None
+    odds = priors.of(cause, {symptom.kind for symptom in explained})
     rows = [
         row
         for entity in places.of(cause)

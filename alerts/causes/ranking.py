@@ -73,11 +73,17 @@ def explains(cause: CatalogueCause, symptom: Finding, index: FindingIndex) -> bo
 
     What costs too little time for a page (a stage that always was somewhat longer) is not why the
     job became slow enough for one. Where a cause may show otherwise too, and does, that says
-    nothing: clocks may be uneven from the first step, and one rank become slow.
+    nothing: clocks may be uneven from the first step, and one rank become slow. Nor is it why where
+    all of its signs say that they cost nothing: a power limit that no device reaches.
     """
     if symptom.kind not in cause.shown_by:
         return False
-    if symptom.entity.type != "job" or not _slows(symptom.kind) or symptom.score < PAGES:
+    if symptom.entity.type != "job" or not _slows(symptom.kind):
+        return True
+    signs = [row for kind in cause.essential_findings for row in index.of_kind(kind)]
+    if signs and all(_costs_nothing(row) for row in signs):
+        return False
+    if symptom.score < PAGES:
         return True
     shown = {kind for kind in cause.essential_findings if kind != symptom.kind and kind in index}
     if any(not _slows(kind) for kind in shown):
@@ -91,6 +97,11 @@ def _with(found: Finding, symptom: Finding) -> bool:
     return found.score >= NEARLY and abs(found.onset[1] - symptom.onset[1]) <= TOGETHER_SECONDS
 
 
+def _costs_nothing(found: Finding) -> bool:
+    known = kinds.catalogue()[found.kind]
+    return known.effect == "none" and known.asks_from is not None and found.score < known.asks_from
+
+
 def _slows(kind: str) -> bool:
     known = kinds.catalogue()[kind]
     return known.symptom and known.effect == "slows"
@@ -102,12 +113,12 @@ def scored(
     """Yield every candidate for the symptoms with its terms, families not capped yet."""
     shown = {symptom.kind for symptom in symptoms}
     causes = explaining(shown, knowledge)
-    priors = CausePriors(causes, shown, knowledge)
+    priors = CausePriors(causes, knowledge)
     for cause in causes:
         explained = [symptom for symptom in symptoms if explains(cause, symptom, index)]
         if not explained:
             continue
-        odds = priors.of(cause)
+        odds = priors.of(cause, {symptom.kind for symptom in explained})
         for entity in candidates(cause, index):
             terms = scoring.terms(
                 cause, entity, prior=odds, index=index, symptoms=explained, view=view,
@@ -156,16 +167,14 @@ class CausePriors:
     site moves the prior from there.
     """
 
-    def __init__(
-        self, causes: Sequence[CatalogueCause], shown: set[str], knowledge: CauseCatalogue
-    ) -> None:
-        self._causes, self._shown, self._weights = causes, shown, knowledge.weights
+    def __init__(self, causes: Sequence[CatalogueCause], knowledge: CauseCatalogue) -> None:
+        self._causes, self._weights = causes, knowledge.weights
         self._rivals: dict[frozenset[str], float] = {}
         """Shares of all causes that explain any of some kinds of symptoms, by these kinds."""
 
-    def of(self, cause: CatalogueCause) -> float:
-        """Return the log-odds of a cause among those that explain the same symptoms."""
-        mine = cause.shown_by & self._shown
+    def of(self, cause: CatalogueCause, explained: set[str]) -> float:
+        """Return the log-odds of a cause among those that explain the same kinds of symptoms."""
+        mine = frozenset(explained)
         rivals = self._rivals.get(mine)
         if rivals is None:
             rivals = self._rivals[mine] = sum(
