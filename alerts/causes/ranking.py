@@ -23,6 +23,9 @@ ENGINE = "log-odds-7"
 PAGES = 1.0
 """A slowness that its detector scores below this costs too little to page anybody."""
 
+LEAST_PART = 1 / 3
+"""Of the time by which steps are longer, a slow rank alone takes so much at least."""
+
 NEARLY = 0.6
 TOGETHER_SECONDS = 30.0
 """One that scores so much is why a job became slow where it began within so many seconds of it."""
@@ -74,7 +77,9 @@ def explains(cause: CatalogueCause, symptom: Finding, index: FindingIndex) -> bo
     What costs too little time for a page (a stage that always was somewhat longer) is not why the
     job became slow enough for one. Where a cause may show otherwise too, and does, that says
     nothing: clocks may be uneven from the first step, and one rank become slow. Nor is it why where
-    all of its signs say that they cost nothing: a power limit that no device reaches.
+    all of its signs say that they cost nothing: a power limit that no device reaches. A rank that
+    needs a little longer is not why the steps are much longer, and without a mechanism of its own
+    is not named beside what is.
     """
     if symptom.kind not in cause.shown_by:
         return False
@@ -82,6 +87,8 @@ def explains(cause: CatalogueCause, symptom: Finding, index: FindingIndex) -> bo
         return True
     signs = [row for kind in cause.essential_findings for row in index.of_kind(kind)]
     if signs and all(_costs_nothing(row) for row in signs):
+        return False
+    if cause.gives_way and signs and _too_little(signs, index):
         return False
     if symptom.score < PAGES:
         return True
@@ -100,6 +107,15 @@ def _with(found: Finding, symptom: Finding) -> bool:
 def _costs_nothing(found: Finding) -> bool:
     known = kinds.catalogue()[found.kind]
     return known.effect == "none" and known.asks_from is not None and found.score < known.asks_from
+
+
+def _too_little(signs: Sequence[Finding], index: FindingIndex) -> bool:
+    """Return whether what is slow is so by far less than the job, whose steps wait for it."""
+    longest = max(
+        (row.magnitude for row in index.symptoms if kinds.catalogue()[row.kind].slowdown),
+        default=1.0,
+    )
+    return max(row.magnitude for row in signs) - 1 < LEAST_PART * (longest - 1)
 
 
 def _slows(kind: str) -> bool:

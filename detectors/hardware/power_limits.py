@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import medians
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Ints, JobWindow
+from ..window import Flags, Floats, Ints, JobWindow
 from . import devices
 from .throttling import CLOCK
 
@@ -16,6 +16,9 @@ LIMIT = "hw.power.limit"
 
 SECONDS = 20.0
 """The newest time range in which clocks are compared."""
+
+READINGS = 2
+"""So many readings of a clock since its device's limit is low say that it is slower for it."""
 
 MOVING_SECONDS = 300.0
 """A site moves the limits of all its hosts within so long, and not all of them at once."""
@@ -91,43 +94,52 @@ class PowerLimitsDetector(Detector):
             if 2 * len(low) > len(rows) or (tie and not valid.all()):
                 continue
             low = low[~_own_pool(window, low)]
-            reached = self._reached(window, low, np.setdiff1d(rows, low))
+            held = window.rank_readings[LIMIT]
+            first = np.array(
+                [devices.since(held, row, (limit[row] + usual) / 2, below=True) for row in low]
+            )
+            reached = self._reached(window, low, first, np.setdiff1d(rows, low))
             reached &= not _moving(window, rows)
-            for row in low[reached].tolist():
-                findings += self._finding(window, row, float(limit[row]), usual, score=1.9)
-            for row in low[~reached].tolist():
-                findings += self._finding(window, row, float(limit[row]), usual, score=0.9)
+            for row, since, harms in zip(low.tolist(), first.tolist(), reached, strict=True):
+                findings += self._finding(window, row, float(limit[row]), usual, since, harms=harms)
         return findings
 
-    def _reached(self, window: JobWindow, low: Ints, peers: Ints) -> Flags:
+    def _reached(self, window: JobWindow, low: Ints, first: Floats, peers: Ints) -> Flags:
         """Return [low], which devices run slower than their peers; all where no clock is known.
 
-        By the highest clock of each: at rest it is low, and at its cap it wanders.
+        By the highest clock of each since its limit is low, `first`: at rest it is low whatever the
+        device, and at its cap it wanders.
         """
-        if CLOCK not in window.rank_readings:
+        clock = window.rank_readings.get(CLOCK)
+        if clock is None or not np.isfinite(devices.latest(window, CLOCK)).any():
             return np.ones(len(low), np.bool_)
-        clock = devices.highest(window.rank_readings[CLOCK], SECONDS)
-        at_work = np.isfinite(clock) & ~devices.waiting(window, SECONDS)
-        usual = medians.middle(clock[peers[at_work[peers]]]) if at_work[peers].any() else 0.0
-        slower: Flags = at_work[low] & (clock[low] < (1 - self.slower) * usual)
-        return slower if np.isfinite(clock).any() else np.ones_like(slower)
+        waiting = devices.waiting(window, SECONDS)
+        theirs = devices.highest(clock, SECONDS)[peers[~waiting[peers]]]
+        theirs = theirs[np.isfinite(theirs)]
+        usual = medians.middle(theirs) if len(theirs) else 0.0
+        start = clock.newest_at() - max(SECONDS, (READINGS + 0.2) * clock.period())
+        held = clock.between(start, np.inf).of(low)
+        since = (held.at >= np.maximum(first, start)[:, None]) & np.isfinite(held.value)
+        reached = np.where(since, held.value, -np.inf).max(axis=1, initial=-np.inf)
+        enough = ~waiting[low] & (since.sum(axis=1) >= READINGS)
+        slower: Flags = enough & (reached < (1 - self.slower) * usual)
+        return slower
 
     def _finding(
-        self, window: JobWindow, row: int, limit: float, usual: float, *, score: float
+        self, window: JobWindow, row: int, limit: float, usual: float, since: float, *, harms: bool
     ) -> list[Finding]:
         entity = window.gpu_entity(row)
         if entity is None:
             return []
-        first = devices.since(window.rank_readings[LIMIT], row, (limit + usual) / 2, below=True)
         found = report(
             window,
             self.name,
             "gpu.power_limit_low",
             entity,
-            onset=first,
+            onset=since,
             magnitude=limit / usual,
             # No page until the job waits for it, which shows in the steps.
-            score=score,
+            score=1.9 if harms else 0.9,
             signal=LIMIT,
             observed=limit,
             expected=usual,
