@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .catalogue import CauseCatalogue
 from .folding import FoldedRoot, effect
 from .index import FindingIndex
-from .ranking import explains, ranking
+from .ranking import ranking
 from .view import JobView
 
 URGENT = 2.0
@@ -29,8 +29,7 @@ def shared_out(
 
     What hurts the job does not join a fault that is only worth knowing: a clock that is off, or a
     leak that fills the memory next week, is near everything in time, and slows nothing. Nor does a
-    stop join what can only make the job slower: heat, a low clock, a slow data loader. What a cause
-    may show, and was found not to be why, does not join it either.
+    stop join what can only make the job slower: heat, a low clock, a slow data loader.
     """
     alone: list[Finding] = []
     onsets = [{held.onset[0] for held in root.symptoms} for root in result]
@@ -41,7 +40,6 @@ def shared_out(
             for begun in held
             if effect(symptom) == "none" or not _only_known(result[number])
             if effect(symptom) != "stops" or not _only_slows(result[number])
-            if not _excluded(result[number], symptom)
         ]
         distance, number = min(near, default=(float("inf"), 0))
         if distance > TOGETHER_SECONDS:
@@ -69,13 +67,6 @@ def _only_slows(root: FoldedRoot) -> bool:
     first = root.ranking.named
     effects = frozenset() if first is None else first.cause.effects
     return "slows" in effects and effects.isdisjoint(("stops", "corrupts"))
-
-
-def _excluded(root: FoldedRoot, symptom: Finding) -> bool:
-    first = root.ranking.named
-    if first is None or symptom.kind not in first.cause.shown_by:
-        return False
-    return not explains(first.cause, symptom, root.ranking.index)
 
 
 def _only_known(root: FoldedRoot) -> bool:

@@ -30,7 +30,8 @@ def not_excluded(
     """
     first = ranked.named
     near = ranked.unknown.entity if first is None else first.entity
-    priors = CausePriors(ranked.causes, knowledge)
+    shown = {symptom.kind for symptom in ranked.symptoms}
+    priors = CausePriors(ranked.causes, shown, knowledge)
     places = PossiblePlaces(near, ranked.index, view.topology)
     found = [
         row
@@ -66,7 +67,7 @@ def _best(
     explained = [row for row in ranked.symptoms if explains(cause, row, ranked.index)]
     if not explained:
         return None
-    odds = priors.of(cause, {symptom.kind for symptom in explained})
+    odds = priors.of(cause, ranked.index)
     rows = [
         row
         for entity in places.of(cause)

@@ -23,9 +23,6 @@ ENGINE = "log-odds-7"
 PAGES = 1.0
 """A slowness that its detector scores below this costs too little to page anybody."""
 
-LEAST_PART = 1 / 3
-"""Of the time by which steps are longer, a slow rank alone takes so much at least."""
-
 NEARLY = 0.6
 TOGETHER_SECONDS = 30.0
 """One that scores so much is why a job became slow where it began within so many seconds of it."""
@@ -77,18 +74,13 @@ def explains(cause: CatalogueCause, symptom: Finding, index: FindingIndex) -> bo
     What costs too little time for a page (a stage that always was somewhat longer) is not why the
     job became slow enough for one. Where a cause may show otherwise too, and does, that says
     nothing: clocks may be uneven from the first step, and one rank become slow. Nor is it why where
-    all of its signs say that they cost nothing: a power limit that no device reaches. A rank that
-    needs a little longer is not why the steps are much longer, and without a mechanism of its own
-    is not named beside what is.
+    all of its signs say that they cost nothing: a power limit that no device reaches.
     """
     if symptom.kind not in cause.shown_by:
         return False
     if symptom.entity.type != "job" or not _slows(symptom.kind):
         return True
-    signs = [row for kind in cause.essential_findings for row in index.of_kind(kind)]
-    if signs and all(_costs_nothing(row) for row in signs):
-        return False
-    if cause.gives_way and signs and _too_little(signs, index):
+    if _costs_nothing(cause, index):
         return False
     if symptom.score < PAGES:
         return True
@@ -104,18 +96,15 @@ def _with(found: Finding, symptom: Finding) -> bool:
     return found.score >= NEARLY and abs(found.onset[1] - symptom.onset[1]) <= TOGETHER_SECONDS
 
 
-def _costs_nothing(found: Finding) -> bool:
+def _costs_nothing(cause: CatalogueCause, index: FindingIndex) -> bool:
+    """Return whether there are signs of a cause, and all of them ask nobody for anything."""
+    signs = [row for kind in cause.essential_findings for row in index.of_kind(kind)]
+    return bool(signs) and all(_asks_nothing(row) for row in signs)
+
+
+def _asks_nothing(found: Finding) -> bool:
     known = kinds.catalogue()[found.kind]
     return known.effect == "none" and known.asks_from is not None and found.score < known.asks_from
-
-
-def _too_little(signs: Sequence[Finding], index: FindingIndex) -> bool:
-    """Return whether what is slow is so by far less than the job, whose steps wait for it."""
-    longest = max(
-        (row.magnitude for row in index.symptoms if kinds.catalogue()[row.kind].slowdown),
-        default=1.0,
-    )
-    return max(row.magnitude for row in signs) - 1 < LEAST_PART * (longest - 1)
 
 
 def _slows(kind: str) -> bool:
@@ -129,12 +118,12 @@ def scored(
     """Yield every candidate for the symptoms with its terms, families not capped yet."""
     shown = {symptom.kind for symptom in symptoms}
     causes = explaining(shown, knowledge)
-    priors = CausePriors(causes, knowledge)
+    priors = CausePriors(causes, shown, knowledge)
     for cause in causes:
         explained = [symptom for symptom in symptoms if explains(cause, symptom, index)]
         if not explained:
             continue
-        odds = priors.of(cause, {symptom.kind for symptom in explained})
+        odds = priors.of(cause, index)
         for entity in candidates(cause, index):
             terms = scoring.terms(
                 cause, entity, prior=odds, index=index, symptoms=explained, view=view,
@@ -183,14 +172,21 @@ class CausePriors:
     site moves the prior from there.
     """
 
-    def __init__(self, causes: Sequence[CatalogueCause], knowledge: CauseCatalogue) -> None:
-        self._causes, self._weights = causes, knowledge.weights
+    def __init__(
+        self, causes: Sequence[CatalogueCause], shown: set[str], knowledge: CauseCatalogue
+    ) -> None:
+        self._causes, self._shown, self._weights = causes, shown, knowledge.weights
         self._rivals: dict[frozenset[str], float] = {}
         """Shares of all causes that explain any of some kinds of symptoms, by these kinds."""
 
-    def of(self, cause: CatalogueCause, explained: set[str]) -> float:
-        """Return the log-odds of a cause among those that explain the same kinds of symptoms."""
-        mine = frozenset(explained)
+    def of(self, cause: CatalogueCause, index: FindingIndex) -> float:
+        """Return the log-odds of a cause among those that explain the same symptoms.
+
+        One whose signs cost nothing explains no slowness, and has no rivals there.
+        """
+        mine = cause.shown_by & self._shown
+        if _costs_nothing(cause, index):
+            mine = frozenset(kind for kind in mine if not _slows(kind))
         rivals = self._rivals.get(mine)
         if rivals is None:
             rivals = self._rivals[mine] = sum(

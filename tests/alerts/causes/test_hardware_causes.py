@@ -192,6 +192,12 @@ def test_a_power_limit_that_is_not_reached_is_not_why_a_job_is_slow(explained):
     assert [("gpu.power_limited", "host-5"), ("unknown", "run-1")] == sorted(rows)
 
 
+def test_a_device_is_not_slow_where_the_exchange_is_for_whom_all_wait_too(explained):
+    weak = (("rank.slow_compute", 5, 1.0),)
+    assert [("unknown", "5")] == explained(*slow_exchange(), *weak)
+    assert [("gpu.slow", "GPU-5")] == explained(("job.slow", 0, 3.0), *weak)
+
+
 def test_a_narrow_link_is_why_rank_0_waits_for_its_data(explained):
     rows = (("job.slow", 0, 3.0), ("rank.prepares_data", 0, 3.0), ("rank.data_wait", 0, 3.0))
     assert [("balance.rank0_preprocessing", "0")] == explained(*rows)

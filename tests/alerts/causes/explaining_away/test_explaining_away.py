@@ -137,26 +137,6 @@ def test_a_symptom_of_unknown_cause_joins_the_root_that_began_with_it(roots, slo
     assert [("numerics.nan_rank", "9", ["job.nonfinite", "job.slow"])] == roots(slow, *nan)
 
 
-@pytest.mark.parametrize(
-    ("longer", "named"),
-    [
-        pytest.param(1.05, "unknown", id="the steps are half as long again, and it is not why"),
-        pytest.param(1.4, "gpu.slow", id="they wait for it"),
-    ],
-)
-def test_a_rank_that_is_a_little_slower_is_not_why_steps_are_much_longer(
-    roots, wide, found, longer, named
-):
-    rank = wide.rank_entity(9)
-    rows = [
-        found("job.slow", wide.job_entity, 40.0, magnitude=1.45),
-        found("job.slow", wide.job_entity, 60.0, magnitude=1.03),
-        found("rank.slow_compute", rank, 60.0, magnitude=longer),
-        found("rank.waits_least", rank, 60.0),
-    ]
-    assert [named] == [fault for fault, *_ in roots(*rows)]
-
-
 def test_what_makes_a_job_slower_is_not_why_it_stops(roots, wide, found, slow, hot):
     stop = found("job.stalled", wide.job_entity, 60.0)
     limits = [found("gpu.power_limit_low", wide.gpu_entity(9), -200.0, score=1.9)]
