@@ -14,11 +14,12 @@ from .throttling import CLOCK
 
 LIMIT = "hw.power.limit"
 
-SECONDS = 20.0
+SECONDS = 60.0
 """The newest time range in which clocks are compared."""
 
-READINGS = 2
-"""So many readings of a clock since its device's limit is low say that it is slower for it."""
+STANDING, LOWERED = 6, 2
+"""So many readings of a clock say that its device is slower: at a cap it wanders, and few of them
+may be low. Where the limit was seen to fall, those since then."""
 
 MOVING_SECONDS = 300.0
 """A site moves the limits of all its hosts within so long, and not all of them at once."""
@@ -117,11 +118,12 @@ class PowerLimitsDetector(Detector):
         theirs = devices.highest(clock, SECONDS)[peers[~waiting[peers]]]
         theirs = theirs[np.isfinite(theirs)]
         usual = medians.middle(theirs) if len(theirs) else 0.0
-        start = clock.newest_at() - max(SECONDS, (READINGS + 0.2) * clock.period())
+        start = clock.newest_at() - max(SECONDS, (STANDING + 0.2) * clock.period())
         held = clock.between(start, np.inf).of(low)
         since = (held.at >= np.maximum(first, start)[:, None]) & np.isfinite(held.value)
         reached = np.where(since, held.value, -np.inf).max(axis=1, initial=-np.inf)
-        enough = ~waiting[low] & (since.sum(axis=1) >= READINGS)
+        fewest = np.where(_moved(window, low, np.inf), LOWERED, STANDING)
+        enough = ~waiting[low] & (since.sum(axis=1) >= fewest)
         slower: Flags = enough & (reached < (1 - self.slower) * usual)
         return slower
 

@@ -140,3 +140,19 @@ def test_a_clock_at_rest_now_and_then_says_nothing_of_a_limit(found, levels, poo
     now_and_then["hw.frequency|sm"].value[6:, ::2] = 0.345e9
     there = found(levels(8, 700, 640, [6, 7]), **now_and_then)
     assert [0.9, 0.9] == [f.score for f in there]
+
+
+@pytest.mark.parametrize(
+    ("since", "score"),
+    [
+        pytest.param(0, 0.9, id="it always had the limit: a few low readings may be chance"),
+        pytest.param(50, 1.9, id="the limit fell, and the clock with it"),
+    ],
+)
+def test_a_clock_that_wanders_at_its_cap_is_slower_only_since_its_limit_fell(
+    found, levels, pool, since, score
+):
+    wandering = pool(1.98e9)
+    wandering["hw.frequency|sm"].value[6:, -3:] = [1.92e9, 1.89e9, 1.9e9]
+    there = found(levels(8, 700, 640, [6, 7], since=since), **wandering)
+    assert [score, score] == [f.score for f in there]
