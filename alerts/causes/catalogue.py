@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from typing import Annotated, Literal
 
 from ...vocabulary import faults, findings, row_values, tables
-from ...vocabulary.findings import Finding
+from ...vocabulary.findings import Effect, Finding
 from ...vocabulary.ids import Fault
 from .calibration import ProbabilityCalibration
 from .shares import IncidentShare, Shares
@@ -21,6 +21,7 @@ FindingName = Annotated[str, row_values.KnownValues("kind of finding", findings.
 FaultName = Annotated[Fault, row_values.KnownValues("fault", faults.catalogue)]
 
 _HEAD = "catalogue.toml"
+_LINE = "job.fault_logged"
 _WORDS = frozenset(row_values.keys(faults.FaultKind)) - {"id"}
 """Keys of a row that the vocabulary reads."""
 
@@ -136,6 +137,12 @@ class CatalogueCause:
         return frozenset(
             row.finding for row in self.predicts if row.essential or row.any in self.essential_any
         )
+
+    @cached_property
+    def effects(self) -> frozenset[Effect]:
+        """Return what it can do to a job: a line of a dead job's log that names it does nothing."""
+        kinds = findings.catalogue()
+        return frozenset(kinds[kind].effect for kind in self.symptoms if kind != _LINE)
 
     @cached_property
     def predicted_findings(self) -> frozenset[str]:

@@ -104,8 +104,7 @@ def _explains(
         return False
     if symptom.kind in root.cause.shown_by:
         return explains(root.cause, symptom, index)
-    stops = any(kinds.catalogue()[kind].effect == "stops" for kind in root.cause.symptoms)
-    return stops and effect(symptom) == "stops"
+    return effect(symptom) == "stops" and "stops" in root.cause.effects
 
 
 def _crashed_elsewhere(root: CandidateCause, symptom: Finding, index: FindingIndex) -> bool:

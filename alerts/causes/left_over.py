@@ -28,7 +28,8 @@ def shared_out(
     """Give symptoms without a root of their own to the nearest one in time, else to unknown.
 
     What hurts the job does not join a fault that is only worth knowing: a clock that is off, or a
-    leak that fills the memory next week, is near everything in time, and slows nothing.
+    leak that fills the memory next week, is near everything in time, and slows nothing. Nor does a
+    stop join what can only make the job slower: heat, a low clock, a slow data loader.
     """
     alone: list[Finding] = []
     onsets = [{held.onset[0] for held in root.symptoms} for root in result]
@@ -38,6 +39,7 @@ def shared_out(
             for number, held in enumerate(onsets)
             for begun in held
             if effect(symptom) == "none" or not _only_known(result[number])
+            if effect(symptom) != "stops" or not _only_slows(result[number])
         ]
         distance, number = min(near, default=(float("inf"), 0))
         if distance > TOGETHER_SECONDS:
@@ -58,6 +60,13 @@ def shared_out(
             groups.append([symptom])
     result += [FoldedRoot(ranking(index, group, view, knowledge), tuple(group)) for group in groups]
     return result
+
+
+def _only_slows(root: FoldedRoot) -> bool:
+    """Return whether all that a root's fault can do is make the job slower."""
+    first = root.ranking.named
+    effects = frozenset() if first is None else first.cause.effects
+    return "slows" in effects and effects.isdisjoint(("stops", "corrupts"))
 
 
 def _only_known(root: FoldedRoot) -> bool:

@@ -37,7 +37,7 @@ def not_excluded(
         row
         for cause in ranked.causes
         if cause.fault not in named
-        and (row := _best(cause, priors.of(cause), places, ranked, view, knowledge)) is not None
+        and (row := _best(cause, priors, places, ranked, view, knowledge)) is not None
     ]
     found.sort(key=lambda row: (-round(row.score, 6), -row.cause.share, row.cause.fault))
     # Below unknown, each in its order: what keeps one there must not make it equal to another.
@@ -58,7 +58,7 @@ def _lowered(row: CandidateCause, score: float) -> CandidateCause:
 
 def _best(
     cause: CatalogueCause,
-    odds: float,
+    priors: CausePriors,
     places: PossiblePlaces,
     ranked: CauseRanking,
     view: JobView,
@@ -67,6 +67,7 @@ def _best(
     explained = [row for row in ranked.symptoms if explains(cause, row, ranked.index)]
     if not explained:
         return None
+    odds = priors.of(cause, ranked.index)
     rows = [
         row
         for entity in places.of(cause)

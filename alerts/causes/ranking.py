@@ -73,11 +73,16 @@ def explains(cause: CatalogueCause, symptom: Finding, index: FindingIndex) -> bo
 
     What costs too little time for a page (a stage that always was somewhat longer) is not why the
     job became slow enough for one. Where a cause may show otherwise too, and does, that says
-    nothing: clocks may be uneven from the first step, and one rank become slow.
+    nothing: clocks may be uneven from the first step, and one rank become slow. Nor is it why where
+    all of its signs say that they cost nothing: a power limit that no device reaches.
     """
     if symptom.kind not in cause.shown_by:
         return False
-    if symptom.entity.type != "job" or not _slows(symptom.kind) or symptom.score < PAGES:
+    if symptom.entity.type != "job" or not _slows(symptom.kind):
+        return True
+    if _costs_nothing(cause, index):
+        return False
+    if symptom.score < PAGES:
         return True
     shown = {kind for kind in cause.essential_findings if kind != symptom.kind and kind in index}
     if any(not _slows(kind) for kind in shown):
@@ -89,6 +94,17 @@ def explains(cause: CatalogueCause, symptom: Finding, index: FindingIndex) -> bo
 def _with(found: Finding, symptom: Finding) -> bool:
     """Return whether what costs nearly enough for a page began when its symptom did."""
     return found.score >= NEARLY and abs(found.onset[1] - symptom.onset[1]) <= TOGETHER_SECONDS
+
+
+def _costs_nothing(cause: CatalogueCause, index: FindingIndex) -> bool:
+    """Return whether there are signs of a cause, and all of them ask nobody for anything."""
+    signs = [row for kind in cause.essential_findings for row in index.of_kind(kind)]
+    return bool(signs) and all(_asks_nothing(row) for row in signs)
+
+
+def _asks_nothing(found: Finding) -> bool:
+    known = kinds.catalogue()[found.kind]
+    return known.effect == "none" and known.asks_from is not None and found.score < known.asks_from
 
 
 def _slows(kind: str) -> bool:
@@ -107,7 +123,7 @@ def scored(
         explained = [symptom for symptom in symptoms if explains(cause, symptom, index)]
         if not explained:
             continue
-        odds = priors.of(cause)
+        odds = priors.of(cause, index)
         for entity in candidates(cause, index):
             terms = scoring.terms(
                 cause, entity, prior=odds, index=index, symptoms=explained, view=view,
@@ -163,9 +179,14 @@ class CausePriors:
         self._rivals: dict[frozenset[str], float] = {}
         """Shares of all causes that explain any of some kinds of symptoms, by these kinds."""
 
-    def of(self, cause: CatalogueCause) -> float:
-        """Return the log-odds of a cause among those that explain the same symptoms."""
+    def of(self, cause: CatalogueCause, index: FindingIndex) -> float:
+        """Return the log-odds of a cause among those that explain the same symptoms.
+
+        One whose signs cost nothing explains no slowness, and has no rivals there.
+        """
         mine = cause.shown_by & self._shown
+        if _costs_nothing(cause, index):
+            mine = frozenset(kind for kind in mine if not _slows(kind))
         rivals = self._rivals.get(mine)
         if rivals is None:
             rivals = self._rivals[mine] = sum(

@@ -63,9 +63,13 @@ def chosen(case: CaseSituation, who: str, rng: np.random.Generator) -> CulpritEn
             return CulpritEntity("switch", switch, rank, ranks, some)
         case "stage" | "experts":
             group = layout.of_group("ep" if who == "experts" else "dp", rank)
-            ranks = group.ranks if who == "experts" else _stage(case)
-            also = tuple(("group", one.name) for one in layout.groups if {*one.ranks} <= {*ranks})
-            also += tuple(("rank", str(one)) for one in ranks if who == "experts")
+            ranks = _expert(case, rank) if who == "experts" else _stage(case)
+            if who == "experts":
+                also = tuple(("rank", str(one)) for one in ranks)
+                also += tuple(("group", layout.of_group("ep", one).name) for one in ranks)
+            else:
+                inside = [one for one in layout.groups if {*one.ranks} <= {*ranks}]
+                also = tuple(("group", one.name) for one in inside)
             return CulpritEntity("group", group.name, rank, ranks, some, None, also)
         case "replica":
             ranks = tuple(one.rank for one in layout.ranks if one.dp == place.dp)
@@ -94,12 +98,35 @@ def selected(case: CaseSituation, culprit: CulpritEntity, word: str) -> tuple[in
             return tuple(one for one in case.on_host_of(culprit.rank) if one != culprit.rank)
         case "others":
             return tuple(one for one in case.everybody if one not in culprit.ranks)
+        case "beside":
+            held = (one.ranks for one in case.layout.groups if one.kind == "ep")
+            groups = [ranks for ranks in held if {*ranks} & {*culprit.ranks}]
+            return tuple(sorted({one for ranks in groups for one in ranks} - {*culprit.ranks}))
         case "another":
             return selected(case, culprit, "others")[:1]
         case "firsts":
             return tuple(one.rank for one in case.layout.ranks if not one.local)
         case _:
             raise ValueError(f"{word}: no word for ranks")
+
+
+def _expert(case: CaseSituation, rank: int) -> tuple[int, ...]:
+    """Return the ranks that hold the same experts of a stage: one position of its expert groups.
+
+    A group exchanges the tokens of its own members alone, so that a popular expert loads its holder
+    in each group, and not the others beside it.
+    """
+    held = case.layout.of_group("ep", rank)
+    groups = [one for one in case.layout.groups if one.kind == "ep"]
+    stage = case.layout.ranks[rank].pp
+    place = held.ranks.index(rank)
+    return tuple(
+        sorted(
+            one.ranks[place]
+            for one in groups
+            if place < len(one.ranks) and case.layout.ranks[one.ranks[0]].pp == stage
+        )
+    )
 
 
 def _stage(case: CaseSituation) -> tuple[int, ...]:

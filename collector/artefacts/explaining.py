@@ -82,7 +82,7 @@ def incidents(
         run = ReplayRun(pipeline=pipeline, warn=lambda _: None, failed=failed)
         table = pipeline.table.alike()
         received = run.run_decoded(_received(found, table), table, _EvaluationPace.of(found))
-        answers = sorted(received, key=_gravity)
+        answers = sorted(received, key=_place)
         if best is None or (answers and _graver(answers, best[0])):
             best = answers, run
         if _answered(best[0]) or not found.telling:
@@ -123,6 +123,16 @@ def _newest(found: ArtefactContents) -> float:
 def _gravity(incident: dict[str, Any]) -> tuple[int, bool]:
     """Return where an incident stands among others: the gravest first, of equals a named one."""
     return _SEVERITIES.index(incident["severity"]), _fault(incident) == UNKNOWN
+
+
+def _place(incident: dict[str, Any]) -> tuple[object, ...]:
+    """Return where an incident stands in an answer: of equally grave ones the first that showed.
+
+    Of those that showed in the same second their ids, which follow from the moment, say nothing.
+    """
+    entity = incident["root_cause"]["hypotheses"][0]["entity"]
+    whose = tuple(str(entity[key] or "") for key in ("type", "host", "id"))
+    return *_gravity(incident), incident["detected_at"], _fault(incident), whose
 
 
 def _graver(some: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:

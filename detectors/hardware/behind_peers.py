@@ -32,10 +32,6 @@ evaluates or saves for the others is busy while they wait, and is done after a w
 MOST = 32
 """More than one device in so many that does more than the others has been given more to do."""
 
-BY_MEAN = ("gpu.clock_low", "gpu.power_held")
-"""Kinds of findings that rest on a mean of few readings, some of which may be of a device at rest:
-between steps its clock falls and its power cap ends."""
-
 PAUSED = 0.3
 """Share of its usual activity below which a job pauses: afterwards its ranks may run elsewhere."""
 
@@ -51,6 +47,8 @@ class BehindPeersDetector(Detector):
     A synchronous job waits for its slowest device. A busy one whose clock is held down
     (`throttling`, `low_clock`) to `lower` below its peers' is worth knowing before enough steps
     have ended to show what it costs, and where steps are reported without their parts: it is info.
+    At its cap a clock wanders: below by less than 8 % and without heat, it counts where it reached
+    its peers' in none of six readings, over a minute at least.
     Where neither steps nor collectives are reported it is all that can be known, and a warning;
     a device that reached its peers' clock all the same is left out: its mean has readings at rest.
     What scraped exporters show cannot tell then that a job is slow, only which of its devices must
@@ -108,7 +106,7 @@ class BehindPeersDetector(Detector):
             row = window.row_of(next(iter(found.ranks), -1))
             if row is None or found.entity.id in findings:
                 continue
-            if found.kind in BY_MEAN and fast[row]:
+            if found.kind in held_back.BY_MEAN and fast[row]:
                 continue  # it is read at rest now and then, as a scraper does, and is not slow
             if (
                 found.detector == LowClockDetector.name

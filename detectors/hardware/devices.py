@@ -12,6 +12,9 @@ BUSY = 0.5
 FEWEST_PEERS = 3
 """Devices of one kind without which nobody can tell which of them is odd."""
 
+FEWEST_READINGS = 3
+"""Readings of which a level is made, of slow reporters too."""
+
 OWN_MODEL = 0.2
 """Share of devices that must have a lower highest clock to be another model, and not held down."""
 
@@ -27,20 +30,19 @@ def recent(readings: PeriodicReadings, seconds: float) -> tuple[Floats, float]:
     newest = readings.newest_at()
     if newest == -np.inf:
         return np.full(len(readings.at) if readings.at.ndim else 0, np.nan), newest
-    # Slow reporters are given a range that holds at least three of their readings.
-    seconds = max(seconds, 3.2 * readings.period())
+    seconds = max(seconds, (FEWEST_READINGS + 0.2) * readings.period())
     value = readings.mean(newest - seconds, newest)
     return np.where(np.abs(value) < 1e18, value, np.nan), newest
 
 
-def highest(readings: PeriodicReadings, seconds: float) -> Floats:
-    """Return [rows], the highest value of the range that `recent` looks at; NaN without any."""
+def highest(readings: PeriodicReadings, seconds: float, *, fewest: int = 1) -> Floats:
+    """Return [rows], the highest value of the range that `recent` looks at; NaN of fewer values."""
     newest = readings.newest_at()
-    start = newest - max(seconds, 3.2 * readings.period())
+    start = newest - max(seconds, (FEWEST_READINGS + 0.2) * readings.period())
     found = readings.between(start, newest)
-    value = np.where((found.at > start) & (np.abs(found.value) < 1e18), found.value, -np.inf)
-    top = value.max(axis=1, initial=-np.inf)
-    return np.where(np.isfinite(top), top, np.nan)
+    valid = (found.at > start) & (np.abs(found.value) < 1e18)
+    top = np.where(valid, found.value, -np.inf).max(axis=1, initial=-np.inf)
+    return np.where(valid.sum(axis=1) >= fewest, top, np.nan)
 
 
 def level(window: JobWindow, metric: str, seconds: float) -> Floats:

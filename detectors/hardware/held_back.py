@@ -6,7 +6,7 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ..findings import INFORMATION, report
-from ..window import JobWindow
+from ..window import Flags, Ints, JobWindow
 from . import devices
 from .throttling import CLOCK
 
@@ -18,6 +18,15 @@ LEAST_STALLED, STALLED_STEPS = 7.5, 2.0
 
 PAUSES = 0.05
 """Share of the time, more than its peers, that a device without work for a while is idle."""
+
+BY_MEAN = ("gpu.clock_low", "gpu.power_held")
+"""Kinds of findings that rest on a mean of few readings, some of which may be of a device at rest:
+between steps its clock falls and its power cap ends. At its cap it wanders from reading to
+reading."""
+
+WANDERS_SECONDS, WANDERS, WANDERS_READINGS = 60.0, 0.08, 6
+"""A clock that is lower by less than such a share may be one that wanders, until the highest of so
+many readings, in so many seconds at least, is low."""
 
 SETTLED_SECONDS = 15.0
 """A low clock of less is a pause of its own, or of its job."""
@@ -50,6 +59,7 @@ def before_steps_show(
     # Both its mean and its newest reading: a device that has just begun to work is no slow one.
     clock = np.fmax(devices.level(window, CLOCK, NEWEST_SECONDS), devices.latest(window, CLOCK))
     kinds, _ = devices.models(window, power=False)
+    slower = _slower(window, kinds, lower)
     busy = devices.level(window, "hw.gpu.utilization", NEWEST_SECONDS)
     work = ~devices.waiting(window, NEWEST_SECONDS) & (clock > 0)
     with np.errstate(invalid="ignore"):
@@ -64,6 +74,8 @@ def before_steps_show(
     for found in held:
         row = window.row_of(next(iter(found.ranks), -1))
         if row is None or row in findings or not ratio[row] >= 1 + lower:
+            continue
+        if found.kind in BY_MEAN and not slower[row]:
             continue
         if newest - found.onset[1] < SETTLED_SECONDS:
             continue  # a pause of its own, or of its job
@@ -81,3 +93,22 @@ def before_steps_show(
             text=f"{found.text}; a synchronous job waits for its slowest device",
         )
     return list(findings.values()) if 2 * len(findings) <= len(ratio) else []
+
+
+def _slower(window: JobWindow, kinds: Ints, lower: float) -> Flags:
+    """Return [ranks], whose device reached the clock of its peers in none of its newest readings.
+
+    By `lower` of it; at rest and at its cap a clock is low whatever the device.
+    """
+    held = window.rank_readings[CLOCK]
+    slower = np.zeros(len(window.ranks), np.bool_)
+    for range_seconds, share, fewest in (
+        (NEWEST_SECONDS, max(WANDERS, lower), devices.FEWEST_READINGS),
+        (WANDERS_SECONDS, lower, WANDERS_READINGS),
+    ):
+        seconds = max(range_seconds, (fewest + 0.2) * held.period())
+        reached = devices.highest(held, seconds, fewest=fewest)
+        usual = devices.peers_median(reached, kinds, np.isfinite(reached))
+        with np.errstate(invalid="ignore"):
+            slower |= reached < (1 - share) * usual
+    return slower

@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import medians
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Ints, JobWindow
+from ..window import Flags, Floats, Ints, JobWindow
 from . import devices
 from .throttling import CLOCK
 
@@ -17,15 +17,27 @@ LIMIT = "hw.power.limit"
 SECONDS = 60.0
 """The newest time range in which clocks are compared."""
 
+STANDING, LOWERED = 6, 2
+"""So many readings of a clock say that its device is slower: at a cap it wanders, and few of them
+may be low. Where the limit was seen to fall, those since then."""
+
+MOVING_SECONDS = 300.0
+"""A site moves the limits of all its hosts within so long, and not all of them at once."""
+
+MOVED = 0.01
+"""Share of a limit by which it moves at least when somebody moves it."""
+
 
 class PowerLimitsDetector(Detector):
     """Name devices with a lower power limit than most devices of their model.
 
     Usual is the limit that most devices of the model have, of equals the higher once every rank's
     device has reported; where no source tells models apart, that most devices of the host have.
-    Half of the devices at most can be unlike it. It harms where it is reached: the score is 1.9
-    where the device, with work, runs at a lower clock than its peers, or where nobody reports
-    clocks; 0.9 while it runs as they do or has no work: a pool may be of several limits.
+    Half of the devices at most can be unlike it. Two hosts or more that have had one lower limit on
+    all their devices ever since they were first seen were bought with it, and are a pool of their
+    own. A limit harms where it is reached: the score is 1.9 where the device, with work, reaches a
+    lower clock than its peers do, or where nobody reports clocks; 0.9 while it runs as they do or
+    has no work, and while the limits of several hosts move: the site is not yet done.
 
     Parameters
     ----------
@@ -82,40 +94,90 @@ class PowerLimitsDetector(Detector):
             tie = 2 * len(low) == len(rows)
             if 2 * len(low) > len(rows) or (tie and not valid.all()):
                 continue
-            reached = self._reached(window, low, np.setdiff1d(rows, low))
-            for row in low[reached].tolist():
-                findings += self._finding(window, row, float(limit[row]), usual, score=1.9)
-            for row in low[~reached].tolist():
-                findings += self._finding(window, row, float(limit[row]), usual, score=0.9)
+            low = low[~_own_pool(window, low)]
+            held = window.rank_readings[LIMIT]
+            first = np.array(
+                [devices.since(held, row, (limit[row] + usual) / 2, below=True) for row in low]
+            )
+            reached = self._reached(window, low, first, np.setdiff1d(rows, low))
+            reached &= not _moving(window, rows)
+            for row, since, harms in zip(low.tolist(), first.tolist(), reached, strict=True):
+                findings += self._finding(window, row, float(limit[row]), usual, since, harms=harms)
         return findings
 
-    def _reached(self, window: JobWindow, low: Ints, peers: Ints) -> Flags:
-        """Return [low], which devices run slower than their peers; all where no clock is known."""
-        clock = devices.level(window, CLOCK, SECONDS)
-        at_work = np.isfinite(clock) & ~devices.waiting(window, SECONDS)
-        usual = medians.middle(clock[peers[at_work[peers]]]) if at_work[peers].any() else 0.0
-        slower: Flags = at_work[low] & (clock[low] < (1 - self.slower) * usual)
-        return slower if np.isfinite(clock).any() else np.ones_like(slower)
+    def _reached(self, window: JobWindow, low: Ints, first: Floats, peers: Ints) -> Flags:
+        """Return [low], which devices run slower than their peers; all where no clock is known.
+
+        By the highest clock of each since its limit is low, `first`: at rest it is low whatever the
+        device, and at its cap it wanders.
+        """
+        clock = window.rank_readings.get(CLOCK)
+        if clock is None or not np.isfinite(devices.latest(window, CLOCK)).any():
+            return np.ones(len(low), np.bool_)
+        waiting = devices.waiting(window, SECONDS)
+        theirs = devices.highest(clock, SECONDS)[peers[~waiting[peers]]]
+        theirs = theirs[np.isfinite(theirs)]
+        usual = medians.middle(theirs) if len(theirs) else 0.0
+        start = clock.newest_at() - max(SECONDS, (STANDING + 0.2) * clock.period())
+        held = clock.between(start, np.inf).of(low)
+        since = (held.at >= np.maximum(first, start)[:, None]) & np.isfinite(held.value)
+        reached = np.where(since, held.value, -np.inf).max(axis=1, initial=-np.inf)
+        fewest = np.where(_moved(window, low, np.inf), LOWERED, STANDING)
+        enough = ~waiting[low] & (since.sum(axis=1) >= fewest)
+        slower: Flags = enough & (reached < (1 - self.slower) * usual)
+        return slower
 
     def _finding(
-        self, window: JobWindow, row: int, limit: float, usual: float, *, score: float
+        self, window: JobWindow, row: int, limit: float, usual: float, since: float, *, harms: bool
     ) -> list[Finding]:
         entity = window.gpu_entity(row)
         if entity is None:
             return []
-        first = devices.since(window.rank_readings[LIMIT], row, (limit + usual) / 2, below=True)
         found = report(
             window,
             self.name,
             "gpu.power_limit_low",
             entity,
-            onset=first,
+            onset=since,
             magnitude=limit / usual,
             # No page until the job waits for it, which shows in the steps.
-            score=score,
+            score=1.9 if harms else 0.9,
             signal=LIMIT,
             observed=limit,
             expected=usual,
             text=f"{entity}: power limit {limit:.0f} W, its peers have {usual:.0f} W",
         )
         return [found]
+
+
+def _own_pool(window: JobWindow, low: Ints) -> Flags:
+    """Return [low], whose limit is that of two whole hosts or more since they were first seen."""
+    limit = devices.latest(window, LIMIT)
+    whole = [
+        (host, float(np.round(limit[there[0]])))
+        for host in np.unique(window.host_of[low]).tolist()
+        if host >= 0
+        and len(there := np.flatnonzero((window.host_of == host) & np.isfinite(limit)))
+        and np.isin(there, low).all()
+        and np.ptp(np.round(limit[there])) == 0
+        and not _moved(window, there, np.inf).any()
+    ]
+    levels = [level for _, level in whole]
+    pool = [host for host, level in whole if levels.count(level) > 1]
+    return np.isin(window.host_of[low], pool)
+
+
+def _moving(window: JobWindow, rows: Ints) -> bool:
+    """Tell whether the limits of several hosts moved a while ago."""
+    moved = rows[_moved(window, rows, MOVING_SECONDS)]
+    return len(np.unique(window.host_of[moved])) > 1
+
+
+def _moved(window: JobWindow, rows: Ints, seconds: float) -> Flags:
+    """Return [rows], whose limit was another one within the newest seconds."""
+    held = window.rank_readings[LIMIT].newest(seconds).of(rows)
+    inside = np.isfinite(held.value) & (held.at >= held.newest_at() - seconds)
+    lowest = np.where(inside, held.value, np.inf).min(axis=1, initial=np.inf)
+    highest = np.where(inside, held.value, -np.inf).max(axis=1, initial=-np.inf)
+    moved: Flags = lowest < (1 - MOVED) * highest
+    return moved

@@ -98,8 +98,11 @@ def _cells(text: str) -> tuple[list[_NumberCell], str]:
     end = 0
     for one in _NUMBER.finditer(plain):
         before = plain[end : one.start()]
-        form.append(before)
-        cells.append(_cell(one, before, plain[one.end() : one.end() + 24]))
+        cell = _cell(one, before, plain[one.end() : one.end() + 24])
+        # Rows of 1,024 batches and rows of 16 are training and validation.
+        total = before.strip() == "/" and cell.whole and bool(cells) and cells[-1].whole
+        form.append(f"{before}{one['value']}" if total else before)
+        cells.append(cell)
         end = one.end()
     return cells, "".join("#".join([*form, plain[end:]]).split())
 

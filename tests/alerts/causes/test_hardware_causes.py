@@ -186,6 +186,24 @@ def test_a_difference_of_its_host_does_not_explain_one_slow_device(explained):
     assert ("gpu.slow", "GPU-5") == (fault, entity)
 
 
+def test_a_power_limit_that_is_not_reached_is_not_why_a_job_is_slow(explained):
+    limits = [("gpu.power_limit_low", rank, 0.9) for rank in (10, 11)]
+    rows = explained(("job.slow", 0, 3.0), *limits)
+    assert [("gpu.power_limited", "host-5"), ("unknown", "run-1")] == sorted(rows)
+
+
+def test_a_device_is_not_slow_where_the_exchange_is_for_whom_all_wait_too(explained):
+    weak = (("rank.slow_compute", 5, 1.0),)
+    assert [("unknown", "5")] == explained(*slow_exchange(), *weak)
+    assert [("gpu.slow", "GPU-5")] == explained(("job.slow", 0, 3.0), *weak)
+
+
+def test_a_narrow_link_is_why_rank_0_waits_for_its_data(explained):
+    rows = (("job.slow", 0, 3.0), ("rank.prepares_data", 0, 3.0), ("rank.data_wait", 0, 3.0))
+    assert [("balance.rank0_preprocessing", "0")] == explained(*rows)
+    assert [("gpu.pcie_degraded", "GPU-0")] == explained(*rows, ("gpu.pcie_slow", 0, 3.0))
+
+
 def test_slowness_without_evidence_of_a_network_fault_names_none(explained):
     ((fault, _),) = explained(*slow_exchange())
     assert "unknown" == fault

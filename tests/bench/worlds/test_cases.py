@@ -76,6 +76,24 @@ def test_who_is_slow_waits_least_and_everybody_ends_together():
     assert slow == records.phases["compute"][after].mean(axis=0).argmax()
 
 
+def test_a_popular_expert_loads_one_position_of_every_expert_group_and_spares_the_others():
+    case, attempts = run(of_fault("balance.expert", strength="plain", habits={}, world=16))
+    records, held = attempts[0].records, set(case.truth.ranks)
+    compute = records.phases["compute"]
+    before, after = records.ends < case.onset, records.begins > case.onset + 80
+    change = compute[after].mean(axis=0) / compute[before].mean(axis=0)
+    stage = {case.layout.ranks[rank].pp for rank in held}
+    groups = [
+        one.ranks
+        for one in case.layout.groups
+        if one.kind == "ep" and {case.layout.ranks[rank].pp for rank in one.ranks} == stage
+    ]
+    assert [1] * len(groups) == [len(held & set(ranks)) for ranks in groups]
+    for ranks in groups:
+        assert all((change[rank] > 1.1) == (rank in held) for rank in ranks)
+        assert all(change[rank] < 1.0 for rank in ranks if rank not in held)
+
+
 def test_in_a_deadlock_members_of_both_kinds_of_groups_differ_and_nobody_is_behind_in_all():
     case, attempts = run(of_fault("software.deadlock", strength="plain", habits={}))
     groups = {one.name: one for one in case.layout.groups if one.kind in ("dp", "ep")}

@@ -91,3 +91,26 @@ def test_a_clock_read_at_rest_now_and_then_is_of_no_slow_device(lowest, named):
     clock[3, 17 : 17 + len(lowest)] = np.array(lowest) * 1e6
     window = sketch(np.zeros((4, 0)), now=START + 700, rank_readings={CLOCK: readings(at, clock)})
     assert named == [row.entity.id for row in BehindPeersDetector().evaluate(window)]
+
+
+@pytest.mark.parametrize(
+    ("newest", "named"),
+    [
+        pytest.param((1870, 1890, 1920, 1870), [], id="it was as fast as they half a minute ago"),
+        pytest.param((1870, 1890) * 6, ["GPU-3"], id="it was not in any reading of a minute"),
+        pytest.param((1500, 1600, 1500, 1600), ["GPU-3"], id="no cap wanders so far"),
+    ],
+)
+def test_a_clock_at_its_cap_wanders_and_holds_nobody_back_before_it_stays(newest, named):
+    at = START + np.arange(-40.0, 41, 5)
+    clock, capped = np.full((4, len(at)), 1980e6), np.zeros((4, len(at)))
+    clock[3, -len(newest) :] = np.array(newest) * 1e6
+    capped[3, -len(newest) :] = 1.0
+    window = sketch(
+        np.full((4, 60), 0.8),
+        rank_readings={
+            CLOCK: readings(at, clock),
+            "hw.gpu.throttle|power_cap": readings(at, capped),
+        },
+    )
+    assert named == [row.entity.id for row in BehindPeersDetector().evaluate(window)]

@@ -106,3 +106,53 @@ def test_of_two_of_one_model_the_lower_limit_is_the_odd_one(steady, levels):
     (finding,) = detector.evaluate(sketch(steady(ranks=2), rank_readings={**limit, **same}))
     assert "GPU-1" == finding.entity.id
     assert [] == detector.evaluate(sketch(steady(ranks=2), rank_readings=limit))
+
+
+def test_two_hosts_that_always_had_a_lower_limit_are_a_pool_of_their_own(steady, levels):
+    bought = {"hw.power.limit": levels(10, 700, 644, [6, 7, 8, 9])}
+    same = {"hw.gpu.memory.limit": levels(10, 80 * 2.0**30)}
+    window = sketch(steady(ranks=10), hosts=5, rank_readings={**bought, **same})
+    assert [] == PowerLimitsDetector().evaluate(window)
+
+
+def test_two_devices_of_different_hosts_with_a_lower_limit_are_no_pool(steady, levels):
+    limit = {"hw.power.limit": levels(10, 700, 644, [6, 8])}
+    same = {"hw.gpu.memory.limit": levels(10, 80 * 2.0**30)}
+    window = sketch(steady(ranks=10), hosts=5, rank_readings={**limit, **same})
+    there = PowerLimitsDetector().evaluate(window)
+    assert [("GPU-6", 1.9), ("GPU-8", 1.9)] == [(f.entity.id, f.score) for f in there]
+
+
+@pytest.mark.parametrize(
+    ("lowered", "score"),
+    [
+        pytest.param([6, 7], 1.9, id="those of one host: nobody else has been asked to save"),
+        pytest.param([3, 6, 7], 0.9, id="those of several hosts: the site is at it"),
+    ],
+)
+def test_a_site_that_moves_its_limits_is_left_to_finish(found, levels, pool, lowered, score):
+    there = found(levels(8, 700, 560, lowered, since=40), **pool(1.6e9))
+    assert {score} == {f.score for f in there if f.entity.id in ("GPU-6", "GPU-7")}
+
+
+def test_a_clock_at_rest_now_and_then_says_nothing_of_a_limit(found, levels, pool):
+    now_and_then = pool(1.98e9)
+    now_and_then["hw.frequency|sm"].value[6:, ::2] = 0.345e9
+    there = found(levels(8, 700, 640, [6, 7]), **now_and_then)
+    assert [0.9, 0.9] == [f.score for f in there]
+
+
+@pytest.mark.parametrize(
+    ("since", "score"),
+    [
+        pytest.param(0, 0.9, id="it always had the limit: a few low readings may be chance"),
+        pytest.param(50, 1.9, id="the limit fell, and the clock with it"),
+    ],
+)
+def test_a_clock_that_wanders_at_its_cap_is_slower_only_since_its_limit_fell(
+    found, levels, pool, since, score
+):
+    wandering = pool(1.98e9)
+    wandering["hw.frequency|sm"].value[6:, -3:] = [1.92e9, 1.89e9, 1.9e9]
+    there = found(levels(8, 700, 640, [6, 7], since=since), **wandering)
+    assert [score, score] == [f.score for f in there]

@@ -97,3 +97,9 @@ def test_the_time_so_far_of_rows_that_leave_others_out_is_spread_over_those():
     shown = [1, 2, 3, 40, 41, 42, 43]
     (rows,) = paced.read([f"{n}/63 batches, {clock(n * 90)} elapsed" for n in shown])
     assert {90.0} == {row.seconds for row in rows}
+
+
+def test_rows_of_other_totals_are_other_tables():
+    """An epoch of training and one of validation alternate."""
+    lines = [f"{n}/{n} ({s} s)" for _ in range(paced.ENOUGH) for n, s in ((1024, 606), (16, 3))]
+    assert [{606.0}, {3.0}] == [{row.seconds for row in rows} for rows in paced.read(lines)]

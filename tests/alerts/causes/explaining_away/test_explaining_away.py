@@ -147,6 +147,19 @@ def test_a_symptom_of_unknown_cause_joins_the_root_that_began_with_it(roots, slo
     assert [("numerics.nan_rank", "9", ["job.nonfinite", "job.slow"])] == roots(slow, *nan)
 
 
+def test_what_makes_a_job_slower_is_not_why_it_stops(roots, wide, found, slow, hot):
+    stop = found("job.stalled", wide.job_entity, 60.0)
+    limits = [found("gpu.power_limit_low", wide.gpu_entity(9), -200.0, score=1.9)]
+    assert [
+        ("gpu.power_limited", "GPU-9", ["gpu.power_limit_low"]),
+        ("unknown", "run-1", ["job.stalled"]),
+    ] == sorted(roots(*limits, stop))
+    assert [
+        ("gpu.thermal_throttle", "GPU-9", ["job.slow"]),
+        ("unknown", "run-1", ["job.stalled"]),
+    ] == sorted(roots(slow, *hot(9), stop))
+
+
 @pytest.mark.parametrize(("score", "count"), [(0.5, 2), (3.0, 1)])
 def test_slowness_does_not_join_a_leak_that_is_only_worth_knowing(
     roots, slow, wide, found, score, count

@@ -214,3 +214,25 @@ def test_each_process_on_each_device_is_the_rank_of_the_one_where_it_holds_most(
             for index in range(3) for rank in range(3)]  # fmt: skip
     whole = pasted.nvidia_smi([FREE] * 3, held)
     assert "memory.rank0_contexts" == said(a=whole[whole.index("| Processes:") :])[0]
+
+
+@pytest.mark.parametrize("at", [1_794_000_000.0, 1_794_000_000.7, 1_794_123_456.2])
+def test_of_equal_devices_the_first_is_named_whenever_the_table_was_written(
+    explain, written, tmp_path, at
+):
+    """Three processes hold a context on each of three devices: no device is guiltier."""
+    row = "|    {}   N/A  N/A   {:>9}      C   ./solver                          {:>6}MiB |\n"
+    held = [
+        row.format(device, 4100 + rank, 310 if rank == device else 140)
+        for device in range(3)
+        for rank in range(3)
+    ]
+    head = (
+        "| Processes:                                                               GPU Memory |\n"
+        "|  GPU   GI   CI        PID   Type   Process name                          Usage      |\n"
+        "|=====================================================================================|\n"
+    )
+    (tmp_path / "smi.txt").write_text(head + "".join(held))
+    written(tmp_path, at)
+    first = explain(tmp_path).document()["root_cause"]["hypotheses"][0]
+    assert ("memory.rank0_contexts", "nvidia-0") == (first["fault"], first["entity"]["id"])
