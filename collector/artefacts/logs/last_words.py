@@ -77,6 +77,7 @@ _REFUSED = re.compile(
 _GIVEN_UP = re.compile(rb"(?:\[rank\d{1,7}\]: ?)?KeyboardInterrupt")
 _TRACEBACK = 60
 """Lines at the end that hold the last calls of a traceback."""
+_IGNORED = b"Exception ignored in"
 _UNMOVED = re.compile(
     rb"(?:^|[\s:])(?:0%)?\|\s{0,200}(?:\| {0,3}0/[\d?].{0,200}|(?<=%\|)\s{0,200})$"
 )
@@ -170,7 +171,10 @@ def _raised(line: str, at: float, rank: int | None) -> Event | None:
 
 def _errors(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
     """Yield (place, text) of errors from the last line on, up to one that shows that it went on."""
+    dropped = _dropped(lines)
     for place in range(len(lines) - 1, -1, -1):
+        if place in dropped:
+            continue
         *bars, line = behind_bars.parted(lines[place][:_LONGEST])
         if survival.went_on(line):
             return
@@ -178,6 +182,18 @@ def _errors(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
             yield place, line
         if any(map(survival.went_on, bars)):
             return
+
+
+def _dropped(lines: Sequence[bytes]) -> set[int]:
+    """Return the places of exceptions that Python ignored, as what a finaliser raises at its end."""
+    found: set[int] = set()
+    inside = False
+    for place, line in enumerate(lines):
+        inside |= _IGNORED in line
+        if inside:
+            found.add(place)
+            inside = line.startswith((b" ", b"Traceback")) or _IGNORED in line
+    return found
 
 
 def _waiting(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:

@@ -258,3 +258,23 @@ def test_what_somebody_wrote_above_a_log_that_says_no_more_is_quoted_as_news(
 def test_what_a_program_says_of_what_could_happen_is_not(explain, tmp_path, line):
     (tmp_path / "job.log").write_text(f"{line}\n\n{STEPS}")
     assert explain(tmp_path).document() is None
+
+
+FINALISER = """Exception ignored in: <bound method Loader.__del__ of <data.Loader object at 0x7f11>>
+Traceback (most recent call last):
+  File "/opt/data.py", line 33, in __del__
+  File "/opt/data.py", line 19, in _close
+ImportError: sys.meta_path is None, Python is likely shutting down
+"""
+
+
+def test_what_a_finaliser_raises_as_python_ends_is_no_last_word(explain, tmp_path):
+    (tmp_path / "job.log").write_text(STEPS + FINALISER)
+    assert explain(tmp_path).document() is None
+
+
+def test_an_error_above_what_a_finaliser_raises_is_one(explain, tmp_path):
+    (tmp_path / "job.log").write_text(STEPS + "error: no more room for shard 7\n" + FINALISER)
+    assert [("job.log", "error: no more room for shard 7")] == [
+        (file, text) for file, _, text in quoted(explain(tmp_path))
+    ]
