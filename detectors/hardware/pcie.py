@@ -14,6 +14,10 @@ WIDTH = "hw.gpu.pcie.width"
 GENERATION = "hw.gpu.pcie.generation"
 REPLAYS = "hw.gpu.pcie.replays"
 
+FEWEST_READINGS = 2
+"""So many readings at work say that a link is slow: a source that reads every few minutes may take
+the one of a device that has just begun, or rests for a moment."""
+
 PAST_SECONDS, MOMENTS = 900.0, 12
 """The past in which a link may have run at more, and how many moments of it are looked at."""
 
@@ -99,8 +103,8 @@ class PcieLinksDetector(Detector):
         for row in rows.tolist():
             entity = window.gpu_entity(row)
             worked = devices.under_load(window, held, row)
-            if _most(worked, newest - seconds)[0] == -np.inf:
-                continue  # it was read at rest alone
+            if _readings(worked, newest - seconds) < FEWEST_READINGS:
+                continue  # it was read at rest, or at a moment of which little is known
             before = self._before(window, metric, row, float(seen[row])) if fell[row] else 0.0
             if entity is None or not (below_peers[row] or before > seen[row]):
                 continue
@@ -183,6 +187,12 @@ class PcieLinksDetector(Detector):
                 )
             )
         return findings
+
+
+def _readings(held: PeriodicReadings, since: float) -> int:
+    """Return how many readings of a single row are known since a moment."""
+    with np.errstate(invalid="ignore"):
+        return int(np.count_nonzero(np.isfinite(held.value[0]) & (held.at[0] >= since)))
 
 
 def _most(held: PeriodicReadings, since: float) -> Floats:

@@ -59,7 +59,11 @@ def read_rarely(steady):
 
 def test_a_link_that_was_read_before_the_load_says_nothing_about_it(read_rarely):
     assert [] == read_rarely(50)
-    assert ["GPU-2"] == read_rarely(50, 350)
+    assert ["GPU-2"] == read_rarely(50, 300, 550)
+
+
+def test_one_reading_under_load_may_be_that_of_a_moment_of_rest(read_rarely):
+    assert [] == read_rarely(50, 350)
 
 
 def test_links_that_fall_together_follow_the_job(found, levels):
