@@ -97,7 +97,10 @@ class PowerLimitsDetector(Detector):
             low = low[~_own_pool(window, low)]
             held = window.rank_readings[LIMIT]
             first = np.array(
-                [devices.since(held, row, (limit[row] + usual) / 2, below=True) for row in low]
+                [
+                    devices.since(held, row, (float(limit[row]) + usual) / 2, below=True)
+                    for row in low
+                ]
             )
             reached = self._reached(window, low, first, np.setdiff1d(rows, low))
             reached &= not _moving(window, rows)

@@ -185,7 +185,7 @@ def _errors(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _dropped(lines: Sequence[bytes]) -> set[int]:
-    """Return the places of exceptions that Python ignored, as what a finaliser raises at its end."""
+    """Return the places of exceptions that Python ignored, as those of finalisers at its end."""
     found: set[int] = set()
     inside = False
     for place, line in enumerate(lines):
