@@ -1,5 +1,6 @@
 """Findings that rest on what nobody could check: events whose senders only claim a rank."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -7,6 +8,12 @@ from ..vocabulary import events
 from ..vocabulary.findings import Finding
 from ..vocabulary.samples import CLAIMED, Event
 from .window import JobWindow
+
+EXIT = "process.exit"
+QUIET_SECONDS, QUIET_STEPS = 30.0, 10.0
+"""So long, or so many usual steps, no step must have ended since ends that were only claimed."""
+AGAIN_SECONDS = 5.0
+"""After so long it is looked whether one has."""
 
 
 def is_claimed(event: Event) -> bool:
@@ -18,9 +25,16 @@ def marked(window: JobWindow, findings: Iterable[Finding]) -> tuple[Finding, ...
     """Return findings of a window, those marked whose signal is an event that was only claimed.
 
     What a metric shows is evaluated whoever sent it. One event of the ranks in question that was
-    checked is enough.
+    checked is enough; and ends are believed once no step of the job ends any more, which nobody can
+    feign of others.
     """
     return tuple(_marked(window, finding) for finding in findings)
+
+
+def due(window: JobWindow, findings: Iterable[Finding]) -> float:
+    """Return when time alone could show that what was claimed of ends is so; inf: never."""
+    waits = any(finding.claimed and finding.signal == EXIT for finding in findings)
+    return window.now + AGAIN_SECONDS if waits else math.inf
 
 
 def _marked(window: JobWindow, finding: Finding) -> Finding:
@@ -29,6 +43,8 @@ def _marked(window: JobWindow, finding: Finding) -> Finding:
     told = _about(finding, window.named(finding.signal))
     if not told or not all(map(is_claimed, told)):
         return finding
+    if finding.signal == EXIT and _stands_since(window, told):
+        return finding
     return replace(finding, claimed=True, text=f"{finding.text} (claimed, not checked)")
 
 
@@ -36,3 +52,11 @@ def _about(finding: Finding, told: Sequence[Event]) -> Sequence[Event]:
     """Return the events of the ranks that a finding is about, of all where it names none."""
     ranks = finding.ranks or finding.entity.ranks
     return [event for event in told if event.attributes.get("rank") in ranks] or told
+
+
+def _stands_since(window: JobWindow, told: Sequence[Event]) -> bool:
+    """Return whether the job made no step since these events; False where it never made any."""
+    last, usual = window.features.pace
+    newest = max(event.at for event in told)
+    quiet = max(QUIET_SECONDS, QUIET_STEPS * usual)
+    return last <= newest + usual and window.now - newest >= quiet

@@ -163,6 +163,7 @@ def _detectors(
     ours: dict[str, dict[str, Any]] = {
         "stalls": stalls,
         "fault_codes": {"unplaced": True},
+        "pcie_links": {"readings": 1},  # as many as a pasted table has
         "never_started": {"announced": True},
         "loss_spike": {"few": _FEW_POINTS},
         "divergence": {"orders": _ORDERS},

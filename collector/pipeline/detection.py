@@ -114,7 +114,7 @@ class DetectorRunner:
             if type(detector).next_due is Detector.next_due:
                 continue  # time alone never changes its answer
             try:
-                asked.due = detector.next_due(window)
+                asked.due = min(detector.next_due(window), claims.due(window, asked.found))
             except Exception as error:  # noqa: BLE001  the edge of one detector
                 self._failed(detector, window, error)
                 asked.due = now + 1.0

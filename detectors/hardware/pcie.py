@@ -14,10 +14,6 @@ WIDTH = "hw.gpu.pcie.width"
 GENERATION = "hw.gpu.pcie.generation"
 REPLAYS = "hw.gpu.pcie.replays"
 
-FEWEST_READINGS = 2
-"""So many readings at work say that a link is slow: a source that reads every few minutes may take
-the one of a device that has just begun, or rests for a moment."""
-
 PAST_SECONDS, MOMENTS = 900.0, 12
 """The past in which a link may have run at more, and how many moments of it are looked at."""
 
@@ -39,6 +35,8 @@ class PcieLinksDetector(Detector):
     seconds : how long the link must be below what it can.
     past : the newest time range evaluated for replays.
     least : replays a minute from which on they count.
+    readings : so many at work say that a link is slow: the one of a source that reads every few
+        minutes may be of a device that has just begun, or rests for a moment.
 
     Examples
     --------
@@ -64,10 +62,18 @@ class PcieLinksDetector(Detector):
     kinds = ("gpu.pcie_slow", "gpu.pcie_replays")
     cadence_seconds = 10.0
 
-    def __init__(self, *, seconds: float = 30.0, past: float = 300.0, least: float = 60.0) -> None:
+    def __init__(
+        self,
+        *,
+        seconds: float = 30.0,
+        past: float = 300.0,
+        least: float = 60.0,
+        readings: int = 2,
+    ) -> None:
         self.seconds = seconds
         self.past = past
         self.least = least
+        self.readings = readings
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device and what is low, and one for replays."""
@@ -103,7 +109,7 @@ class PcieLinksDetector(Detector):
         for row in rows.tolist():
             entity = window.gpu_entity(row)
             worked = devices.under_load(window, held, row)
-            if _readings(worked, newest - seconds) < FEWEST_READINGS:
+            if _readings(worked, newest - seconds) < self.readings:
                 continue  # it was read at rest, or at a moment of which little is known
             before = self._before(window, metric, row, float(seen[row])) if fell[row] else 0.0
             if entity is None or not (below_peers[row] or before > seen[row]):

@@ -13,7 +13,7 @@ from rankscope.vocabulary.samples import CLAIMED, Event, TelemetryResource
 def found():
     """Return a function for what is marked of the ends of ranks: by rank, whether it is claimed."""
 
-    def marked(*ends):
+    def marked(*ends, now=None):
         events = [
             Event(
                 "process.exit",
@@ -23,7 +23,7 @@ def found():
             )
             for rank, claimed in ends
         ]
-        window = sketch(np.full((4, 60), 0.8), events=events)
+        window = sketch(np.full((4, 60), 0.8), events=events, now=now)
         return {one.kind: one for one in claims.marked(window, ExitsDetector().evaluate(window))}
 
     return marked
@@ -49,3 +49,17 @@ def test_what_was_checked_stays_as_it_is(found):
     (first, *_) = found((0, False)).values()
     assert (first,) == claims.marked(window, [first])
     assert not first.claimed
+
+
+@pytest.mark.parametrize(("after", "claimed"), [(20.0, True), (40.0, False)])
+def test_ends_are_believed_once_no_step_of_the_job_ends_any_more(found, after, claimed):
+    """Whoever claims them can feign no silence of other ranks."""
+    made = found((0, True), now=START + 60.0 + after)
+    assert {claimed} == {finding.claimed for finding in made.values()}
+
+
+def test_time_alone_shows_that_a_job_stands(found):
+    window = sketch(np.full((4, 60), 0.8))
+    claimed, checked = found((0, True)).values(), found((0, False)).values()
+    assert window.now + claims.AGAIN_SECONDS == claims.due(window, claimed)
+    assert np.inf == claims.due(window, checked)
