@@ -1,6 +1,5 @@
 """The cases of a seed: which job, which behaviours, which fault; made into a folder each."""
 
-import gzip
 import json
 import zlib
 from collections.abc import Iterable
@@ -8,9 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
+from .. import otlp_lines
 from . import plans
 from .clusters import SimulatedCluster
-from .faults import FAULTS, FaultScene
+from .faults.kinds import FAULTS
+from .faults.scene import FaultScene
 
 QUIET_CASES = 30
 FAULT_CASES = 30
@@ -90,12 +91,7 @@ def make(case: CasePlan, folder: Path) -> None:
         "size": plan.ranks,
     }
     folder.mkdir(parents=True, exist_ok=True)
-    with (
-        (folder / "case.jsonl.gz").open("wb") as raw,
-        gzip.GzipFile("", "wb", 5, raw, mtime=0) as packed,
-    ):
-        for line in cluster.recorder.lines():
-            packed.write(line.encode() + b"\n")
+    otlp_lines.write(folder / "case.jsonl.gz", cluster.recorder.lines())
     (folder / "truth.json").write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
 
 

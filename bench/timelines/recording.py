@@ -1,11 +1,9 @@
 """What reporters have read, as OTLP JSON lines: one push of a host a line."""
 
-import json
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rankscope.vocabulary import metrics as vocabulary
+from .. import otlp_lines
 
 PointScalar = str | int | float
 PointAttributes = tuple[tuple[str, PointScalar], ...]
@@ -54,7 +52,7 @@ class PointRecorder:
         at: float,
         value: float,
     ) -> None:
-        self._put(host, attempt, metric, attributes, at, value, "")
+        self._put(host, attempt, metric, attributes, at, value)
 
     def counter(
         self,
@@ -68,8 +66,8 @@ class PointRecorder:
         """Record a total since the host's start, as its agent counts it: since the agent's."""
         agent, key = self.agents[host], (attempt, metric, attributes)
         agent.last[key] = value
-        start = f'"startTimeUnixNano":"{self._nano(agent.started + agent.clock_error)}",'
-        self._put(host, attempt, metric, attributes, at, value - agent.bases.get(key, 0.0), start)
+        since = value - agent.bases.get(key, 0.0)
+        self._put(host, attempt, metric, attributes, at, since, start=agent.started)
 
     def event(
         self,
@@ -82,15 +80,8 @@ class PointRecorder:
         agent = self.agents[host]
         if agent.gone:
             return
-        record = {
-            "timeUnixNano": self._nano(at + agent.clock_error),
-            "eventName": name,
-            "severityNumber": 9,
-            "attributes": _attributes(tuple(attributes.items())),
-        }
-        scope = _json({"scope": {"name": "rankscope"}, "logRecords": [record]})
-        resource = self._resource(host, attempt)
-        line = f'{{"resourceLogs":[{{"resource":{resource},"scopeLogs":[{scope}]}}]}}'
+        resource, shown = self._resource(host, attempt), self._shown(agent, at)
+        line = otlp_lines.log_request(resource, name, shown, attributes.items())
         self._events.append((at, line))
 
     def lines(self) -> Iterator[str]:
@@ -108,63 +99,32 @@ class PointRecorder:
         attributes: PointAttributes,
         at: float,
         value: float,
-        start: str,
+        *,
+        start: float | None = None,
     ) -> None:
         agent = self.agents[host]
         if agent.silent or agent.gone:
             return
         head = self._heads.get(attributes)
         if head is None:
-            head = self._heads[attributes] = _json(_attributes(attributes))
-        shown = f"{value:.10g}" if math.isfinite(value) else f'"{_word(value)}"'
+            head = self._heads[attributes] = otlp_lines.attributes_text(attributes)
+        began = None if start is None else self._shown(agent, start)
         push = self._pushes.setdefault((int(at // PUSH_SECONDS), host), {})
         push.setdefault(attempt, {}).setdefault(metric, []).append(
-            f'{{"attributes":{head},{start}"timeUnixNano":"{self._nano(at + agent.clock_error)}",'
-            f'"asDouble":{shown}}}'
+            otlp_lines.point_text(otlp_lines.point_head(head, began), self._shown(agent, at), value)
         )
 
     def _line(self, host: str, push: dict[int | None, dict[str, list[str]]]) -> str:
-        found = []
-        for attempt, metrics in push.items():
-            shown = []
-            for name, points in metrics.items():
-                row = vocabulary.catalogue()[name]
-                body = f'{{"dataPoints":[{",".join(points)}]'
-                if row.kind == "counter":
-                    body = f'"sum":{body},"aggregationTemporality":2,"isMonotonic":true}}'
-                else:
-                    body = f'"gauge":{body}}}'
-                shown.append(f'{{"name":"{name}","unit":"{row.unit}",{body}}}')
-            scope = f'{{"scope":{{"name":"rankscope"}},"metrics":[{",".join(shown)}]}}'
-            resource = self._resource(host, attempt)
-            found.append(f'{{"resource":{resource},"scopeMetrics":[{scope}]}}')
-        return f'{{"resourceMetrics":[{",".join(found)}]}}'
+        return otlp_lines.metrics_request(
+            (self._resource(host, attempt), metrics) for attempt, metrics in push.items()
+        )
 
     def _resource(self, host: str, attempt: int | None) -> str:
         named = {"service.name": "rankscope-agent", "host.name": host, **self.resources[host]}
         if attempt is not None:
             named |= {"rankscope.job.id": self.job, "rankscope.job.attempt": attempt}
-        return _json({"attributes": _attributes(tuple(named.items()))})
+        return otlp_lines.resource_text(named.items())
 
-    def _nano(self, at: float) -> str:
-        return str(round((self.epoch + at) * 1e6) * 1000)
-
-
-def _attributes(named: PointAttributes) -> list[dict[str, object]]:
-    return [{"key": key, "value": _value(value)} for key, value in named]
-
-
-def _value(value: PointScalar) -> dict[str, object]:
-    if isinstance(value, int):
-        return {"intValue": str(value)}
-    if isinstance(value, float):
-        return {"doubleValue": value if math.isfinite(value) else _word(value)}
-    return {"stringValue": value}
-
-
-def _word(value: float) -> str:
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    def _shown(self, agent: AgentState, at: float) -> float:
+        """Return when something was by an agent's clock, in seconds since the epoch."""
+        return self.epoch + (at + agent.clock_error)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .. import otlp_lines
 from . import (
     collective_series,
     device_series,
@@ -41,7 +42,7 @@ def make(plan: CasePlan, folder: Path) -> None:
     tried = training.attempts(case)
     phases.add(case, tried)
     folder.mkdir(parents=True, exist_ok=True)
-    wire.write(folder / "case.jsonl.gz", _lines(case, tried))
+    otlp_lines.write(folder / "case.jsonl.gz", _lines(case, tried))
     text = json.dumps(truth(case), indent=1, sort_keys=True)
     (folder / "truth.json").write_text(text + "\n", encoding="utf-8")
 

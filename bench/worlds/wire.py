@@ -1,17 +1,11 @@
 """OTLP JSON lines: one push of a host a line, one ResourceMetrics per (host, job, attempt)."""
 
-import gzip
-import json
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from rankscope.vocabulary import metrics as vocabulary
-
+from .. import otlp_lines
 from .effects import EventRecord, Scalar
 from .series import MetricSeries
 
@@ -34,7 +28,7 @@ class HostResource:
         }
         if self.attempt is not None:
             named |= {"rankscope.job.id": self.job, "rankscope.job.attempt": self.attempt}
-        return _json({"attributes": _attributes(named)})
+        return otlp_lines.resource_text(named.items())
 
 
 Resources = Mapping[tuple[int, int | None], HostResource]
@@ -51,7 +45,10 @@ def metric_lines(
     pushed = np.concatenate(list(slots))
     hosts = np.array([one.host for one in series])[number]
     order = np.lexsort((times, number, hosts, pushed))
-    heads = [_head(one) for one in series]
+    heads = [
+        otlp_lines.point_head(otlp_lines.attributes_text(one.attributes.items()), one.start)
+        for one in series
+    ]
     cuts = np.flatnonzero(np.diff(pushed[order]) + np.diff(hosts[order])) + 1
     for push in np.split(order, cuts):
         text: dict[tuple[int, int | None], dict[str, list[str]]] = {}
@@ -60,71 +57,12 @@ def metric_lines(
         ):
             one = series[which]
             points = text.setdefault((one.host, one.attempt), {}).setdefault(one.metric, [])
-            shown = f"{value:.10g}" if math.isfinite(value) else f'"{_word(value)}"'
-            points.append(f'{heads[which]}"timeUnixNano":"{_nano(time)}","asDouble":{shown}}}')
-        yield float(pushed[push[0]]), _line(resources, text)
+            points.append(otlp_lines.point_text(heads[which], time, value))
+        reports = ((resources[key].text(), metrics) for key, metrics in text.items())
+        yield float(pushed[push[0]]), otlp_lines.metrics_request(reports)
 
 
 def log_line(resource: HostResource, event: EventRecord) -> str:
     """Return a request with one log record."""
-    record = {
-        "timeUnixNano": _nano(event.at),
-        "eventName": event.name,
-        "severityNumber": 9,
-        "attributes": _attributes(event.attributes),
-    }
-    scope = _json({"scope": {"name": "rankscope"}, "logRecords": [record]})
-    return f'{{"resourceLogs":[{{"resource":{resource.text()},"scopeLogs":[{scope}]}}]}}'
-
-
-def write(path: Path, lines: Iterable[str]) -> None:
-    """Write lines compressed; the same lines give the same bytes."""
-    with path.open("wb") as raw, gzip.GzipFile("", "wb", 5, raw, mtime=0) as packed:
-        for line in lines:
-            packed.write(line.encode() + b"\n")
-
-
-def _head(one: MetricSeries) -> str:
-    start = f'"startTimeUnixNano":"{_nano(one.start)}",' if one.start is not None else ""
-    return f'{{"attributes":{_json(_attributes(one.attributes))},{start}'
-
-
-def _line(resources: Resources, text: Mapping[tuple[int, int | None], dict[str, list[str]]]) -> str:
-    found = []
-    for key, metrics in text.items():
-        shown = []
-        for name, points in metrics.items():
-            row = vocabulary.catalogue()[name]
-            body = f'{{"dataPoints":[{",".join(points)}]'
-            if row.kind == "counter":
-                body = f'"sum":{body},"aggregationTemporality":2,"isMonotonic":true}}'
-            else:
-                body = f'"gauge":{body}}}'
-            shown.append(f'{{"name":"{name}","unit":"{row.unit}",{body}}}')
-        scope = f'{{"scope":{{"name":"rankscope"}},"metrics":[{",".join(shown)}]}}'
-        found.append(f'{{"resource":{resources[key].text()},"scopeMetrics":[{scope}]}}')
-    return f'{{"resourceMetrics":[{",".join(found)}]}}'
-
-
-def _attributes(named: Mapping[str, Scalar]) -> list[dict[str, Any]]:
-    return [{"key": key, "value": _value(value)} for key, value in named.items()]
-
-
-def _value(value: Scalar) -> dict[str, Any]:
-    if isinstance(value, int):
-        return {"intValue": str(value)}
-    if isinstance(value, float):
-        return {"doubleValue": value if math.isfinite(value) else _word(value)}
-    return {"stringValue": value}
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
-
-
-def _nano(at: float) -> str:
-    return str(round(at * 1e6) * 1000)
-
-
-def _word(value: float) -> str:
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    pairs = event.attributes.items()
+    return otlp_lines.log_request(resource.text(), event.name, event.at, pairs)

@@ -9,7 +9,8 @@ from bench.timelines import cases, plans
 from bench.timelines.cases import CasePlan
 from bench.timelines.clusters import SimulatedCluster
 from bench.timelines.event_loop import EventLoop, EventProcess, WaitSignal
-from bench.timelines.faults import FAULTS, FaultScene
+from bench.timelines.faults.kinds import FAULTS
+from bench.timelines.faults.scene import FaultScene
 from bench.timelines.plans import JobPlan, ReporterPlan
 from bench.worlds import replays, scoring
 from rankscope.vocabulary.faults import catalogue

@@ -1,0 +1,1 @@
+"""Faults: what each changes in the cluster at its onset; the symptoms follow by simulation."""
