@@ -132,6 +132,11 @@ class StepFeatures:
             return float("nan"), float("nan")
         return float(ends.max()), medians.middle(ends[1:] - ends[:-1])
 
+    def stepped_since(self, at: float) -> bool:
+        """Return whether a step began after a moment; False while too few are known to tell."""
+        last, usual = self.pace  # NaN, and so no comparison holds, before a few steps
+        return at <= last - usual
+
     def once(self, name: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` returns, made once a window: for what several detectors look at."""
         if name not in self._made:

@@ -64,6 +64,8 @@ def warmed_up(duration: Floats) -> int:
     whole = len(duration) // BLOCK
     if not whole:
         return 0
+    if medians.middle(duration[:BLOCK]) <= WARMING * duration.min():
+        return 0  # as mostly: no healthy time is below the fastest step
     level = medians.of_rows(duration[: whole * BLOCK].reshape(-1, BLOCK))
     healthy = pace_of(duration, BLOCK).seconds
     calm = np.flatnonzero(level <= SETTLED * healthy)

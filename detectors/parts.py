@@ -247,7 +247,7 @@ def _peers(seconds: Floats, role_of: Ints) -> Floats:
     """Return [ranks], what peers of a rank's role need on average; NaN for a role of one rank."""
     peers = np.full(len(seconds), np.nan)
     for rows in _roles(seconds, role_of):
-        peers[rows] = np.quantile(seconds[rows], compute_time.HEALTHY_QUANTILE, method="lower")
+        peers[rows] = _low(seconds[rows])
     return peers
 
 

@@ -167,9 +167,8 @@ def _order(window: JobWindow, event: Event) -> int:
 
 def _followed(window: JobWindow, event: Event) -> bool:
     """Tell whether a step began after a line; of few steps, whether one ended long after it."""
-    last, usual = window.features.pace
-    if np.isfinite(last):
-        return event.at <= last - usual
+    if np.isfinite(window.features.pace[0]):
+        return window.features.stepped_since(event.at)
     ends = compute_time.step_ends(window.steps)
     return bool((ends > event.at + telling.TOGETHER_SECONDS).any())
 

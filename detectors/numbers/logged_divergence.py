@@ -44,13 +44,12 @@ class LoggedDivergenceDetector(EndedJobDetector):
 
     def of_end(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
-        last, usual = window.features.pace  # NaN, and so no comparison holds, before a few steps
         lines = [
             one
             for one in own_logs(window)
             if signature_of(one) == _SIGNATURE
             and one.attributes.get("role") == "root"
-            and not one.at <= last - usual
+            and not window.features.stepped_since(one.at)
         ]
         if not lines:
             return []

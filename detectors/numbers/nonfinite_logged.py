@@ -129,8 +129,7 @@ def _survived(window: JobWindow, newest: Event) -> bool:
     """
     ends = compute_time.step_ends(window.steps)
     if newest.attributes.get("signature") not in _COUNTED:
-        last, usual = window.features.pace  # NaN, and so no comparison holds, before a few steps
-        return newest.at <= last - usual
+        return window.features.stepped_since(newest.at)
     count = newest.attributes.get("count")
     least = max(_RECOVERY, count if isinstance(count, int) else 0)
     return int(np.sum(ends > newest.at)) >= least

@@ -20,16 +20,14 @@ from functools import cache
 from ...vocabulary import tables
 from ...vocabulary.log_lines import SCALE_FLOOR
 from ...vocabulary.patterns import DeferredPattern
-from ...vocabulary.samples import Event, Sample, Scalar
+from ...vocabulary.samples import Event, Sample
 from .. import needles
-from . import cleaning, numbers
+from . import numbers, skipped_updates
 from .skipped_losses import SkippedLosses
 
 _LEAST = 1.0
 _HIGHEST = 65536.0
 """What a scale that nobody names begins with, as PyTorch's does; others begin as high or lower."""
-_FIRST = 3
-"""So many in a row are told first; from then on each time that they are twice as many."""
 _FALLS = 5
 """By so many falls in a row, to a thirty-second, a scale has not found its level on the way."""
 
@@ -62,7 +60,7 @@ class OverflowRun:
 
     def __init__(self) -> None:
         self._count = self._falls = 0
-        self._next = _FIRST
+        self._next = skipped_updates.FIRST
         self._scale = math.inf
         self._unnamed = _HIGHEST
         self._losses = SkippedLosses()
@@ -85,7 +83,7 @@ class OverflowRun:
         self._falls = self._falls + 1 if scale < self._scale < math.inf else 0
         self._scale = scale
         if scale > _LEAST:
-            self._count, self._next = 0, _FIRST
+            self._count, self._next = 0, skipped_updates.FIRST
             return []
         self._count += 1
         fell = self._count == 1 and self._falls >= _FALLS
@@ -93,11 +91,7 @@ class OverflowRun:
             return []
         if not fell:
             self._next *= 2
-        pairs: dict[str, Scalar] = {
-            "signature": SCALE_FLOOR, "role": "confirmation", "count": self._count,
-            "text": cleaning.shown(text),
-        }  # fmt: skip
-        return [Event("log.fault", at, pairs | ({} if rank is None else {"rank": rank}))]
+        return [skipped_updates.event(SCALE_FLOOR, self._count, text, at, rank)]
 
 
 def _scale(found: re.Match[str]) -> float | None:

@@ -7,11 +7,9 @@ so lines with no step between them are as many updates as a host has not ranks.
 from collections.abc import Iterable
 
 from ...vocabulary.log_lines import LOSS_SKIPPED
-from ...vocabulary.samples import Event, Sample, Scalar
-from . import cleaning
+from ...vocabulary.samples import Event, Sample
+from . import skipped_updates
 
-_FIRST = 3
-"""So many in a row are told first; from then on each time that they are twice as many."""
 _RANKS = 16
 """Of so many lines without a step between them each may be of another rank."""
 _STEP = "training.step"
@@ -22,7 +20,7 @@ class SkippedLosses:
 
     def __init__(self) -> None:
         self._updates = self._lines = 0
-        self._next = _FIRST
+        self._next = skipped_updates.FIRST
         self._step: float | None = None
         self._waits = False
         """Whether a loss was skipped of which no step was reported yet."""
@@ -35,7 +33,7 @@ class SkippedLosses:
         follows = step is not None and (self._step is None or step == self._step + 1)
         if not (self._waits and follows):
             self._updates = self._lines = 0
-            self._next = _FIRST
+            self._next = skipped_updates.FIRST
         self._step, self._waits = step, False
 
     def read(self, text: str, at: float, rank: int | None) -> list[Event]:
@@ -47,8 +45,4 @@ class SkippedLosses:
         if count < self._next:
             return []
         self._next *= 2
-        pairs: dict[str, Scalar] = {
-            "signature": LOSS_SKIPPED, "role": "confirmation", "count": count,
-            "text": cleaning.shown(text),
-        }  # fmt: skip
-        return [Event("log.fault", at, pairs | ({} if rank is None else {"rank": rank}))]
+        return [skipped_updates.event(LOSS_SKIPPED, count, text, at, rank)]
