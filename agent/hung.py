@@ -78,7 +78,7 @@ _AGAIN_SECONDS = 30.0
 _LONGEST = 64 << 10
 _SPY_SECONDS = 5.0
 _STATES = {"T": "stopped by a signal", "t": "stopped by a debugger"}
-_SPIED = re.compile(r"\s+(?P<name>.+) \((?P<file>.+):(?P<line>\d+)\)$")
+_SPIED = re.compile(r"\s+(?P<name>\S.*) \((?P<file>[^()]+):(?P<line>\d+)\)")
 
 _log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from .lifecycle import TrackedIncident
 SIGNAL = "change"
 """Signal of the evidence that names a change."""
 
-_DESCRIBED = re.compile(r" since a change .* before \((?P<what>.+)\)$")
+_DESCRIBED = re.compile(r"(?> since a change .*? before \()(?P<what>.+)\)$")
 _NOT_DESCRIBED = "not described"
 
 

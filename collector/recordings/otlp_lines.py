@@ -110,6 +110,8 @@ def not_json(text: bytes) -> str | None:
         return f"not JSON: not UTF-8 at byte {error.start + 1}"
     except json.JSONDecodeError as error:
         return f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
+    except ValueError:
+        return "not JSON: a number of more digits than are read"
     except RecursionError:
         return "not JSON: nested too deeply"
     return None

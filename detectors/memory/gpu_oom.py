@@ -29,8 +29,9 @@ _OF_HOSTS = re.compile(
 """What launchers and kernels write of a host's memory: its name may be `gpu31`."""
 
 
+_AMOUNT = r"(\d{1,12}(?:\.\d{0,12})?) ?([KMGT]?)i?B"
 _SHARES = re.compile(
-    r"([\d.]+) ?([KMGT]?)i?B is allocated by PyTorch,? and ([\d.]+) ?([KMGT]?)i?B is reserved",
+    rf"{_AMOUNT} is allocated by PyTorch,? and {_AMOUNT} is reserved",
     re.IGNORECASE,
 )
 """What PyTorch's message says of its own memory: allocated, and reserved but not allocated."""
@@ -44,7 +45,7 @@ def _unallocated(line: str) -> float | None:
     if found is None:
         return None
     held, loose = (
-        float(value.rstrip(".") or 0) * 1024.0 ** _POWERS.index(unit.upper() or " ")
+        float(value) * 1024.0 ** _POWERS.index(unit.upper() or " ")
         for value, unit in ((found[1], found[2]), (found[3], found[4]))
     )
     return loose / (held + loose) if held + loose > 0 else None

@@ -35,8 +35,8 @@ _MIB = float(1 << 20)
 _DEVICE = re.compile(r"\|\s*(\d{1,3})\s+([^\s|][^|]*?)\s*\|")
 _NAME_ENDS = re.compile(r"\s+(?:On|Off|N/A|v\d[\w.]*|Unknown Error)$|^/\s+")
 _TEMPERATURE = re.compile(r"(\d{1,3})\s*(?:°\s*)?C\b")
-_POWER = re.compile(r"(\d+(?:\.\d+)?)\s*W(?:\s*/\s*(\d+(?:\.\d+)?)\s*W)?")
-_MEMORY = re.compile(r"(\d+)\s*(?:M[Ii]?[Bb])?\s*/\s*(\d+)\s*M[Ii]?[Bb]")
+_POWER = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*W(?:\s*/\s*(\d{1,9}(?:\.\d{1,9})?)\s*W)?")
+_MEMORY = re.compile(r"(\d{1,9})\s*(?:M[Ii]?[Bb]\s*)?/\s*(\d{1,9})\s*M[Ii]?[Bb]")
 _SHARE = re.compile(r"(\d{1,3})\s*%")
 _COUNT = re.compile(r"\d+")
 _FAILED = re.compile(r"ERR!|Unknown Error|GPU is lost", re.IGNORECASE)
@@ -53,7 +53,7 @@ _ASCEND_PROCESS = re.compile(
 _ASCEND_USAGE = re.compile(r"(\d{1,3})\s+\d+\s*/\s*\d+\s+(\d+)\s*/\s*(\d+)")
 _CHIP = re.compile(r"\|\s*(\d{1,3})(?:\s+(\d{1,3}))?\s*\|")
 _AMD_DEVICE = re.compile(r"\|\s*([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d)\s+(\S.*?)\s*\|")
-_AMD_POWER = re.compile(r"(\d+)\s*/\s*(\d+)\s*W")
+_AMD_POWER = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9})\s*W")
 
 
 class BoxTableReader:

@@ -17,9 +17,9 @@ _INDEX = ("index", "gpu", "device", "idx")
 _SMALL = re.compile(r"[0-9]{1,3}")
 _WORD = re.compile(r"(?:\([^)]*\)|[^\s(])+")
 _ROCM = re.compile(r"\s*(?:Device|GPU)\s.*\bPwrCap\b.*GPU%")
-_ROCM_SHARE = re.compile(r"(\S+)%\s+(\S+)%\s*$")
-_ROCM_POWER = re.compile(r"(\d+(?:\.\d+)?)\s*W\b")
-_ROCM_TEMPERATURE = re.compile(r"(\d+(?:\.\d+)?)\s*°?[cC]\b")
+_ROCM_SHARE = re.compile(r"(?<!\S)(\S+)%\s+(\S+)%\s*$")
+_ROCM_POWER = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*W\b")
+_ROCM_TEMPERATURE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*°?[cC]\b")
 
 
 class ColumnTableReader:

@@ -31,7 +31,7 @@ _STAMP = re.compile(
     r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}"
     r"|\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d"
 )
-_PROMPT = re.compile(r"[\w.-]+@([A-Za-z][\w.-]*)(?::[^$#]*|\s[^$#]*)?[$#](?:\s|$)")
+_PROMPT = re.compile(r"(?<![\w.-])[\w.-]+@([A-Za-z][\w.-]*)(?:[:\s][^$#@]*)?[$#](?:\s|$)")
 
 
 def read(lines: Iterable[tuple[int, str]]) -> list[DeviceTable | HostTable]:

@@ -29,7 +29,7 @@ _MAY_PRECEDE = frozenset({
 """Words before a bare word such as `loss`: with others it is another loss, of packets for one."""
 
 _TEST = re.compile(
-    r"(?i)(?<![a-z])(?:eval\w*|valid\w*|val|test\w*|dev)(?:[)\]]|[\s_/:|=.-]{1,4}(?:\w+[\s_/:=.-]{1,3})"
+    r"(?i)(?<![a-z])(?:eval\w{0,16}|valid\w{0,16}|val|test\w{0,16}|dev)(?:[)\]]|[\s_/:|=.-]{1,4}(?:\w{1,24}[\s_/:=.-]{1,3})"
     r"{0,2}?(?:loss|step|epoch|batch|iter\w*|ppl|perplexity|acc\w*|data\w*|results?|metrics?)(?![a-z]))"
     r"|^\W{0,8}(?:eval|valid|test)"
 )

@@ -70,9 +70,16 @@ def _quoted(
     return [
         LogQuote(file, number, at, None, FAILED, role, line.decode(errors="replace").strip())
         for number, line in enumerate(content.splitlines(keepends=True), 1)
-        if not line.startswith(b"#")
-        and any(_has_failed(one) for one in mapping.read([line], now=at).samples)
+        if not line.startswith(b"#") and _tells(mapping, line, at)
     ]
+
+
+def _tells(mapping: exporters.PageMapping, line: bytes, at: float) -> bool:
+    try:
+        samples = mapping.read([line], now=at).samples
+    except exposition.UnreadablePageError:  # a torn line, or one that the page does not need
+        return False
+    return any(_has_failed(one) for one in samples)
 
 
 def _failed(place: TelemetryResource, sample: Sample) -> Event:

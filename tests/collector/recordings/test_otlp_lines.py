@@ -84,6 +84,7 @@ def test_a_record_without_its_own_time_has_that_of_its_observation():
         (b'{"resourceMet', "not JSON: Unterminated string starting at column 2"),
         (b"\xff\xfe\x00", "not JSON: not UTF-8 at byte 1"),
         (b"[" * 100_000, "not JSON: nested too deeply"),
+        (b"9" * 5000, "not JSON: a number of more digits than are read"),
         (b'{"spans": []}', "neither resourceMetrics nor resourceLogs: no OTLP request"),
         (b"[1]", "neither resourceMetrics nor resourceLogs: no OTLP request"),
     ],

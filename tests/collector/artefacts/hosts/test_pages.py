@@ -55,3 +55,9 @@ def test_beside_a_jobs_log_a_page_accuses_nobody(saved):
 @pytest.mark.parametrize("line", ['loss{step="5"} 0.3', 'step {"a": 1} 5', "gpu_health 1", "a b 5"])
 def test_a_log_with_numbers_is_a_log(line):
     assert "log" == kinds._kind(f"{line}\nmore\n".encode())
+
+
+@pytest.mark.parametrize("line", ['amd_gpu_health{gpu_id="2', "Connection closed", '{"a": 1} x'])
+def test_a_page_with_a_torn_or_foreign_line_names_the_failed_device_all_the_same(saved, line):
+    found = gather([saved(amd([1, 0]) + line)], TelemetryResource("", job="job", attempt=0))
+    assert [3] == [quote.line for quote in found.quotes]
