@@ -56,6 +56,11 @@ def test_the_main_thread_is_what_counts_with_file_names_without_folders():
     assert "" == main_thread("anything else") == spied("anything else")
 
 
+def test_names_with_spaces_and_brackets_are_calls_of_the_stack_too():
+    called = SPIED.replace("hold (data.py:18)", "operator () (x) (my data.py:18)")
+    assert "operator () (x) (my data.py:18)" in spied(called)
+
+
 def test_a_silent_process_is_shown_by_what_its_watchdog_wrote_at_most_twice_a_minute(hung):
     mine = trainer(os.getpid(), 100.0)
     hung.hold(mine, memory(DUMPED))

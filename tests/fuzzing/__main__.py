@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import atheris
-
 from tests.fuzzing import search
 
 with atheris.instrument_imports(include=["rankscope"]):

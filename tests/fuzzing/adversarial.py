@@ -11,15 +11,23 @@ _LONG = 32
 """A part that may stand so often is one that can be made long."""
 _TRIED = " a0A.-_/:,=|\t[]()\"'x#<{}%?@!;+*~&^$\\z1"
 _CATEGORIES = {
-    codes.CATEGORY_DIGIT: r"\d", codes.CATEGORY_NOT_DIGIT: r"\D", codes.CATEGORY_SPACE: r"\s",
-    codes.CATEGORY_NOT_SPACE: r"\S", codes.CATEGORY_WORD: r"\w", codes.CATEGORY_NOT_WORD: r"\W",
-}  # fmt: skip
+    codes.CATEGORY_DIGIT: r"\d",
+    codes.CATEGORY_NOT_DIGIT: r"\D",
+    codes.CATEGORY_SPACE: r"\s",
+    codes.CATEGORY_NOT_SPACE: r"\S",
+    codes.CATEGORY_WORD: r"\w",
+    codes.CATEGORY_NOT_WORD: r"\W",
+}
 
 
-def lines(pattern: str, flags: int, length: int) -> Iterator[str]:
-    """Yield lines of about so many characters that the pattern begins to match, over and over."""
-    for prefix, pump in dict.fromkeys(_pumps(parser.parse(pattern, flags))):
-        yield prefix + pump * max(1, (length - len(prefix)) // len(pump)) + "\x00"
+def pumps(pattern: str, flags: int) -> Iterator[tuple[str, str]]:
+    """Yield what lines may begin with, and what follows over and over, for the pattern to match."""
+    yield from dict.fromkeys(_pumps(parser.parse(pattern, flags)))
+
+
+def line(prefix: str, pump: str, length: int) -> str:
+    """Return a line of about so many characters, whose end the pattern does not expect."""
+    return prefix + pump * max(1, (length - len(prefix)) // len(pump)) + "\x00"
 
 
 def _pumps(tree: Any) -> Iterator[tuple[str, str]]:
@@ -102,5 +110,11 @@ def _one(code: Any, held: Any) -> str:
 
 
 def _first(members: Any) -> str:
-    return next((chr(held[0] if code is codes.RANGE else held) for code, held in members
-                 if code in (codes.RANGE, codes.LITERAL)), "")  # fmt: skip
+    return next(
+        (
+            chr(held[0] if code is codes.RANGE else held)
+            for code, held in members
+            if code in (codes.RANGE, codes.LITERAL)
+        ),
+        "",
+    )

@@ -1,4 +1,4 @@
-"""All that reads bytes of others: by what it is called, from which inputs, and what it may raise."""
+"""All that reads bytes of others: its name, its valid inputs, and what it may raise."""
 
 import io
 import tempfile
@@ -101,7 +101,9 @@ def _recorder(data: bytes) -> object:
     found = flight_recorder.read(data)
     ledger = flight_recorder.DumpLedger({0: found, 1: found})
     for rank in (0, 1):
-        ledger.progress(rank), ledger.standing(rank, _AT), ledger.operations(rank)
+        ledger.progress(rank)
+        ledger.standing(rank, _AT)
+        ledger.operations(rank)
     return list(ledger.mismatches()), list(ledger.timed_out(_AT))
 
 
@@ -152,41 +154,118 @@ def _segment(path: Path) -> object:
 
 
 DECODERS = (
-    FuzzedDecoder("otlp-metrics-protobuf", lambda data: otlp.MetricsDecoder(SeriesTable()).protobuf(data), seeds.metrics_protobuf, (UndecodableError,)),
-    FuzzedDecoder("otlp-metrics-json", lambda data: otlp.MetricsDecoder(SeriesTable()).json(data), seeds.metrics_json, (UndecodableError,)),
-    FuzzedDecoder("otlp-logs-protobuf", otlp.logs_protobuf, seeds.logs_protobuf, (UndecodableError,)),
+    FuzzedDecoder(
+        "otlp-metrics-protobuf",
+        lambda data: otlp.MetricsDecoder(SeriesTable()).protobuf(data),
+        seeds.metrics_protobuf,
+        (UndecodableError,),
+    ),
+    FuzzedDecoder(
+        "otlp-metrics-json",
+        lambda data: otlp.MetricsDecoder(SeriesTable()).json(data),
+        seeds.metrics_json,
+        (UndecodableError,),
+    ),
+    FuzzedDecoder(
+        "otlp-logs-protobuf", otlp.logs_protobuf, seeds.logs_protobuf, (UndecodableError,)
+    ),
     FuzzedDecoder("otlp-logs-json", otlp.logs_json, seeds.logs_json, (UndecodableError,)),
-    FuzzedDecoder("otlp-splitting", lambda data: splitting.RequestSplitter().protobuf(data), seeds.metrics_protobuf, (UndecodableError,)),
-    FuzzedDecoder("otlp-json-splitting", lambda data: splitting.of_json(data, "resourceMetrics"), seeds.metrics_json, (UndecodableError,)),
-    FuzzedDecoder("otlp-recording", _in_file(_recording), seeds.recordings, (otlp_lines.RecordingError,)),
+    FuzzedDecoder(
+        "otlp-splitting",
+        lambda data: splitting.RequestSplitter().protobuf(data),
+        seeds.metrics_protobuf,
+        (UndecodableError,),
+    ),
+    FuzzedDecoder(
+        "otlp-json-splitting",
+        lambda data: splitting.of_json(data, "resourceMetrics"),
+        seeds.metrics_json,
+        (UndecodableError,),
+    ),
+    FuzzedDecoder(
+        "otlp-recording", _in_file(_recording), seeds.recordings, (otlp_lines.RecordingError,)
+    ),
     FuzzedDecoder("remote-write-1", _plain1, seeds.remote_write1, (UndecodableError,)),
-    FuzzedDecoder("remote-write-1-packed", lambda data: remote_write.decode(data, SeriesTable()), seeds.remote_write1_packed, (UndecodableError,)),
+    FuzzedDecoder(
+        "remote-write-1-packed",
+        lambda data: remote_write.decode(data, SeriesTable()),
+        seeds.remote_write1_packed,
+        (UndecodableError,),
+    ),
     FuzzedDecoder("remote-write-2", _plain2, seeds.remote_write2, (UndecodableError,)),
-    FuzzedDecoder("remote-write-1-splitting", lambda data: WriteSplitter().version1(data, _everywhere), seeds.remote_write1, (UndecodableError,)),
-    FuzzedDecoder("remote-write-2-splitting", lambda data: WriteSplitter().version2(data, _everywhere), seeds.remote_write2, (UndecodableError,)),
-    FuzzedDecoder("datagram", datagram.decode, seeds.datagrams, (datagram.DatagramError, OverflowError, RecursionError)),
-    FuzzedDecoder("recorder-dump", _recorder, seeds.dumps_of_recorders, (flight_recorder.DumpError,)),
+    FuzzedDecoder(
+        "remote-write-1-splitting",
+        lambda data: WriteSplitter().version1(data, _everywhere),
+        seeds.remote_write1,
+        (UndecodableError,),
+    ),
+    FuzzedDecoder(
+        "remote-write-2-splitting",
+        lambda data: WriteSplitter().version2(data, _everywhere),
+        seeds.remote_write2,
+        (UndecodableError,),
+    ),
+    FuzzedDecoder(
+        "datagram",
+        datagram.decode,
+        seeds.datagrams,
+        (datagram.DatagramError, OverflowError, RecursionError),
+    ),
+    FuzzedDecoder(
+        "recorder-dump", _recorder, seeds.dumps_of_recorders, (flight_recorder.DumpError,)
+    ),
     FuzzedDecoder("debug-pages", _debug_pages, seeds.stacks),
-    FuzzedDecoder("ras", lambda data: ras.answers(io.StringIO(data.decode("utf-8", "replace"))), seeds.ras),
-    FuzzedDecoder("inspector", lambda data: list(inspector.read(io.BytesIO(data))), seeds.inspector),
+    FuzzedDecoder(
+        "ras", lambda data: ras.answers(io.StringIO(data.decode("utf-8", "replace"))), seeds.ras
+    ),
+    FuzzedDecoder(
+        "inspector", lambda data: list(inspector.read(io.BytesIO(data))), seeds.inspector
+    ),
     FuzzedDecoder("training-log", _training_log, seeds.training_logs),
-    FuzzedDecoder("launcher-log", lambda data: list(launchers.read([data], near=_AT)), seeds.launcher_logs),
+    FuzzedDecoder(
+        "launcher-log", lambda data: list(launchers.read([data], near=_AT)), seeds.launcher_logs
+    ),
     FuzzedDecoder("error-file", error_files.read, seeds.error_files),
     FuzzedDecoder("exported-log", lambda data: exports.held(io.BytesIO(data)), seeds.exported_logs),
     FuzzedDecoder("kernel-log", _kernel_log, seeds.kernel_logs),
     FuzzedDecoder("kernel-record", kernel_log.record, seeds.kernel_records),
     FuzzedDecoder("stack-dump", _stack_dump, seeds.stacks),
-    FuzzedDecoder("device-table", lambda data: device_tables.read(enumerate(_lines(data), start=1)), seeds.device_tables),
-    FuzzedDecoder("exporter-page", _exporter_page, seeds.exporter_pages, (exposition.UnreadablePageError,)),
+    FuzzedDecoder(
+        "device-table",
+        lambda data: device_tables.read(enumerate(_lines(data), start=1)),
+        seeds.device_tables,
+    ),
+    FuzzedDecoder(
+        "exporter-page", _exporter_page, seeds.exporter_pages, (exposition.UnreadablePageError,)
+    ),
     FuzzedDecoder("alert-webhook", alertmanager.read, seeds.alert_webhooks, (UndecodableError,)),
     FuzzedDecoder("event-file", _event_file, seeds.event_files),
-    FuzzedDecoder("chrome-trace", lambda data: chrome_trace.summary(data.decode("utf-8", "replace")), seeds.traces, (chrome_trace.TraceError,)),
+    FuzzedDecoder(
+        "chrome-trace",
+        lambda data: chrome_trace.summary(data.decode("utf-8", "replace")),
+        seeds.traces,
+        (chrome_trace.TraceError,),
+    ),
     FuzzedDecoder("archive", _in_file(_left_file), seeds.archives, (otlp_lines.RecordingError,)),
-    FuzzedDecoder("left-file", _in_file(_left_file), seeds.left_files, (otlp_lines.RecordingError,)),
-    FuzzedDecoder("collector-settings", _in_file(_settings_of_collector), seeds.settings_files, (SettingsError,)),
-    FuzzedDecoder("agent-settings", _in_file(_settings_of_agent), seeds.settings_files, (SettingsError,)),
+    FuzzedDecoder(
+        "left-file", _in_file(_left_file), seeds.left_files, (otlp_lines.RecordingError,)
+    ),
+    FuzzedDecoder(
+        "collector-settings",
+        _in_file(_settings_of_collector),
+        seeds.settings_files,
+        (SettingsError,),
+    ),
+    FuzzedDecoder(
+        "agent-settings", _in_file(_settings_of_agent), seeds.settings_files, (SettingsError,)
+    ),
     FuzzedDecoder("time", lambda data: times.parse(_text(data)), seeds.times, (ValueError,)),
     FuzzedDecoder("ranks", lambda data: RankSet.parse(_text(data)), seeds.ranks, (ValueError,)),
-    FuzzedDecoder("pods-of-kubelet", lambda data: pod_resources.decode(data, resources=["nvidia.com/gpu"]), seeds.pods_of_kubelet, (WireError,)),
+    FuzzedDecoder(
+        "pods-of-kubelet",
+        lambda data: pod_resources.decode(data, resources=["nvidia.com/gpu"]),
+        seeds.pods_of_kubelet,
+        (WireError,),
+    ),
     FuzzedDecoder("cgroup", lambda data: cgroups.parse(_text(data)), seeds.cgroups),
 )

@@ -5,12 +5,40 @@ import re
 from hypothesis import strategies as st
 
 ODD = (
-    b"", b"\x00", b"\xff", b"\xed\xa0\x80", b"\xe2\x80\xae", b"\xff" * 10, b"\r", b"\n", b"\x1b[31m",
-    b"-1", b"NaN", b"-Infinity", b"1e999", b"9" * 20, b"9" * 400, b"9" * 5000, b"9223372036854775808",
-    b"18446744073709551616", b"\xd9\xa3", b"null", b"[]", b"{}", b'""', b"true", b"\\ud800",
-    b"0000-00-00T00:00:00Z", b"9999-12-31T23:59:59Z", b"0001-01-01T00:00:00+14:00", b"[" * 300,
-    b"[" * 5000, b'{"a":' * 2000, b"a" * 9000, b" " * 9000,
-)  # fmt: skip
+    b"",
+    b"\x00",
+    b"\xff",
+    b"\xed\xa0\x80",
+    b"\xe2\x80\xae",
+    b"\xff" * 10,
+    b"\r",
+    b"\n",
+    b"\x1b[31m",
+    b"-1",
+    b"NaN",
+    b"-Infinity",
+    b"1e999",
+    b"9" * 20,
+    b"9" * 400,
+    b"9" * 5000,
+    b"9223372036854775808",
+    b"18446744073709551616",
+    b"\xd9\xa3",
+    b"null",
+    b"[]",
+    b"{}",
+    b'""',
+    b"true",
+    b"\\ud800",
+    b"0000-00-00T00:00:00Z",
+    b"9999-12-31T23:59:59Z",
+    b"0001-01-01T00:00:00+14:00",
+    b"[" * 300,
+    b"[" * 5000,
+    b'{"a":' * 2000,
+    b"a" * 9000,
+    b" " * 9000,
+)
 """What is put into inputs: ends of ranges, of text, of numbers, of dates, of depth."""
 
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")

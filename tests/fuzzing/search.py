@@ -50,10 +50,15 @@ def search(decoder: Any, folder: Path, seconds: float) -> None:
     words = folder / "words"
     words.write_text("".join(f'"{word}"\n' for word in _words(seeds)))
     options = [
-        "search", f"-max_len={max(LONGEST, *map(len, seeds))}", f"-artifact_prefix={failures}/",
-        f"-timeout={HANGS_AFTER}", f"-rss_limit_mb={MOST_MIB}", f"-dict={words}", "-len_control=0",
+        "search",
+        f"-max_len={max(LONGEST, *map(len, seeds))}",
+        f"-artifact_prefix={failures}/",
+        f"-timeout={HANGS_AFTER}",
+        f"-rss_limit_mb={MOST_MIB}",
+        f"-dict={words}",
+        "-len_control=0",
         str(corpus),
-    ]  # fmt: skip
+    ]
     atheris.Setup(options, _one_input(decoder, folder, seconds))
     atheris.Fuzz()
 

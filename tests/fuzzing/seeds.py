@@ -1,4 +1,4 @@
-"""Valid inputs of each kind, from which fuzzing starts: of the shipped tables and of other tests."""
+"""Valid inputs of each kind, from which fuzzing starts: of shipped tables and other tests."""
 
 import bz2
 import gzip
@@ -39,20 +39,24 @@ _GROUPS = [
         [
             Sample("training.loss", 2.5, _AT, attributes({"rank": 3})),
             Sample("training.step", 7.0, _AT, attributes({"rank": 3})),
-            Sample("collective.group.info", 1.0, _AT, attributes({"group": "dp:1", "ranks": "0-8:2,9"})),
+            Sample(
+                "collective.group.info", 1.0, _AT, attributes({"group": "dp:1", "ranks": "0-8:2,9"})
+            ),
             Sample("hw.energy", 1e9, _AT, attributes({"hw.id": "GPU-1", "gpu": 0})),
         ],
     )
-]  # fmt: skip
+]
 _EVENTS = [
     (
         _RESOURCE,
         [
             Event("gpu.fault", _AT, {"hw.id": "GPU-1", "code": "79", "pid": 42}, _RESOURCE),
-            Event("log.fault", _AT, {"signature": "cuda.oom", "role": "root", "rank": 3}, _RESOURCE),
+            Event(
+                "log.fault", _AT, {"signature": "cuda.oom", "role": "root", "rank": 3}, _RESOURCE
+            ),
         ],
     )
-]  # fmt: skip
+]
 
 
 def metrics_protobuf() -> list[bytes]:
@@ -101,7 +105,9 @@ def remote_write2() -> list[bytes]:
 def datagrams() -> list[bytes]:
     samples = tuple(sample for _, rows in _GROUPS for sample in rows)
     events = tuple(event for _, rows in _EVENTS for event in rows)
-    return [datagram.encode(datagram.ProbeDatagram("run 1", 2, 3, 42, 7, 0, samples, events, 5, "ada"))]  # fmt: skip
+    return [
+        datagram.encode(datagram.ProbeDatagram("run 1", 2, 3, 42, 7, 0, samples, events, 5, "ada"))
+    ]
 
 
 def dumps_of_recorders() -> list[bytes]:
@@ -148,29 +154,55 @@ Errors
 #0-0 (27a079b828ff1a75) INCOMPLETE
   Missing communicator data from 2 ranks
 """
-_RAS_RANK = {"rank": 0, "host": "10.0.0.1", "pid": 77, "cuda_dev": 0, "nvml_dev": 3,
-             "status": {"init_state": 0, "async_error": 0, "finalize_called": False},
-             "collective_counts": {"AllReduce": 10, "AllGather": 4}}  # fmt: skip
+_RAS_RANK = {
+    "rank": 0,
+    "host": "10.0.0.1",
+    "pid": 77,
+    "cuda_dev": 0,
+    "nvml_dev": 3,
+    "status": {"init_state": 0, "async_error": 0, "finalize_called": False},
+    "collective_counts": {"AllReduce": 10, "AllGather": 4},
+}
 
 
 def ras() -> list[bytes]:
     answer = {
-        "nccl_version": "2.28.3", "cuda_runtime_version": 12090, "timestamp": "2026-05-13 12:00:00",
-        "communicators": [{"hash": "0x1", "size": 2, "rank_count": 2, "missing_count": 1,
-                           "ranks": [_RAS_RANK, _RAS_RANK | {"rank": 1}], "missing_ranks": [2]}],
-    }  # fmt: skip
+        "nccl_version": "2.28.3",
+        "cuda_runtime_version": 12090,
+        "timestamp": "2026-05-13 12:00:00",
+        "communicators": [
+            {
+                "hash": "0x1",
+                "size": 2,
+                "rank_count": 2,
+                "missing_count": 1,
+                "ranks": [_RAS_RANK, _RAS_RANK | {"rank": 1}],
+                "missing_ranks": [2],
+            }
+        ],
+    }
     return [RAS.encode(), json.dumps(answer).encode()]
 
 
 def inspector() -> list[bytes]:
     line = {
         "header": {"id": "0x7f8c496ae9f661", "comm_name": "DP Group 0", "rank": 2, "n_ranks": 8},
-        "metadata": {"inspector_output_format_version": "v4.0", "hostname": "h", "pid": 1639453,
-                     "dump_timestamp_us": 1748030377748202},
-        "coll_perf": {"coll": "AllReduce", "coll_sn": 1407, "coll_msg_size_bytes": 17179869184,
-                      "coll_exec_time_us": 61974, "coll_timing_source": "kernel_gpu",
-                      "coll_algobw_gbs": 277.21, "coll_busbw_gbs": 485.12},
-    }  # fmt: skip
+        "metadata": {
+            "inspector_output_format_version": "v4.0",
+            "hostname": "h",
+            "pid": 1639453,
+            "dump_timestamp_us": 1748030377748202,
+        },
+        "coll_perf": {
+            "coll": "AllReduce",
+            "coll_sn": 1407,
+            "coll_msg_size_bytes": 17179869184,
+            "coll_exec_time_us": 61974,
+            "coll_timing_source": "kernel_gpu",
+            "coll_algobw_gbs": 277.21,
+            "coll_busbw_gbs": 485.12,
+        },
+    }
     return [json.dumps(line).encode() + b"\n"]
 
 
@@ -194,44 +226,51 @@ def _examples(held: object) -> Iterator[str]:
             yield from _examples(inner)
 
 
-def _by_hundred(lines: list[str]) -> list[bytes]:
+def _pieces(lines: list[str]) -> list[bytes]:
     """Return the lines in pieces, so that a mutation of one leaves room for others."""
     return ["\n".join(lines[at : at + 12]).encode() + b"\n" for at in range(0, len(lines), 12)]
 
 
 def training_logs() -> list[bytes]:
-    tables = [*_texts("rankscope.formats.training_logs"),
-              *_texts("rankscope.formats.training_logs", "frameworks"),
-              tomllib.loads((_TESTS / "formats/training_logs/fault_lines.toml").read_text())]  # fmt: skip
+    tables = [
+        *_texts("rankscope.formats.training_logs"),
+        *_texts("rankscope.formats.training_logs", "frameworks"),
+        tomllib.loads((_TESTS / "formats/training_logs/fault_lines.toml").read_text()),
+    ]
     lines = [line for table in tables for line in _examples(table)]
     written = [line for name in forms.NAMES for line in forms.lines(name)]
-    return _by_hundred([*lines, *written, *forms.FAULTS])
+    return _pieces([*lines, *written, *forms.FAULTS])
 
 
 def launcher_logs() -> list[bytes]:
     table = tomllib.loads((_TESTS / "formats/training_logs/launchers/lines.toml").read_text())
-    return _by_hundred(list(_examples(table)))
+    return _pieces(list(_examples(table)))
 
 
 def kernel_logs() -> list[bytes]:
     names = ("device_lines.log", "signatures.log", "healthy_boot.log")
     texts = [(_TESTS / "formats/kernel_log" / name).read_text() for name in names]
-    return _by_hundred([line for text in texts for line in text.splitlines()][:600])
+    return _pieces([line for text in texts for line in text.splitlines()][:600])
 
 
 def kernel_records() -> list[bytes]:
-    return [b"4,1234,5678901,-;NVRM: Xid (PCI:0000:18:00): 79, GPU has fallen off\n SUBSYSTEM=pci\n"]
+    return [
+        b"4,1234,5678901,-;NVRM: Xid (PCI:0000:18:00): 79, GPU has fallen off\n SUBSYSTEM=pci\n"
+    ]
 
 
 def stacks() -> list[bytes]:
-    return [text.encode() for name, text in vars(dumps).items() if name.isupper() and isinstance(text, str)]  # fmt: skip
+    return [
+        text.encode()
+        for name, text in vars(dumps).items()
+        if name.isupper() and isinstance(text, str)
+    ]
 
 
 def device_tables() -> list[bytes]:
     return [
-        one.encode()
-        for one in (pasted.sections({}), pasted.links(), pasted.npu_smi("OK"), RAS)
-    ]  # fmt: skip
+        one.encode() for one in (pasted.sections({}), pasted.links(), pasted.npu_smi("OK"), RAS)
+    ]
 
 
 def exporter_pages() -> list[bytes]:
@@ -240,11 +279,16 @@ def exporter_pages() -> list[bytes]:
 
 def alert_webhooks() -> list[bytes]:
     alert = {
-        "status": "firing", "labels": {"alertname": "NodeDiskFull", "instance": "n1:9100"},
-        "annotations": {"description": "97% used"}, "startsAt": "2023-11-14T22:13:20.123456789Z",
-        "endsAt": "0001-01-01T00:00:00Z", "fingerprint": "00ff",
-    }  # fmt: skip
-    return [json.dumps({"version": "4", "alerts": [alert, alert | {"status": "resolved"}]}).encode()]
+        "status": "firing",
+        "labels": {"alertname": "NodeDiskFull", "instance": "n1:9100"},
+        "annotations": {"description": "97% used"},
+        "startsAt": "2023-11-14T22:13:20.123456789Z",
+        "endsAt": "0001-01-01T00:00:00Z",
+        "fingerprint": "00ff",
+    }
+    return [
+        json.dumps({"version": "4", "alerts": [alert, alert | {"status": "resolved"}]}).encode()
+    ]
 
 
 def event_files() -> list[bytes]:
@@ -263,17 +307,19 @@ def event_files() -> list[bytes]:
 
 
 def traces() -> list[bytes]:
-    events = [{"ph": "X", "cat": "kernel", "name": "gemm", "ts": 1.0, "dur": 2.0, "tid": 1, "pid": 1},
-              {"ph": "X", "cat": "python_function", "name": "f", "ts": 0, "dur": 9, "tid": 1}]  # fmt: skip
+    events = [
+        {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 1.0, "dur": 2.0, "tid": 1, "pid": 1},
+        {"ph": "X", "cat": "python_function", "name": "f", "ts": 0, "dur": 9, "tid": 1},
+    ]
     return [json.dumps({"schemaVersion": 1, "traceEvents": events}).encode()]
 
 
 def settings_files() -> list[bytes]:
     return [
-        b"intake:\n  body_limit_bytes: 1000000\nevaluation: {max_jobs: 10, max_ranks_of_job: 5}\n"
-        b"http:\n  listen: 127.0.0.1:8470\ntokens:\n  - {token: read-token-0123456789abc, role: read}\n",
+        b"evaluation: {max_jobs: 10, max_ranks_of_job: 5}\nintake:\n  body_limit_bytes: 1000000\n",
+        b"http:\n  listen: 127.0.0.1:8470\ntokens:\n  - {token: read-token-01234, role: read}\n",
         b"push: {url: 'http://h:8470', token: x}\nlogs:\n  paths: ['/var/log/*.log']\n",
-    ]  # fmt: skip
+    ]
 
 
 def times() -> list[bytes]:
@@ -291,8 +337,12 @@ def pods_of_kubelet() -> list[bytes]:
 
 
 def cgroups() -> list[bytes]:
-    return [b"0::/kubepods.slice/kubepods-pod12345678_1234_1234_1234_123456789012.slice/cri-containerd-"
-            + b"a" * 64 + b".scope\n", b"0::/system.slice/slurmstepd.scope/job_77/step_0/user/task_0\n"]  # fmt: skip
+    return [
+        b"0::/kubepods.slice/kubepods-pod12345678_1234_1234_1234_123456789012.slice/cri-containerd-"
+        + b"a" * 64
+        + b".scope\n",
+        b"0::/system.slice/slurmstepd.scope/job_77/step_0/user/task_0\n",
+    ]
 
 
 def _members() -> dict[str, bytes]:
@@ -310,20 +360,40 @@ def archives() -> list[bytes]:
         for name, data in _members().items():
             archive_.writestr(name, data)
     log = _members()["rank_0.log"]
-    return [packed.getvalue(), zipped.getvalue(), gzip.compress(packed.getvalue()), gzip.compress(log),
-            bz2.compress(log), lzma.compress(log), bytes(cramjam.zstd.compress(log)),
-            log.decode().encode("utf-16")]  # fmt: skip
+    return [
+        packed.getvalue(),
+        zipped.getvalue(),
+        gzip.compress(packed.getvalue()),
+        gzip.compress(log),
+        bz2.compress(log),
+        lzma.compress(log),
+        bytes(cramjam.zstd.compress(log)),
+        log.decode().encode("utf-16"),
+    ]
 
 
 def left_files() -> list[bytes]:
     """Return files of all kinds that a dead job leaves."""
     return [
-        *(one for kind in (dumps_of_recorders, ras, inspector, stacks, device_tables) for one in kind()),
-        *exporter_pages()[:4], *training_logs()[:8], *launcher_logs()[:4], *kernel_logs()[:4],
+        *(
+            one
+            for kind in (dumps_of_recorders, ras, inspector, stacks, device_tables)
+            for one in kind()
+        ),
+        *exporter_pages()[:4],
+        *training_logs()[:8],
+        *launcher_logs()[:4],
+        *kernel_logs()[:4],
         json.dumps([{"line": "x", "timestamp": "2026-05-13T12:00:00Z"}]).encode(),
-        json.dumps({"message": {"message": "RuntimeError: x", "extraInfo": {"py_callstack": "T",
-                    "timestamp": "1700000000"}}}).encode(),
-    ]  # fmt: skip
+        json.dumps(
+            {
+                "message": {
+                    "message": "RuntimeError: x",
+                    "extraInfo": {"py_callstack": "T", "timestamp": "1700000000"},
+                }
+            }
+        ).encode(),
+    ]
 
 
 def error_files() -> list[bytes]:

@@ -18,9 +18,7 @@ def test_seeds_are_read(decoder):
 
 @pytest.mark.parametrize("decoder", DECODERS, ids=lambda one: one.name)
 def test_any_change_of_an_input_is_read_or_refused(decoder):
-    @settings(
-        max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck)
-    )
+    @settings(max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck))
     @given(data=changed(decoder.seeds()))
     def check(data):
         with contextlib.suppress(*decoder.refusals):

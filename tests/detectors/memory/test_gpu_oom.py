@@ -89,3 +89,11 @@ def test_the_message_says_whether_memory_was_in_pieces():
         "900.00 MiB": ["rank.gpu_oom", "rank.oom_allocated"],
         "13.50 GiB": ["rank.gpu_oom"],
     } == kinds
+
+
+@pytest.mark.parametrize("held", ["1.2.3 GiB", ". GiB", "7.GiB", "9" * 400 + " GiB"])
+def test_amounts_that_are_no_numbers_are_passed_over(held):
+    text = f"CUDA out of memory. Of it {held} is allocated by PyTorch, and 0 GiB is reserved"
+    event = Event("log.fault", START + 50, {"rank": 1, "role": "root", "text": text})
+    found = GpuOomDetector().evaluate(sketch(np.full((4, 60), 0.8), events=(event,)))
+    assert "rank.gpu_oom" in {finding.kind for finding in found}
