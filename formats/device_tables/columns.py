@@ -11,7 +11,7 @@ from .tables import DeviceTable, TableDevice, bus_id
 
 _FEWEST = 2
 """Columns of a header that have to be known by name."""
-_HEADER = re.compile(r"(.*?)\s*(?:\[(.+?)\])?\s*$")
+_HEADER = re.compile(r"(.*?)(?:\s*\[([^\[\]]+)\])?")
 _FAILED = re.compile(r"GPU is lost|Unknown Error|^\[?ERR!?\]?$", re.IGNORECASE)
 _INDEX = ("index", "gpu", "device", "idx")
 _SMALL = re.compile(r"[0-9]{1,3}")
