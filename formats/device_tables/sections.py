@@ -7,7 +7,7 @@ from .tables import DeviceTable, TableDevice, TableProcess, bus_id
 
 _OPENS = re.compile(r"=+NVSMI LOG=+")
 _DEVICE = re.compile(r"GPU ([0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\b")
-_ROW = re.compile(r"^(\s*)(\S[^:]*?)\s*(?::\s*(.*?))?\s*$")
+_ROW = re.compile(r"(\s*)(\S[^:]*?)\s*(?::\s*(.*?)\s*)?$")
 _FAILED = re.compile(r"GPU is lost|Unknown Error", re.IGNORECASE)
 _MOST_FAILED = 3
 """So many values that say so; of one that has no sensor a value or two do."""
