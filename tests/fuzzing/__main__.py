@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import atheris
+import atheris  # type: ignore[import-untyped]  # it has none
 from tests.fuzzing import search
 
 with atheris.instrument_imports(include=["rankscope"]):

@@ -68,7 +68,7 @@ def _matches(inner: Any, char: str) -> bool:
         return False
     code, held = inner[0]
     if code is codes.NOT_LITERAL:
-        return ord(char) != held
+        return bool(ord(char) != held)
     return code is codes.ANY or (code is codes.IN and _in(held, char))
 
 

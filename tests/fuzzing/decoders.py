@@ -83,7 +83,7 @@ def _training_log(data: bytes) -> object:
 def _kernel_log(data: bytes) -> object:
     reading = kernel_log.KernelLogReading(None, _AT)
     parser = kernel_log.KernelLogParser()
-    found = []
+    found: list[object] = []
     for line in reading.read(enumerate(data.splitlines(keepends=True), start=1)):
         found += parser.feed(line.text, _AT)
         found.append(reading.when(line))
@@ -146,7 +146,7 @@ def _settings_of_agent(path: Path) -> object:
 def _recording(path: Path) -> object:
     to = path.with_suffix(".jsonl")
     path.rename(to)
-    return list(otlp_lines.lines([to], warn=str))
+    return list(otlp_lines.lines([to], warn=lambda _: None))
 
 
 def _segment(path: Path) -> object:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import atheris
+import atheris  # type: ignore[import-untyped]  # it has none
 
 LONGEST = 1 << 14
 """Bytes of an input, or those of the longest seed."""
