@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from ...detectors.window import Floats
+from .hosts import HostNumbers
 from .queries import SeriesRow, topology, variant
 from .windows import TelemetryWindows
 
@@ -79,13 +80,19 @@ def nodes(windows: TelemetryWindows) -> list[NodeSummary]:
     return [
         NodeSummary(
             host,
-            float(known.last_received[number]),
+            _last_received(known, number),
             known.switches.get(host) or switches.get(host),
             placed.get(host, {}),
         )
         for host, number in sorted(known.numbers.items())
-        if host and np.isfinite(known.last_received[number])
+        if host and np.isfinite(known.arrived[number])
     ]
+
+
+def _last_received(known: HostNumbers, number: int) -> float:
+    """Return when a host last reported of itself; where it never did, when anything of it came."""
+    own = known.reports.last_received.item(number)
+    return own if np.isfinite(own) else known.arrived.item(number)
 
 
 def everything(_job: str) -> bool:

@@ -62,6 +62,7 @@ def begin(
     following = attempts.next(attempt)
     following.started_at = at
     following.last_received = attempt.last_received
+    following.reports = attempt.reports
     attempt.new_pids.clear()
     named = np.array([resource.attempt is not None for resource in table.resources], np.bool_)
     mine = np.flatnonzero(placing.attempt[: placing.count] == attempt.number_in_windows)

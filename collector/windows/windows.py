@@ -122,7 +122,7 @@ class TelemetryWindows:
             self._faults.first(fresh, at[new], placing.host[fresh], placing.attributes)
         attempts, hosts = placing.attempt[series], placing.host[series]
         if batch.scraped:
-            at = self._reports.scraped(hosts, at, now)
+            at = self._reports.scraped(hosts, attempts, at, now)
         else:
             at = self._reports.reported(hosts, attempts, at, now)
         sane = (at > 0) & (at <= now + FUTURE_SECONDS)
@@ -205,7 +205,8 @@ class TelemetryWindows:
                 # What happened matters more than when: it counts as of now.
                 self.future += 1
                 event = replace(event, at=now)
-            self.known_hosts.received(number, now)
+            if event.resource.job is None or attempt is not None:
+                self._reports.received(number, owner, now)
             if event.name == "gpu.fault":
                 self._faults.reported(event)
             if event.resource.job is None:

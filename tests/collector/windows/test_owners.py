@@ -107,3 +107,50 @@ def test_what_a_device_is_goes_with_whoever_describes_it(valid, after):
     assert {"GPU-1": "H100"} == valid.window().hw_models
     other = valid.windows.window(valid.windows.attempt(THEIRS), after(1))
     assert {"GPU-1": "H100"} == other.hw_models
+
+
+def reports(valid, second, *, job):
+    if job is None:
+        valid.metrics(("system.cpu.utilization", 0.5, second, {}), job=None, now=second)
+    else:
+        valid.metrics((AGE, 1.0, second, {"rank": 0}), job=job, now=second)
+
+
+@pytest.mark.parametrize("node", [True, False])
+def test_another_job_keeps_no_dead_host_alive(shared, after, node):
+    for second in range(0, 20, 5):
+        shared.report(second, node=node)
+    for second in range(20, 100, 5):
+        reports(shared, second, job=THEIRS)
+        shared.event("log.fault", second, job=THEIRS, rank=0)
+    assert [after(15)] == shared.window(now=100).host_last_received.tolist()
+
+
+def test_another_job_that_reports_now_and_then_moves_no_interval_and_is_no_return(shared, after):
+    for second in range(0, 200, 5):
+        shared.report(second)
+        if not second % 50:
+            reports(shared, second + 1, job=THEIRS)
+    window = shared.window(now=200)
+    assert [5.0] == window.host_interval.tolist()
+    assert [after(195)] == window.host_last_received.tolist()
+    assert [-np.inf] == window.host_returned.tolist()
+
+
+@pytest.mark.parametrize("goes_on", [None, OURS])
+def test_a_host_lives_as_long_as_its_agent_or_the_job_itself_reports(shared, after, goes_on):
+    for second in range(0, 20, 5):
+        shared.report(second)
+    for second in range(20, 200, 20):
+        reports(shared, second, job=goes_on)
+    window = shared.window(now=200)
+    assert [after(180)] == window.host_last_received.tolist()
+    assert 20.0 == pytest.approx(window.host_interval[0], abs=1.0)
+
+
+def test_an_attempt_that_follows_still_has_the_hosts_of_the_one_before(valid, after):
+    valid.info(0, attempt=None, **{"process.start_time": 1_700_000_000})
+    valid.step(0, 0, 1, attempt=None)
+    valid.info(0, at=100, attempt=None, now=100, **{"process.start_time": 1_700_000_090})
+    window = valid.window(now=100)
+    assert (1, [after(100)]) == (window.attempt, window.host_last_received.tolist())
