@@ -5,6 +5,7 @@ of host clocks. The collector fills these; a test can fill them by hand in a few
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -87,6 +88,7 @@ class JobWindow:
     a log that is written in blocks, s; 0 where each arrives soon after its end.
     placed: the topology, where the collector has made it. hw_models: the model of devices, by
     `hw.id`, where they are described. searches: what was found in the texts of `events`.
+    claimed_ranks: those that nobody could check, where other ranks of the attempt were.
     """
 
     job: Job
@@ -121,6 +123,7 @@ class JobWindow:
     processes: ProcessReadings = field(default_factory=no_processes)
     hw_models: Mapping[str, str] = field(default_factory=dict)
     searches: EventSearches = field(default_factory=EventSearches)
+    claimed_ranks: AbstractSet[int] = frozenset()
 
     @cached_property
     def features(self) -> StepFeatures:

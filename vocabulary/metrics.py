@@ -10,6 +10,8 @@ from . import tables
 Kind = Literal["gauge", "counter"]
 Cadence = Literal["step", "period", "info", "sample"]
 
+_OBSERVED = ("hw.", "system.", "container.", "process.")
+
 _UNIT_SUFFIX = {
     "s": "seconds",
     "By": "bytes",
@@ -39,6 +41,14 @@ class ContractMetric:
     attributes: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def observed(self) -> bool:
+        """Return whether it is of a node or its processes: an agent observes it.
+
+        It is taken from no process that reports it.
+        """
+        return self.name.startswith(_OBSERVED)
 
     @property
     def prometheus_name(self) -> str:

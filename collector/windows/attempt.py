@@ -182,6 +182,10 @@ class JobAttempt:
     """Whether `training.rank.info` was received."""
     clocks: dict[str, HostClock] = field(default_factory=dict)
     """By host: the clock by which its ranks report, while the node itself does not."""
+    checked: bool = False
+    """Whether any of its ranks is: then what is only claimed fills no place but an empty one."""
+    claims: bool = False
+    """Whether anything of it is only claimed."""
     reports: JobReports = field(default_factory=JobReports)
     """When its telemetry came from which host."""
     switches: dict[str, str] = field(default_factory=dict)

@@ -73,6 +73,9 @@ def job_window(
         if attempt.devices.models
         else hosts.devices.models,
         searches=attempt.held_events.searches,
+        claimed_ranks=attempt.placements.claimed_ranks()
+        if attempt.checked and attempt.claims
+        else frozenset(),
     )
     attempt.baselines.frozen = not learn
     if until is None:
@@ -122,7 +125,7 @@ def _events(
     if held.versions != versions:
         sources: list[Iterable[tuple[Event, float]]] = [attempt.events]
         sources += [found for host in where.topology.hosts if (found := hosts.events.get(host))]
-        held.refresh(sources, where.topology, versions)
+        held.refresh(sources, where.topology, attempt.placements, versions)
     events = held.events
     if len(events) and now - held.received.min() > memory:
         kept = now - held.received <= memory

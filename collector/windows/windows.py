@@ -13,9 +13,9 @@ from ...detectors.window import Floats, JobWindow
 from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
 from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
-from ...vocabulary.samples import Event
+from ...vocabulary.samples import CLAIMED, Event
 from ...vocabulary.topology import JobTopology
-from . import infos, restarts, views
+from . import claims, infos, restarts, views
 from .attempt import JobAttempt
 from .attempts import AttemptRegister
 from .attributes import rank_of
@@ -133,7 +133,7 @@ class TelemetryWindows:
         if batch.scraped:
             hosts = placing.host[series]
             for event in self._faults.take(series, at, value, hosts, placing.attributes):
-                self._retention.took(self.known_hosts.event(event.resource.host, event, now))
+                self._keep(event, now)
         numbers = distinct(attempts)
         for number in numbers:
             if number >= 0:
@@ -207,8 +207,6 @@ class TelemetryWindows:
                 event = replace(event, at=now)
             if event.resource.job is None or attempt is not None:
                 self._reports.received(number, owner, now)
-            if event.name == "gpu.fault":
-                self._faults.reported(event)
             if event.resource.job is None:
                 if event.name == "agent.lifecycle":
                     self.known_hosts.lifecycle(number, event, now)
@@ -221,7 +219,10 @@ class TelemetryWindows:
                 attempt.operations.take(event)
                 continue
             rank = rank_of(event.attributes)
-            if rank is not None and not attempt.fits(np.array([rank]), self.bounds.ranks).all():
+            ranks = np.array([-1 if rank is None else rank])
+            if CLAIMED.items() <= event.attributes.items() and not claims.admitted(attempt, ranks):
+                rank = None  # it is kept, and fills no place
+            if rank is not None and not attempt.fits(ranks, self.bounds.ranks).all():
                 self.notes.add("ranks", attempt.job)
             elif rank is not None:
                 row = np.array([attempt.row(rank)])
@@ -232,11 +233,24 @@ class TelemetryWindows:
                 attempt.version += 1
             if event.name == COMMUNICATOR:
                 self._communicator(attempt, event)
-            before, bound = attempt.events.bytes, self.bounds.events_of_one
-            if gone := attempt.events.add(event, now, most_bytes=bound):
-                self.notes.add("event_bytes", attempt.job, gone)
-            self._retention.took(attempt.events.bytes - before)
+            self._hold(attempt, event, now)
         self._retention.let_events_go()
+
+    def _keep(self, event: Event, now: float) -> None:
+        """Keep what an exporter's series show: with the job that its labels name, or the host."""
+        resource = event.resource
+        if resource.job is None:
+            self._retention.took(self.known_hosts.event(resource.host, event, now))
+            return
+        attempt = self._attempts.of(Job(resource.job), resource.attempt, resource.cluster)
+        if attempt is not None:
+            self._hold(attempt, event, now)
+
+    def _hold(self, attempt: JobAttempt, event: Event, now: float) -> None:
+        before, bound = attempt.events.bytes, self.bounds.events_of_one
+        if gone := attempt.events.add(event, now, most_bytes=bound):
+            self.notes.add("event_bytes", attempt.job, gone)
+        self._retention.took(attempt.events.bytes - before)
 
     def _note(self, number: int, at: Floats, now: float) -> None:
         attempt = self._attempts.numbered[number]

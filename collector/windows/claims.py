@@ -1,0 +1,63 @@
+"""What is only claimed of an attempt's ranks: which places it fills, and what of it counts.
+
+A job has so many ranks, and each runs once. Where any rank of an attempt is checked, what is only
+claimed fills an empty place among them at most: it stands beside no rank that is checked, is no
+further rank, says nothing of the job as a whole and names no process or device. Where nobody is
+checked, as below agents that may not look at other users' processes, claims are all there is.
+"""
+
+import numpy as np
+
+from ...detectors.window import Flags, Ints
+from ...vocabulary.samples import CLAIMED, Event
+from ...vocabulary.topology import UNKNOWN
+from .attempt import JobAttempt
+from .attributes import rank_of
+from .placements import PlacementColumns
+
+CHECKED, ONLY_CLAIMED = 1, 0
+
+
+def admitted(attempt: JobAttempt, ranks: Ints) -> Flags:
+    """Return which of the ranks that claims name are theirs to fill; below 0: none is named."""
+    attempt.claims = True
+    if not attempt.checked:
+        return np.ones(len(ranks), np.bool_)
+    rows = attempt.placements.known_rows(ranks)
+    empty = (rows < 0) | (attempt.placements.checked[rows] != CHECKED)
+    flags: Flags = (ranks >= 0) & (ranks < attempt.world_size) & empty
+    return flags
+
+
+def note(attempt: JobAttempt, rows: Ints) -> None:
+    """Note that ranks are claimed."""
+    checked = attempt.placements.checked
+    checked[rows] = np.maximum(checked[rows], ONLY_CLAIMED)
+
+
+def check(attempt: JobAttempt, rows: Ints) -> bool:
+    """Note that ranks are checked; return whether claims are to be placed anew for it."""
+    placements = attempt.placements
+    if (placements.checked[rows] == CHECKED).all():
+        return False
+    placements.checked[rows] = CHECKED
+    placements.version += 1
+    if attempt.claims and not attempt.checked:
+        attempt.world_size = attempt.newest_world_size = 0
+        for row in np.flatnonzero(placements.checked[: len(placements)] == ONLY_CLAIMED).tolist():
+            placements.pids[row], placements.hw_ids[row] = UNKNOWN, None
+    attempt.checked = True
+    return attempt.claims
+
+
+def excuses(event: Event, placements: PlacementColumns) -> bool:
+    """Return whether an event that is only claimed would excuse a rank that is checked, or the job.
+
+    By a phase, or by an end in order.
+    """
+    if not CLAIMED.items() <= event.attributes.items():
+        return False
+    in_order = event.name == "process.exit" and event.attributes.get("exit_code") == 0
+    if event.name != "training.phase" and not in_order:
+        return False
+    return placements.standing(rank_of(event.attributes)) == CHECKED
