@@ -61,6 +61,12 @@ class ContractMetric:
 
 
 @cache
+def observed() -> frozenset[str]:
+    """Return the names of the metrics that an agent observes."""
+    return frozenset(name for name, metric in catalogue().items() if metric.observed)
+
+
+@cache
 def catalogue() -> Mapping[str, ContractMetric]:
     """Return every metric by name, in the file's order."""
     rows = tables.packaged(ContractMetric, __package__ or "", "metrics.toml", "metric")

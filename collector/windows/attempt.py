@@ -186,6 +186,8 @@ class JobAttempt:
     """Whether any of its ranks is: then what is only claimed fills no place but an empty one."""
     claims: bool = False
     """Whether anything of it is only claimed."""
+    superseded: bool = False
+    """Whether the same attempt is to begin anew, without what was only claimed."""
     reports: JobReports = field(default_factory=JobReports)
     """When its telemetry came from which host."""
     switches: dict[str, str] = field(default_factory=dict)

@@ -62,6 +62,14 @@ class AttemptRegister:
             return None
         return self._add(job, number, cluster, derived=False) if found is None else found
 
+    def renew(self, attempt: JobAttempt) -> None:
+        """Let an attempt begin anew, as one that is checked; its events stay."""
+        self.remove(attempt)
+        found = self._add(attempt.job, attempt.number, attempt.cluster, derived=attempt.derived)
+        found.checked, found.world_size = True, attempt.newest_world_size
+        found.events, found.reports = attempt.events, attempt.reports
+        found.last_received = attempt.last_received
+
     def next(self, attempt: JobAttempt) -> JobAttempt:
         """Return the attempt that follows a derived one."""
         newest = self._of_job[attempt.job][-1]

@@ -10,7 +10,6 @@ import numpy as np
 
 from ...detectors.window import Flags, Ints
 from ...vocabulary.samples import CLAIMED, Event
-from ...vocabulary.topology import UNKNOWN
 from .attempt import JobAttempt
 from .attributes import rank_of
 from .placements import PlacementColumns
@@ -24,7 +23,8 @@ def admitted(attempt: JobAttempt, ranks: Ints) -> Flags:
     if not attempt.checked:
         return np.ones(len(ranks), np.bool_)
     rows = attempt.placements.known_rows(ranks)
-    empty = (rows < 0) | (attempt.placements.checked[rows] != CHECKED)
+    empty = rows < 0
+    empty[~empty] = attempt.placements.checked[rows[~empty]] != CHECKED
     flags: Flags = (ranks >= 0) & (ranks < attempt.world_size) & empty
     return flags
 
@@ -36,16 +36,16 @@ def note(attempt: JobAttempt, rows: Ints) -> None:
 
 
 def check(attempt: JobAttempt, rows: Ints) -> bool:
-    """Note that ranks are checked; return whether claims are to be placed anew for it."""
+    """Note that ranks are checked; return whether claims are to be placed anew for it.
+
+    An attempt of which claims were all there was so far begins anew, without them.
+    """
     placements = attempt.placements
     if (placements.checked[rows] == CHECKED).all():
         return False
     placements.checked[rows] = CHECKED
     placements.version += 1
-    if attempt.claims and not attempt.checked:
-        attempt.world_size = attempt.newest_world_size = 0
-        for row in np.flatnonzero(placements.checked[: len(placements)] == ONLY_CLAIMED).tolist():
-            placements.pids[row], placements.hw_ids[row] = UNKNOWN, None
+    attempt.superseded = attempt.superseded or (attempt.claims and not attempt.checked)
     attempt.checked = True
     return attempt.claims
 

@@ -3,8 +3,9 @@
 An exporter shows a fault as state: the last code stays for weeks, a count stands where it stood.
 What a device showed when it was first read is therefore no news, unless the vendor states that it
 is wrong now (`present`). The agent does the same with whole pages (formats/exporters/faults.py);
-here series come one by one, in any order, and again and again with the same value. A fault goes with
-the job that labels give the device to, whose sender may send nothing for others; else with the host.
+here series come one by one, in any order, and again and again with the same value. A fault goes
+with the job that labels give the device to, whose sender may send nothing for others; else with the
+host.
 """
 
 from collections.abc import Iterator
@@ -171,7 +172,8 @@ class ExporterFaults:
         nobodys = sender.job is None or unassigned(sender.job)
         return _FaultRegister(
             resource=TelemetryResource(
-                sender.host, *((None, 0) if nobodys else (sender.job, sender.attempt)),
+                sender.host,
+                *((None, 0) if nobodys else (sender.job, sender.attempt)),
                 sender.cluster,
             ),
             hw_id=str(pairs.get("hw.id", "")),

@@ -110,9 +110,7 @@ def _reported_once(rows: list[_HeldEvent]) -> list[_HeldEvent]:
         id(one)
         for one in faults
         if _of_exporter(one.event)
-        and any(
-            abs(at - one.event.at) <= SAME_SECONDS for at in others.get(_fault(one.event), ())
-        )
+        and any(abs(at - one.event.at) <= SAME_SECONDS for at in others.get(_fault(one.event), ()))
     }
     return [one for one in rows if id(one) not in again]
 

@@ -1,7 +1,8 @@
 """What is known of hosts: when each last reported, how often it does, its clock, its ports.
 
 What only a node can say of itself (that it lives, its clock, its agent's end, its switch, ports and
-devices) is taken from telemetry that belongs to no job: whoever may speak for one job only cannot send that.
+devices) is taken from telemetry that belongs to no job: whoever may speak for one job only cannot
+send that.
 """
 
 import heapq

@@ -383,6 +383,8 @@ class SeriesPlacer(SeriesPlacement):
             self.reopen(mine[told])
         if attempt.checked and claimed.any():
             rows, sets = rows[~claimed], sets[~claimed]
+            if not len(rows):
+                return
         pairs = self._table.attributes.pairs
         members, sizes = self._table.attributes.members(sets.astype(np.int64))
         ends = np.cumsum(sizes).tolist()

@@ -1,8 +1,8 @@
 """Which hosts a batch came from, and when: by their own clocks, or by the one that scraped them.
 
-That a host reports, and whose clock is off, is learnt from each owner for itself: the node's own telemetry, and that of each
-job there. A job's is freed of the node's offset where the node reports too, else of its own, so
-that nobody who may speak for one job moves the clock of another.
+That a host reports, and whose clock is off, is learnt from each owner for itself: the node's own
+telemetry, and that of each job there. A job's is freed of the node's offset where the node reports
+too, else of its own, so that nobody who may speak for one job moves the clock of another.
 """
 
 import numpy as np

@@ -149,6 +149,9 @@ class TelemetryWindows:
         if any(restarts.possible(self._attempts, number) for number in numbers):
             # Its steps tell where the next attempt begins, before anything else is placed.
             self._writing.flush()
+        for attempt in [self._attempts.numbered[number] for number in numbers if number >= 0]:
+            if attempt is not None and attempt.superseded:
+                self._retention.renew(attempt)
 
     def _usual_owner(self, series: NDArray[np.int32]) -> tuple[int, int] | None:
         """Return host and attempt of series that came together before, None where not just so.
