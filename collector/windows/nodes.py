@@ -100,6 +100,11 @@ def everything(_job: str) -> bool:
     return True
 
 
+def nothing(_job: str) -> bool:
+    """Permit no job: what nodes report themselves is left."""
+    return False
+
+
 def node(windows: TelemetryWindows, host: str, permits: Permits = everything) -> HostDetail | None:
     """Return a host in full, None for one that never reported.
 
@@ -179,7 +184,10 @@ def series(
 def _held(
     windows: TelemetryWindows, summary: NodeSummary, metric: str | None, permits: Permits
 ) -> Iterator[tuple[str, str | None, Floats, Floats]]:
-    """Yield (plane's name, device, at, value) of every series, all of it or the newest reading."""
+    """Yield (plane's name, device, at, value) of every series, all of it or the newest reading.
+
+    What the node reports itself is yielded from no job.
+    """
 
     def wanted(name: str) -> bool:
         base = name.partition("|")[0]
@@ -194,6 +202,7 @@ def _held(
         at, value = plane.read(np.array([row]), -np.inf, np.inf)
         known = np.isfinite(at[0]) & np.isfinite(value[0])
         yield plane.name, device, at[0][known], value[0][known]
+    own = {(plane.name, device) for plane, _, device in windows.of_node(summary.host, nothing)}
     for job in filter(permits, summary.ranks):
         attempt = windows.attempt(job)
         if attempt is None:
@@ -208,5 +217,7 @@ def _held(
                 at, value = held.at, held.value
             for place, row in enumerate(rows.tolist()):
                 known = np.isfinite(at[place]) & np.isfinite(value[place])
+                if (name, window.hw_ids[row]) in own:
+                    continue
                 if known.any() and window.hw_ids[row]:
                     yield name, window.hw_ids[row], at[place][known], value[place][known]

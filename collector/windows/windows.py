@@ -16,7 +16,7 @@ from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import CLAIMED, Event
 from ...vocabulary.topology import JobTopology
 from . import claims, infos, restarts, views
-from .attempt import JobAttempt
+from .attempt import JobAttempt, NodePlanes
 from .attempts import AttemptRegister
 from .attributes import rank_of
 from .bounds import BoundNotes, WindowBounds
@@ -344,17 +344,28 @@ class TelemetryWindows:
     ) -> list[tuple[MetricPlane, int, str | None]]:
         """Return what node telemetry of a host is held: plane, row, and the device it is of.
 
-        What came with a job is left out where that is not permitted.
+        What came with a job is left out where that is not permitted, or the node reports the same
+        itself.
         """
         self._writing.flush()
+        found = self._rows_of_node(self._placing.nodes, host)
+        own = {(plane.name, device) for plane, _, device in found}
+        for one in self._attempts.current():
+            if permits(one.job):
+                found += [
+                    row
+                    for row in self._rows_of_node(one.nodes, host)
+                    if (row[0].name, row[2]) not in own
+                ]
+        return found
+
+    def _rows_of_node(
+        self, nodes: NodePlanes, host: str
+    ) -> list[tuple[MetricPlane, int, str | None]]:
         number = self.known_hosts.numbers.get(host, -1)
         pairs = self._placing.attributes.pairs
         return [
             (plane, row, str(pairs[device][1]) if device >= 0 else None)
-            for nodes in (
-                self._placing.nodes,
-                *(one.nodes for one in self._attempts.current() if permits(one.job)),
-            )
             for pid, device, row in nodes.of_host.get(number, ())
             if pid < 0
             for plane in nodes.planes.planes

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from rankscope.collector.windows import devices, nodes
+from rankscope.vocabulary import entities
+
 AGE = "training.progress.age"
 OURS, THEIRS = "run-1", "other"
 
@@ -154,3 +157,46 @@ def test_an_attempt_that_follows_still_has_the_hosts_of_the_one_before(valid, af
     valid.info(0, at=100, attempt=None, now=100, **{"process.start_time": 1_700_000_090})
     window = valid.window(now=100)
     assert (1, [after(100)]) == (window.attempt, window.host_last_received.tolist())
+
+
+TEMPERATURE = ("hw.temperature", 60.0)
+PAIRS = {"hw.id": "GPU-1", "hw.sensor": "gpu"}
+
+
+def read(valid, second, *, job, **more):
+    valid.metrics((*TEMPERATURE, second, {**PAIRS, **more}), job=job, now=second)
+
+
+def test_a_job_mends_no_device_of_which_its_node_reports(valid, after):
+    device = entities.gpu("GPU-1", "host-a")
+    read(valid, 0, job=None)
+    valid.info(0, 50, job=THEIRS, **{"hw.id": "GPU-1"})
+    read(valid, 50, job=THEIRS)
+    read(valid, 50, job=THEIRS, rank=0)
+    assert after(0) == devices.last_seen(valid.windows, device, after(60))
+    found = nodes.node(valid.windows, "host-a")
+    shown = [one.at for one in found.devices["GPU-1"].readings if one.metric == TEMPERATURE[0]]
+    assert [after(0)] == shown
+    read(valid, 70, job=None)
+    assert after(70) == devices.last_seen(valid.windows, device, after(80))
+
+
+def test_of_a_device_that_jobs_alone_report_their_word_counts(valid, after):
+    device = entities.gpu("GPU-1", "host-a")
+    read(valid, 0, job=OURS)
+    read(valid, 50, job=THEIRS)
+    assert after(50) == devices.last_seen(valid.windows, device, after(60))
+
+
+LABELS = {"rankscope_job_source": "labels"}
+
+
+def test_what_labels_give_to_a_job_is_never_the_nodes(valid):
+    """Whoever may send for the job may name any host and device."""
+    known = "GPU-5c1a1f3e-0000-4000-8000-00000000"
+    for host in ("host-a", "host-b"):
+        pairs = {"hw.id": known, "hw.sensor": "gpu"}
+        valid.metrics((*TEMPERATURE, 0, pairs), job=THEIRS, host=host, **LABELS)
+    assert [] == valid.windows.of_node("host-b", nodes.nothing)
+    found = valid.windows.of_node("host-b", nodes.everything)
+    assert [known] == [device for _, _, device in found]
