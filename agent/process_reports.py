@@ -15,7 +15,6 @@ from .health import AgentHealth
 from .hung import STACK
 from .trainers import TrainerProcess
 
-_INFO = "training.rank.info"
 _log = logging.getLogger(__name__)
 
 
@@ -26,20 +25,22 @@ class ProcessReports:
         """`stacks`: whether those are taken that a process sends of itself."""
         self._health = health
         self._stacks = stacks
+        self._observed = metrics.observed()
+        self._looked_at = self._observed | {"training.rank.info"}  # which names a process
         self._refused: set[str] = set()
         """Metrics of which it was logged that they are taken from no process."""
 
     def samples(self, samples: Sequence[Sample], trainer: TrainerProcess) -> Sequence[Sample]:
         """Return what is taken of a process's samples."""
-        mine, observed = ("rank", trainer.rank), metrics.observed()
-        if not trainer.doubt and all(
-            mine in sample.attributes and sample.metric not in observed and sample.metric != _INFO
-            for sample in samples
-        ):
+        mine, looked_at = ("rank", trainer.rank), self._looked_at
+        for sample in samples:
+            if trainer.doubt or mine not in sample.attributes or sample.metric in looked_at:
+                break
+        else:
             return samples  # as nearly always
         taken: list[Sample] = []
         for sample in samples:
-            if sample.metric in observed:
+            if sample.metric in self._observed:
                 self._refuse(sample.metric, trainer)
                 continue
             why = trainer.doubt or _doubt(dict(sample.attributes), trainer)

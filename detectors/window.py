@@ -5,7 +5,6 @@ of host clocks. The collector fills these; a test can fill them by hand in a few
 """
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -123,7 +122,7 @@ class JobWindow:
     processes: ProcessReadings = field(default_factory=no_processes)
     hw_models: Mapping[str, str] = field(default_factory=dict)
     searches: EventSearches = field(default_factory=EventSearches)
-    claimed_ranks: AbstractSet[int] = frozenset()
+    claimed_ranks: frozenset[int] = frozenset()
 
     @cached_property
     def features(self) -> StepFeatures:

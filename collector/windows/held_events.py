@@ -29,10 +29,11 @@ class _HeldEvent:
     def place(self, topology: JobTopology, placements: PlacementColumns) -> None:
         """Show the rank that the event is of by this topology."""
         rank, by_process = _rank_of(self.event, topology)
-        pairs = {**self.event.attributes, "rank": rank}
-        if rank is None:
-            del pairs["rank"]
-        elif by_process and placements.standing(rank) == claims.ONLY_CLAIMED:
+        pairs = dict(self.event.attributes)
+        pairs.pop("rank", None)
+        if rank is not None:
+            pairs["rank"] = rank
+        if rank is not None and by_process and placements.standing(rank) == claims.ONLY_CLAIMED:
             pairs |= CLAIMED  # that its process is the rank
         if pairs == self.shown.attributes and self.shown is not self.event:
             return

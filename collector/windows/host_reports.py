@@ -4,7 +4,7 @@ The node's own telemetry says it to every job. What belongs to a job says it to 
 that nobody who may speak for one job keeps a dead host alive for another, or makes it look lost.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -80,20 +80,22 @@ class ReportTimes:
             # intervals on one host count as the slowest of them.
             gap = min(gap, LONGEST_INTERVAL_SECONDS)
             held = self._longest.item(row)
-            self._longest[row] = max(gap, 0.95 * held + 0.05 * gap) if held >= 0 else gap
-            self._gaps[row] += 1
-            if self._gaps.item(row) >= GAPS_NEEDED:
-                self.interval[row] = max(self._longest.item(row), self._announced(row))
-        self.last_received[row] = max(last, now)
+            longest = max(gap, 0.95 * held + 0.05 * gap) if held >= 0 else gap
+            self._longest[row] = longest
+            gaps = self._gaps.item(row) + 1
+            if gaps <= GAPS_NEEDED:
+                self._gaps[row] = gaps
+            if gaps == GAPS_NEEDED and usual >= 0:
+                longest = max(longest, usual)  # as it was announced
+            if gaps >= GAPS_NEEDED:
+                self.interval[row] = longest
+        if now > last:
+            self.last_received[row] = now
 
     def announce(self, row: int, seconds: float) -> None:
         """Take the interval at which a host says that it will report."""
         if 0 < seconds <= LONGEST_INTERVAL_SECONDS:
             self.interval[row] = seconds
-
-    def _announced(self, row: int) -> float:
-        held = self.interval.item(row)
-        return held if held >= 0 and self._gaps.item(row) == GAPS_NEEDED else 0.0
 
 
 class JobReports:
@@ -102,6 +104,8 @@ class JobReports:
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
         self._times = ReportTimes()
+        self._shown: tuple[Sequence[str], int, Ints] = ((), 0, np.zeros(0, np.int64))
+        """The hosts that were last shown, how many there were then in all, and their rows."""
 
     def received(self, host: str, now: float) -> None:
         """Note that telemetry of the attempt came from a host."""
@@ -111,13 +115,16 @@ class JobReports:
             self._times.fit(len(self._rows))
         self._times.received(row, now)
 
-    def beside(self, node: ReportTimes, numbers: Ints, names: Iterable[str]) -> HostReportTimes:
+    def beside(self, node: ReportTimes, numbers: Ints, names: Sequence[str]) -> HostReportTimes:
         """Return what hosts show, by the node's reports and these; `numbers`, `names`: [hosts].
 
         A host lives as long as either comes. How often it reports is the node's to say, but where
         only the attempt's own telemetry goes on.
         """
-        rows = np.array([self._rows.get(name, -1) for name in names], np.int64)
+        shown, count, rows = self._shown
+        if shown is not names or count != len(self._rows):
+            rows = np.array([self._rows.get(name, -1) for name in names], np.int64)
+            self._shown = names, len(self._rows), rows
         last, interval = node.last_received[numbers], node.interval[numbers]
         silent = np.fmax(SILENT_SECONDS, 3 * interval)
         mine = self._of("last_received", rows)

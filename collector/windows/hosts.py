@@ -137,10 +137,6 @@ class HostNumbers:
         self.version += 1
         heapq.heappush(self._free, number)
 
-    def received(self, number: int, now: float) -> None:
-        """Note that something of a host arrived, whoever sent it."""
-        self.arrived[number] = max(self.arrived.item(number), now)
-
     def of_node(self, number: int, now: float) -> None:
         """Note that a host's own telemetry arrived: an agent runs there."""
         self.node_received[number] = max(self.node_received.item(number), now)

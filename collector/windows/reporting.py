@@ -82,8 +82,8 @@ class HostReports:
         for number, read_at in zip(numbers.tolist(), newest.tolist(), strict=True):
             behind = max(known.scraped_until - read_at, 0.0)
             host, owner = divmod(number + 1, _OWNERS)
-            known.received(host, now)
-            self._received(host, owner - 1, now - behind)
+            known.arrived[host] = max(known.arrived.item(host), now)
+            self._note(host, owner - 1, now - behind)
         return at
 
     def offset(self, host: int, owner: int, now: float) -> float:
@@ -115,14 +115,16 @@ class HostReports:
 
     def received(self, host: int, owner: int, now: float) -> None:
         """Note that an owner reported from a host."""
-        self._known.received(host, now)
-        self._received(host, owner, now)
+        known = self._known
+        if now > known.arrived.item(host):
+            known.arrived[host] = now
+        self._note(host, owner, now)
 
-    def _received(self, host: int, owner: int, now: float) -> None:
+    def _note(self, host: int, owner: int, at: float) -> None:
         if owner == NODE:
-            self._known.reports.received(host, now)
+            self._known.reports.received(host, at)
         elif (attempt := self._attempts.numbered[owner]) is not None:
-            attempt.reports.received(self._known.names[host], now)
+            attempt.reports.received(self._known.names[host], at)
 
     def _node_reports(self, host: int, now: float) -> bool:
         return now - self._known.node_received.item(host) <= MEMORY_SECONDS
