@@ -218,13 +218,15 @@ class TelemetryWindows:
             if attempt is None:
                 continue
             attempt.last_received = max(attempt.last_received, now)
-            if event.name == OPERATIONS:
-                attempt.operations.take(event)
-                continue
             rank = rank_of(event.attributes)
             ranks = np.array([-1 if rank is None else rank])
             if CLAIMED.items() <= event.attributes.items() and not claims.admitted(attempt, ranks):
+                if event.name in (OPERATIONS, COMMUNICATOR):
+                    continue
                 rank = None  # it is kept, and fills no place
+            if event.name == OPERATIONS:
+                attempt.operations.take(event)
+                continue
             if rank is not None and not attempt.fits(ranks, self.bounds.ranks).all():
                 self.notes.add("ranks", attempt.job)
             elif rank is not None:
