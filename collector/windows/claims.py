@@ -9,12 +9,8 @@ checked, as below agents that may not look at other users' processes, claims are
 import numpy as np
 
 from ...detectors.window import Flags, Ints
-from ...vocabulary.samples import CLAIMED, Event
 from .attempt import JobAttempt
-from .attributes import rank_of
-from .placements import PlacementColumns
-
-CHECKED, ONLY_CLAIMED = 1, 0
+from .placements import CHECKED, ONLY_CLAIMED
 
 
 def admitted(attempt: JobAttempt, ranks: Ints) -> Flags:
@@ -48,16 +44,3 @@ def check(attempt: JobAttempt, rows: Ints) -> bool:
     attempt.superseded = attempt.superseded or (attempt.claims and not attempt.checked)
     attempt.checked = True
     return attempt.claims
-
-
-def excuses(event: Event, placements: PlacementColumns) -> bool:
-    """Return whether an event that is only claimed would excuse a rank that is checked, or the job.
-
-    By a phase, or by an end in order.
-    """
-    if not CLAIMED.items() <= event.attributes.items():
-        return False
-    in_order = event.name == "process.exit" and event.attributes.get("exit_code") == 0
-    if event.name != "training.phase" and not in_order:
-        return False
-    return placements.standing(rank_of(event.attributes)) == CHECKED

@@ -11,9 +11,8 @@ from ...detectors.window import Floats
 from ...formats.fault_reports import SAME_SECONDS
 from ...vocabulary.samples import CLAIMED, Event
 from ...vocabulary.topology import JobTopology
-from . import claims
 from .attributes import rank_of
-from .placements import PlacementColumns
+from .placements import CHECKED, ONLY_CLAIMED, PlacementColumns
 
 
 class _HeldEvent:
@@ -33,7 +32,7 @@ class _HeldEvent:
         pairs.pop("rank", None)
         if rank is not None:
             pairs["rank"] = rank
-        if rank is not None and by_process and placements.standing(rank) == claims.ONLY_CLAIMED:
+        if rank is not None and by_process and placements.standing(rank) == ONLY_CLAIMED:
             pairs |= CLAIMED  # that its process is the rank
         if pairs == self.shown.attributes and self.shown is not self.event:
             return
@@ -90,12 +89,25 @@ class HeldEvents:
                 self._held[id(event)] = one
         self._placed_by = topology.version
         rows = _ordered(self._held.values())
-        rows = [one for one in rows if not claims.excuses(one.event, placements)]
+        rows = [one for one in rows if not _excuses(one.event, placements)]
         rows = _reported_once(rows)
         self.events = tuple(one.shown for one in rows)
         self.received = np.array([one.received for one in rows], np.float64)
         self.searches.keep(self.events)
         self.versions = versions
+
+
+def _excuses(event: Event, placements: PlacementColumns) -> bool:
+    """Return whether an event that is only claimed would excuse a rank that is checked, or the job.
+
+    By a phase, or by an end in order.
+    """
+    if not CLAIMED.items() <= event.attributes.items():
+        return False
+    in_order = event.name == "process.exit" and event.attributes.get("exit_code") == 0
+    if event.name != "training.phase" and not in_order:
+        return False
+    return placements.standing(rank_of(event.attributes)) == CHECKED
 
 
 def _reported_once(rows: list[_HeldEvent]) -> list[_HeldEvent]:

@@ -9,6 +9,8 @@ from ...detectors.window import Ints
 from ...formats.otlp.numbering import KeyNumbers
 from ...vocabulary.topology import UNKNOWN, RankPlacement
 
+CHECKED, ONLY_CLAIMED = 1, 0
+
 _FEW, _SPREAD = 1024, 8
 """Rows are looked up by rank in an array up to this rank, or so many times the ranks there are."""
 
@@ -18,9 +20,9 @@ _COLUMNS = ("hosts", "local_ranks", "pids", "dp", "tp", "pp", "ep", "started", "
 class PlacementColumns:
     """Columns [rows], UNKNOWN where nobody reports it; `hosts` are numbers of Hosts.
 
-    started: when the rank's process started, seconds since the epoch. checked: 1 where a process
-    that was shown to be the rank reports it, 0 where it is only claimed. `version` moves with every
-    change.
+    started: when the rank's process started, seconds since the epoch. checked: CHECKED where a
+    process that was shown to be the rank reports it, ONLY_CLAIMED where one that was not does.
+    `version` moves with every change.
     """
 
     def __init__(self) -> None:
@@ -109,7 +111,7 @@ class PlacementColumns:
             self.version += 1
 
     def standing(self, rank: int | None) -> int:
-        """Return `checked` of a rank; of None that of the job: 1 where any of its ranks has it."""
+        """Return `checked` of a rank; of None that of the job: CHECKED where any rank is."""
         if rank is None:
             return int(self.checked[: len(self.ranks)].max(initial=UNKNOWN))
         row = self.row(rank)
@@ -117,7 +119,7 @@ class PlacementColumns:
 
     def claimed_ranks(self) -> frozenset[int]:
         """Return the ranks that are only claimed."""
-        rows = np.flatnonzero(self.checked[: len(self.ranks)] == 0)
+        rows = np.flatnonzero(self.checked[: len(self.ranks)] == ONLY_CLAIMED)
         return frozenset(self.ranks[row] for row in rows.tolist())
 
     def placement(self, row: int, host_names: list[str]) -> RankPlacement:
