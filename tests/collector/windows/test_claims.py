@@ -5,6 +5,7 @@ import pytest
 
 from rankscope.detectors import claims
 from rankscope.detectors.findings import report
+from rankscope.vocabulary import operations
 from rankscope.vocabulary.samples import CLAIMED
 
 AGE = "training.progress.age"
@@ -205,3 +206,14 @@ def test_placing_claims_keeps_to_the_bound_of_ranks(valid):
         claim_step(valid, rank, 0, 1.0)
     assert 2 == len(valid.window().ranks)
     assert np.all(valid.window().ranks < 2)
+
+
+@pytest.mark.parametrize(("more", "members"), [(CLAIMED, []), ({}, [1])])
+def test_claimed_operations_of_a_checked_rank_are_not_compared_with_those_of_others(
+    checked, more, members
+):
+    row = operations.MemberOperation("AllReduce", 10, 1024, None, None, 0.5)
+    pairs = {"rank": 1, "group": "dp:1", "text": operations.encode([row])}
+    checked.event("collective.operations", 8.0, **pairs, **more)
+    held = checked.windows.attempt("run-1").operations.numbers("dp:1")
+    assert members == [rank for *_, by_rank in held for rank in by_rank]
