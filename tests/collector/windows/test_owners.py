@@ -175,6 +175,7 @@ def test_a_job_mends_no_device_of_which_its_node_reports(valid, after):
     read(valid, 50, job=THEIRS, rank=0)
     assert after(0) == devices.last_seen(valid.windows, device, after(60))
     found = nodes.node(valid.windows, "host-a")
+    assert found is not None
     shown = [one.at for one in found.devices["GPU-1"].readings if one.metric == TEMPERATURE[0]]
     assert [after(0)] == shown
     read(valid, 70, job=None)
