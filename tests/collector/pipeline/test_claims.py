@@ -17,7 +17,7 @@ from rankscope.lab.simulator.shape import (
     SimulatedJob,
     SimulationScenario,
 )
-from rankscope.vocabulary.samples import CLAIMED, Event, TelemetryResource, attributes
+from rankscope.vocabulary.samples import CLAIMED, Event, Scalar, TelemetryResource, attributes
 
 END = ("process.exit", {"rank": 1, "exit_code": 1})
 SAID = [
@@ -83,6 +83,16 @@ def test_an_end_that_was_observed_is_critical():
     assert {"critical"} == {each.severity for each in played([END], claimed=False)}
 
 
+SAMPLES: list[tuple[str, float, dict[str, Scalar]]] = [
+    ("training.rank.info", 1.0, {"pid": 7, "world_size": 64, "hw.id": "GPU-none"}),
+    ("training.progress.age", 900.0, {}),
+    ("training.step", 3.0, {}),
+    ("training.step.duration", 90.0, {}),
+    ("training.loss", np.nan, {}),
+    ("training.nonfinite", 5.0, {"of": "loss"}),
+]
+
+
 class WithSamples:
     """A recording, and every five seconds samples that somebody else sends of its job."""
 
@@ -101,18 +111,12 @@ class WithSamples:
     def _said(self, table, job, at):
         """Return samples of two ranks, the second of which the job does not have."""
         elsewhere = TelemetryResource("elsewhere", job, self.made.attempts[0].number)
-        points = [
-            (table.intern(elsewhere, name, attributes({"rank": rank, **pairs, **self.more})), value)
-            for rank in (1, 40)
-            for name, value, pairs in (
-                ("training.rank.info", 1.0, {"pid": 7, "world_size": 64, "hw.id": "GPU-none"}),
-                ("training.progress.age", 900.0, {}),
-                ("training.step", 3.0 + at - EPOCH, {}),
-                ("training.step.duration", 90.0, {}),
-                ("training.loss", np.nan, {}),
-                ("training.nonfinite", 5.0, {"of": "loss"}),
-            )
-        ]
+        points: list[tuple[int, float]] = []
+        for rank in (1, 40):
+            for name, value, pairs in SAMPLES:
+                named = attributes({"rank": rank, **pairs, **self.more})
+                step = at - EPOCH if name == "training.step" else 0.0
+                points.append((table.intern(elsewhere, name, named), value + step))
         series, values = zip(*points, strict=True)
         columns = PointColumns(
             np.array(series, np.int32), np.full(len(series), at), np.array(values)
