@@ -22,7 +22,10 @@ class PortState:
 
 @dataclass(slots=True)
 class HostState:
-    """What processes of a host have in common. Memory in bytes, `demand` in cores."""
+    """What processes of a host have in common. Memory in bytes, `demand` in cores.
+
+    `disk_queue`: seconds of work that the disk was asked for and has yet to do.
+    """
 
     name: str
     switch: str
@@ -42,6 +45,7 @@ class HostState:
     storage_slow: float = 1.0
     disk_full: float = 0.4
     blocked: int = 0
+    disk_queue: float = 0.0
     disk_seconds: float = 0.0
     clock_offset: float = 0.0
     clock_error: float = 0.0

@@ -207,7 +207,7 @@ class RankProcess:
         if self.rank == 0:
             left *= 1.0 + self.plan.rank0_share
         if self.rng.random() < self.plan.hiccups_an_hour * seconds / 3600.0:
-            left += self.plan.hiccup_share * self.plan.compute * self.rng.random()
+            left += self.plan.hiccup_seconds * self.rng.random()
         while left > 0.0:
             piece = min(left, 0.5)
             yield piece / self.device.speed()
@@ -244,7 +244,7 @@ class RankProcess:
             yield (
                 plan.save_seconds * slow * self.job.switches.save_slow * self.rng.uniform(0.9, 1.1)
             )
-            self.host.disk_seconds += 0.2 * plan.save_seconds
+            self.host.disk_queue += 0.2 * plan.save_seconds / plan.per_host
             pauses["checkpoint"] = self.loop.now - at
             self.job.last_saved = self.step
             self._phase("train")
