@@ -36,8 +36,6 @@ class JobSwitches:
     save_slow: float = 1.0
     collect_every: int = 0
     collect_seconds: float = 0.0
-    gap_seconds: float = 0.0
-    intensity: float = 1.0
     overflow_from: float = float("inf")
     stage_slow: dict[int, float] = field(default_factory=dict)
 

@@ -36,7 +36,6 @@ class JobPlan:
     start_step: int = 0
     loader_share: float = 0.4
     prefetch: int = 4
-    workers: int = 4
     log_every: int = 10
     log_seconds: float = 0.02
     eval_every: int = 0

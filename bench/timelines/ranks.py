@@ -131,8 +131,6 @@ class RankProcess:
             took = self.job.switches.collect_seconds or self.plan.gc_seconds
             pauses["gc"] = took * self.rng.uniform(0.8, 1.2)
             yield pauses["gc"]
-        if self.job.switches.gap_seconds:
-            yield self.job.switches.gap_seconds
         if agenda.extra:
             yield agenda.extra * self.rng.uniform(0.97, 1.03)
         waiting = yield from self._passes(agenda)
