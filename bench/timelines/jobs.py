@@ -117,7 +117,7 @@ class JobAttempt:
         if 0 < done <= plan.tune_steps:
             extra += plan.tune_cost
         every = self.switches.recompile_every
-        if every and done % every == 0:
+        if every and self.rng.random() < 1.0 / every:  # shapes come with the data, by chance
             extra += self.switches.recompile_seconds
         return StepAgenda(
             save=_due_every(done, plan.save_every),

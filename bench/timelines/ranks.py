@@ -131,8 +131,9 @@ class RankProcess:
             took = self.job.switches.collect_seconds or self.plan.gc_seconds
             pauses["gc"] = took * self.rng.uniform(0.8, 1.2)
             yield pauses["gc"]
-        if agenda.extra:
-            yield agenda.extra * self.rng.uniform(0.97, 1.03)
+        if agenda.extra:  # compiled inside the forward pass
+            self.compute += agenda.extra
+            yield agenda.extra
         waiting = yield from self._passes(agenda)
         if self.never_enters:
             yield WaitSignal()

@@ -133,7 +133,7 @@ class RotatingPausesDetector(Detector):
         return [replace(slow, score=score, ranks=held[0] if held else RankSet()), *findings]
 
     def _grew(self, window: JobWindow, recent: StepValues, lost: float) -> bool:
-        """Tell whether more steps wait for a pause than before, or for longer, at a cost of `least`.
+        """Tell whether more steps wait for a pause than before, or longer, at a cost of `least`.
 
         By the oldest steps that are held: of a job that has just begun nobody knows. Few pauses are
         more or fewer by chance, and of any length.
