@@ -23,7 +23,6 @@ def pauses(window: JobWindow, *, rank: int | None = None) -> Flags:
     ]
     began = np.concatenate([ends[:1], ends[:-1]])
     at = np.array(said)[None, :]
-    inside: Flags = (at >= began[:, None] - _BESIDE_SECONDS) & (
-        at <= ends[:, None] + _BESIDE_SECONDS
-    )
-    return inside.any(axis=1)
+    inside = (at >= began[:, None] - _BESIDE_SECONDS) & (at <= ends[:, None] + _BESIDE_SECONDS)
+    steps: Flags = np.any(inside, axis=1)
+    return steps
