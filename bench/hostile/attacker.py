@@ -121,9 +121,7 @@ def _sender(attack: HostileAttack, targets: AttackTargets) -> Callable[[int], st
         send = _over_grpc if attack.door == "gRPC" else _over_http
         answer = send(targets, targets.headers(attack.sender))
         return lambda number: answer(payload(attack.sends, number, arguments))
-    node = AttackedNode(
-        Path(targets.socket), targets.udp, Path(targets.folder), Path(targets.logs)
-    )
+    node = AttackedNode(Path(targets.socket), targets.udp, Path(targets.folder), Path(targets.logs))
     to: Any = node
     if attack.door in ("agent socket", "agent UDP"):
         to = DatagramPath(node, udp=attack.door == "agent UDP")
@@ -131,9 +129,7 @@ def _sender(attack: HostileAttack, targets: AttackTargets) -> Callable[[int], st
     return lambda number: "taken" if made(to, number, **arguments) else "not taken"
 
 
-def _over_http(
-    targets: AttackTargets, right: Mapping[str, str]
-) -> Callable[[HostileRequest], str]:
+def _over_http(targets: AttackTargets, right: Mapping[str, str]) -> Callable[[HostileRequest], str]:
     connection = http.client.HTTPConnection(targets.http, timeout=ANSWER_SECONDS)
 
     def send(asked: HostileRequest) -> str:
@@ -150,9 +146,7 @@ def _over_http(
     return send
 
 
-def _over_grpc(
-    targets: AttackTargets, right: Mapping[str, str]
-) -> Callable[[HostileRequest], str]:
+def _over_grpc(targets: AttackTargets, right: Mapping[str, str]) -> Callable[[HostileRequest], str]:
     import grpc  # noqa: PLC0415  an extra
 
     channel = grpc.insecure_channel(targets.grpc)
@@ -162,7 +156,7 @@ def _over_grpc(
         try:
             call(asked.body, timeout=ANSWER_SECONDS, metadata=tuple(right.items()))
         except grpc.RpcError as error:
-            return str(error.code().name)  # type: ignore[attr-defined]
+            return str(error.code().name)
         return "OK"
 
     return send

@@ -63,9 +63,7 @@ def _sender(number: int, targets: AttackTargets, out: TextIO) -> None:
         step, due = step + 1, max(due + 1.0, time.time() - 1.0)
 
 
-def _status(
-    connection: http.client.HTTPConnection, payload: bytes, headers: dict[str, Any]
-) -> int:
+def _status(connection: http.client.HTTPConnection, payload: bytes, headers: dict[str, Any]) -> int:
     try:
         connection.request("POST", "/v1/metrics", payload, headers)
         answer = connection.getresponse()

@@ -43,6 +43,10 @@ class DatagramPath:
         self._socket = socket.socket(socket.AF_INET if udp else socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
 
+    def close(self) -> None:
+        """Let go of the socket."""
+        self._socket.close()
+
     def send(self, data: bytes) -> bool:
         """Tell whether it was taken."""
         try:
@@ -63,7 +67,7 @@ def datagrams(path: DatagramPath, number: int, *, style: str) -> bool:
     if style == "large":
         rows = rows * 1_000
     elif style == "names":
-        named = {"rank": 0, "name": f"{number}-".ljust(500, "n")}
+        named: dict[str, Scalar] = {"rank": 0, "name": f"{number}-".ljust(500, "n")}
         rows = [Sample(f"hostile.{number}.".ljust(500, "n"), 2.0, at, attributes(named))]
     elif style == "jobs":
         job = f"{JOB}-{number}"
@@ -113,7 +117,7 @@ def log_files(node: AttackedNode, number: int, *, style: str, files: int) -> boo
 
 
 def locks(node: AttackedNode, number: int) -> bool:
-    """Take every lock below the folder that can be taken, and try to put links beside the socket."""
+    """Take every lock below the folder that can be taken, and put a link in the socket's place."""
     taken = False
     for file in node.folder.rglob("*"):
         with contextlib.suppress(OSError):
@@ -148,7 +152,12 @@ def _fault(rank: int) -> Event:
 
 
 def _encoded(
-    job: str, rank: int, pid: int, number: int, rows: list[Sample], events: list[Event] | None = None
+    job: str,
+    rank: int,
+    pid: int,
+    number: int,
+    rows: list[Sample],
+    events: list[Event] | None = None,
 ) -> bytes:
     made = datagram.ProbeDatagram(
         job=job,

@@ -18,12 +18,12 @@ def table(result: dict[str, Any]) -> str:
     columns = list(found[0].numbers)
     means = {one.name: one.means for one in attacks()}
     head = ["attack", "through", *columns]
-    over = sum(bool(one.broken) for one in found)
+    within = sum(not one.broken for one in found if one.attack != "none")
     lines = [
-        f"{result['at']}, {result['cores']} cores, {result['seconds']:g} s an attack; read again"
-        f" {result['wait_seconds']:g} s after it, then after a restart. Of {len(found) - 1} attacks"
-        f" {sum(not one.broken for one in found if one.attack != 'none')} are within all of it,"
-        f" {over} rows are not; what is over is bold.",
+        (
+            f"{result['at']}, {result['cores']} cores, {result['seconds']:g} s an attack. {within} of"
+            f" {len(found) - 1} attacks are within all limits; what is over one is bold."
+        ),
         "",
         f"| {' | '.join(head)} |",
         f"|{' --- |' * len(head)}",
@@ -41,7 +41,9 @@ def main(file: str) -> None:
 
 def _line(one: AttackVerdict, means: dict[str, str]) -> str:
     over = {*one.broken}
-    cells = [f"**{value:g}**" if name in over else f"{value:g}" for name, value in one.numbers.items()]
+    cells = [
+        f"**{value:g}**" if name in over else f"{value:g}" for name, value in one.numbers.items()
+    ]
     what = f"`{one.attack}`: {means[one.attack]}" if one.attack in means else one.attack
     return f"| {what} | {one.door} | {' | '.join(cells)} |"
 

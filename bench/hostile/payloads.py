@@ -66,7 +66,8 @@ def nested(number: int, *, records: int, depth: int, width: int) -> HostileReque
         values = wire.block(1, wire.block(5, values))
     value = wire.block(5, values)
     pair = wire.block(6, wire.block(1, f"nested-{number}".encode()) + wire.block(2, value))
-    record = wire.block(2, pair + wire.block(12, b"log.fault"))
+    at = wire.tag(1, wire.FIXED64) + time.time_ns().to_bytes(8, "little")
+    record = wire.block(2, at + pair + wire.block(12, b"log.fault"))
     return HostileRequest(
         LOGS,
         wire.block(1, encode.resource_block(_resource()) + wire.block(2, record * records)),
@@ -101,7 +102,13 @@ def groups(number: int, *, groups: int, ranks: str = "", ranges: int = 0) -> Hos
             1.0,
             at,
             attributes(
-                {"group": f"dp:{number}.{one}", "kind": "dp", "ranks": written, "size": 8, "rank": 0}
+                {
+                    "group": f"dp:{number}.{one}",
+                    "kind": "dp",
+                    "ranks": written,
+                    "size": 8,
+                    "rank": 0,
+                }
             ),
         )
         for one in range(groups)
@@ -112,9 +119,7 @@ def groups(number: int, *, groups: int, ranks: str = "", ranges: int = 0) -> Hos
 Named = Literal["job", "attempt", "host", "device", "series", "metric"]
 
 
-def names(
-    number: int, *, of: Named, by: str, count: int, name_bytes: int = 0
-) -> HostileRequest:
+def names(number: int, *, of: Named, by: str, count: int, name_bytes: int = 0) -> HostileRequest:
     """Return a log line or a sample of each of so many new names of a kind."""
     new = [f"{JOB}-{number}-{one}".ljust(name_bytes, "n") for one in range(count)]
     if by == "write":
@@ -132,14 +137,12 @@ def names(
     return _metrics(
         [
             (one, [Sample(metric, 2.0, at, ((attribute, name), ("rank", 0)))])
-            for one, name in zip(resources, new if of in ("device", "series") else [""] * count)
+            for one, name in zip(resources, new, strict=True)
         ]
     )
 
 
-def times(
-    number: int, *, offset_seconds: float, count: int, ranks: int
-) -> HostileRequest:
+def times(number: int, *, offset_seconds: float, count: int, ranks: int) -> HostileRequest:
     """Return so many losses of a far time, of so many ranks; what repeats is the same sample."""
     at = time.time() + offset_seconds
     step = 0.001 if offset_seconds else 0.0
@@ -206,7 +209,7 @@ def queries(number: int, *, paths: Sequence[str]) -> HostileRequest:
 
 
 def claims(number: int, *, of: str, job: str, count: int) -> HostileRequest:
-    """Return what a token says of others: of the ranks of a job, or of hosts in a job of its own."""
+    """Return what a token says of others: of the ranks of a job, or of hosts in its own."""
     at = time.time()
     if of == "clocks":
         switch = (("network.switch", f"{JOB}-switch-{number}"),)
@@ -226,7 +229,13 @@ def claims(number: int, *, of: str, job: str, count: int) -> HostileRequest:
         "faults": lambda one: Event(
             "gpu.fault",
             at,
-            {"hw.id": f"GPU-{one % 160}", "code": 79, "vendor": "nvidia", "class": "fatal", "gpu": 0},
+            {
+                "hw.id": f"GPU-{one % 160}",
+                "code": 79,
+                "vendor": "nvidia",
+                "class": "fatal",
+                "gpu": 0,
+            },
         ),
         "agents": lambda _one: Event("agent.lifecycle", at, {"phase": "shutdown"}),
     }[of]

@@ -47,7 +47,9 @@ class AttackSite:
 
     def __init__(self, attack: HostileAttack | None, program: Sequence[str]) -> None:
         self.attack = attack
-        self._place = tempfile.TemporaryDirectory(prefix="rs-hostile-", dir="/tmp")  # noqa: S108  a socket's path is short
+        self._place = tempfile.TemporaryDirectory(
+            prefix="rs-hostile-", dir="/tmp"
+        )  # a socket's path is short
         self._folder = Path(self._place.name)
         self._folder.chmod(0o711)  # the other user has to reach the socket
         self._processes = DemoProcesses(self._folder)
@@ -87,7 +89,7 @@ class AttackSite:
         self.collector.until(lambda: _LISTENS.search(log.read_text("utf-8", "replace")))
         self.agent.until(lambda: self.agent.page("/healthz") is not None)
         end = time.monotonic() + _PATIENCE_SECONDS
-        while (self.collector.lag() or 0.0) > _CAUGHT_UP_SECONDS and time.monotonic() < end:
+        while self.collector.lag() > _CAUGHT_UP_SECONDS and time.monotonic() < end:
             time.sleep(0.2)
 
     def run(self, *, seconds: float, quiet_seconds: float) -> None:
@@ -109,7 +111,9 @@ class AttackSite:
         if self.attack is not None:
             it = [sys.executable, "-m", "bench.hostile.attacker", self.attack.name]
             environ = {**os.environ, "MALLOC_ARENA_MAX": "2"}
-            hostile = self._processes.start("hostile", [*it, str(file), str(counted)], environ=environ)
+            hostile = self._processes.start(
+                "hostile", [*it, str(file), str(counted)], environ=environ
+            )
         time.sleep(seconds)
         self._marks.append(time.time())
         self._found["incidents"] = self._false_incidents()
@@ -144,7 +148,7 @@ class AttackSite:
         restarted = {"seconds": round(time.monotonic() - began, 1)}
         time.sleep(_SETTLE_SECONDS)
         restarted |= {"mib": self.collector.mib(), "agent_mib": self.agent.mib()}
-        restarted["lag_seconds"] = self.collector.lag() or 0.0
+        restarted["lag_seconds"] = self.collector.lag()
         for program in (self.collector, self.agent):
             program.stop()
         attack = self.attack
@@ -161,9 +165,7 @@ class AttackSite:
                     "took_ms": self._took(start, end),
                     "refused": self._refused(start, end),
                 }
-                for phase, start, end in zip(
-                    PHASES, self._marks[:-1], self._marks[1:], strict=True
-                )
+                for phase, start, end in zip(PHASES, self._marks[:-1], self._marks[1:], strict=True)
             },
             "acknowledged": len(acknowledged),
             "lost": max(0, len(acknowledged) - held),

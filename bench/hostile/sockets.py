@@ -22,7 +22,7 @@ def _body_head(right: Mapping[str, str]) -> bytes:
     return _head("POST", "/v1/logs", {**right, **kind})
 
 
-_STYLES: dict[str, Callable[[Mapping[str, str]], bytes]] = {
+STYLES: dict[str, Callable[[Mapping[str, str]], bytes]] = {
     "idle": lambda _: b"",
     "half head": lambda _: b"GET /metrics HTTP/1.1\r\nhost: ",
     "half body": lambda right: _body_head(right) + b"\0" * (_BODY // 2),
@@ -46,10 +46,10 @@ def hold(
 ) -> dict[str, int]:
     """Hold so many connections until a time, each opened again once it is closed; count both.
 
-    right: the header of its token. A drip sends a byte each pause, `reconnect` closes what it opens.
+    right: the header of its token. A drip sends a byte each pause, `reconnect` closes all.
     """
     host, _, port = address.rpartition(":")
-    start = _STYLES[style](right)
+    start = STYLES[style](right)
     held: list[socket.socket | None] = [None] * count
     done = {"opened": 0, "closed": 0, "refused": 0}
     while time.time() < until:

@@ -97,7 +97,7 @@ def _numbers(
         "p99 x": round(during / usual, 1) if usual else 0.0,
         "p99 ms": round(during, 1),
         "refused": row["during"]["refused"] + row["after"]["refused"],
-        "lag s": max(lag for lag in lags if lag is not None),
+        "lag s": round(max(lags), 1),
         "memory x": round(collector["mib"] / own, 2),
         "left x": round(row["left"]["mib"] / max(own, quiet["left"]["mib"]), 2),
         "restart x": round(row["restarted"]["mib"] / max(own, quiet["restarted"]["mib"]), 2),

@@ -1,4 +1,4 @@
-"""Collector and agent of one attack, watched from outside: memory, CPU, lag, whether they answer."""
+"""A collector or an agent, watched from outside: memory, CPU, lag, whether it answers."""
 
 import contextlib
 import os
@@ -119,10 +119,10 @@ class WatchedProgram:
         except OSError:
             return None
 
-    def lag(self) -> float | None:
-        """Return how far its evaluation is behind."""
+    def lag(self) -> float:
+        """Return how far its evaluation is behind; what does not answer is, by so long at least."""
         found = LAG.search(self.page("/metrics") or "")
-        return float(found[1]) if found else None
+        return float(found[1]) if found else _ANSWER_SECONDS
 
     def _all(self) -> list[psutil.Process]:
         assert self._process is not None  # noqa: S101  it was started
