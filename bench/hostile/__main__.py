@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import shlex
+import signal
 import sys
 import time
 from collections import deque
@@ -43,6 +44,7 @@ def main() -> int:
     chosen = [one for one in attacks() if not asked.only or {*asked.only} & _named(one)]
     out = asked.out or Path("bench-results") / f"hostile-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaving ends what was started
     began = time.monotonic()
     program = shlex.split(asked.program)
     rows: list[dict[str, Any]] = []

@@ -42,6 +42,7 @@ class AttackTargets:
     socket: str
     folder: str
     logs: str
+    local_job: str
     tokens: Mapping[str, str]
     seconds: float
 
@@ -53,6 +54,12 @@ class AttackTargets:
     def read(cls, file: Path) -> Self:
         """Read what `write` wrote."""
         return cls(**json.loads(file.read_text("utf-8")))
+
+    def node(self) -> AttackedNode:
+        """Return where the agent is."""
+        return AttackedNode(
+            Path(self.socket), self.udp, self.local_job, Path(self.folder), Path(self.logs)
+        )
 
     def headers(self, sender: str) -> dict[str, str]:
         """Return the header with the token of a sender; of nobody: none."""
@@ -121,10 +128,9 @@ def _sender(attack: HostileAttack, targets: AttackTargets) -> Callable[[int], st
         send = _over_grpc if attack.door == "gRPC" else _over_http
         answer = send(targets, targets.headers(attack.sender))
         return lambda number: answer(payload(attack.sends, number, arguments))
-    node = AttackedNode(Path(targets.socket), targets.udp, Path(targets.folder), Path(targets.logs))
-    to: Any = node
+    to: Any = targets.node()
     if attack.door in ("agent socket", "agent UDP"):
-        to = DatagramPath(node, udp=attack.door == "agent UDP")
+        to = DatagramPath(to, udp=attack.door == "agent UDP")
     made = LOCAL[attack.sends]
     return lambda number: "taken" if made(to, number, **arguments) else "not taken"
 

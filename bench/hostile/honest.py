@@ -19,10 +19,10 @@ from rankscope.vocabulary import datagram
 from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
 from .attacker import ANSWER_SECONDS, AttackTargets
-from .local import AttackedNode, DatagramPath
+from .local import DatagramPath
 
 SENDERS, HOSTS_A_SENDER, RANKS_A_HOST = 10, 2, 8
-JOB, LOCAL_JOB = "honest", "honest-local"
+JOB = "honest"
 _METRICS = ("training.step", "training.loss", "training.step.duration", "hw.gpu.utilization")
 
 
@@ -76,8 +76,7 @@ def _status(connection: http.client.HTTPConnection, payload: bytes, headers: dic
 
 def _process(targets: AttackTargets, out: TextIO) -> None:
     """Report a step each second as the only rank of a job on the agent's node."""
-    node = AttackedNode(Path(targets.socket), targets.udp, Path(), Path())
-    path, rank, pid = DatagramPath(node, udp=False), (("rank", 0),), os.getpid()
+    path, rank, pid = DatagramPath(targets.node(), udp=False), (("rank", 0),), os.getpid()
     info = attributes({"rank": 0, "local_rank": 0, "world_size": 1, "pid": pid})
     step = 0
     while True:
@@ -87,7 +86,9 @@ def _process(targets: AttackTargets, out: TextIO) -> None:
             Sample("training.step.duration", 1.0, at, rank),
             Sample("training.rank.info", 1.0, at, info),
         ]
-        sent = datagram.ProbeDatagram(LOCAL_JOB, 0, 0, pid, number=step, samples=tuple(rows))
+        sent = datagram.ProbeDatagram(
+            targets.local_job, 0, 0, pid, number=step, samples=tuple(rows)
+        )
         data = datagram.encode(sent)
         # As the probe: again for a while where the agent's queue is full.
         taken = any(path.send(data) for _ in range(200))

@@ -16,7 +16,7 @@ from typing import Any
 from rankscope.vocabulary import datagram
 from rankscope.vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 
-from .payloads import JOB, VICTIM
+from .payloads import JOB
 
 _LINE = b"step 10 loss 2.3 NCCL WARN x "
 
@@ -28,6 +28,8 @@ class AttackedNode:
     socket: Path
     udp: str
     """HOST:PORT."""
+    job: str
+    """Of an honest process on it."""
     folder: Path
     """Of socket and spool."""
     logs: Path
@@ -38,6 +40,7 @@ class DatagramPath:
     """A socket to the agent. What is not taken is given up, as the probe does."""
 
     def __init__(self, node: AttackedNode, *, udp: bool) -> None:
+        self.job = node.job
         host, _, port = node.udp.rpartition(":")
         self._to: Any = (host, int(port)) if udp else str(node.socket)
         self._socket = socket.socket(socket.AF_INET if udp else socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -95,7 +98,7 @@ def claimed(path: DatagramPath, number: int, *, style: str) -> bool:
         ]
         + [_fault(rank) for rank in range(8)],
     }
-    return path.send(_encoded(f"{VICTIM}-local", number % 8, pid, number, [], made[style]))
+    return path.send(_encoded(path.job, number % 8, pid, number, [], made[style]))
 
 
 def log_files(node: AttackedNode, number: int, *, style: str, files: int) -> bool:

@@ -21,8 +21,8 @@ def table(result: dict[str, Any]) -> str:
     within = sum(not one.broken for one in found if one.attack != "none")
     lines = [
         (
-            f"{result['at']}, {result['cores']} cores, {result['seconds']:g} s an attack. {within} of"
-            f" {len(found) - 1} attacks are within all limits; what is over one is bold."
+            f"{result['at']}, {result['cores']} cores, {result['seconds']:g} s an attack."
+            f" {within} of {len(found) - 1} are within all limits; what is over one is bold."
         ),
         "",
         f"| {' | '.join(head)} |",

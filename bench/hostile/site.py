@@ -19,7 +19,7 @@ from rankscope.lab.demo.stage import free_port
 
 from .attacker import AttackTargets
 from .attacks import HostileAttack
-from .honest import JOB, LOCAL_JOB
+from .honest import JOB
 from .watched import WatchedProgram
 
 _LISTENS = re.compile(r"listens on http://(\S+?)/?$", re.MULTILINE)
@@ -28,6 +28,7 @@ _CAUGHT_UP_SECONDS = 3.0
 _SETTLE_SECONDS = 1.5
 _PATIENCE_SECONDS = 60.0
 _ROLES = {"agents": "ingest", "tenant": "ingest", "reader": "read"}
+_NODE = "attacked-node"
 _TENANTS_JOBS = ["hostile*"]
 PHASES = ("before", "during", "after")
 
@@ -54,6 +55,7 @@ class AttackSite:
         self._folder.chmod(0o711)  # the other user has to reach the socket
         self._processes = DemoProcesses(self._folder)
         self._tokens = {name: secrets.token_hex(16) for name in (*_ROLES, "wrong")}
+        self._local_job = f"{JOB}-local-{secrets.token_hex(4)}"  # other sites see its processes too
         self._ports = {name: free_port() for name in ("http", "grpc", "page", "udp")}
         self.collector = self._program([*program, "collector"], self._collector_settings())
         self.agent = self._program([*program, "agent"], self._agent_settings())
@@ -101,7 +103,12 @@ class AttackSite:
         targets.write(file)
         answers = self._folder / "honest.txt"
         me = [sys.executable, "-m", "bench.hostile.honest", str(file), str(answers)]
-        named = {"RANKSCOPE_JOB_ID": LOCAL_JOB, "RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}
+        named = {
+            "RANKSCOPE_JOB_ID": self._local_job,
+            "RANK": "0",
+            "WORLD_SIZE": "1",
+            "LOCAL_RANK": "0",
+        }
         honest = self._processes.start("honest", me, environ={**os.environ, **named})
         time.sleep(_SETTLE_SECONDS)
         self._marks = [time.time()]
@@ -221,7 +228,7 @@ class AttackSite:
                 "udp_listen": f"127.0.0.1:{self._ports['udp']}",
             },
             "spool": {"folder": str(local / "spool")},
-            "node": {"host": "attacked-node", "state": str(local / "state")},
+            "node": {"host": _NODE, "state": str(local / "state")},
             "logs": {"files": [{"path": str(logs / "*.log"), "job": "hostile", "world_size": 8}]},
         }
 
@@ -233,6 +240,7 @@ class AttackSite:
             socket=str(local / "probe.sock"),
             folder=str(local),
             logs=str(self._folder / "logs"),
+            local_job=self._local_job,
             tokens=self._tokens,
             seconds=seconds,
         )
@@ -250,13 +258,21 @@ class AttackSite:
         return [
             f"{one['severity']}: {one['summary']}"
             for one in found["items"]
-            if one["severity"] != "info" and (JOB in json.dumps(one) or "attacked-node" in str(one))
+            if one["severity"] != "info" and self._blames(one)
         ]
+
+    def _blames(self, incident: dict[str, Any]) -> bool:
+        """Tell whether it is about the honest; the agent sees whatever runs here."""
+        if not incident["jobs"]:
+            return JOB in json.dumps(incident) or _NODE in json.dumps(incident)
+        return bool({JOB, self._local_job} & {*incident["jobs"]})
 
     def _local_seen(self) -> int:
         """Return how many steps of the honest process on the agent's node the collector has."""
         since = f"&from={int(self._marks[0])}"
-        found = self._api(f"/api/v1/jobs/{LOCAL_JOB}/series?metric=training.step&rank=0{since}")
+        found = self._api(
+            f"/api/v1/jobs/{self._local_job}/series?metric=training.step&rank=0{since}"
+        )
         return sum(len(one["points"]) for one in found["series"]) if found else 0
 
     def _local_sent(self) -> int:

@@ -68,7 +68,7 @@ def test_each_request_of_the_table_is_one_that_its_decoder_reads(attack):
 def test_each_datagram_of_the_table_is_one_that_the_agent_reads(attack, tmp_path, request):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as agent:
         agent.bind(str(tmp_path / "s"))
-        node = AttackedNode(tmp_path / "s", "127.0.0.1:9", tmp_path, tmp_path)
+        node = AttackedNode(tmp_path / "s", "127.0.0.1:9", "run", tmp_path, tmp_path)
         path = DatagramPath(node, udp=False)
         request.addfinalizer(path.close)
         assert LOCAL[attack.sends](path, 1, **small(attack))
@@ -78,7 +78,7 @@ def test_each_datagram_of_the_table_is_one_that_the_agent_reads(attack, tmp_path
 
 @pytest.mark.parametrize("attack", of({"log_files", "locks"}), ids=named)
 def test_each_file_of_the_table_is_written(attack, tmp_path):
-    node = AttackedNode(tmp_path / "s", "", tmp_path, tmp_path)
+    node = AttackedNode(tmp_path / "s", "", "run", tmp_path, tmp_path)
     assert LOCAL["log_files" if attack.sends == "locks" else attack.sends](
         node, 1, **(small(attack) or {"style": "many", "files": 1})
     )
