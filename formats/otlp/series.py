@@ -35,6 +35,10 @@ class SeriesKey:
     attributes: Attributes
 
 
+_RESOURCE_BYTES = 800
+"""Measured: the objects of a resource beside its texts."""
+
+
 class SeriesTable:
     """A register of series; ids are dense integers from 0 in order of appearance.
 
@@ -113,7 +117,7 @@ class SeriesTable:
     def nbytes(self) -> int:
         """Return about how many bytes it takes."""
         arrays = (self.resource_of, self.metric_of, self.attributes_of, self.released_at)
-        names = 800 * len(self.resources)  # measured: the objects of a resource
+        names = _RESOURCE_BYTES * len(self.resources)
         return sum(one.nbytes for one in arrays) + self._ids.nbytes + self.attributes.nbytes + names
 
     def resource(self, resource: TelemetryResource) -> int:
@@ -131,7 +135,7 @@ class SeriesTable:
                     return self._resource_numbers[key]
             number = self._resource_numbers[key] = len(self.resources)
             self.resources.append(resource)
-            self.attributes.text_bytes += resource_bytes(resource)
+            self.attributes.text_bytes += _RESOURCE_BYTES + resource_bytes(resource)
         return number
 
     def metric(self, name: str) -> int:
