@@ -151,7 +151,11 @@ class NodeAgent:
         )
         self._loop = AgentLoop(
             sources=[self._claim.socket, *([self._listeners.udp] if self._listeners.udp else [])],
-            inbox=ProbeInbox(health=self._health, bytes_per_second=settings.probe.bytes_per_second),
+            inbox=ProbeInbox(
+                health=self._health,
+                bytes_per_second=settings.probe.bytes_per_second,
+                jobs_of_sender=settings.probe.jobs_of_sender,
+            ),
             selector=self._selector,
             exits=self._exits,
             handover=self._handover,
