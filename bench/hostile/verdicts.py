@@ -8,7 +8,7 @@ import numpy as np
 
 NEIGHBOURS = 5
 """Attacks before and after one whose quiet phases count as its own: a machine's minute."""
-_LIMITS: Mapping[str, float] = {
+LIMITS: Mapping[str, float] = {  # docs/threats.md says what each is
     "p99 x": 2.0,
     "p99 ms": 500.0,
     "refused": 0.0,
@@ -23,26 +23,11 @@ _LIMITS: Mapping[str, float] = {
     "incidents": 0.0,
     "stop s": 20.0,
 }
-MEANS: Mapping[str, str] = {
-    "p99 x": "p99 of the honest senders, in their own without the attack",
-    "p99 ms": "the same, ms",
-    "refused": "honest requests refused or not answered",
-    "lag s": "evaluation behind the clock, at most",
-    "memory x": "memory of the collector during the attack, in its own without",
-    "left x": "the same five minutes later",
-    "restart x": "the same after a restart",
-    "agent MiB": "memory of the agent, at most",
-    "healthz s": "the agent's /healthz, the slowest",
-    "lost": "acknowledged honest payloads that the journal does not hold",
-    "unseen": "share of the steps of a process on the agent's node that the collector never had",
-    "incidents": "incidents above info that name honest jobs or their hosts",
-    "stop s": "seconds until collector and agent had ended",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class AttackVerdict:
-    """The numbers of one attack, by the names of MEANS."""
+    """The numbers of one attack, by the names of LIMITS."""
 
     attack: str
     kind: str
@@ -77,7 +62,7 @@ def verdicts(rows: Sequence[Mapping[str, Any]]) -> list[AttackVerdict]:
 
 
 def _excess(name: str, value: float) -> float:
-    limit = _LIMITS[name]
+    limit = LIMITS[name]
     if not limit:
         return 1.0 + value if value else 0.0
     return value / limit

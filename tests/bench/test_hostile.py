@@ -10,7 +10,7 @@ from bench.hostile.local import LOCAL, AttackedNode, DatagramPath
 from bench.hostile.page import table
 from bench.hostile.payloads import LOGS, METRICS, PAYLOADS, WRITE, payload
 from bench.hostile.sockets import STYLES
-from bench.hostile.verdicts import MEANS, verdicts
+from bench.hostile.verdicts import LIMITS, verdicts
 from rankscope.formats import remote_write
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder, logs_json, logs_protobuf
@@ -147,6 +147,6 @@ def test_the_page_has_all_numbers_of_each_attack_the_worst_first():
         {"at": "2026-11-28", "cores": 2, "seconds": 12.0, "wait_seconds": 300.0, "rows": rows}
     )
     lines = [line for line in written.splitlines() if line.startswith("| ") and "---" not in line]
-    assert list(MEANS) == [cell.strip() for cell in lines[0].split("|")][3:-1]
+    assert list(LIMITS) == [cell.strip() for cell in lines[0].split("|")][3:-1]
     assert lines[1].startswith("| `text-many`: ")
     assert "**90**" in lines[1]
