@@ -260,6 +260,7 @@ class CollectorService:
         )
         now = datetime.now(UTC)
         scheduler.add_job(self._trim, "interval", seconds=_TRIM_SECONDS, next_run_time=now)
+        scheduler.add_job(memory.return_freed, "interval", seconds=_TRIM_SECONDS)
         scheduler.add_job(self._meter, "interval", seconds=_METER_SECONDS)
         scheduler.add_job(self._store_clock.compare, "interval", seconds=COMPARE_SECONDS)
         scheduler.add_job(

@@ -1,4 +1,4 @@
-"""Large blocks of memory go back to the machine as soon as nobody needs them.
+"""Memory goes back to the machine once nobody needs it: large blocks at once, the rest in time.
 
 glibc does so only until the first large block was freed: from then on it takes blocks of up to
 32 MiB out of heaps, one for each of several threads, and keeps what is freed there. A few bodies of
@@ -21,3 +21,14 @@ def return_large_blocks() -> bool:
     except (AttributeError, OSError):
         return False
     return bool(mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES) and mallopt(_M_ARENA_MAX, _HEAPS))
+
+
+def return_freed() -> bool:
+    """Give back what is free between blocks in use, as pieces of bodies leave it; False: as above.
+
+    Takes up to a millisecond a MiB that goes back, while nobody else can take from that heap.
+    """
+    try:
+        return bool(ctypes.CDLL(None).malloc_trim(0))
+    except (AttributeError, OSError):
+        return False

@@ -28,9 +28,9 @@ print((psutil.Process().memory_info().rss - before) >> 20)
 """
 
 
-def left_mib(asked):
+def left_mib(script, asked):
     done = subprocess.run(
-        [sys.executable, "-c", BODIES.format(asked=asked)],
+        [sys.executable, "-c", script.format(asked=asked)],
         capture_output=True,
         text=True,
         check=True,
@@ -40,9 +40,27 @@ def left_mib(asked):
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="not glibc")
 def test_large_blocks_are_given_back_once_they_are_freed():
-    assert left_mib("assert memory.return_large_blocks()") < 8
+    assert left_mib(BODIES, "assert memory.return_large_blocks()") < 8
+
+
+PIECES = """
+import psutil
+from rankscope.collector.process import memory
+before = psutil.Process().memory_info().rss
+pieces = [bytearray(60_000) for _ in range(1000)]
+held = bytearray(3000)  # lies above them
+del pieces
+{asked}
+print((psutil.Process().memory_info().rss - before) >> 20)
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="not glibc")
+def test_pieces_below_what_is_in_use_are_given_back_when_asked():
+    assert left_mib(PIECES, "assert memory.return_freed()") < 8
 
 
 def test_a_c_library_without_it_is_left_as_it_is(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: object())
     assert memory.return_large_blocks() is False
+    assert memory.return_freed() is False
