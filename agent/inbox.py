@@ -4,6 +4,7 @@ Senders are other people's processes: whatever comes in is either a datagram tha
 can take as it is, or a number in `datagrams_bad`.
 """
 
+import hmac
 import math
 import os
 import socket
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ..formats.otlp.text_bounds import BOUNDS
-from ..vocabulary import datagram
+from ..vocabulary import datagram, udp_keys
 from ..vocabulary.samples import Event, Scalar
 from .health import AgentHealth
 from .job_quota import JobQuota
@@ -26,6 +27,7 @@ _MOST_OPEN = 64
 """Files that senders handed over and that were not looked at yet: beyond, they are closed."""
 _FAR = 2**63 / 1e9
 """Seconds: where nanoseconds since the epoch leave the 64 bits of the wire, in the year 2262."""
+_MOST_BYTES = datagram.LARGEST + udp_keys.SIGNATURE_BYTES + 1
 _MANY = 256
 """Datagrams that are read without waiting for more."""
 _LONGEST_NAMES = 1024
@@ -64,13 +66,16 @@ class ProbeInbox:
         health: AgentHealth,
         bytes_per_second: int = 2 << 20,
         jobs_of_sender: int = 256,
+        udp_key: bytes | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """`bytes_per_second`: of all senders; none gets more than it leaves to the others.
 
         `jobs_of_sender`: that a user of this host may name within ten minutes, or all by UDP.
+        `udp_key`: what datagrams over UDP must be signed with, None where any are taken.
         """
         self._health = health
+        self._udp_key = udp_key
         self._most_bytes = bytes_per_second
         self._now = now
         self._bytes = 0
@@ -92,7 +97,7 @@ class ProbeInbox:
             try:
                 # One byte above the largest, so that a datagram cut short is seen as too large.
                 data, ancillary, _, address = source.recvmsg(
-                    datagram.LARGEST + 1, _ANCILLARY, socket.MSG_CMSG_CLOEXEC
+                    _MOST_BYTES, _ANCILLARY, socket.MSG_CMSG_CLOEXEC
                 )
             except (BlockingIOError, InterruptedError):
                 break
@@ -105,6 +110,12 @@ class ProbeInbox:
             if not self._affordable(pid or origin, len(data)):
                 self._health.count("datagrams_bad", "flood")
                 continue
+            if self._udp_key is not None and not unix:
+                signed, data = data, data[: -udp_keys.SIGNATURE_BYTES]
+                expected = udp_keys.signature(data, self._udp_key)
+                if not hmac.compare_digest(expected, signed[len(data) :]):
+                    self._health.count("datagrams_bad", "key")
+                    continue
             self._unread.append((data, pid, uid, origin, file))
             urgent = urgent or (b'"events"' in data and b'"events":[]' not in data)
         return urgent or len(self._unread) >= _MANY
