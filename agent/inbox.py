@@ -17,6 +17,7 @@ from ..formats.otlp.text_bounds import BOUNDS
 from ..vocabulary import datagram, udp_keys
 from ..vocabulary.samples import Event, Scalar
 from .health import AgentHealth
+from .job_quota import JobQuota
 from .open_file import OpenFile
 
 _CREDENTIALS = struct.Struct("=3i")  # struct ucred: pid, uid, gid
@@ -64,11 +65,13 @@ class ProbeInbox:
         *,
         health: AgentHealth,
         bytes_per_second: int = 2 << 20,
+        jobs_of_sender: int = 256,
         udp_key: bytes | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """`bytes_per_second`: of all senders; none gets more than it leaves to the others.
 
+        `jobs_of_sender`: that a user of this host may name within ten minutes, or all by UDP.
         `udp_key`: what datagrams over UDP must be signed with, None where any are taken.
         """
         self._health = health
@@ -80,6 +83,7 @@ class ProbeInbox:
         self._window_ends = -math.inf
         self._unread: list[tuple[bytes, int | None, int | None, str, OpenFile | None]] = []
         self._open = 0
+        self._jobs = JobQuota(jobs_of_sender)
 
     def fetch(self, source: socket.socket, *, limit: int = 256) -> bool:
         """Take what waits at a socket, `limit` datagrams at most, so that a flood lets others by.
@@ -136,6 +140,9 @@ class ProbeInbox:
             reason = _flaw(sent, plain=data.isascii() and b"\\u" not in data)
             if not reason and len(data) > BOUNDS.name_bytes and _overlong(sent):
                 reason = "name"
+            sender = "udp" if uid is None else f"user {uid}"  # addresses can be made up
+            if not reason and not self._jobs.admits(sender, sent.job, self._now()):
+                reason = "jobs"
             if reason:
                 self._health.count("datagrams_bad", reason)
                 continue

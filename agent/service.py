@@ -155,6 +155,7 @@ class NodeAgent:
             inbox=ProbeInbox(
                 health=self._health,
                 bytes_per_second=settings.probe.bytes_per_second,
+                jobs_of_sender=settings.probe.jobs_of_sender,
                 udp_key=udp_keys.read(settings.probe.udp_key_file)
                 if settings.probe.udp_key_file
                 else None,

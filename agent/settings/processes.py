@@ -32,6 +32,12 @@ class ProbeSettings(SettingsSection):
         description="bytes of datagrams that are read in a second, of all processes; one never has "
         "more of them than it leaves to the others, so at most half. What is more is dropped",
     )
+    jobs_of_sender: int = Field(
+        default=256,
+        ge=1,
+        description="jobs that the processes of one user, or all by UDP, may name within ten "
+        "minutes; what names a further one is dropped",
+    )
 
     @field_validator("udp_key_file")
     @classmethod

@@ -256,6 +256,23 @@ def test_an_event_may_say_more_than_a_series(line, health):
     assert 1 == len(taken(agent, health))
 
 
+def test_who_names_more_jobs_than_he_may_is_refused_new_ones_only(line, health):
+    source, sender = line
+    clock = [0.0]
+    inbox = ProbeInbox(health=health, jobs_of_sender=2, now=lambda: clock[0])
+
+    def jobs(*names):
+        for name in names:
+            sender.send(datagram.encode(said(job=name)))
+        inbox.fetch(source)
+        return [one.datagram.job for one in inbox.read()]
+
+    assert ["a", "b", "a"] == jobs("a", "b", "c", "a", "d")
+    assert health.counted("datagrams_bad", "jobs") == 2
+    clock[0] = 700.0  # those of ten minutes ago do not count any more
+    assert ["e", "f"] == jobs("e", "f", "a")
+
+
 @pytest.fixture
 def udp():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as source:
