@@ -83,7 +83,7 @@ faults: $(VENV)/.developing ## every fault that a real job can have five times, 
 steady: $(VENV)/.developing ## run agent, collector and a job for ten minutes and watch memory and CPU
 	$(BIN)/python -m bench.steady $(ARGS)
 
-hostile: $(VENV)/.developing ## what hostile senders cost an honest one, attack by attack (ARGS="--only text --seconds 10")
+hostile: $(VENV)/.developing ## sixty hostile senders against collector and agent: 35 minutes (ARGS="--only agent")
 	$(BIN)/python -m bench.hostile $(ARGS)
 
 docs: $(VENV)/.developing ## write docs/reference anew from the code

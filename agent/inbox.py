@@ -4,6 +4,7 @@ Senders are other people's processes: whatever comes in is either a datagram tha
 can take as it is, or a number in `datagrams_bad`.
 """
 
+import hmac
 import math
 import os
 import socket
@@ -13,9 +14,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ..formats.otlp.text_bounds import BOUNDS
-from ..vocabulary import datagram
+from ..vocabulary import datagram, udp_keys
 from ..vocabulary.samples import Event, Scalar
 from .health import AgentHealth
+from .job_quota import JobQuota
 from .open_file import OpenFile
 
 _CREDENTIALS = struct.Struct("=3i")  # struct ucred: pid, uid, gid
@@ -25,6 +27,7 @@ _MOST_OPEN = 64
 """Files that senders handed over and that were not looked at yet: beyond, they are closed."""
 _FAR = 2**63 / 1e9
 """Seconds: where nanoseconds since the epoch leave the 64 bits of the wire, in the year 2262."""
+_MOST_BYTES = datagram.LARGEST + udp_keys.SIGNATURE_BYTES + 1
 _MANY = 256
 """Datagrams that are read without waiting for more."""
 _LONGEST_NAMES = 1024
@@ -62,10 +65,17 @@ class ProbeInbox:
         *,
         health: AgentHealth,
         bytes_per_second: int = 2 << 20,
+        jobs_of_sender: int = 256,
+        udp_key: bytes | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`bytes_per_second`: of all senders; none gets more than it leaves to the others."""
+        """`bytes_per_second`: of all senders; none gets more than it leaves to the others.
+
+        `jobs_of_sender`: that a user of this host may name within ten minutes, or all by UDP.
+        `udp_key`: what datagrams over UDP must be signed with, None where any are taken.
+        """
         self._health = health
+        self._udp_key = udp_key
         self._most_bytes = bytes_per_second
         self._now = now
         self._bytes = 0
@@ -73,6 +83,7 @@ class ProbeInbox:
         self._window_ends = -math.inf
         self._unread: list[tuple[bytes, int | None, int | None, str, OpenFile | None]] = []
         self._open = 0
+        self._jobs = JobQuota(jobs_of_sender)
 
     def fetch(self, source: socket.socket, *, limit: int = 256) -> bool:
         """Take what waits at a socket, `limit` datagrams at most, so that a flood lets others by.
@@ -86,7 +97,7 @@ class ProbeInbox:
             try:
                 # One byte above the largest, so that a datagram cut short is seen as too large.
                 data, ancillary, _, address = source.recvmsg(
-                    datagram.LARGEST + 1, _ANCILLARY, socket.MSG_CMSG_CLOEXEC
+                    _MOST_BYTES, _ANCILLARY, socket.MSG_CMSG_CLOEXEC
                 )
             except (BlockingIOError, InterruptedError):
                 break
@@ -99,6 +110,12 @@ class ProbeInbox:
             if not self._affordable(pid or origin, len(data)):
                 self._health.count("datagrams_bad", "flood")
                 continue
+            if self._udp_key is not None and not unix:
+                signed, data = data, data[: -udp_keys.SIGNATURE_BYTES]
+                expected = udp_keys.signature(data, self._udp_key)
+                if not hmac.compare_digest(expected, signed[len(data) :]):
+                    self._health.count("datagrams_bad", "key")
+                    continue
             self._unread.append((data, pid, uid, origin, file))
             urgent = urgent or (b'"events"' in data and b'"events":[]' not in data)
         return urgent or len(self._unread) >= _MANY
@@ -123,6 +140,9 @@ class ProbeInbox:
             reason = _flaw(sent, plain=data.isascii() and b"\\u" not in data)
             if not reason and len(data) > BOUNDS.name_bytes and _overlong(sent):
                 reason = "name"
+            sender = "udp" if uid is None else f"user {uid}"  # addresses can be made up
+            if not reason and not self._jobs.admits(sender, sent.job, self._now()):
+                reason = "jobs"
             if reason:
                 self._health.count("datagrams_bad", reason)
                 continue

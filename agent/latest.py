@@ -25,6 +25,7 @@ class _RankValues:
     last_received: float
     steps: dict[Series, float] = field(default_factory=dict)
     others: dict[Series, tuple[float, float]] = field(default_factory=dict)  # value, stale at
+    claimed: bool = False
 
 
 @dataclass(slots=True)
@@ -48,9 +49,15 @@ class LatestValues:
         }
 
     def receive(
-        self, sender: Hashable, resource: TelemetryResource, samples: Sequence[Sample], now: float
+        self,
+        sender: Hashable,
+        resource: TelemetryResource,
+        samples: Sequence[Sample],
+        now: float,
+        *,
+        claimed: bool = False,
     ) -> None:
-        """Note what a rank sent."""
+        """Note what a rank sent; `claimed`: nobody could check that it is that rank."""
         steps: dict[Series, float] = {}
         others: dict[Series, tuple[float, float]] = {}
         for sample in samples:
@@ -67,7 +74,7 @@ class LatestValues:
             rank = self._ranks.get(sender)
             if rank is None or rank.resource != resource:
                 rank = self._ranks[sender] = _RankValues(resource, now)
-            rank.last_received = now
+            rank.last_received, rank.claimed = now, claimed
             if any(metric == "training.step" for metric, _ in steps):
                 rank.steps = steps
             elif len(rank.steps) < _MOST:
@@ -104,13 +111,18 @@ class LatestValues:
                 reading.values = [one for one in reading.values if mark not in one[1].attributes]
 
     def series(self, now: float) -> list[tuple[TelemetryResource, str, Attributes, float]]:
-        """Return what is fresh: the node's readings first, then ranks, newest attempts first."""
+        """Return what is fresh: the node's readings, then ranks, newest attempts first.
+
+        Ranks that are only claimed come last.
+        """
         with self._lock:
             for reader in [name for name, one in self._readings.items() if one.stale_at <= now]:
                 del self._readings[reader]
             silent = now - PERIODS * self._period
             ranks = [rank for rank in self._ranks.values() if rank.last_received > silent]
-            ranks.sort(key=lambda rank: (-(rank.resource.attempt or 0), -rank.last_received))
+            ranks.sort(
+                key=lambda rank: (rank.claimed, -(rank.resource.attempt or 0), -rank.last_received)
+            )
             found = [
                 (resource, sample.metric, sample.attributes, sample.value)
                 for reading in self._readings.values()

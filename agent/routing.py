@@ -4,18 +4,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..vocabulary.datagram import ProbeDatagram
-from ..vocabulary.events import catalogue
 from ..vocabulary.profiling import EVENT
-from ..vocabulary.samples import CLAIMED, Event, Sample, Scalar, TelemetryResource, attributes
+from ..vocabulary.samples import (
+    CLAIMED,
+    Event,
+    Sample,
+    Scalar,
+    TelemetryResource,
+    attributes,
+)
 from .attribution import DeviceAttribution
 from .device_faults import FaultTracker
 from .exits import ExitWatch, ProcessExit
 from .health import AgentHealth
-from .hung import STACK, HungProcesses
+from .hung import HungProcesses
 from .inbox import ReceivedDatagram
 from .latest import LatestValues
 from .names import NodeNames
 from .outgoing import OutgoingTelemetry
+from .process_reports import ProcessReports
 from .readers import NodeReader
 from .repeats import RepeatedReadings
 from .series_owners import SeriesOwners
@@ -63,6 +70,7 @@ class TelemetryRouter:
         self._profiling = profiling
         self._hung = hung
         self._step_ends = StepEnds()
+        self._reports = ProcessReports(health=health, stacks=hung is not None)
 
     def receive(self, received: ReceivedDatagram, now: float) -> None:
         """Take a probe's datagram: its sender is watched from now on."""
@@ -73,10 +81,8 @@ class TelemetryRouter:
                 self._exits.forget(forgotten.pid)
         if trainer.pid is not None:
             self._exits.watch(trainer.pid)
-        samples: Sequence[Sample] = received.datagram.samples
-        events: Sequence[Event] = received.datagram.events
-        if events:
-            events = self._taken(events, trainer)
+        samples = self._reports.samples(received.datagram.samples, trainer)
+        events = self._reports.events(received.datagram.events, trainer)
         if trainer.container_pid is not None:
             samples = [_sample_from_host(sample, trainer) for sample in samples]
             events = [_event_from_host(event, trainer) for event in events]
@@ -85,7 +91,7 @@ class TelemetryRouter:
         self._attribution.receive(trainer, samples)
         self._step_ends.note((trainer.job, trainer.attempt, trainer.rank), samples)
         resource = self._names.of(trainer)
-        self._latest.receive(trainer.key, resource, samples, now)
+        self._latest.receive(trainer.key, resource, samples, now, claimed=bool(trainer.doubt))
         if self._outgoing:
             self._outgoing.add(resource, samples)
             self._outgoing.emit(resource, events)
@@ -94,23 +100,6 @@ class TelemetryRouter:
             self._profiling.take(trainer, answer.attributes, received.file)
         elif answer is None and received.file is not None and self._hung:
             self._hung.hold(trainer, received.file)
-
-    def _taken(self, events: Sequence[Event], trainer: TrainerProcess) -> list[Event]:
-        """Return what is taken of a process's events, marked where nobody could check it."""
-        taken: list[Event] = []
-        for event in events:
-            kind = catalogue().get(event.name)
-            if kind is not None and kind.observed:
-                self._health.count("events_refused", event.name)
-                continue
-            if event.name == STACK and self._hung is None:
-                continue
-            why = trainer.doubt or ("" if _of_itself(event, trainer) else "other")
-            if why:
-                self._health.count("events_claimed", why)
-                event = Event(event.name, event.at, {**event.attributes, **CLAIMED})
-            taken.append(event)
-        return taken
 
     def adopt(self, launched: LaunchedProcesses, now: float) -> None:
         """Take the ranks' processes that a look at this node found: those without a probe.
@@ -151,6 +140,8 @@ class TelemetryRouter:
                 owner = self._trainers.owner_of(series.pid)
                 if owner is not None:
                     resource = self._names.of(owner)
+                    if owner.doubt:
+                        sample = series.as_claimed(sample)
                     placed.append((resource, sample))
                     if self._outgoing:
                         self._outgoing.add(resource, (sample,))
@@ -269,13 +260,6 @@ class TelemetryRouter:
         if trainer.pid is not None:
             self._latest.forget_pid(trainer.pid)
             self._exits.forget(trainer.pid)
-
-
-def _of_itself(event: Event, trainer: TrainerProcess) -> bool:
-    """Return whether an event is of the rank and the process that sent it."""
-    pairs = event.attributes
-    rank, pid = pairs.get("rank", trainer.rank), pairs.get("pid")
-    return rank == trainer.rank and pid in (None, trainer.pid, trainer.container_pid)
 
 
 def _with_start(sample: Sample, started_at: float) -> Sample:

@@ -6,7 +6,7 @@ of them: to look through the pairs of each, every time, cost more than to read t
 
 from dataclasses import dataclass
 
-from ..vocabulary.samples import Attributes, Sample, attributes
+from ..vocabulary.samples import Attributes, Sample, attributes, claimed
 
 _MOST = 4096
 
@@ -26,6 +26,8 @@ class SeriesOwner:
     rank: int | None = None
     ranked: Attributes = ()
     """The pairs with `rank` among them."""
+    claimed: Attributes = ()
+    """The pairs with CLAIMED among them."""
 
     def with_rank(self, sample: Sample, rank: int) -> Sample:
         """Return a sample of this series with a rank on it."""
@@ -33,6 +35,12 @@ class SeriesOwner:
             self.rank = rank
             self.ranked = attributes({**dict(self.pairs), "rank": rank})
         return Sample(sample.metric, sample.value, sample.at, self.ranked)
+
+    def as_claimed(self, sample: Sample) -> Sample:
+        """Return a sample of this series as of a process whose job and rank nobody checked."""
+        if not self.claimed:
+            self.claimed = claimed(self.pairs)
+        return Sample(sample.metric, sample.value, sample.at, self.claimed)
 
 
 class SeriesOwners:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ..vocabulary import udp_keys
 from ..vocabulary.clock import Clock, SystemClock
 from ..vocabulary.samples import attributes
 from . import assembling, claims, exposition, listeners, readers, state
@@ -151,7 +152,14 @@ class NodeAgent:
         )
         self._loop = AgentLoop(
             sources=[self._claim.socket, *([self._listeners.udp] if self._listeners.udp else [])],
-            inbox=ProbeInbox(health=self._health, bytes_per_second=settings.probe.bytes_per_second),
+            inbox=ProbeInbox(
+                health=self._health,
+                bytes_per_second=settings.probe.bytes_per_second,
+                jobs_of_sender=settings.probe.jobs_of_sender,
+                udp_key=udp_keys.read(settings.probe.udp_key_file)
+                if settings.probe.udp_key_file
+                else None,
+            ),
             selector=self._selector,
             exits=self._exits,
             handover=self._handover,
@@ -263,13 +271,13 @@ class NodeAgent:
         _log.info("agent stopped")
 
     def _log_start(self) -> None:
+        probe = self._settings.probe
+        senders = "whoever has the key" if probe.udp_key_file else "whoever reaches it"
         _log.info(
             "agent of host %s started: probe socket %s%s, /metrics %s, push %s",
             self._names.host,
             self._claim.path,
-            f" and UDP {self._settings.probe.udp_listen} (open to whoever reaches it)"
-            if self._listeners.udp
-            else "",
+            f" and UDP {probe.udp_listen} (open to {senders})" if self._listeners.udp else "",
             f"on port {self.port}" if self._listeners.scraping else "off",
             f"to {self._settings.push.endpoint}" if self._listeners.sender else "off",
         )

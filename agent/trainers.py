@@ -1,6 +1,7 @@
 """The training processes of this node: which process is which rank of which job."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -26,7 +27,8 @@ class TrainerProcess:
 
     `attempt` is None where nobody numbered it; `started_at` is in seconds since the epoch, None
     where the process cannot be seen. `user`: whom the job's GPU time is charged to, "" if unknown.
-    `doubt`: why its job and rank are not believed, "" where they are.
+    `doubt`: why its job and rank are not believed, "" where they are. `sender`: who counts as one
+    when the register is full: a user of this host, else an address.
     """
 
     key: Key
@@ -39,6 +41,7 @@ class TrainerProcess:
     started_at: float | None = None
     user: str = ""
     doubt: str = ""
+    sender: str = ""
     phase: str = ""
     expected: int = 0
     dropped: int = 0
@@ -73,8 +76,9 @@ class TrainerRegister:
     ) -> tuple[TrainerProcess, TrainerProcess | None]:
         """Note a datagram; return its sender, and whom the register forgot for it, if any.
 
-        That is the one silent for longest, when the register was full, or the same process as
-        another rank: a probe may learn its rank only after it began to report.
+        That is, when the register was full, the one silent for longest of the sender that has most,
+        or the same process as another rank: a probe may learn its rank only after it began to
+        report.
         """
         sent = received.datagram
         key: Key = ("", received.pid) if received.pid else (received.origin, sent.pid)
@@ -87,7 +91,7 @@ class TrainerRegister:
                 sent.rank,
             ):
                 if trainer is None and len(self._known) >= self._capacity:
-                    forgotten = min(self._known.values(), key=lambda one: one.last_received)
+                    forgotten = self._dispensable()
                     del self._known[forgotten.key]
                 trainer = TrainerProcess(
                     key=key,
@@ -108,6 +112,8 @@ class TrainerRegister:
                 self._known[key] = trainer
             else:
                 forgotten = None
+        if received.uid is not None or not trainer.sender:
+            trainer.sender = received.origin if received.uid is None else f"user {received.uid}"
         trainer.probed = trainer.probed or received.origin != LAUNCHED
         if sent.number > trainer.expected:
             self._health.count("datagrams_lost", by=sent.number - trainer.expected)
@@ -121,6 +127,12 @@ class TrainerRegister:
             if event.name == "training.phase":
                 trainer.phase = str(event.attributes.get("phase", ""))
         return trainer, forgotten
+
+    def _dispensable(self) -> TrainerProcess:
+        """Return whom to forget: nobody can push out another's processes by naming many."""
+        most = Counter(one.sender for one in self._known.values()).most_common(1)[0][0]
+        mine = (one for one in self._known.values() if one.sender == most)
+        return min(mine, key=lambda one: one.last_received)
 
     def _user(self, received: ReceivedDatagram) -> str:
         """Return the user of a job: the same for all its processes here, as for one resource."""

@@ -34,7 +34,7 @@ from .kubernetes import starting as kubernetes
 from .long_term import starting as long_term
 from .pipeline.pipeline import DetectionPipeline
 from .pipeline.priors import CatalogueInUse
-from .process import ending, identity, listening, logs
+from .process import ending, identity, listening, logs, memory
 from .profiles.automatic import AutomaticProfiles
 from .prometheus.polling import pollers
 from .settings.collector import CollectorSettings
@@ -61,6 +61,7 @@ _SWITCH_SECONDS = 0.001
 def run(settings: CollectorSettings) -> int:
     """Run a collector until SIGTERM or SIGINT; return the exit code of the command."""
     logs.configure()
+    memory.return_large_blocks()
     # Every agent keeps a connection open, and the usual soft limit is 1024 files.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -259,6 +260,7 @@ class CollectorService:
         )
         now = datetime.now(UTC)
         scheduler.add_job(self._trim, "interval", seconds=_TRIM_SECONDS, next_run_time=now)
+        scheduler.add_job(memory.return_freed, "interval", seconds=_TRIM_SECONDS)
         scheduler.add_job(self._meter, "interval", seconds=_METER_SECONDS)
         scheduler.add_job(self._store_clock.compare, "interval", seconds=COMPARE_SECONDS)
         scheduler.add_job(

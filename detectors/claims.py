@@ -1,15 +1,15 @@
-"""Findings that rest on what nobody could check: events whose senders only claim a rank."""
+"""Findings that rest on what nobody could check: whose senders only claim a rank."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ..vocabulary import events
+from ..vocabulary import events, metrics
 from ..vocabulary.findings import Finding
 from ..vocabulary.samples import CLAIMED, Event
 from .window import JobWindow
 
-EXIT = "process.exit"
+ENDS = ("process.exit", "host.oom_kill")
 QUIET_SECONDS, QUIET_STEPS = 30.0, 10.0
 """So long, or so many usual steps, no step must have ended since ends that were only claimed."""
 AGAIN_SECONDS = 5.0
@@ -22,30 +22,45 @@ def is_claimed(event: Event) -> bool:
 
 
 def marked(window: JobWindow, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return findings of a window, those marked whose signal is an event that was only claimed.
+    """Return findings of a window, those marked that rest on what was only claimed.
 
-    What a metric shows is evaluated whoever sent it. One event of the ranks in question that was
-    checked is enough; and ends are believed once no step of the job ends any more, which nobody can
-    feign of others.
+    That is an event that was; one of the ranks in question that was checked is enough, and ends are
+    believed once no step of the job ends any more, which nobody can feign of others. And it is all
+    that processes report of ranks which are only claimed beside others that were checked.
     """
     return tuple(_marked(window, finding) for finding in findings)
 
 
 def due(window: JobWindow, findings: Iterable[Finding]) -> float:
     """Return when time alone could show that what was claimed of ends is so; inf: never."""
-    waits = any(finding.claimed and finding.signal == EXIT for finding in findings)
+    waits = any(finding.claimed and finding.signal in ENDS for finding in findings)
     return window.now + AGAIN_SECONDS if waits else math.inf
 
 
 def _marked(window: JobWindow, finding: Finding) -> Finding:
-    if finding.signal not in events.catalogue():
-        return finding
-    told = _about(finding, window.named(finding.signal))
-    if not told or not all(map(is_claimed, told)):
-        return finding
-    if finding.signal == EXIT and _stands_since(window, told):
+    if not (_of_claimed_ranks(window, finding) or _of_claimed_events(window, finding)):
         return finding
     return replace(finding, claimed=True, text=f"{finding.text} (claimed, not checked)")
+
+
+def _of_claimed_ranks(window: JobWindow, finding: Finding) -> bool:
+    if not window.claimed_ranks:
+        return False  # as nearly always
+    ranks = finding.ranks or finding.entity.ranks
+    metric = metrics.catalogue().get(finding.signal)
+    if not ranks or (metric is not None and metric.observed):
+        return False
+    kind = events.catalogue().get(finding.signal)
+    return not (kind is not None and kind.observed) and window.claimed_ranks.issuperset(ranks)
+
+
+def _of_claimed_events(window: JobWindow, finding: Finding) -> bool:
+    if finding.signal not in events.catalogue():
+        return False
+    told = _about(finding, window.named(finding.signal))
+    if not told or not all(map(is_claimed, told)):
+        return False
+    return not (finding.signal in ENDS and _stands_since(window, told))
 
 
 def _about(finding: Finding, told: Sequence[Event]) -> Sequence[Event]:

@@ -24,6 +24,9 @@ that say nothing about anybody; steps after them that a rank's habit is learnt f
 AS_WELL = 0.25
 """Others are slower as well where they grew by so much of the excess."""
 
+FEWEST_LONG = 3
+"""So many of the newest steps must stand out: two long reads within seconds are chance."""
+
 LONGEST = 0.8
 """Share of the steps in which who stands out among them must be the slowest."""
 
@@ -158,11 +161,11 @@ def excess(
             usual = np.where(whole, 0.0, usual)
     effect = spent - peers - np.maximum(usual, 0.0)
     with np.errstate(invalid="ignore"):
-        often = (part[:, -count:] - below > effect[:, None] / 3).mean(axis=1)
+        often = (part[:, -count:] - below > effect[:, None] / 3).sum(axis=1)
         grown = effect >= np.where(known, least, least_from_start) * step
         # One that was so all along, and is still far beyond its peers, stands out as well.
         odd = grown | (spent - peers >= always * least_from_start * step)
-        odd &= (often >= persistence) & (
+        odd &= (often >= max(persistence * count, FEWEST_LONG)) & (
             np.where(effect >= least * step, effect, spent - peers)
             >= SIGMAS * _noise(part, spent, peers, count)
         )

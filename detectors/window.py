@@ -87,6 +87,7 @@ class JobWindow:
     a log that is written in blocks, s; 0 where each arrives soon after its end.
     placed: the topology, where the collector has made it. hw_models: the model of devices, by
     `hw.id`, where they are described. searches: what was found in the texts of `events`.
+    claimed_ranks: those that nobody could check, where other ranks of the attempt were.
     """
 
     job: Job
@@ -121,6 +122,7 @@ class JobWindow:
     processes: ProcessReadings = field(default_factory=no_processes)
     hw_models: Mapping[str, str] = field(default_factory=dict)
     searches: EventSearches = field(default_factory=EventSearches)
+    claimed_ranks: frozenset[int] = frozenset()
 
     @cached_property
     def features(self) -> StepFeatures:

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..vocabulary import udp_keys
 from ..vocabulary.addresses import agent_address
 
 _RETRY_SECONDS = 1.0
@@ -19,11 +20,14 @@ class AgentSocket:
     """A non-blocking datagram socket to the address that RANKSCOPE_AGENT names.
 
     `path` is the agent's Unix socket once it was there, None over UDP.
-    Raises ValueError when the variable makes no sense; later trouble is counted, not raised.
+    Raises ValueError when the variable makes no sense, or its key cannot be read; later trouble is
+    counted, not raised.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._scheme, self._target = agent_address(environ)
+        key_file = environ.get(udp_keys.VARIABLE) if self._scheme == "udp" else None
+        self._key = udp_keys.read(Path(key_file)) if key_file else None
         self._socket: socket.socket | None = None
         self._next_try = 0.0
         self.refused = 0
@@ -61,6 +65,8 @@ class AgentSocket:
         """
         if self._socket is None:
             return False
+        if self._key is not None:
+            data += udp_keys.signature(data, self._key)
         try:
             if descriptor is None or self._scheme != "unix":
                 self._socket.send(data)

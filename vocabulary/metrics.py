@@ -10,6 +10,8 @@ from . import tables
 Kind = Literal["gauge", "counter"]
 Cadence = Literal["step", "period", "info", "sample"]
 
+_OBSERVED = ("hw.", "system.", "container.", "process.")
+
 _UNIT_SUFFIX = {
     "s": "seconds",
     "By": "bytes",
@@ -41,6 +43,14 @@ class ContractMetric:
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
+    def observed(self) -> bool:
+        """Return whether it is of a node or its processes: an agent observes it.
+
+        It is taken from no process that reports it.
+        """
+        return self.name.startswith(_OBSERVED)
+
+    @property
     def prometheus_name(self) -> str:
         """Return the name in Prometheus form: underscores, unit suffix, `_total` on counters."""
         name = self.name.replace(".", "_")
@@ -48,6 +58,12 @@ class ContractMetric:
         if suffix and not name.endswith(suffix):
             name = f"{name}_{suffix}"
         return f"{name}_total" if self.kind == "counter" else name
+
+
+@cache
+def observed() -> frozenset[str]:
+    """Return the names of the metrics that an agent observes."""
+    return frozenset(name for name, metric in catalogue().items() if metric.observed)
 
 
 @cache

@@ -28,7 +28,7 @@ stand in for its ranks, numbered in order of appearance.
 
 
 CLAIMED: Mapping[str, Scalar] = {"quality": "claimed"}
-"""Attribute of an event whose sender may not be whom it names: nobody could check it."""
+"""Attribute of what comes from somebody who may not be whom it names: nobody could check it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,11 @@ class Sample:
     value: float
     at: float
     attributes: Attributes = ()
+
+
+def claimed(pairs: Attributes) -> Attributes:
+    """Return the attributes of a series with CLAIMED in the place of any other `quality`."""
+    return tuple(sorted([*(pair for pair in pairs if pair[0] not in CLAIMED), *CLAIMED.items()]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from ...settings import SettingsSection
+from ...vocabulary import udp_keys
 from ...vocabulary.addresses import UDP_PORT
 from ...vocabulary.profiling import MOST_STEPS
 from .values import ListenAddress
@@ -20,12 +21,30 @@ class ProbeSettings(SettingsSection):
     udp_listen: ListenAddress = Field(
         default="", description=f"HOST:PORT for pods without the socket, such as 0.0.0.0:{UDP_PORT}"
     )
+    udp_key_file: Path | None = Field(
+        default=None,
+        description="a file with a secret of 16 bytes at least: datagrams over UDP are taken from "
+        "trainers alone that have the same variable and file",
+    )
     bytes_per_second: int = Field(
         default=2 << 20,
         ge=1 << 20,
         description="bytes of datagrams that are read in a second, of all processes; one never has "
         "more of them than it leaves to the others, so at most half. What is more is dropped",
     )
+    jobs_of_sender: int = Field(
+        default=256,
+        ge=1,
+        description="jobs that the processes of one user, or all by UDP, may name within ten "
+        "minutes; what names a further one is dropped",
+    )
+
+    @field_validator("udp_key_file")
+    @classmethod
+    def _holds_a_key(cls, value: Path | None) -> Path | None:
+        if value is not None:
+            udp_keys.read(value)
+        return value
 
 
 class ProfilingSettings(SettingsSection):

@@ -2,27 +2,34 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from .local import LOCAL
 from .payloads import PAYLOADS
 
 _TABLE = Path(__file__).with_name("attacks.toml")
-_KEYS = {"name", "bound", "means", "sends", "with", "every_seconds", "payloads"}
+COLLECTOR_DOORS = ("HTTP", "gRPC", "remote write", "API")
+AGENT_DOORS = ("agent socket", "agent UDP", "agent page", "agent files", "agent logs")
+SENDERS = ("tenant", "agents", "reader", "wrong", "nobody", "process", "other user")
+SOCKETS = "sockets"
 
 
 @dataclass(frozen=True, slots=True)
 class HostileAttack:
-    """One row: what is sent, with which arguments, how often; `payloads` 0: without an end."""
+    """One row, as the head of the table explains it."""
 
     name: str
-    bound: str
+    kind: str
+    door: str
+    sender: str
     means: str
     sends: str
     arguments: Mapping[str, Any]
     every_seconds: float
     payloads: int
+    at_once: int
 
 
 def attacks() -> list[HostileAttack]:
@@ -31,14 +38,13 @@ def attacks() -> list[HostileAttack]:
 
 
 def _attack(row: dict[str, Any]) -> HostileAttack:
-    if row.keys() != _KEYS or row["sends"] not in PAYLOADS:
-        raise ValueError(f"attack {row.get('name')!r}: needs {sorted(_KEYS)}, a payload that is")
-    return HostileAttack(
-        row["name"],
-        row["bound"],
-        row["means"],
-        row["sends"],
-        row["with"],
-        row["every_seconds"],
-        row["payloads"],
-    )
+    keys = {one.name for one in fields(HostileAttack)} - {"arguments"} | {"with"}
+    wrong = {
+        "keys": row.keys() ^ keys,
+        "sends": {row.get("sends")} - {*PAYLOADS, *LOCAL, SOCKETS},
+        "door": {row.get("door")} - {*COLLECTOR_DOORS, *AGENT_DOORS},
+        "sender": {row.get("sender")} - {*SENDERS},
+    }
+    if said := {key: values for key, values in wrong.items() if values}:
+        raise ValueError(f"attack {row.get('name')!r} of {_TABLE.name}: cannot be sent: {said}")
+    return HostileAttack(**{"arguments" if key == "with" else key: row[key] for key in row})

@@ -139,7 +139,9 @@ class SimulatedCluster:
                 host.throttled += 4.0 * over / (1.0 + over)
             host.cached = min(host.memory, host.cached + plan.cache_growth)
             host.disk_full = min(1.0, host.disk_full + plan.disk_growth)
-            host.disk_seconds += 0.02 * rng.random()
+            busy = min(1.0, host.disk_queue + 0.02 * rng.random())
+            host.disk_queue = max(0.0, host.disk_queue - busy)
+            host.disk_seconds += busy
             host.clock_offset = plan.clock_wander * math.sin(now / 180.0 + len(host.name))
             host.clock_offset += host.clock_error
             for port in host.ports:

@@ -50,7 +50,6 @@ class DeviceState:
     pcie_width: int = 16
     remap: str = ""
     nvlink_slow: float = 1.0
-    nvlink_down: bool = False
     temperature: float = 45.0
     watts: float = 100.0
     clock: float = 1.0

@@ -22,7 +22,10 @@ class PortState:
 
 @dataclass(slots=True)
 class HostState:
-    """What processes of a host have in common. Memory in bytes, `demand` in cores."""
+    """What processes of a host have in common. Memory in bytes, `demand` in cores.
+
+    `disk_queue`: seconds of work that the disk was asked for and has yet to do.
+    """
 
     name: str
     switch: str
@@ -38,25 +41,21 @@ class HostState:
     cached: float = 0.0
     throttled: float = 0.0
     waited: float = 0.0
-    stolen: float = 0.0
     storage_slow: float = 1.0
     disk_full: float = 0.4
     blocked: int = 0
+    disk_queue: float = 0.0
     disk_seconds: float = 0.0
     clock_offset: float = 0.0
     clock_error: float = 0.0
     driver: str = "550.54.15"
     lost: bool = False
     shm: float = 0.1
-    phase: str = "idle"
     trainers: int = 0
 
     def own_demand(self) -> float:
         """Return the cores that the job's processes ask for."""
         return self.trainers * 1.6
-
-    def available(self) -> float:
-        return float(self.cores if self.quota is None else min(self.cores, self.quota))
 
     def contention(self) -> float:
         """Return how many times longer a process takes: 1 while there are cores enough."""
@@ -66,7 +65,7 @@ class HostState:
         return max(1.0, (own + self.demand) / self.cores) / self.cpu_speed
 
     def utilization(self) -> float:
-        own = min(self.own_demand(), self.available())
+        own = min(self.own_demand(), self.quota or self.cores)
         return min(1.0, (own + self.demand) / self.cores)
 
     def network_slow(self) -> float:

@@ -36,8 +36,6 @@ class JobSwitches:
     save_slow: float = 1.0
     collect_every: int = 0
     collect_seconds: float = 0.0
-    gap_seconds: float = 0.0
-    intensity: float = 1.0
     overflow_from: float = float("inf")
     stage_slow: dict[int, float] = field(default_factory=dict)
 
@@ -119,7 +117,7 @@ class JobAttempt:
         if 0 < done <= plan.tune_steps:
             extra += plan.tune_cost
         every = self.switches.recompile_every
-        if every and done % every == 0:
+        if every and self.rng.random() < 1.0 / every:  # shapes come with the data, by chance
             extra += self.switches.recompile_seconds
         return StepAgenda(
             save=_due_every(done, plan.save_every),

@@ -7,7 +7,7 @@ from .hosts import HostState
 
 
 class BatchLoader:
-    """`seconds`: what a batch takes on a quiet host; `slow`: a fault's factor on it."""
+    """`seconds`: what a batch takes on a quiet host, on average; `slow`: a fault's factor."""
 
     def __init__(
         self, loop: EventLoop, host: HostState, rng: Random, seconds: float, depth: int
@@ -29,8 +29,9 @@ class BatchLoader:
             took = self.seconds * self.slow * (0.6 * self.host.contention() + reading)
             if self.rng.random() < self.tail_chance:
                 took += self.tail_seconds * self.host.storage_slow
-            self.host.disk_seconds += 0.3 * self.seconds * self.host.storage_slow
-            yield took * self.rng.lognormvariate(0.0, self.sigma)
+            busy = 0.3 * self.seconds * self.host.storage_slow
+            self.host.disk_queue += busy / max(1, self.host.trainers)
+            yield took * self.rng.lognormvariate(-(self.sigma**2) / 2.0, self.sigma)
             self.ready += 1
             self.loop.fire(self.filled)
 

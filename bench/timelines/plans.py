@@ -36,7 +36,6 @@ class JobPlan:
     start_step: int = 0
     loader_share: float = 0.4
     prefetch: int = 4
-    workers: int = 4
     log_every: int = 10
     log_seconds: float = 0.02
     eval_every: int = 0
@@ -98,7 +97,7 @@ class JobPlan:
     intensity: float = 0.85
     spare_devices: int = 0
     hiccups_an_hour: float = 0.0
-    hiccup_share: float = 0.0
+    hiccup_seconds: float = 0.0
     drift_sigma: float = 0.0
     link_sigma: float = 0.05
     loader_sigma: float = 0.15
@@ -173,7 +172,7 @@ def draw_plan(rng: Random, seed: int, *, quiet: bool, most_hosts: int) -> tuple[
         loader_share=rng.uniform(0.1, 0.85),
         loader_sigma=rng.uniform(0.1, 0.5),
         hiccups_an_hour=rng.uniform(0.0, 30.0),
-        hiccup_share=rng.uniform(0.05, 0.4),
+        hiccup_seconds=rng.uniform(0.02, 0.2),
         drift_sigma=rng.uniform(0.0, 0.012),
         link_sigma=rng.uniform(0.02, 0.3),
         outlier_every=rng.choice((0, 60, 150, 400)),

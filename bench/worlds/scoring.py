@@ -87,7 +87,7 @@ class WorldScore:
             "recall_weak": _share(sum(weak), len(weak)),
             "first_cause_of_found": _share(sum(one.right for one in found), len(found)),
             "entity_of_found": _share(sum(one.right_entity for one in found), len(found)),
-            "one_incident": _share(sum(one.above_info == 1 for one in found), len(found)),
+            "one_incident": _share(sum(one.above_info <= 1 for one in found), len(found)),
             "false_per_quiet_case": _share(len(loud), len(quiet)),
             "false_above_info_per_quiet_case": _share(sum(loud), len(quiet)),
             "calibration_error": calibration_error(

@@ -30,9 +30,9 @@ def by_labels(resource: TelemetryResource) -> bool:
     return any(name == JOB_SOURCE for name, _ in resource.extra)
 
 
-def unassigned(attempt: JobAttempt) -> bool:
-    """Tell whether an attempt is that of devices which no label gives to a job."""
-    return attempt.job.partition("/")[0] == UNASSIGNED
+def unassigned(job: str) -> bool:
+    """Tell whether a job is that of devices which no label gives to one."""
+    return job.partition("/")[0] == UNASSIGNED
 
 
 class DeviceAdoption:
@@ -60,11 +60,11 @@ class DeviceAdoption:
         taken: list[tuple[int, Device]] = []
         if attempt.informed:
             return ranks, taken
-        reported = self._reported() if unassigned(attempt) else frozenset()
+        reported = self._reported() if unassigned(attempt.job) else frozenset()
         for place, device in enumerate(zip(hosts, devices, strict=True)):
             if device[1] in reported:
                 continue
-            if unassigned(attempt) and device in self._returned:
+            if unassigned(attempt.job) and device in self._returned:
                 continue
             rank = attempt.adopted.get(device)
             if rank is None:
@@ -113,11 +113,11 @@ class DeviceAdoption:
         if holders and holders[-1] == mine:
             return []
         before = [number for number in holders if number != mine]
-        if mine in holders and not unassigned(attempt):
+        if mine in holders and not unassigned(attempt.job):
             others = [self._attempts.numbered[number] for number in before]
-            if any(one is not None and not unassigned(one) for one in others):
+            if any(one is not None and not unassigned(one.job) for one in others):
                 self._shared.add(device)  # it came back while another had it
-            elif any(one is not None and unassigned(one) for one in others):
+            elif any(one is not None and unassigned(one.job) for one in others):
                 self._returned.add(device)
         holders[:] = [*before, mine]
         taken = []
@@ -125,7 +125,7 @@ class DeviceAdoption:
             held = self._attempts.numbered[number]
             if held is None:
                 continue
-            if device in self._shared and not unassigned(held) and not unassigned(attempt):
+            if device in self._shared and not unassigned(held.job) and not unassigned(attempt.job):
                 continue
             rank = held.adopted.get(device)
             row = None if rank is None else held.placements.row(rank)

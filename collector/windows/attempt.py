@@ -16,6 +16,7 @@ from .communicators import CommunicatorRegister
 from .descriptions import DeviceDescriptions
 from .event_history import EventHistory
 from .held_events import HeldEvents
+from .host_reports import JobReports
 from .kept import KeptFeatures
 from .layout import TopologyLayout
 from .operations import OperationWindow
@@ -181,6 +182,14 @@ class JobAttempt:
     """Whether `training.rank.info` was received."""
     clocks: dict[str, HostClock] = field(default_factory=dict)
     """By host: the clock by which its ranks report, while the node itself does not."""
+    checked: bool = False
+    """Whether any of its ranks is: then what is only claimed fills no place but an empty one."""
+    claims: bool = False
+    """Whether anything of it is only claimed."""
+    superseded: bool = False
+    """Whether the same attempt is to begin anew, without what was only claimed."""
+    reports: JobReports = field(default_factory=JobReports)
+    """When its telemetry came from which host."""
     switches: dict[str, str] = field(default_factory=dict)
     """By host, as the job's telemetry says it."""
     devices: DeviceDescriptions = field(default_factory=DeviceDescriptions)

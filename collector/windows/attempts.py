@@ -10,6 +10,9 @@ from .bounds import BoundNotes, WindowBounds
 SAME_START_SECONDS = 5.0
 """Processes whose reported starts differ by less are one start at different precision."""
 
+GOES_ON_SECONDS = 60.0
+"""An attempt whose telemetry came so shortly before that of another goes on beside it."""
+
 NEWEST_KEPT = 3
 """Attempts of a job that are never let go of for being many."""
 
@@ -51,13 +54,21 @@ class AttemptRegister:
             self._clusters.setdefault(job, cluster)
         if number is None:
             if numbers:
-                return self.by_key[job, numbers[-1]]
+                return self._current(job)
             return self._add(job, 0, cluster, derived=True)
         found = self.by_key.get((job, number))
         if found is None and len(numbers or ()) >= self.bounds.attempts + NEWEST_KEPT:
             self.notes.add("attempts", job)
             return None
         return self._add(job, number, cluster, derived=False) if found is None else found
+
+    def renew(self, attempt: JobAttempt) -> None:
+        """Let an attempt begin anew, as one that is checked; its events stay."""
+        self.remove(attempt)
+        found = self._add(attempt.job, attempt.number, attempt.cluster, derived=attempt.derived)
+        found.checked, found.world_size = True, attempt.newest_world_size
+        found.events, found.reports = attempt.events, attempt.reports
+        found.last_received = attempt.last_received
 
     def next(self, attempt: JobAttempt) -> JobAttempt:
         """Return the attempt that follows a derived one."""
@@ -66,14 +77,27 @@ class AttemptRegister:
 
     def newest(self, job: Job) -> JobAttempt | None:
         """Return the newest attempt of a job, None where it has none."""
-        numbers = self._of_job.get(job)
-        return self.by_key[job, numbers[-1]] if numbers else None
+        return self._current(job) if job in self._of_job else None
 
     def current(self) -> list[JobAttempt]:
         """Return the newest attempt of every job, in the order of their ids."""
         if self._in_order is None:
             self._in_order = sorted(self._of_job)
-        return [self.by_key[job, self._of_job[job][-1]] for job in self._in_order]
+        return [self._current(job) for job in self._in_order]
+
+    def _current(self, job: Job) -> JobAttempt:
+        """Return the newest attempt of a job; one that is only claimed replaces none that goes on.
+
+        It goes on that has ranks which are checked, and reported with or after the claims.
+        """
+        numbers = self._of_job[job]
+        newest = self.by_key[job, numbers[-1]]
+        if newest.claims and not newest.checked:
+            for number in reversed(numbers[:-1]):
+                held = self.by_key[job, number]
+                if held.checked and held.last_received > newest.last_received - GOES_ON_SECONDS:
+                    return held
+        return newest
 
     def older(self, job: Job) -> list[JobAttempt]:
         """Return the attempts of a job but for the newest few."""

@@ -11,7 +11,7 @@ import numpy as np
 from ...detectors.window import Ints
 from ...formats.otlp.attribute_sets import AttributeSets
 from ...vocabulary import metrics as vocabulary
-from ...vocabulary.samples import Attributes, Scalar
+from ...vocabulary.samples import CLAIMED, Attributes, Scalar
 
 SOURCES = ("probe", "log", "flight_recorder", "ras", "inspector", "exporter")
 """In order: the first of these that reports a series wins."""
@@ -33,7 +33,7 @@ _IGNORED = {
 }  # fmt: skip
 """Where a series belongs or how it was measured, not what it measures."""
 
-_RANK, _PID, _DEVICE, _GROUP, _SOURCE, _STARTED, _REST = range(1, 8)
+_RANK, _PID, _DEVICE, _GROUP, _SOURCE, _STARTED, _CLAIMED, _REST = range(1, 9)
 
 
 def rank_of(pairs: Mapping[str, Scalar]) -> int | None:
@@ -76,7 +76,8 @@ class AttributeColumns:
 
     rank; pid; device (number of the pair that names it); group (the same); rest (number into
     `rests`: the attributes that tell what is measured); source (place in the order of sources).
-    started (when the process began, seconds since the epoch). NO where there is none.
+    started (when the process began, seconds since the epoch); claimed (1: nobody could check that
+    it is the sender's to report, else 0). NO where there is none.
     """
 
     def __init__(self, sets: AttributeSets) -> None:
@@ -89,6 +90,7 @@ class AttributeColumns:
         self.rest = np.zeros(0, np.int32)
         self.source = np.zeros(0, np.int8)
         self.started = np.zeros(0, np.int64)
+        self.claimed = np.zeros(0, np.int8)
         self._count = 0
         self._kinds = array("b")
         self._values = array("q")
@@ -110,6 +112,7 @@ class AttributeColumns:
             self.rest,
             self.source,
             self.started,
+            self.claimed,
         )
         return sum(int(column.nbytes) for column in columns)
 
@@ -135,6 +138,7 @@ class AttributeColumns:
             (_GROUP, self.group, pairs),
             (_SOURCE, self.source, values),
             (_STARTED, self.started, values),
+            (_CLAIMED, self.claimed, values),
         ):
             here = kinds == kind
             column[sets[here]] = shown[here]
@@ -166,9 +170,9 @@ class AttributeColumns:
         if count <= len(self.rank):
             return
         size = max(2 * len(self.rank), count, 1024)
-        for name in ("rank", "pid", "device", "group", "rest", "source", "started"):
+        for name in ("rank", "pid", "device", "group", "rest", "source", "started", "claimed"):
             old = getattr(self, name)
-            new = np.full(size, 0 if name == "source" else NO, old.dtype)
+            new = np.full(size, 0 if name in ("source", "claimed") else NO, old.dtype)
             new[: len(old)] = old
             setattr(self, name, new)
 
@@ -190,6 +194,8 @@ def _classified(name: str, value: Scalar) -> tuple[int, int]:
         case "process.start_time":
             started = whole(value)
             return (_STARTED, NO if started is None or not 0 <= started < 2**62 else started)
+    if (name, value) in CLAIMED.items():
+        return (_CLAIMED, 1)
     if name in _IGNORED or (name == "role" and value == "trainer"):
         return (0, 0)
     return (_REST, 0)

@@ -1,4 +1,4 @@
-"""When a device was last seen working, whoever it runs for: by node telemetry and by jobs."""
+"""When a device was last seen working, whoever it runs for: by its node, else by jobs."""
 
 from collections.abc import Iterator
 
@@ -6,9 +6,10 @@ import numpy as np
 
 from ...detectors.hardware.lost_devices import FAILED, VITAL
 from ...vocabulary.entities import Entity
-from .nodes import everything
+from .nodes import Permits, everything, nothing
 from .windows import TelemetryWindows
 
+_WANTED = (*VITAL, FAILED)
 _STATE_SECONDS = 30.0
 """A device that counted as failed so shortly before its newest reading still does."""
 
@@ -34,19 +35,33 @@ def last_seen(windows: TelemetryWindows, device: Entity, now: float) -> float | 
 def _newest(
     windows: TelemetryWindows, host: str, hw_id: str, now: float
 ) -> Iterator[tuple[str, float, float]]:
-    """Yield (plane's name, at, value) of the newest readings of a device."""
-    wanted = (*VITAL, FAILED)
-    for plane, row, device in windows.of_node(host, everything):
-        if device == hw_id and plane.name in wanted:
-            yield plane.name, float(plane.last_at[row]), float(plane.last_value[row])
+    """Yield (plane's name, at, value) of the newest readings of a device.
+
+    What its node reports of it is not for a job to mend: then that alone.
+    """
+    own = _of_node(windows, host, hw_id, nothing)
+    yield from own
+    if own:
+        return
+    yield from _of_node(windows, host, hw_id, everything)
     for attempt in windows.current():
         rank = windows.topology(attempt).rank_of_device(host, hw_id)
         if rank is None:
             continue
         window = windows.window(attempt, now, until=now)  # looks, and learns nothing
         here = np.flatnonzero(window.ranks == rank)
-        for name in wanted:
+        for name in _WANTED:
             held = window.rank_readings.get(name)
             if held is not None and held.at.shape[1]:
                 value, at = held.of(here).latest()
                 yield from ((name, float(at[k]), float(value[k])) for k in range(len(here)))
+
+
+def _of_node(
+    windows: TelemetryWindows, host: str, hw_id: str, permits: Permits
+) -> list[tuple[str, float, float]]:
+    return [
+        (plane.name, float(plane.last_at[row]), float(plane.last_value[row]))
+        for plane, row, device in windows.of_node(host, permits)
+        if device == hw_id and plane.name in _WANTED
+    ]

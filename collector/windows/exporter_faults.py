@@ -3,7 +3,9 @@
 An exporter shows a fault as state: the last code stays for weeks, a count stands where it stood.
 What a device showed when it was first read is therefore no news, unless the vendor states that it
 is wrong now (`present`). The agent does the same with whole pages (formats/exporters/faults.py);
-here series come one by one, in any order, and again and again with the same value.
+here series come one by one, in any order, and again and again with the same value. A fault goes
+with the job that labels give the device to, whose sender may send nothing for others; else with the
+host.
 """
 
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from ...formats import fault_reports
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary import device_faults
 from ...vocabulary.samples import Event, TelemetryResource
+from .adoption import unassigned
 from .attributes import AttributeColumns
 
 _AWAY_SECONDS = 600.0
@@ -90,11 +93,6 @@ class ExporterFaults:
         for one in series.tolist():
             if self._registers.pop(one, None) is not None:
                 self._is_fault[one] = False
-
-    def reported(self, event: Event) -> None:
-        """Note a fault that an agent reported: an exporter will show it too."""
-        device, code = (str(event.attributes.get(name, "")) for name in ("hw.id", "code"))
-        self._reports.note(device, code, "agent", event.at)
 
     def take(
         self,
@@ -171,8 +169,13 @@ class ExporterFaults:
         pairs = dict(series.attributes)
         gpu = pairs.get("gpu")
         sender = series.resource
+        nobodys = sender.job is None or unassigned(sender.job)
         return _FaultRegister(
-            resource=TelemetryResource(sender.host, None, 0, sender.cluster),
+            resource=TelemetryResource(
+                sender.host,
+                *((None, 0) if nobodys else (sender.job, sender.attempt)),
+                sender.cluster,
+            ),
             hw_id=str(pairs.get("hw.id", "")),
             gpu=gpu if isinstance(gpu, int) else None,
             vendor=str(pairs.get("hw.vendor", "")),

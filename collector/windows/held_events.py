@@ -8,9 +8,11 @@ import numpy as np
 
 from ...detectors.event_searches import EventSearches
 from ...detectors.window import Floats
-from ...vocabulary.samples import Event
+from ...formats.fault_reports import SAME_SECONDS
+from ...vocabulary.samples import CLAIMED, Event
 from ...vocabulary.topology import JobTopology
 from .attributes import rank_of
+from .placements import CHECKED, ONLY_CLAIMED, PlacementColumns
 
 
 class _HeldEvent:
@@ -23,15 +25,17 @@ class _HeldEvent:
         self.received = received
         self._order: str | None = None
 
-    def place(self, topology: JobTopology) -> None:
+    def place(self, topology: JobTopology, placements: PlacementColumns) -> None:
         """Show the rank that the event is of by this topology."""
-        rank = _rank_of(self.event, topology)
-        if self.shown is not self.event and self.shown.attributes.get("rank") == rank:
-            return
+        rank, by_process = _rank_of(self.event, topology)
         pairs = dict(self.event.attributes)
         pairs.pop("rank", None)
         if rank is not None:
             pairs["rank"] = rank
+        if rank is not None and by_process and placements.standing(rank) == ONLY_CLAIMED:
+            pairs |= CLAIMED  # that its process is the rank
+        if pairs == self.shown.attributes and self.shown is not self.event:
+            return
         self.shown = Event(self.event.name, self.event.at, pairs, self.event.resource)
         self._order = None
 
@@ -65,25 +69,71 @@ class HeldEvents:
         self,
         sources: Sequence[Iterable[tuple[Event, float]]],
         topology: JobTopology,
+        placements: PlacementColumns,
         versions: tuple[int, ...],
     ) -> None:
-        """Take what is held now; only what is new, or may be of another rank, is looked at."""
+        """Take what is held now; only what is new, or may be of another rank, is looked at.
+
+        What is left out is what only claims to excuse a rank that is checked, and a fault that an
+        exporter shows too: that of the agent has more to it.
+        """
         before, self._held = self._held, {}
         for source in sources:
             for event, received in source:
                 one = before.get(id(event))
                 if one is None:
                     one = _HeldEvent(event, received)
-                    one.place(topology)
+                    one.place(topology, placements)
                 elif topology.version != self._placed_by:
-                    one.place(topology)
+                    one.place(topology, placements)
                 self._held[id(event)] = one
         self._placed_by = topology.version
         rows = _ordered(self._held.values())
+        rows = [one for one in rows if not _excuses(one.event, placements)]
+        rows = _reported_once(rows)
         self.events = tuple(one.shown for one in rows)
         self.received = np.array([one.received for one in rows], np.float64)
         self.searches.keep(self.events)
         self.versions = versions
+
+
+def _excuses(event: Event, placements: PlacementColumns) -> bool:
+    """Return whether an event that is only claimed would excuse a rank that is checked, or the job.
+
+    By a phase, or by an end in order.
+    """
+    if not CLAIMED.items() <= event.attributes.items():
+        return False
+    in_order = event.name == "process.exit" and event.attributes.get("exit_code") == 0
+    if event.name != "training.phase" and not in_order:
+        return False
+    return placements.standing(rank_of(event.attributes)) == CHECKED
+
+
+def _reported_once(rows: list[_HeldEvent]) -> list[_HeldEvent]:
+    """Return events without the faults of exporters that others report at about the time."""
+    faults = [one for one in rows if one.event.name == "gpu.fault"]
+    others: dict[tuple[object, str], list[float]] = {}
+    for one in faults:
+        if not _of_exporter(one.event):
+            others.setdefault(_fault(one.event), []).append(one.event.at)
+    if not others:
+        return rows
+    again = {
+        id(one)
+        for one in faults
+        if _of_exporter(one.event)
+        and any(abs(at - one.event.at) <= SAME_SECONDS for at in others.get(_fault(one.event), ()))
+    }
+    return [one for one in rows if id(one) not in again]
+
+
+def _of_exporter(event: Event) -> bool:
+    return event.attributes.get("source") == "exporter"
+
+
+def _fault(event: Event) -> tuple[object, str]:
+    return event.attributes.get("hw.id"), str(event.attributes.get("code", ""))
 
 
 def _ordered(rows: Iterable[_HeldEvent]) -> list[_HeldEvent]:
@@ -102,13 +152,14 @@ def _time_and_name(one: _HeldEvent) -> tuple[float, str]:
     return one.shown.at, one.shown.name
 
 
-def _rank_of(event: Event, topology: JobTopology) -> int | None:
+def _rank_of(event: Event, topology: JobTopology) -> tuple[int | None, bool]:
+    """Return the rank that an event is of, and whether its process says so."""
     pairs, host = event.attributes, event.resource.host
     rank = rank_of(pairs)
     if event.resource.job is not None and rank is not None:
-        return rank
+        return rank, False
     pid, device = pairs.get("pid"), pairs.get("hw.id")
     found = topology.rank_of_pid(host, pid) if isinstance(pid, int) else None
     if found is None and isinstance(device, str):
-        found = topology.rank_of_device(host, device)
-    return found
+        return topology.rank_of_device(host, device), False
+    return found, found is not None

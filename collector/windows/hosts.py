@@ -1,7 +1,8 @@
 """What is known of hosts: when each last reported, how often it does, its clock, its ports.
 
-What only a node can say of itself (its clock, its agent's end, its switch, ports and devices) is
-taken from telemetry that belongs to no job: whoever may speak for one job only cannot send that.
+What only a node can say of itself (that it lives, its clock, its agent's end, its switch, ports and
+devices) is taken from telemetry that belongs to no job: whoever may speak for one job only cannot
+send that.
 """
 
 import heapq
@@ -16,16 +17,8 @@ from ...vocabulary.topology import NicPort
 from .bounds import BoundNotes, WindowBounds
 from .descriptions import DeviceDescriptions
 from .event_history import EventHistory
+from .host_reports import ReportTimes
 from .skew import HostClock
-
-LONGEST_INTERVAL_SECONDS = 60.0
-"""A host that was away for longer was away, and does not report that rarely."""
-
-GAPS_NEEDED = 3
-"""Reporting intervals that are seen before a host's interval counts as known."""
-
-SILENT_SECONDS = 10.0
-"""A gap of so many seconds and of three usual intervals is a silence."""
 
 FLUSH_SECONDS = 10.0
 """What an agent gathered before it stopped arrives within; later telemetry is of a new one."""
@@ -34,15 +27,10 @@ MOST_EVENTS = 1_000
 """Events of one host that are kept."""
 
 _UNREPORTED: dict[str, float] = {
-    "last_received": -np.inf,
     "arrived": -np.inf,
-    "interval": np.nan,
     "announced_at": -np.inf,
     "node_received": -np.inf,
-    "returned_at": -np.inf,
     "offset": 0.0,
-    "_longest": np.nan,
-    "_gaps": 0,
 }
 """By array of `HostNumbers`: what it has of a host that has reported nothing yet."""
 
@@ -60,18 +48,14 @@ class HostNumbers:
         self.notes = BoundNotes()
         self.numbers: dict[str, int] = {}
         self.names: list[str] = []
-        self.last_received: Floats = np.zeros(0)
-        """By the collector's clock; of what was scraped, when it was, however late it came."""
+        self.reports = ReportTimes()
+        """When they reported of themselves, by what belongs to no job."""
         self.arrived: Floats = np.zeros(0)
-        """When anything of a host last arrived."""
-        self.interval: Floats = np.zeros(0)
-        """Seconds between reports; NaN until it is known."""
+        """When anything of a host last arrived, whoever sent it."""
         self.announced_at: Floats = np.zeros(0)
         """When its agent announced that it stops; -inf where it did not, or reported since."""
         self.node_received: Floats = np.zeros(0)
         """When telemetry of the node itself last arrived: what belongs to no job."""
-        self.returned_at: Floats = np.zeros(0)
-        """When it reported again after a silence; -inf where it never was silent."""
         self.offset: Floats = np.zeros(0)
         """How far the clock is ahead by which the node itself reports, in seconds."""
         self.clocks: list[HostClock] = []
@@ -84,8 +68,6 @@ class HostNumbers:
         """The newest reading that was scraped of any host."""
         self.version = 0
         """Moves when a switch or a port changes."""
-        self._longest: Floats = np.zeros(0)
-        self._gaps: Ints = np.zeros(0, np.int64)
         self._free: list[int] = []
         """Numbers that were let go of, as a heap."""
 
@@ -103,8 +85,9 @@ class HostNumbers:
             found = self.numbers[host] = len(self.names)
             self.names.append(host)
             self.clocks.append(HostClock())
-            if found >= len(self.last_received):
+            if found >= len(self.arrived):
                 size = max(64, 2 * found)
+                self.reports.fit(size)
                 for name, fill in _UNREPORTED.items():
                     setattr(self, name, _longer(getattr(self, name), size, fill))
                 self.event_counts = _longer(self.event_counts, size, 0)
@@ -131,8 +114,8 @@ class HostNumbers:
         self.event_counts[self.numbers[host]] += 1
 
     def silent(self, since: float) -> Ints:
-        """Return the numbers of hosts that last reported at `since` or before."""
-        quiet = np.flatnonzero(self.last_received[: len(self.names)] <= since)
+        """Return the numbers of hosts of which nothing arrived since."""
+        quiet = np.flatnonzero(self.arrived[: len(self.names)] <= since)
         return np.setdiff1d(quiet, np.array(self._free, np.int64))
 
     @property
@@ -149,31 +132,10 @@ class HostNumbers:
         self.clocks[number] = HostClock()
         for name, fill in _UNREPORTED.items():
             getattr(self, name)[number] = fill
+        self.reports.clear(number)
         self.event_counts[number] += 1
         self.version += 1
         heapq.heappush(self._free, number)
-
-    def received(self, number: int, now: float, *, read_at: float | None = None) -> None:
-        """Note that a host reported; `read_at`: when somebody else read what it shows."""
-        self.arrived[number] = max(self.arrived.item(number), now)
-        if read_at is not None:
-            now = min(now, read_at)
-        last = self.last_received.item(number)
-        gap = now - last
-        usual = self.interval.item(number)
-        silent = max(SILENT_SECONDS, 3 * usual) if usual >= 0 else LONGEST_INTERVAL_SECONDS
-        if silent < gap < np.inf:
-            self.returned_at[number] = now
-        if 0.25 < gap < np.inf:
-            # Quick to learn a longer interval, slow to unlearn it, so that sources with different
-            # intervals on one host count as the slowest of them.
-            gap = min(gap, LONGEST_INTERVAL_SECONDS)
-            held = self._longest.item(number)
-            self._longest[number] = max(gap, 0.95 * held + 0.05 * gap) if held >= 0 else gap
-            self._gaps[number] += 1
-            if self._gaps.item(number) >= GAPS_NEEDED:
-                self.interval[number] = max(self._longest[number], self._announced_interval(number))
-        self.last_received[number] = max(last, now)
 
     def of_node(self, number: int, now: float) -> None:
         """Note that a host's own telemetry arrived: an agent runs there."""
@@ -194,12 +156,8 @@ class HostNumbers:
         elif phase == "start":
             self.announced_at[number] = -np.inf
             seconds = event.attributes.get("interval_seconds")
-            if isinstance(seconds, int | float) and 0 < seconds <= LONGEST_INTERVAL_SECONDS:
-                self.interval[number] = float(seconds)
-
-    def _announced_interval(self, number: int) -> float:
-        held = float(self.interval[number])
-        return held if held >= 0 and self._gaps[number] == GAPS_NEEDED else 0.0
+            if isinstance(seconds, int | float):
+                self.reports.announce(number, float(seconds))
 
 
 def _longer(old: NDArray[_N], count: int, fill: float) -> NDArray[_N]:

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from ...detectors.window import Floats
+from .hosts import HostNumbers
 from .queries import SeriesRow, topology, variant
 from .windows import TelemetryWindows
 
@@ -79,18 +80,29 @@ def nodes(windows: TelemetryWindows) -> list[NodeSummary]:
     return [
         NodeSummary(
             host,
-            float(known.last_received[number]),
+            _last_received(known, number),
             known.switches.get(host) or switches.get(host),
             placed.get(host, {}),
         )
         for host, number in sorted(known.numbers.items())
-        if host and np.isfinite(known.last_received[number])
+        if host and np.isfinite(known.arrived[number])
     ]
+
+
+def _last_received(known: HostNumbers, number: int) -> float:
+    """Return when a host last reported of itself; where it never did, when anything of it came."""
+    own = known.reports.last_received.item(number)
+    return own if np.isfinite(own) else known.arrived.item(number)
 
 
 def everything(_job: str) -> bool:
     """Permit every job."""
     return True
+
+
+def nothing(_job: str) -> bool:
+    """Permit no job: what nodes report themselves is left."""
+    return False
 
 
 def node(windows: TelemetryWindows, host: str, permits: Permits = everything) -> HostDetail | None:
@@ -172,7 +184,10 @@ def series(
 def _held(
     windows: TelemetryWindows, summary: NodeSummary, metric: str | None, permits: Permits
 ) -> Iterator[tuple[str, str | None, Floats, Floats]]:
-    """Yield (plane's name, device, at, value) of every series, all of it or the newest reading."""
+    """Yield (plane's name, device, at, value) of every series, all of it or the newest reading.
+
+    What the node reports itself is yielded from no job.
+    """
 
     def wanted(name: str) -> bool:
         base = name.partition("|")[0]
@@ -187,6 +202,7 @@ def _held(
         at, value = plane.read(np.array([row]), -np.inf, np.inf)
         known = np.isfinite(at[0]) & np.isfinite(value[0])
         yield plane.name, device, at[0][known], value[0][known]
+    own = {(plane.name, device) for plane, _, device in windows.of_node(summary.host, nothing)}
     for job in filter(permits, summary.ranks):
         attempt = windows.attempt(job)
         if attempt is None:
@@ -201,5 +217,7 @@ def _held(
                 at, value = held.at, held.value
             for place, row in enumerate(rows.tolist()):
                 known = np.isfinite(at[place]) & np.isfinite(value[place])
+                if (name, window.hw_ids[row]) in own:
+                    continue
                 if known.any() and window.hw_ids[row]:
                     yield name, window.hw_ids[row], at[place][known], value[place][known]

@@ -9,17 +9,20 @@ from ...detectors.window import Ints
 from ...formats.otlp.numbering import KeyNumbers
 from ...vocabulary.topology import UNKNOWN, RankPlacement
 
+CHECKED, ONLY_CLAIMED = 1, 0
+
 _FEW, _SPREAD = 1024, 8
 """Rows are looked up by rank in an array up to this rank, or so many times the ranks there are."""
 
-_COLUMNS = ("hosts", "local_ranks", "pids", "dp", "tp", "pp", "ep", "started")
+_COLUMNS = ("hosts", "local_ranks", "pids", "dp", "tp", "pp", "ep", "started", "checked")
 
 
 class PlacementColumns:
     """Columns [rows], UNKNOWN where nobody reports it; `hosts` are numbers of Hosts.
 
-    started: when the rank's process started, seconds since the epoch. `version` moves with every
-    change.
+    started: when the rank's process started, seconds since the epoch. checked: CHECKED where a
+    process that was shown to be the rank reports it, ONLY_CLAIMED where one that was not does.
+    `version` moves with every change.
     """
 
     def __init__(self) -> None:
@@ -33,6 +36,7 @@ class PlacementColumns:
         self.pp: Ints = np.zeros(0, np.int64)
         self.ep: Ints = np.zeros(0, np.int64)
         self.started: Ints = np.zeros(0, np.int64)
+        self.checked: Ints = np.zeros(0, np.int64)
         self.version = 0
         self._near: NDArray[np.int32] = np.full(64, UNKNOWN, np.int32)
         """Rows by rank; those of higher ranks are in `_far`, which takes no room for others."""
@@ -105,6 +109,18 @@ class PlacementColumns:
         if changed.any():
             self.hosts[rows[changed]] = hosts[changed]
             self.version += 1
+
+    def standing(self, rank: int | None) -> int:
+        """Return `checked` of a rank; of None that of the job: CHECKED where any rank is."""
+        if rank is None:
+            return int(self.checked[: len(self.ranks)].max(initial=UNKNOWN))
+        row = self.row(rank)
+        return UNKNOWN if row is None else int(self.checked[row])
+
+    def claimed_ranks(self) -> frozenset[int]:
+        """Return the ranks that are only claimed."""
+        rows = np.flatnonzero(self.checked[: len(self.ranks)] == ONLY_CLAIMED)
+        return frozenset(self.ranks[row] for row in rows.tolist())
 
     def placement(self, row: int, host_names: list[str]) -> RankPlacement:
         """Return where the rank of a row runs."""

@@ -15,8 +15,8 @@ from ...formats.otlp.columns import SeriesTable
 from ...vocabulary import metrics as vocabulary
 from ...vocabulary.ids import Job
 from ...vocabulary.samples import JOB_USER, Attributes
-from . import infos
-from .adoption import DeviceAdoption, by_labels, of_devices
+from . import claims, infos
+from .adoption import DeviceAdoption, by_labels, of_devices, unassigned
 from .attempt import GroupInfo, JobAttempt, NodePlanes
 from .attempts import AttemptRegister
 from .attributes import COUNTERS, AttributeColumns, counts, plane_name, variant
@@ -170,10 +170,18 @@ class SeriesPlacer(SeriesPlacement):
         metric = vocabulary.catalogue().get(name)
         if metric is None or metric.cadence == "sample":
             return
+        ranks = self.attributes.rank[sets].astype(np.int64)
+        claimed = self.attributes.claimed[sets] > 0
+        if attempt is not None and claimed.any():
+            may = ~claimed
+            if not attempt.checked or name not in (GROUP_INFO, NIC_INFO, DEVICE_INFO):
+                may[claimed] = claims.admitted(attempt, ranks[claimed])
+            ranks, series, sets = ranks[may], series[may], sets[may]
+            if not len(series):
+                return
         if name == DEVICE_INFO:
             held = self._hosts.devices if attempt is None else attempt.devices
             infos.take_devices(held, (self._table[one] for one in series.tolist()))
-        ranks = self.attributes.rank[sets].astype(np.int64)
         if attempt is not None and self.by_labels[series].any():
             ranks = self._adopted(attempt, ranks, series, sets)
             left = self.attempt[series] == NODE
@@ -189,6 +197,9 @@ class SeriesPlacer(SeriesPlacement):
                 ranks, series, sets = ranks[fits], series[fits], sets[fits]
                 if not len(series):
                     return
+            claimed = (self.attributes.claimed[sets] > 0) & (ranks >= 0)
+            if claimed.any():
+                claims.note(attempt, attempt.rows(ranks[claimed]))
         if attempt is not None and metric.cadence == "step":
             # A single process that names no rank is rank 0.
             rows = attempt.rows(np.maximum(ranks, 0))
@@ -336,7 +347,8 @@ class SeriesPlacer(SeriesPlacement):
     ) -> Ints:
         """Return the ranks of series, those included that devices stand in for.
 
-        What a device is not to stand in for becomes node telemetry: an agent reports its rank.
+        What a device of no job is not to stand in for becomes node telemetry: an agent reports its
+        rank. That of a job stays the job's, whose label anybody may send who may send for the job.
         """
         columns = self.attributes
         which = self.by_labels[series] & of_devices(ranks, columns.pid[sets], columns.device[sets])
@@ -355,7 +367,7 @@ class SeriesPlacer(SeriesPlacement):
             same = [pair >= 0 and columns.pairs[pair][1] == name for pair in pairs.tolist()]
             self.reopen(mine[np.array(same, np.bool_)])
         alone = places[ranks[places] < 0]
-        if not attempt.informed:
+        if unassigned(attempt.job) and not attempt.informed:
             self.attempt[series[alone]] = NODE
         return ranks
 
@@ -364,6 +376,15 @@ class SeriesPlacer(SeriesPlacement):
             number = attempt.number_in_windows
             mine = (self.attempt[: self.count] == number) & self.by_labels[: self.count]
             self.reopen(np.flatnonzero(mine))
+        claimed = self.attributes.claimed[sets] > 0
+        if claims.check(attempt, rows[~claimed]):
+            mine = np.flatnonzero(self.attempt[: self.count] == attempt.number_in_windows)
+            told = self.attributes.claimed[self._table.attributes_of[mine]] > 0
+            self.reopen(mine[told])
+        if attempt.checked and claimed.any():
+            rows, sets = rows[~claimed], sets[~claimed]
+            if not len(rows):
+                return
         pairs = self._table.attributes.pairs
         members, sizes = self._table.attributes.members(sets.astype(np.int64))
         ends = np.cumsum(sizes).tolist()

@@ -1,8 +1,8 @@
 """Which hosts a batch came from, and when: by their own clocks, or by the one that scraped them.
 
-Whose clock is off is learnt from each owner for itself: the node's own telemetry, and that of each
-job there. A job's is freed of the node's offset where the node reports too, else of its own, so
-that nobody who may speak for one job moves the clock of another.
+That a host reports, and whose clock is off, is learnt from each owner for itself: the node's own
+telemetry, and that of each job there. A job's is freed of the node's offset where the node reports
+too, else of its own, so that nobody who may speak for one job moves the clock of another.
 """
 
 import numpy as np
@@ -14,6 +14,8 @@ from .hosts import HostNumbers
 from .placed import NODE
 from .skew import MEMORY_SECONDS, HostClock
 from .writing import distinct
+
+_OWNERS = 1 << 32
 
 
 class HostReports:
@@ -38,7 +40,7 @@ class HostReports:
                 if offset := self._offset(host, owner, _middle(at[mine]), now):
                     freed = freed - offset * mine
             return freed
-        keys = (hosts.astype(np.int64) << 32) + owners
+        keys = _keys(hosts, owners)
         order = np.lexsort((at, keys))
         in_order = keys[order]
         edges = np.append(0, np.flatnonzero(in_order[1:] != in_order[:-1]) + 1)
@@ -63,7 +65,9 @@ class HostReports:
         offset = self._offset(host, owner, _middle(at), now)
         return at - offset if offset else at
 
-    def scraped(self, hosts: NDArray[np.int32], at: Floats, now: float) -> Floats:
+    def scraped(
+        self, hosts: NDArray[np.int32], owners: NDArray[np.int32], at: Floats, now: float
+    ) -> Floats:
         """Note which hosts were read, and when; return `at`. All [points].
 
         The times are those of who read them: a host's own clock is not in them, and what was read
@@ -72,11 +76,14 @@ class HostReports:
         """
         known = self._known
         known.scraped_until = max(known.scraped_until, min(float(at.max()), now))
-        newest = np.full(int(hosts.max(initial=0)) + 1, -np.inf)
-        np.maximum.at(newest, hosts, at)
-        for number in np.flatnonzero(newest > -np.inf).tolist():
-            behind = max(known.scraped_until - float(newest[number]), 0.0)
-            known.received(number, now, read_at=now - behind)
+        numbers, which = np.unique(_keys(hosts, owners), return_inverse=True)
+        newest = np.full(len(numbers), -np.inf)
+        np.maximum.at(newest, which, at)
+        for number, read_at in zip(numbers.tolist(), newest.tolist(), strict=True):
+            behind = max(known.scraped_until - read_at, 0.0)
+            host, owner = divmod(number + 1, _OWNERS)
+            known.arrived[host] = max(known.arrived.item(host), now)
+            self._note(host, owner - 1, now - behind)
         return at
 
     def offset(self, host: int, owner: int, now: float) -> float:
@@ -103,11 +110,30 @@ class HostReports:
             if clock is None:
                 clock = attempt.clocks[name] = HostClock()
             offset = clock.update(middle, now)
-        known.received(host, now)
+        self.received(host, owner, now)
         return offset
+
+    def received(self, host: int, owner: int, now: float) -> None:
+        """Note that an owner reported from a host."""
+        known = self._known
+        if now > known.arrived.item(host):
+            known.arrived[host] = now
+        self._note(host, owner, now)
+
+    def _note(self, host: int, owner: int, at: float) -> None:
+        if owner == NODE:
+            self._known.reports.received(host, at)
+        elif (attempt := self._attempts.numbered[owner]) is not None:
+            attempt.reports.received(self._known.names[host], at)
 
     def _node_reports(self, host: int, now: float) -> bool:
         return now - self._known.node_received.item(host) <= MEMORY_SECONDS
+
+
+def _keys(hosts: NDArray[np.int32], owners: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return one number for a host and an owner: the node (-1) is the first of a host's."""
+    keys: NDArray[np.int64] = hosts.astype(np.int64) * _OWNERS + owners
+    return keys
 
 
 def _middle(at: Floats) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary.ids import Job
+from ...vocabulary.samples import CLAIMED
 from .attempt import JobAttempt
 from .attempts import SAME_START_SECONDS, AttemptRegister
 from .attributes import rank_of, whole
@@ -33,6 +34,8 @@ def by_start_time(attempts: AttemptRegister, placing: SeriesPlacer, table: Serie
         pairs = dict(one.attributes)
         rank, started = rank_of(pairs), whole(pairs.get("process.start_time"))
         if attempt is None or not attempt.derived or rank is None or started is None:
+            continue
+        if attempt.checked and CLAIMED.items() <= pairs.items():
             continue
         row = attempt.placements.row(rank)
         before = -1 if row is None else int(attempt.placements.started[row])
@@ -62,6 +65,7 @@ def begin(
     following = attempts.next(attempt)
     following.started_at = at
     following.last_received = attempt.last_received
+    following.reports = attempt.reports
     attempt.new_pids.clear()
     named = np.array([resource.attempt is not None for resource in table.resources], np.bool_)
     mine = np.flatnonzero(placing.attempt[: placing.count] == attempt.number_in_windows)

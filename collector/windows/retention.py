@@ -107,6 +107,12 @@ class WindowRetention:
         if self._hosts.scarce:
             self._reuse(silent.tolist())
 
+    def renew(self, attempt: JobAttempt) -> None:
+        """Let an attempt begin anew; its series are placed again when they next report."""
+        self._writing.flush()
+        self._attempts.renew(attempt)
+        self._placing.forget([attempt.number_in_windows])
+
     def _reuse(self, silent: Iterable[int]) -> None:
         """Let the numbers go of silent hosts that nothing refers to."""
         kept = self._placing.hosts_of_devices()

@@ -35,6 +35,7 @@ def job_window(
     steps = attempt.features.refresh(attempt.grid, where.role_of)
     if until is not None:
         steps = _until(steps, until)
+    reports = attempt.reports.beside(hosts.reports, where.host_ids, where.topology.hosts)
     offsets = np.abs(hosts.offset[where.host_ids])
     own = (abs(clock.offset) for clock in attempt.clocks.values())
     window = JobWindow(
@@ -51,8 +52,8 @@ def job_window(
         hw_ids=where.topology.hw_ids,
         pids=where.pids,
         last_received=attempt.grid.last_received[: len(where.ranks)].copy(),
-        host_last_received=hosts.last_received[where.host_ids],
-        host_interval=hosts.interval[where.host_ids],
+        host_last_received=reports.last_received,
+        host_interval=reports.interval,
         rank_readings=LazyReadings(planes.by_rank, until),
         host_readings=LazyReadings(planes.by_host, until),
         groups=collectives.groups(attempt),
@@ -64,7 +65,7 @@ def job_window(
         collective_timeout_seconds=collective_timeout_seconds,
         newest_world_size=attempt.newest_world_size,
         host_announced=_announced(attempt, where, hosts),
-        host_returned=hosts.returned_at[where.host_ids],
+        host_returned=reports.returned_at,
         steps_interval=attempt.grid.arrivals.interval(attempt.start),
         held_baselines=None if until is not None else attempt.baselines,
         processes=planes.processes.view(until),
@@ -72,6 +73,9 @@ def job_window(
         if attempt.devices.models
         else hosts.devices.models,
         searches=attempt.held_events.searches,
+        claimed_ranks=attempt.placements.claimed_ranks()
+        if attempt.checked and attempt.claims
+        else frozenset(),
     )
     attempt.baselines.frozen = not learn
     if until is None:
@@ -121,7 +125,7 @@ def _events(
     if held.versions != versions:
         sources: list[Iterable[tuple[Event, float]]] = [attempt.events]
         sources += [found for host in where.topology.hosts if (found := hosts.events.get(host))]
-        held.refresh(sources, where.topology, versions)
+        held.refresh(sources, where.topology, attempt.placements, versions)
     events = held.events
     if len(events) and now - held.received.min() > memory:
         kept = now - held.received <= memory

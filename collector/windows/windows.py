@@ -13,10 +13,10 @@ from ...detectors.window import Floats, JobWindow
 from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
 from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
-from ...vocabulary.samples import Event
+from ...vocabulary.samples import CLAIMED, Event
 from ...vocabulary.topology import JobTopology
-from . import infos, restarts, views
-from .attempt import JobAttempt
+from . import claims, infos, restarts, views
+from .attempt import JobAttempt, NodePlanes
 from .attempts import AttemptRegister
 from .attributes import rank_of
 from .bounds import BoundNotes, WindowBounds
@@ -122,7 +122,7 @@ class TelemetryWindows:
             self._faults.first(fresh, at[new], placing.host[fresh], placing.attributes)
         attempts, hosts = placing.attempt[series], placing.host[series]
         if batch.scraped:
-            at = self._reports.scraped(hosts, at, now)
+            at = self._reports.scraped(hosts, attempts, at, now)
         else:
             at = self._reports.reported(hosts, attempts, at, now)
         sane = (at > 0) & (at <= now + FUTURE_SECONDS)
@@ -133,7 +133,7 @@ class TelemetryWindows:
         if batch.scraped:
             hosts = placing.host[series]
             for event in self._faults.take(series, at, value, hosts, placing.attributes):
-                self._retention.took(self.known_hosts.event(event.resource.host, event, now))
+                self._keep(event, now)
         numbers = distinct(attempts)
         for number in numbers:
             if number >= 0:
@@ -149,6 +149,9 @@ class TelemetryWindows:
         if any(restarts.possible(self._attempts, number) for number in numbers):
             # Its steps tell where the next attempt begins, before anything else is placed.
             self._writing.flush()
+        for attempt in [self._attempts.numbered[number] for number in numbers if number >= 0]:
+            if attempt is not None and attempt.superseded:
+                self._retention.renew(attempt)
 
     def _usual_owner(self, series: NDArray[np.int32]) -> tuple[int, int] | None:
         """Return host and attempt of series that came together before, None where not just so.
@@ -205,9 +208,8 @@ class TelemetryWindows:
                 # What happened matters more than when: it counts as of now.
                 self.future += 1
                 event = replace(event, at=now)
-            self.known_hosts.received(number, now)
-            if event.name == "gpu.fault":
-                self._faults.reported(event)
+            if event.resource.job is None or attempt is not None:
+                self._reports.received(number, owner, now)
             if event.resource.job is None:
                 if event.name == "agent.lifecycle":
                     self.known_hosts.lifecycle(number, event, now)
@@ -216,11 +218,16 @@ class TelemetryWindows:
             if attempt is None:
                 continue
             attempt.last_received = max(attempt.last_received, now)
+            rank = rank_of(event.attributes)
+            ranks = np.array([-1 if rank is None else rank])
+            if CLAIMED.items() <= event.attributes.items() and not claims.admitted(attempt, ranks):
+                if event.name in (OPERATIONS, COMMUNICATOR):
+                    continue
+                rank = None  # it is kept, and fills no place
             if event.name == OPERATIONS:
                 attempt.operations.take(event)
                 continue
-            rank = rank_of(event.attributes)
-            if rank is not None and not attempt.fits(np.array([rank]), self.bounds.ranks).all():
+            if rank is not None and not attempt.fits(ranks, self.bounds.ranks).all():
                 self.notes.add("ranks", attempt.job)
             elif rank is not None:
                 row = np.array([attempt.row(rank)])
@@ -231,11 +238,24 @@ class TelemetryWindows:
                 attempt.version += 1
             if event.name == COMMUNICATOR:
                 self._communicator(attempt, event)
-            before, bound = attempt.events.bytes, self.bounds.events_of_one
-            if gone := attempt.events.add(event, now, most_bytes=bound):
-                self.notes.add("event_bytes", attempt.job, gone)
-            self._retention.took(attempt.events.bytes - before)
+            self._hold(attempt, event, now)
         self._retention.let_events_go()
+
+    def _keep(self, event: Event, now: float) -> None:
+        """Keep what an exporter's series show: with the job that its labels name, or the host."""
+        resource = event.resource
+        if resource.job is None:
+            self._retention.took(self.known_hosts.event(resource.host, event, now))
+            return
+        attempt = self._attempts.of(Job(resource.job), resource.attempt, resource.cluster)
+        if attempt is not None:
+            self._hold(attempt, event, now)
+
+    def _hold(self, attempt: JobAttempt, event: Event, now: float) -> None:
+        before, bound = attempt.events.bytes, self.bounds.events_of_one
+        if gone := attempt.events.add(event, now, most_bytes=bound):
+            self.notes.add("event_bytes", attempt.job, gone)
+        self._retention.took(attempt.events.bytes - before)
 
     def _note(self, number: int, at: Floats, now: float) -> None:
         attempt = self._attempts.numbered[number]
@@ -326,17 +346,28 @@ class TelemetryWindows:
     ) -> list[tuple[MetricPlane, int, str | None]]:
         """Return what node telemetry of a host is held: plane, row, and the device it is of.
 
-        What came with a job is left out where that is not permitted.
+        What came with a job is left out where that is not permitted, or the node reports the same
+        itself.
         """
         self._writing.flush()
+        found = self._rows_of_node(self._placing.nodes, host)
+        own = {(plane.name, device) for plane, _, device in found}
+        for one in self._attempts.current():
+            if permits(one.job):
+                found += [
+                    row
+                    for row in self._rows_of_node(one.nodes, host)
+                    if (row[0].name, row[2]) not in own
+                ]
+        return found
+
+    def _rows_of_node(
+        self, nodes: NodePlanes, host: str
+    ) -> list[tuple[MetricPlane, int, str | None]]:
         number = self.known_hosts.numbers.get(host, -1)
         pairs = self._placing.attributes.pairs
         return [
             (plane, row, str(pairs[device][1]) if device >= 0 else None)
-            for nodes in (
-                self._placing.nodes,
-                *(one.nodes for one in self._attempts.current() if permits(one.job)),
-            )
             for pid, device, row in nodes.of_host.get(number, ())
             if pid < 0
             for plane in nodes.planes.planes

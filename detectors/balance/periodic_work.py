@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import compute_time, durations, medians, parts
+from .. import announced, compute_time, durations, medians, parts
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
@@ -28,7 +28,7 @@ class PeriodicWorkDetector(Detector):
     info. So is what the job always did every `seldom` seconds or more seldom, whatever it costs:
     evaluations and checkpoints come minutes apart, and how long they take was the owner's choice.
     A device that is slow now and then keeps no such distance; garbage collection and
-    checkpoints that are timed are left out.
+    checkpoints that are timed are left out, and so is a rank that announces what it does then.
 
     Parameters
     ----------
@@ -109,6 +109,9 @@ class PeriodicWorkDetector(Detector):
         if not 0 < len(rows) <= max(1, len(count) / 8):
             return []
         row = int(rows[np.lexsort((window.ranks[rows], -cost[rows]))[0]])
+        planned = announced.pauses(window, rank=int(window.ranks[row]))[parts.WARM_UP :]
+        if (odd[row] & planned).sum() > odd[row].sum() / 2:
+            return []
         begun = self._regular_since(steps.index[parts.WARM_UP :], odd[row])
         spread = medians.spread(excess[row])
         extra = medians.middle(excess[row][odd[row]])
@@ -119,8 +122,8 @@ class PeriodicWorkDetector(Detector):
         lost = float(cost[row]) / total
         index = steps.index[parts.WARM_UP :]
         rank, every = int(window.ranks[row]), _every(index[odd[row]])
-        planned = lost < self.least_from_start or every * usual >= self.seldom
-        habit = planned and _always(index, np.isfinite(work[row]), int(index[begun]), every)
+        chosen = lost < self.least_from_start or every * usual >= self.seldom
+        habit = chosen and _always(index, np.isfinite(work[row]), int(index[begun]), every)
         what = f"rank {rank} works {durations.seconds(extra)} longer at every {every:.0f}. step"
         return [
             report(

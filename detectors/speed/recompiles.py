@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import compute_time, durations, medians, onsets
+from .. import announced, compute_time, durations, medians, onsets
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
-from ..tenants import own_events, own_logs, says
+from ..tenants import own_logs, says
 from ..window import Flags, Floats, Ints, JobWindow, StepValues
 
 CHECKPOINT, LOG = "training.checkpoint.duration", "log.fault"
@@ -106,7 +106,7 @@ class RecompilesDetector(Detector):
         columns = columns[_computes(steps, columns, extra, single=single)]
         if len(columns) > MOST_SHARE * len(valid):
             return []
-        columns = _unannounced(window, columns)
+        columns = columns[~announced.pauses(window)[columns]]
         fresh = bool(_new_shapes(window.features.most_tokens, columns).all())
         logged = _logged(window, columns)
         # What else than compute is in a step (two schedules at once look irregular) proves nothing.
@@ -227,22 +227,6 @@ def _logged(window: JobWindow, columns: Ints) -> bool:
     ends = window.features.step_ends
     first = float(ends[columns[0] - 1]) if len(columns) else np.inf
     return any(event.at >= first and says(window, event, _COMPILER) for event in own_logs(window))
-
-
-def _unannounced(window: JobWindow, columns: Ints) -> Ints:
-    """Return the columns in which nobody said that it evaluates or writes a checkpoint."""
-    pauses = np.array(
-        [
-            event.at
-            for event in own_events(window)
-            if event.name == "training.phase"
-            and event.attributes.get("phase") in ("eval", "checkpoint")
-        ]
-    )
-    ends = window.features.step_ends
-    begun, ended = ends[np.maximum(columns - 1, 0)] - 1.0, ends[columns] + 1.0
-    inside = (pauses[None, :] >= begun[:, None]) & (pauses[None, :] <= ended[:, None])
-    return columns[~inside.any(axis=1)]
 
 
 def _irregular(columns: Ints, first: int) -> bool:

@@ -13,7 +13,7 @@ from .. import compute_time, durations, medians, onsets
 from ..contract import Detector
 from ..findings import INFORMATION, report
 from ..window import Floats, Ints, JobWindow, StepValues
-from .turns import FEWEST_PAUSES, FEWEST_STEPS, late_steps, longest_of, turns
+from .turns import FEWEST_PAUSES, FEWEST_STEPS, MOST_TIMES, late_steps, longest_of, turns
 
 GC = "training.gc.duration"
 
@@ -53,12 +53,14 @@ class RotatingPausesDetector(Detector):
     ranks or more have some, so that no rank is to blame. A program runs on every host: where all of
     them are on one of several, it is that host that stops its processes. Where ranks report their
     garbage collection, what the longest collection of each step costs is said as well. Stray pauses
-    are more the more ranks there are: what they have cost since the first steps is information, and
-    so are collections that have, up to 1.5 times `least`.
+    are more the more ranks there are, as every process is held up now and then: what nobody has
+    timed must have grown by `least`, or cost `least_from_start`, which is information where the job
+    has always lost it. Collections that always cost up to 1.5 times `least` are information too.
 
     Parameters
     ----------
     least : smallest share of the time that the job must lose.
+    least_from_start : the same for pauses that nobody timed, of a job that has always had them.
     seconds : how much of the newest past is looked at.
 
     Examples
@@ -86,8 +88,11 @@ class RotatingPausesDetector(Detector):
     cadence_seconds = 10.0
     of_steps = True
 
-    def __init__(self, *, least: float = 0.04, seconds: float = 120.0) -> None:
+    def __init__(
+        self, *, least: float = 0.04, least_from_start: float = 0.1, seconds: float = 120.0
+    ) -> None:
         self.least = least
+        self.least_from_start = least_from_start
         self.seconds = seconds
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
@@ -108,11 +113,14 @@ class RotatingPausesDetector(Detector):
         lost = max(collected, self._rotating(window, recent, findings))
         if not findings:
             return []
+        held = [found.entity.ranks for found in findings if found.kind == "host.pauses"]
         if collected > 0:
             cost_before = _cost_before(window, recent)
             known = collected >= ALWAYS_TIMES * self.least or cost_before < collected / 2
         else:
-            known = not self._always(window, recent)
+            known = self._grew(window, recent, lost)
+            if not (known or held or lost >= self.least_from_start):
+                return []
         lost, onset = min(lost, 0.95), min(finding.onset for finding in findings)
         # A step is as long as it is because of the pauses in most of them.
         usual = _mean_step(window.features.duration[-count:])
@@ -121,14 +129,14 @@ class RotatingPausesDetector(Detector):
             f"steps take {durations.seconds(usual)}; without pauses of its ranks they would take "
             f"{durations.seconds(usual * (1 - lost))}",
         )  # fmt: skip
-        held = (found.entity.ranks for found in findings if found.kind == "host.pauses")
         score = slow.score if known else min(slow.score, INFORMATION)
-        return [replace(slow, score=score, ranks=next(held, RankSet())), *findings]
+        return [replace(slow, score=score, ranks=held[0] if held else RankSet()), *findings]
 
-    def _always(self, window: JobWindow, recent: StepValues) -> bool:
-        """Tell whether as many steps waited for a pause before, as long, or the job has just begun.
+    def _grew(self, window: JobWindow, recent: StepValues, lost: float) -> bool:
+        """Tell whether more steps wait for a pause than before, or longer, at a cost of `least`.
 
-        By the oldest steps that are held. Few pauses are more or fewer by chance.
+        By the oldest steps that are held: of a job that has just begun nobody knows. Few pauses are
+        more or fewer by chance, and of any length.
         """
         last = _oldest(window, recent)
         held = [
@@ -136,14 +144,18 @@ class RotatingPausesDetector(Detector):
             late_steps(recent, window),
         ]
         if last - WARM_UP < FEWEST_STEPS or held[0] is None or held[1] is None:
-            return True
+            return False
         then, now = (longest_of(*pauses) for pauses in held if pauses is not None)
         times = len(now) / len(then)
+        most = MOST_TIMES * medians.middle(now[now > 0])
+        cost_before = float(np.minimum(then, most).sum()) * times
+        if lost * (1 - cost_before / float(np.minimum(now, most).sum())) < self.least:
+            return False
         before, since = int((then > 0).sum()), int((now > 0).sum())
         more = since - before * times >= SIGMAS * math.sqrt(since + before * times**2)
         if before < FEWEST_PAUSES or more:
-            return not more
-        return _above(now[now > 0], then[then > 0]) < LONGER_SIGMAS
+            return more
+        return _above(now[now > 0], then[then > 0]) >= LONGER_SIGMAS
 
     def _rotating(self, window: JobWindow, recent: StepValues, out: list[Finding]) -> float:
         """Add the finding on pauses that rotate, if they do; return the share that is lost."""

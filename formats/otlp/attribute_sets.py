@@ -49,8 +49,10 @@ class GrowingIntegers:
             self.held = larger
 
 
-MOST_BYTES = 512 << 20
-"""Bytes of all names and values: far more than six million series of usual names have."""
+MOST_BYTES = 2 << 30
+"""Bytes of memory of all names and values: far more than six million series of usual names have."""
+_PAIR_BYTES, _SET_BYTES, _MEMBER_BYTES = 320, 16, 4
+"""Measured: the objects of a pair beside its texts; a set, and each of its members."""
 
 _WORD = (1 << 64) - 1
 _ODD = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
@@ -86,13 +88,13 @@ class AttributeSets:
     @property
     def nbytes(self) -> int:
         """Return about how many bytes it takes."""
-        pool = 4 * len(self._pool) + 16 * len(self._checks)
-        return pool + self._sets.nbytes + 320 * len(self.pairs)  # measured: the objects of a pair
+        return self._members_bytes + self._sets.nbytes + _PAIR_BYTES * len(self.pairs)
 
     @property
     def full(self) -> bool:
         """Tell whether names and values take all the bytes that they may."""
-        return self.text_bytes >= self.most_bytes
+        held = self.text_bytes + _PAIR_BYTES * len(self.pairs) + self._members_bytes
+        return held >= self.most_bytes
 
     def pair(self, name: str, value: Scalar) -> int:
         """Return the number of a pair, a new one if needed; that of no pair for more than fit."""
@@ -107,9 +109,7 @@ class AttributeSets:
                 self.shortened += 1
                 return self.pair(*within)
             if self.full:
-                if self._outside is None:
-                    self._outside = self._added("", "")
-                return self._outside
+                return self._no_pair()
             number = self._pair_numbers[key] = self._added(name, value)
         return number
 
@@ -126,18 +126,48 @@ class AttributeSets:
         return self.number_of_pairs([self.pair(name, value) for name, value in attributes])
 
     def number_of_pairs(self, pairs: Sequence[int]) -> int:
-        """Return the number of the set of these pairs, of which no two have one name."""
+        """Return the number of the set of these pairs, of which no two have one name.
+
+        For new sets beyond what fits one stands that belongs to no series.
+        """
+        number = self._known(pairs)
+        if number == NONE:
+            number = self._without_room() if self.full else self._kept(pairs)
+        return number
+
+    def _known(self, pairs: Sequence[int]) -> int:
+        key, check = self._sums(pairs)
+        number = self._sets.get(key)
+        return number if number != NONE and self._checks[number] == check else NONE
+
+    def _kept(self, pairs: Sequence[int]) -> int:
+        key, check = self._sums(pairs)
+        number = len(self._checks)
+        self._pool.extend(np.array(pairs, np.int32))
+        self._ends.append(len(self._pool))
+        self._checks.append(check)
+        self._sets.put(key, number)
+        return number
+
+    def _sums(self, pairs: Sequence[int]) -> tuple[int, int]:
         first, second = self._mixed
         key = sum([first[pair] for pair in pairs]) & (_WORD >> 1)
-        check = sum([second[pair] for pair in pairs]) & _WORD
-        number = self._sets.get(key)
-        if number == NONE or self._checks[number] != check:
-            number = len(self._checks)
-            self._pool.extend(np.array(pairs, np.int32))
-            self._ends.append(len(self._pool))
-            self._checks.append(check)
-            self._sets.put(key, number)
-        return number
+        return key, sum([second[pair] for pair in pairs]) & _WORD
+
+    def _without_room(self) -> int:
+        """Return the number of the set that stands for those which do not fit."""
+        pairs = [self._no_pair()]
+        number = self._known(pairs)
+        return self._kept(pairs) if number == NONE else number
+
+    def _no_pair(self) -> int:
+        if self._outside is None:
+            self._outside = self._added("", "")
+        return self._outside
+
+    @property
+    def _members_bytes(self) -> int:
+        return _MEMBER_BYTES * len(self._pool) + _SET_BYTES * len(self._checks)
 
     def __getitem__(self, number: int) -> Attributes:
         begin, end = self._ends.held[number : number + 2].tolist()
@@ -169,6 +199,9 @@ class AttributeSets:
             known[known] = checks == sums[1][known]
         new = np.flatnonzero(~known)
         if not len(new):
+            return found
+        if self.full:
+            found[new] = self._without_room()
             return found
         _, first, which = np.unique(keys[new], return_index=True, return_inverse=True)
         order = np.argsort(first, kind="stable")

@@ -206,10 +206,16 @@ def _fault(binding: FaultBinding, table: ExporterTable) -> PlainSeries:
 
 
 @cache
+def _of_vendors() -> tuple[ExporterTable, ...]:
+    """Return the vendors' tables, read once: most series of a Prometheus are of none of them."""
+    return tuple(map(exporters.load, exporters.VENDORS))
+
+
+@cache
 def _tables() -> Mapping[str, tuple[ExporterTable, ...]]:
     """Return the tables that have a name, by name; several where vendors share it."""
     found: dict[str, tuple[ExporterTable, ...]] = {}
-    for table in (*map(exporters.load, exporters.VENDORS), exporters.hosts()):
+    for table in (*_of_vendors(), exporters.hosts()):
         for name, _ in spellings(table):
             found[name] = (*found.get(name, ()), table)
     return found
@@ -229,7 +235,6 @@ def spellings(table: ExporterTable) -> Iterator[tuple[str, ExporterMetric]]:
 
 
 def _by_pattern(name: str) -> Iterator[ExporterTable]:
-    for vendor in exporters.VENDORS:
-        table = exporters.load(vendor)
+    for table in _of_vendors():
         if table.patterns and table.find(name) is not None:
             yield table

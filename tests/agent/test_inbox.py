@@ -9,7 +9,8 @@ import pytest
 
 from rankscope.agent import claims
 from rankscope.agent.inbox import ProbeInbox
-from rankscope.vocabulary import datagram
+from rankscope.probe.agent_socket import AgentSocket
+from rankscope.vocabulary import datagram, udp_keys
 from rankscope.vocabulary.samples import Event, Sample, attributes
 
 
@@ -253,3 +254,58 @@ def test_an_event_may_say_more_than_a_series(line, health):
     agent, sender = line
     sender.send(datagram.encode(said(events=(Event("log.fault", 1.0, {"text": "x" * 9000}),))))
     assert 1 == len(taken(agent, health))
+
+
+def test_who_names_more_jobs_than_he_may_is_refused_new_ones_only(line, health):
+    source, sender = line
+    clock = [0.0]
+    inbox = ProbeInbox(health=health, jobs_of_sender=2, now=lambda: clock[0])
+
+    def jobs(*names):
+        for name in names:
+            sender.send(datagram.encode(said(job=name)))
+        inbox.fetch(source)
+        return [one.datagram.job for one in inbox.read()]
+
+    assert ["a", "b", "a"] == jobs("a", "b", "c", "a", "d")
+    assert health.counted("datagrams_bad", "jobs") == 2
+    clock[0] = 700.0  # those of ten minutes ago do not count any more
+    assert ["e", "f"] == jobs("e", "f", "a")
+
+
+@pytest.fixture
+def udp():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as source:
+        source.bind(("127.0.0.1", 0))
+        source.settimeout(10)
+        yield source
+
+
+def test_over_udp_what_is_signed_with_the_key_is_taken_and_nothing_else(udp, health, tmp_path):
+    (tmp_path / "key").write_text("sixteen bytes at least")
+    (tmp_path / "other").write_text("sixteen bytes or more")
+    key = udp_keys.read(tmp_path / "key")
+    data = datagram.encode(said())
+    for name in ("key", "other", None):
+        environ = {"RANKSCOPE_AGENT": f"udp://127.0.0.1:{udp.getsockname()[1]}"}
+        if name is not None:
+            environ[udp_keys.VARIABLE] = str(tmp_path / name)
+        probe = AgentSocket(environ)
+        assert probe.open(1e9)
+        assert probe.send(data)
+        probe.close()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"", udp.getsockname())
+    udp.setblocking(False)
+    inbox = ProbeInbox(health=health, udp_key=key)
+    inbox.fetch(udp)
+    assert [3] == [received.datagram.rank for received in inbox.read()]
+    assert 3 == health.counted("datagrams_bad", "key")
+
+
+def test_a_key_is_asked_of_nobody_at_the_socket(line, health):
+    agent, sender = line
+    sender.send(datagram.encode(said()))
+    inbox = ProbeInbox(health=health, udp_key=32 * b"k")
+    inbox.fetch(agent)
+    assert 1 == len(list(inbox.read()))

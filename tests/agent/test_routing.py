@@ -95,3 +95,27 @@ def test_a_probe_that_reports_is_not_overruled_by_a_look_at_its_process(parts):
     parts.routing.receive(ReceivedDatagram(said, PID, "unix:"), 1001.0)
     parts.routing.adopt(LaunchedProcesses((LAUNCHED_RANK,)), 1002.0)
     assert [(4, True)] == [(one.rank, one.probed) for one in parts.trainers.everyone()]
+
+
+def test_what_is_read_of_a_process_that_is_only_claimed_is_claimed(parts):
+    parts.trainers._doubt_of = lambda received: "environment" if received.pid == 200 else ""
+    for pid in (100, 200):
+        said = ProbeDatagram("job", 0, 0, pid)
+        parts.trainers.receive(ReceivedDatagram(said, pid, "unix:"), 1000.0)
+    held = [
+        Sample("process.memory.usage", 1.0, 1000.0, attributes({"rank": 0, "pid": pid}))
+        for pid in (100, 200)
+    ]
+    parts.routing.route(READER, held, 1000.0)
+    shown = [dict(pairs) for _, name, pairs, _ in parts.latest.series(1000.0) if "usage" in name]
+    assert [None, "claimed"] == [pairs.get("quality") for pairs in shown]
+
+
+def test_ranks_that_are_only_claimed_come_last_on_the_page(parts):
+    parts.trainers._doubt_of = lambda received: "environment" if received.pid == 200 else ""
+    for pid, value in ((100, 1.0), (200, 2.0)):
+        step = Sample("training.step", value, 1000.0, (("rank", 0),))
+        said = ProbeDatagram("job", pid, 0, pid, samples=(step,))
+        parts.routing.receive(ReceivedDatagram(said, pid, "unix:"), 1000.0 + value)
+    steps = [value for _, name, _, value in parts.latest.series(1003.0) if name == "training.step"]
+    assert [1.0, 2.0] == steps

@@ -165,8 +165,10 @@ def test_what_a_process_says_as_somebody_else_is_marked_and_so_is_its_end(
     until(lambda: intake.events("process.exit"))
     told = [*intake.events("training.phase"), *intake.events("process.exit")]
     assert 2 * ["claimed"] == [pairs["quality"] for _, pairs in told]
-    assert [0.0] == [value for *_, value in intake.points("training.step")]
+    ((_, pairs, _, value),) = intake.points("training.step")
+    assert ("claimed", 0.0) == (pairs["quality"], value)
     assert 1 == agent.health.counted("events_claimed", "environment")
+    assert 0 < agent.health.counted("samples_claimed", "environment")
 
 
 def test_what_only_the_agent_can_know_is_taken_from_no_process(run_agent, trainer, intake, until):
@@ -284,7 +286,8 @@ def test_datagrams_over_udp_count_too(run_agent, intake, until):
         line.sendto(b"rubbish", ("127.0.0.1", agent.udp_port))
     until(lambda: intake.points("training.loss"))
     until(lambda: agent.health.counted("datagrams_bad"))
-    assert intake.points("training.loss")[0][1:] == ({"rank": 4}, 1e9, 2.0)
+    pairs = {"rank": 4, "quality": "claimed"}
+    assert intake.points("training.loss")[0][1:] == (pairs, 1e9, 2.0)
 
 
 def test_a_collector_away_delays_and_loses_nothing_over_a_restart_of_the_agent(
@@ -315,11 +318,11 @@ def test_an_error_of_the_agents_own_is_counted_and_survived(run_agent, trainer, 
     real = agent._latest.receive
     failures = iter([ValueError("a bug")] * 2)
 
-    def sometimes(*args):
+    def sometimes(*args, **more):
         failure = next(failures, None)
         if failure:
             raise failure
-        real(*args)
+        real(*args, **more)
 
     monkeypatch.setattr(agent._latest, "receive", sometimes)
     trainer(agent.socket_path, SPEAKING)

@@ -62,6 +62,7 @@ def test_an_unknown_generation_of_names_stops_the_start(tmp_path):
         ("node: {host: ' '}", "node.host"),
         ("spool: {max_bytes: 1}", "spool.max_bytes"),
         ("probe: {udp_listen: '8471'}", "probe.udp_listen"),
+        ("probe: {udp_key_file: /nowhere/key}", "probe.udp_key_file"),
         ("pusch: {endpoint: ''}", "pusch"),
     ],
 )

@@ -98,6 +98,16 @@ def test_the_register_is_bounded_and_forgets_the_one_silent_for_longest(health):
     assert {trainer.pid for trainer in trainers.everyone()} == {1, 3}
 
 
+def test_who_names_many_processes_pushes_out_his_own(health):
+    """Pids that come by UDP are free to be made up; the process of a user here is not forgotten."""
+    trainers = unseen(health, capacity=3)
+    trainers.receive(received(pid=1), 0.0)
+    for at, pid in enumerate(range(10, 15)):
+        trainers.receive(received(pid=None, claimed=pid), 1.0 + at)
+    assert {1} == {trainer.pid for trainer in trainers.everyone()} - {None}
+    assert len(trainers) == 3
+
+
 def test_a_sample_belongs_to_the_trainer_or_to_the_trainer_of_the_worker_it_is_about(health):
     trainers = unseen(health)
     trainer, _ = trainers.receive(received(pid=100), 1.0)

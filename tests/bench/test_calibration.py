@@ -74,8 +74,8 @@ def test_what_is_held_out_has_no_say_in_its_own_probability(by):
 @FIT
 def test_generators_count_alike_however_many_answers_they_have(fit):
     """One with many right answers, and one with few of which half are wrong."""
-    many = [CalibrationAnswer(4.0, True, world="many") for _ in range(900)]
-    few = [CalibrationAnswer(4.0, number % 2 > 0, world="few") for number in range(100)]
+    many = [CalibrationAnswer(4.0, True, "", world="many") for _ in range(900)]
+    few = [CalibrationAnswer(4.0, number % 2 > 0, "", world="few") for number in range(100)]
     assert calibration.at(fit(many + few), 4.0) == pytest.approx(0.75, abs=0.02)
 
 

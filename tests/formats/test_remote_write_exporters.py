@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from rankscope.formats import wire
+from rankscope.formats import exporters, wire
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.errors import UndecodableError
 from rankscope.formats.remote_write import RemoteWriteDecoder, WriteRequest
@@ -194,3 +194,15 @@ def test_what_is_written_is_what_a_prometheus_writes():
     assert written.index(b"a") < written.index(b"b")
     assert b"c" not in written.replace(b"\x0a\x01c", b"")
     assert json.dumps(request.samples) == "1"
+
+
+def test_metrics_that_no_table_has_read_no_table_anew(monkeypatch):
+    """A Prometheus that sends everything has thousands of them, each once a set of labels."""
+    loaded = []
+    load = exporters.load
+    monkeypatch.setattr(exporters, "load", lambda vendor: loaded.append(vendor) or load(vendor))
+    batch, found = read(*((f"node_other_{number}", GPU, 1.0) for number in range(50)))
+    assert (0, {}) == (batch.rejected, found)
+    _, found = read(("DCGM_FI_DEV_POWER_USAGE", GPU, 600.5))
+    assert 600.5 == found["hw.power"]
+    assert len(loaded) <= len(exporters.VENDORS)

@@ -23,6 +23,8 @@ def preprocessing(scene: FaultScene) -> None:
 
 
 def heavy_stage(scene: FaultScene) -> None:
+    scene.onset = 5.0  # a stage on one host that slows later may be that host
+
     def weigh() -> None:
         job = scene.process().job
         last = job.pp - 1

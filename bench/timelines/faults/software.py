@@ -40,7 +40,7 @@ def collections(scene: FaultScene) -> None:
 
     def collect() -> None:
         switches = scene.process().job.switches
-        switches.collect_every = 4 * scene.cluster.plan.ranks // 4
+        switches.collect_every = scene.cluster.plan.ranks
         switches.collect_seconds = scene.amount(0.8, 0.3) * scene.cluster.plan.compute
 
     scene.at(collect)

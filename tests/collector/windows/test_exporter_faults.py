@@ -141,3 +141,47 @@ def test_forgotten_series_are_no_registers_any_more(cluster):
     assert len(faults._registers) == 1
     cluster.windows.forget(START + 13 * 3600)
     assert not faults._registers
+
+
+def test_a_fault_of_a_device_that_labels_give_to_a_job_is_that_jobs_alone(cluster):
+    cluster.windows.metrics(*other_job(cluster))
+    for at, xid in ((0, 0.0), (15, 79.0)):
+        cluster.scrape(at, (XID, xid, {}))
+    assert cluster.faults() == [(15.0, "79", 1)]
+    other = cluster.windows.attempt("other")
+    assert () == cluster.windows.window(other, START + 20).events
+
+
+def test_a_fault_of_a_device_of_no_job_is_its_hosts(cluster):
+    cluster.windows.metrics(*other_job(cluster))
+    for at, xid in ((0, 0.0), (15, 79.0)):
+        cluster.scrape(at, (XID, xid, {"exported_pod": ""}), ("DCGM_FI_DEV_GPU_TEMP", 60.0, {}))
+    other = cluster.windows.attempt("other")
+    events = cluster.windows.window(other, START + 20).events
+    assert ["79"] == [event.attributes["code"] for event in events]
+
+
+def other_job(cluster):
+    """Return a batch of another job on the same host, and when it came."""
+    decoder = RemoteWriteDecoder(cluster.table)
+    request = WriteRequest()
+    labels = {
+        "__name__": "DCGM_FI_DEV_GPU_TEMP", "Hostname": "a", "gpu": "1", "UUID": "GPU-a-1",
+        "exported_pod": "other-worker-0",
+    }  # fmt: skip
+    request.add(encoded_labels(labels), int(START * 1000), 60.0)
+    return decoder.plain(request.body()), START
+
+
+def test_what_a_job_says_of_a_device_keeps_no_exporter_from_being_heard_by_others(cluster):
+    """An agent's own event and the exporter's are one fault to the job, whichever came first."""
+    cluster.windows.metrics(*other_job(cluster))
+    pairs = {"hw.id": "GPU-a-0", "code": "79", "source": "kmsg"}
+    event = Event("gpu.fault", START + 14, pairs, TelemetryResource("a", "other", None))
+    cluster.windows.events([event], START + 14)
+    cluster.scrape(0, (XID, 0.0, {}))
+    cluster.scrape(15, (XID, 79.0, {}))
+    assert cluster.faults() == [(15.0, "79", 1)]
+    own = Event("gpu.fault", START + 16, pairs, TelemetryResource("a", "run", None))
+    cluster.windows.events([own], START + 16)
+    assert cluster.faults() == [(16.0, "79", 1)]

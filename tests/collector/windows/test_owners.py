@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from rankscope.collector.windows import devices, nodes
+from rankscope.vocabulary import entities
+
 AGE = "training.progress.age"
 OURS, THEIRS = "run-1", "other"
 
@@ -107,3 +110,94 @@ def test_what_a_device_is_goes_with_whoever_describes_it(valid, after):
     assert {"GPU-1": "H100"} == valid.window().hw_models
     other = valid.windows.window(valid.windows.attempt(THEIRS), after(1))
     assert {"GPU-1": "H100"} == other.hw_models
+
+
+def reports(valid, second, *, job):
+    if job is None:
+        valid.metrics(("system.cpu.utilization", 0.5, second, {}), job=None, now=second)
+    else:
+        valid.metrics((AGE, 1.0, second, {"rank": 0}), job=job, now=second)
+
+
+@pytest.mark.parametrize("node", [True, False])
+def test_another_job_keeps_no_dead_host_alive(shared, after, node):
+    for second in range(0, 20, 5):
+        shared.report(second, node=node)
+    for second in range(20, 100, 5):
+        reports(shared, second, job=THEIRS)
+        shared.event("log.fault", second, job=THEIRS, rank=0)
+    assert [after(15)] == shared.window(now=100).host_last_received.tolist()
+
+
+def test_another_job_that_reports_now_and_then_moves_no_interval_and_is_no_return(shared, after):
+    for second in range(0, 200, 5):
+        shared.report(second)
+        if not second % 50:
+            reports(shared, second + 1, job=THEIRS)
+    window = shared.window(now=200)
+    assert [5.0] == window.host_interval.tolist()
+    assert [after(195)] == window.host_last_received.tolist()
+    assert [-np.inf] == window.host_returned.tolist()
+
+
+@pytest.mark.parametrize("goes_on", [None, OURS])
+def test_a_host_lives_as_long_as_its_agent_or_the_job_itself_reports(shared, after, goes_on):
+    for second in range(0, 20, 5):
+        shared.report(second)
+    for second in range(20, 200, 20):
+        reports(shared, second, job=goes_on)
+    window = shared.window(now=200)
+    assert [after(180)] == window.host_last_received.tolist()
+    assert 20.0 == pytest.approx(window.host_interval[0], abs=1.0)
+
+
+def test_an_attempt_that_follows_still_has_the_hosts_of_the_one_before(valid, after):
+    valid.info(0, attempt=None, **{"process.start_time": 1_700_000_000})
+    valid.step(0, 0, 1, attempt=None)
+    valid.info(0, at=100, attempt=None, now=100, **{"process.start_time": 1_700_000_090})
+    window = valid.window(now=100)
+    assert (1, [after(100)]) == (window.attempt, window.host_last_received.tolist())
+
+
+TEMPERATURE = ("hw.temperature", 60.0)
+PAIRS = {"hw.id": "GPU-1", "hw.sensor": "gpu"}
+
+
+def read(valid, second, *, job, **more):
+    valid.metrics((*TEMPERATURE, second, {**PAIRS, **more}), job=job, now=second)
+
+
+def test_a_job_mends_no_device_of_which_its_node_reports(valid, after):
+    device = entities.gpu("GPU-1", "host-a")
+    read(valid, 0, job=None)
+    valid.info(0, 50, job=THEIRS, **{"hw.id": "GPU-1"})
+    read(valid, 50, job=THEIRS)
+    read(valid, 50, job=THEIRS, rank=0)
+    assert after(0) == devices.last_seen(valid.windows, device, after(60))
+    found = nodes.node(valid.windows, "host-a")
+    assert found is not None
+    shown = [one.at for one in found.devices["GPU-1"].readings if one.metric == TEMPERATURE[0]]
+    assert [after(0)] == shown
+    read(valid, 70, job=None)
+    assert after(70) == devices.last_seen(valid.windows, device, after(80))
+
+
+def test_of_a_device_that_jobs_alone_report_their_word_counts(valid, after):
+    device = entities.gpu("GPU-1", "host-a")
+    read(valid, 0, job=OURS)
+    read(valid, 50, job=THEIRS)
+    assert after(50) == devices.last_seen(valid.windows, device, after(60))
+
+
+LABELS = {"rankscope_job_source": "labels"}
+
+
+def test_what_labels_give_to_a_job_is_never_the_nodes(valid):
+    """Whoever may send for the job may name any host and device."""
+    known = "GPU-5c1a1f3e-0000-4000-8000-00000000"
+    for host in ("host-a", "host-b"):
+        pairs = {"hw.id": known, "hw.sensor": "gpu"}
+        valid.metrics((*TEMPERATURE, 0, pairs), job=THEIRS, host=host, **LABELS)
+    assert [] == valid.windows.of_node("host-b", nodes.nothing)
+    found = valid.windows.of_node("host-b", nodes.everything)
+    assert [known] == [device for _, _, device in found]

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors import compute_time
 from rankscope.detectors.balance.periodic_work import PeriodicWorkDetector
-from rankscope.detectors.sketch import sketch
+from rankscope.detectors.sketch import START, sketch
 
 
 @pytest.fixture
@@ -141,3 +142,22 @@ def test_a_pause_between_steps_is_no_missing_work_of_the_rank_that_pauses(steady
         "training.step.duration": own + comm,
     }
     assert [] == PeriodicWorkDetector().evaluate(sketch(own, planes=planes))
+
+
+@pytest.mark.parametrize(
+    ("phase", "named"),
+    [
+        pytest.param("eval", False, id="samples for people to read"),
+        pytest.param("train", True, id="something that it does not announce"),
+    ],
+)
+def test_what_the_rank_announces_is_the_owners_plan(steady, event, phase, named):
+    own = steady(4, 200)
+    own[0, 10::20] += 3.0
+    ends = compute_time.step_ends(sketch(own).steps) - START
+    events = tuple(
+        event("training.phase", float(ends[step]) - 2.0, rank=0, phase=phase)
+        for step in range(10, 200, 20)
+    )
+    found = PeriodicWorkDetector().evaluate(sketch(own, events=events))
+    assert named == bool(found)

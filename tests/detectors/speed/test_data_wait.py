@@ -53,6 +53,7 @@ def test_a_loader_that_stalls_at_every_third_batch_counts_by_what_it_costs(evalu
     ("column", "seconds"),
     [
         pytest.param(slice(58, 59), 2.0, id="one late batch is luck"),
+        pytest.param([55, 57], 3.0, id="so are two: the store reads slowly once in thousands"),
         pytest.param(slice(40, None), 0.05, id="a twentieth of a step is little"),
     ],
 )

@@ -179,8 +179,33 @@ def test_pauses_as_frequent_as_before_are_longer_where_there_are_many(steady, ev
     pauses = pausing(own, every=every, seconds=1.0)
     strayed = np.random.default_rng(3).uniform(0.5, 1.5, pauses.shape[1])
     length = np.where(np.arange(pauses.shape[1]) < 240, 0.2, 0.8)
-    slow, *_ = RotatingPausesDetector().evaluate(sketch(own + pauses * strayed * length))
-    assert pages == (slow.score >= 1)
+    found = RotatingPausesDetector().evaluate(sketch(own + pauses * strayed * length))
+    assert pages == any(one.kind == "job.slow" and one.score >= 1 for one in found)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "found"),
+    [
+        pytest.param(0.2, [], id="a little: as every process of many is held up"),
+        pytest.param(0.4, ["job.slow", "job.rotating_pauses"], id="a tenth of the time"),
+    ],
+)
+def test_stray_pauses_of_always_that_nobody_timed_are_told_from_a_tenth_on(steady, seconds, found):
+    own = steady(ranks=8, steps=270)
+    pauses = pausing(own, seconds=seconds)
+    assert found == kinds(RotatingPausesDetector().evaluate(sketch(own + pauses)))
+    pauses[:, :150] = 0.0
+    since_now = RotatingPausesDetector().evaluate(sketch(own + pauses))
+    assert ["job.slow", "job.rotating_pauses"] == kinds(since_now)
+    assert since_now[0].score >= 1
+
+
+def test_a_few_more_stray_pauses_than_before_are_not_worth_a_warning(steady):
+    """Each of 500 steps may wait for one; what has come since must itself cost something."""
+    own = steady(ranks=8, steps=500)
+    pauses = pausing(own, every=2, seconds=0.12)
+    pauses[:, 10:300:6] = 0.0
+    assert [] == RotatingPausesDetector().evaluate(sketch(own + pauses))
 
 
 def test_an_evaluation_between_the_first_steps_makes_their_collections_no_cheaper(steady):

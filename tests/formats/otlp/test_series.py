@@ -121,7 +121,7 @@ def test_a_numbering_finds_what_was_put_one_by_one_or_together(keys):
 
 def test_names_that_take_all_the_bytes_there_are_leave_known_series_alone():
     table = SeriesTable()
-    table.attributes.most_bytes = 2000
+    table.attributes.most_bytes = 20_000
     known = table.intern(TelemetryResource("h", "j"), "a", (("k", "v"),))
     ids = [
         table.intern(
@@ -133,7 +133,28 @@ def test_names_that_take_all_the_bytes_there_are_leave_known_series_alone():
     assert 0 < len(taken) < 20
     assert {FULL} == set(ids[len(taken) :])
     assert table.full
-    assert table.attributes.text_bytes < 3000
+    assert table.attributes.text_bytes < 21_000
     assert len(table.resources) <= len(taken) + 3
     assert known == table.intern(TelemetryResource("h", "j"), "a", (("k", "v"),))
     assert table[known].resource == TelemetryResource("h", "j")
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_short_names_count_with_all_the_memory_that_they_take(together):
+    """A thousand attributes of ten bytes take a third of a megabyte, not ten kilobytes."""
+    table = SeriesTable()
+    table.attributes.most_bytes = 1 << 20
+    known = table.intern(TelemetryResource("h", "j"), "a", (("k", "v"),))
+    found = []
+    for number in range(20):
+        pairs = tuple((f"a{number}-{one}", "x") for one in range(1000))
+        if together:
+            members = np.array([table.attributes.pair(*pair) for pair in pairs], np.int32)
+            of = table.attributes.numbers_of(members, np.array([1000], np.int64))
+            zero = np.zeros(1, np.int64)
+            found.append(int(table.intern_many(zero, zero, of)[0]))
+        else:
+            found.append(table.intern(TelemetryResource("h", "j"), "a", pairs))
+    assert [FULL] * 16 == found[4:]
+    assert table.nbytes < 3 << 20
+    assert known == table.intern(TelemetryResource("h", "j"), "a", (("k", "v"),))
