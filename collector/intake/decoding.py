@@ -92,6 +92,10 @@ class DecoderPool:
         self._decoders: dict[tuple[str, ...], PayloadDecoder] = {}
         self._lock = threading.Lock()
 
+    def apart(self) -> "DecoderPool":
+        """Return one with tables of its own, which decodes while this one does."""
+        return DecoderPool(self._new_table, room=self._room)
+
     def decode(self, payload: Payload) -> DecodedPayload:
         """Return what the payload holds.
 

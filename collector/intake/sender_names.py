@@ -4,10 +4,12 @@ A payload that names too many new ones is refused as a whole, before it is kept:
 payloads as they came, and a replay knows nothing of senders.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -44,25 +46,35 @@ class _RecentNames:
 
 
 @dataclass(slots=True)
-class _SenderState:
-    """The names of one sender, and which resources of its table were looked at, or refused."""
+class _TableState:
+    """Which resources of one table were looked at, or refused."""
 
-    began: float
-    jobs: _RecentNames = field(default_factory=_RecentNames)
-    hosts: _RecentNames = field(default_factory=_RecentNames)
-    table: SeriesTable | None = None
     looked_at: int = 0
     refused: set[int] = field(default_factory=set)
 
 
+@dataclass(slots=True)
+class _SenderState:
+    """The names of one sender, and what was looked at of each table of it."""
+
+    began: float
+    jobs: _RecentNames = field(default_factory=_RecentNames)
+    hosts: _RecentNames = field(default_factory=_RecentNames)
+    tables: WeakKeyDictionary[SeriesTable, _TableState] = field(default_factory=WeakKeyDictionary)
+
+
 class SenderNames:
-    """The names of all senders, who are told apart by the jobs that their tokens are for."""
+    """The names of all senders, who are told apart by the jobs that their tokens are for.
+
+    Asked from any thread, by each right after it decoded: before its table gets more.
+    """
 
     def __init__(self, *, jobs: int, hosts: int, now: Callable[[], float] = time.monotonic) -> None:
         """`jobs`, `hosts`: the most that one sender may name."""
         self._most_jobs, self._most_hosts = jobs, hosts
         self._now = now
         self._senders: dict[tuple[str, ...], _SenderState] = {}
+        self._lock = threading.Lock()
 
     @classmethod
     def of(cls, settings: IntakeSettings) -> "SenderNames":
@@ -71,24 +83,28 @@ class SenderNames:
 
     def refuses(self, decoded: DecodedPayload, sender: tuple[str, ...]) -> SenderBound | None:
         """Return the bound that a payload passes, None for one to be taken, whose names count."""
-        state = self._state(sender)
+        with self._lock:
+            return self._refuses(decoded, self._state(sender))
+
+    def _refuses(self, decoded: DecodedPayload, state: _SenderState) -> SenderBound | None:
         if decoded.metrics is None:
             return self._passes(state, (event.resource for event in decoded.events))
         table = decoded.table
         assert table is not None  # noqa: S101  it numbers the series
-        if state.table is not table:
-            state.table, state.looked_at, state.refused = table, 0, set()
-        if len(table.resources) == state.looked_at and not state.refused:
+        seen = state.tables.get(table)
+        if seen is None:
+            seen = state.tables[table] = _TableState()
+        if len(table.resources) == seen.looked_at and not seen.refused:
             return None  # as nearly always: nobody is named who was not before
-        fresh = set(range(state.looked_at, len(table.resources))) | state.refused
+        fresh = set(range(seen.looked_at, len(table.resources))) | seen.refused
         series = decoded.metrics.columns.series
         numbers = fresh & set(np.unique(table.resource_of[series[series >= 0]]).tolist())
         bound = self._passes(state, (table.resources[number] for number in numbers))
         if bound is None:
-            state.refused -= numbers
+            seen.refused -= numbers
         else:
-            state.refused |= numbers
-        state.looked_at = len(table.resources)
+            seen.refused |= numbers
+        seen.looked_at = len(table.resources)
         return bound
 
     def _state(self, sender: tuple[str, ...]) -> _SenderState:
