@@ -48,6 +48,7 @@ class PayloadDecoder:
                     rejected=logs.rejected,
                     reason=logs.reason,
                     cut=logs.cut,
+                    text_bytes=len(payload.body),
                 )
             case PayloadKind.ACTION:
                 return DecodedPayload(action=actions.unpack(payload.body))

@@ -63,6 +63,8 @@ class DecodedPayload:
     rejected: int = 0
     reason: str = ""
     cut: int = 0
+    text_bytes: int = 0
+    """The most that the texts of its events may take: the bytes that they were read from."""
     trace: object = None
 
     @property

@@ -45,9 +45,22 @@ class _RecentNames:
         self._older, self._newer = self._newer, set()
 
 
+@dataclass(frozen=True, slots=True)
+class _NamedByPayload:
+    """The jobs and hosts that a payload names."""
+
+    jobs: set[str]
+    hosts: set[str]
+
+    @classmethod
+    def of(cls, resources: Iterable[TelemetryResource]) -> "_NamedByPayload":
+        named = list(resources)
+        return cls({one.job for one in named if one.job is not None}, {one.host for one in named})
+
+
 @dataclass(slots=True)
 class _TableState:
-    """Which resources of one table were looked at, or refused."""
+    """Which resources of one table were looked at, or refused: for the thread that decodes it."""
 
     looked_at: int = 0
     refused: set[int] = field(default_factory=set)
@@ -83,23 +96,25 @@ class SenderNames:
 
     def refuses(self, decoded: DecodedPayload, sender: tuple[str, ...]) -> SenderBound | None:
         """Return the bound that a payload passes, None for one to be taken, whose names count."""
-        with self._lock:
-            return self._refuses(decoded, self._state(sender))
-
-    def _refuses(self, decoded: DecodedPayload, state: _SenderState) -> SenderBound | None:
-        if decoded.metrics is None:
-            return self._passes(state, (event.resource for event in decoded.events))
         table = decoded.table
+        if decoded.metrics is None:
+            named = _NamedByPayload.of(event.resource for event in decoded.events)
+            with self._lock:
+                return self._passes(self._state(sender), named)
         assert table is not None  # noqa: S101  it numbers the series
-        seen = state.tables.get(table)
-        if seen is None:
-            seen = state.tables[table] = _TableState()
+        with self._lock:
+            state = self._state(sender)
+            seen = state.tables.get(table)
+            if seen is None:
+                seen = state.tables[table] = _TableState()
         if len(table.resources) == seen.looked_at and not seen.refused:
             return None  # as nearly always: nobody is named who was not before
         fresh = set(range(seen.looked_at, len(table.resources))) | seen.refused
         series = decoded.metrics.columns.series
         numbers = fresh & set(np.unique(table.resource_of[series[series >= 0]]).tolist())
-        bound = self._passes(state, (table.resources[number] for number in numbers))
+        named = _NamedByPayload.of(table.resources[number] for number in numbers)
+        with self._lock:
+            bound = self._passes(state, named)
         if bound is None:
             seen.refused -= numbers
         else:
@@ -118,12 +133,8 @@ class SenderNames:
             state.hosts.age()
         return state
 
-    def _passes(
-        self, state: _SenderState, resources: Iterable[TelemetryResource]
-    ) -> SenderBound | None:
-        named = list(resources)
-        jobs = state.jobs.new({one.job for one in named if one.job is not None})
-        hosts = state.hosts.new({one.host for one in named})
+    def _passes(self, state: _SenderState, named: _NamedByPayload) -> SenderBound | None:
+        jobs, hosts = state.jobs.new(named.jobs), state.hosts.new(named.hosts)
         if jobs and len(state.jobs) + len(jobs) > self._most_jobs:
             return "sender_jobs"
         if hosts and len(state.hosts) + len(hosts) > self._most_hosts:

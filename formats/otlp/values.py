@@ -4,6 +4,7 @@ import base64
 import json
 import math
 import re
+from sys import intern
 from typing import Any
 
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
@@ -23,7 +24,7 @@ def pairs(key_values: Any) -> dict[str, Scalar]:
         value = pair.value
         kind = value.WhichOneof("value")
         if kind in _SCALARS:  # the commonest by far, and a record has several
-            found[pair.key] = getattr(value, kind)
+            found[intern(pair.key)] = getattr(value, kind)  # one string, however many events
         elif kind is None:
             found.pop(pair.key, None)
         else:
