@@ -240,7 +240,9 @@ class DetectionPipeline:
                 continue
             if attempt.logs_only:
                 places.append(len(asked))
-                waiting.append((last.turn, self.windows.event_count(attempt)))
+                events = self.windows.event_count(attempt)
+                cost = logs_only.cost(events, first=last.at == -math.inf)
+                waiting.append((last.turn, cost))
             asked.append((attempt, last))
         chosen = logs_only.in_turn(waiting)
         if len(chosen) < len(waiting):
