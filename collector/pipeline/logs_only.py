@@ -21,7 +21,7 @@ def cost(events: int, *, first: bool) -> int:
     return events + EVALUATION_COST * (FIRST_TIMES if first else 1)
 
 
-def in_turn(waiting: Sequence[tuple[float, int]], budget: int = BUDGET) -> set[int]:
+def in_turn(waiting: Sequence[tuple[float, int]], budget: int) -> set[int]:
     """Return the places of those whose turn it is; one at least, where any waits.
 
     waiting: of each job when it was last evaluated, and what it costs to do so.

@@ -244,7 +244,7 @@ class DetectionPipeline:
                 cost = logs_only.cost(events, first=last.at == -math.inf)
                 waiting.append((last.turn, cost))
             asked.append((attempt, last))
-        chosen = logs_only.in_turn(waiting)
+        chosen = logs_only.in_turn(waiting, logs_only.BUDGET)
         if len(chosen) < len(waiting):
             left = {place for number, place in enumerate(places) if number not in chosen}
             asked = [one for place, one in enumerate(asked) if place not in left]
