@@ -240,9 +240,7 @@ class DetectionPipeline:
                 continue
             if attempt.logs_only:
                 places.append(len(asked))
-                events = self.windows.event_count(attempt)
-                cost = logs_only.cost(events, first=last.at == -math.inf)
-                waiting.append((last.turn, cost))
+                waiting.append((last.turn, self.windows.event_count(attempt)))
             asked.append((attempt, last))
         chosen = logs_only.in_turn(waiting, logs_only.BUDGET)
         if len(chosen) < len(waiting):
