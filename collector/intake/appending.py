@@ -32,10 +32,8 @@ from .turns import Waiting
 from .waiting import REPAIR_SECONDS, ByteBoundedQueue, DecodedApart, UnavailableError
 
 _LOG = structlog.get_logger(__name__)
-_TAKEN_BYTES = 256 << 10
-_GROUP_SECONDS = 0.02
-"""How long payloads are decoded before those are written that were: many share one fsync, and
-nobody waits long for the others."""
+_GROUP_BYTES = 256 << 10
+"""Small payloads of one fsync: enough to share it among many, decoded in some milliseconds."""
 _SECOND_NS = 1_000_000_000
 _APART_NS = 1_000
 """Receive times differ by at least so much, which is more than a float of today's dates rounds."""
@@ -163,23 +161,17 @@ class IntakeThread:
 
     def _write_small(self) -> bool:
         """Decode and write a group of small payloads; False where none waits."""
-        group: list[Waiting] = []
+        group = self._queue.take(_GROUP_BYTES)
+        if not group:
+            return False
+        self._gathering.took(len(group))
         try:
-            decoded: list[DecodedApart] = []
-            until = time.monotonic() + _GROUP_SECONDS
-            while taken := self._queue.take(_TAKEN_BYTES):
-                group += taken
-                decoded += [(one, self._decode(one, self._decoders)) for one in taken]
-                if time.monotonic() >= until:
-                    break
-            if group:
-                self._gathering.took(len(group))
-                self._accept(decoded)
+            self._accept([(one, self._decode(one, self._decoders)) for one in group])
         finally:
             _answer_the_rest(group)
             self._queue.release(group)
             self._health.queue_bytes.set(self._queue.bytes)
-        return bool(group)
+        return True
 
     def _decode_large(self) -> bool:
         """Decode one large payload; False where none waits."""

@@ -21,17 +21,22 @@ _LEAST_BYTES = 1 << 10
 
 Waiting = tuple[Payload, "Future[PayloadOutcome]"]
 _Lane = tuple[bytes, Hashable]
-_Turn = tuple[int, int, _Lane]
-"""A mark, the number of the payload, and whose it is."""
+_Turn = tuple[int, int, Waiting]
+"""A mark, and the number of the payload."""
 
 
 @dataclass(slots=True)
 class _SenderLane:
-    """What waits of one connection, oldest first; `held` while a large one of it is decoded."""
+    """What waits of one connection: `begun` may be taken or is being decoded, `behind` may not.
+
+    Small payloads may be taken together. A large one waits for those before it, and those behind
+    it wait while it is `held`: until it is decoded and written.
+    """
 
     mark: int = 0
+    begun: int = 0
     held: bool = False
-    waiting: deque[tuple[int, int, Waiting]] = field(default_factory=deque)
+    behind: deque[_Turn] | None = None
 
 
 class PayloadTurns:
@@ -67,47 +72,57 @@ class PayloadTurns:
         if lane is None:
             lane = self._lanes[name] = _SenderLane()
         lane.mark = max(lane.mark, self._given) + _cost(waiting)
-        lane.waiting.append((lane.mark, self._count, waiting))
+        turn = (lane.mark, self._count, waiting)
         self._count += 1
-        if len(lane.waiting) == 1 and not lane.held:
-            self._next(name, lane)
+        if lane.behind or not self._begin(lane, turn):
+            if lane.behind is None:
+                lane.behind = deque()
+            lane.behind.append(turn)
 
     def take_small(self, max_bytes: int) -> list[Waiting]:
         """Return the small payloads whose turn it is, up to so many bytes and at least one."""
         taken: list[Waiting] = []
         size = 0
         while self._small and size < max_bytes:
-            taken.append(self._take(heapq.heappop(self._small), held=False))
-            size += _cost(taken[-1])
+            _, _, waiting = heapq.heappop(self._small)
+            taken.append(waiting)
+            size += _cost(waiting)
+            self._end(waiting)
+        self._given += size
         return taken
 
     def take_large(self) -> Waiting | None:
         """Return the large payload whose turn it is; those behind it wait until it is `done`."""
-        return self._take(heapq.heappop(self._large), held=True) if self._large else None
+        if not self._large:
+            return None
+        _, _, waiting = heapq.heappop(self._large)
+        self._given += _cost(waiting)
+        return waiting
 
     def done(self, waiting: Waiting) -> None:
         """Let those go on that waited behind a large payload of their own connection."""
+        self._lanes[_lane(waiting)].held = False
+        self._end(waiting)
+
+    def _begin(self, lane: _SenderLane, turn: _Turn) -> bool:
+        """Give a payload its place among those of others; False where it has to wait for its own."""
+        large = is_large(turn[2][0])
+        if lane.held or (large and lane.begun):
+            return False
+        lane.held = large
+        lane.begun += 1
+        heapq.heappush(self._large if large else self._small, turn)
+        return True
+
+    def _end(self, waiting: Waiting) -> None:
+        """Let what waited behind a payload begin; forget a lane of which nothing waits."""
         name = _lane(waiting)
-        self._lanes[name].held = False
-        self._next(name, self._lanes[name])
-
-    def _take(self, turn: _Turn, *, held: bool) -> Waiting:
-        name = turn[2]
         lane = self._lanes[name]
-        _, _, waiting = lane.waiting.popleft()
-        self._given += _cost(waiting)
-        lane.held = held
-        if not held:
-            self._next(name, lane)
-        return waiting
-
-    def _next(self, name: _Lane, lane: _SenderLane) -> None:
-        """Give the oldest of a lane its place among the others; forget an empty lane."""
-        if not lane.waiting:
+        lane.begun -= 1
+        while lane.behind and self._begin(lane, lane.behind[0]):
+            lane.behind.popleft()
+        if not lane.begun:
             del self._lanes[name]
-            return
-        mark, number, waiting = lane.waiting[0]
-        heapq.heappush(self._large if is_large(waiting[0]) else self._small, (mark, number, name))
 
 
 def is_large(payload: Payload) -> bool:

@@ -105,8 +105,10 @@ class ByteBoundedQueue:
 
     def take_decoded(self) -> DecodedApart | None:
         """Return a large payload that was handed over, None where there is none."""
+        if not self._decoded:
+            return None  # as nearly always
         with self._lock:
-            return self._decoded.popleft() if self._decoded else None
+            return self._decoded.popleft()
 
     def release(self, group: list[Waiting]) -> None:
         """Stop counting what was taken."""

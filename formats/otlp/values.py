@@ -37,7 +37,7 @@ def scalar(value: AnyValue) -> Scalar | None:
     kind = value.WhichOneof("value")
     if kind is None:
         return None
-    return getattr(value, kind) if kind in _SCALARS else _composed(value)  # type: ignore[no-any-return]
+    return getattr(value, kind) if kind in _SCALARS else _composed(value)
 
 
 def _composed(value: AnyValue) -> str:

@@ -4,14 +4,14 @@ from rankscope.collector.pipeline import logs_only
 from rankscope.collector.pipeline.logs_only import EVALUATION_COST, in_turn
 from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.formats.otlp import decode, encode
-from rankscope.vocabulary.samples import Event, Sample, TelemetryResource
+from rankscope.vocabulary.samples import Event, Sample, Scalar, TelemetryResource
 
 START = 1_700_000_000.0
 MANY = 1_000
 
 
 def lines(at, *jobs):
-    pairs = {"text": "x", "signature": "nccl.timeout", "role": "root", "rank": 0}
+    pairs: dict[str, Scalar] = {"text": "x", "signature": "nccl.timeout", "role": "root", "rank": 0}
     return [Event("log.fault", at, pairs, TelemetryResource("h", job, 0)) for job in jobs]
 
 
