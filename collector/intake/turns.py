@@ -10,7 +10,7 @@ import heapq
 from collections import deque
 from collections.abc import Hashable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .payloads import Payload, PayloadOutcome
 
@@ -105,7 +105,7 @@ class PayloadTurns:
         self._end(waiting)
 
     def _begin(self, lane: _SenderLane, turn: _Turn) -> bool:
-        """Give a payload its place among those of others; False where it has to wait for its own."""
+        """Give a payload its place; False where it has to wait for others of its connection."""
         large = is_large(turn[2][0])
         if lane.held or (large and lane.begun):
             return False

@@ -1,8 +1,8 @@
 """Which of the jobs that only logs name are evaluated in a second: as many as a budget allows.
 
 Anybody who may send logs can name thousands of jobs in one payload. Jobs that have samples of their
-own never wait for them; of those without, the ones are next that were not evaluated for longest. What is chosen follows from what was received alone, so that a replay chooses
-the same.
+own never wait for them; of those without, the ones are next that were not evaluated for longest.
+What is chosen follows from what was received alone, so that a replay chooses the same.
 """
 
 from collections.abc import Sequence
