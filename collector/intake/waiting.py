@@ -48,7 +48,7 @@ class ByteBoundedQueue:
         self._budget = ByteBudget(max_bytes)
         self._turns = PayloadTurns()
         self._decoded: deque[DecodedApart] = deque()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # of which a condition knows cheaply who holds it
         self._changed = threading.Condition(self._lock)
         self._large = threading.Condition(self._lock)
         self._state: State = "starting"
