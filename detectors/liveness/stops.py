@@ -162,6 +162,10 @@ def being_ended(window: JobWindow, last: float) -> bool:
 
 def roots(window: JobWindow) -> list[Event]:
     """Return what tells of a fault by itself: failed devices, and errors of a rank's own."""
+    return window.features.once(roots, lambda: _roots(window)) if window.events else []
+
+
+def _roots(window: JobWindow) -> list[Event]:
     return [
         event
         for event in own_events(window)
@@ -209,6 +213,10 @@ def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]
 
 def wishes(window: JobWindow) -> list[float]:
     """Return when a scheduler, or most ranks themselves, announced that the job will end."""
+    return window.features.once(wishes, lambda: _wishes(window)) if window.events else []
+
+
+def _wishes(window: JobWindow) -> list[float]:
     announced = [
         event.at
         for event in window.events
