@@ -14,7 +14,16 @@ from ..recordings.otlp_lines import RecordingError
 from .collectives import debug_server, nccl, ras, recorders, stacks
 from .files import inputs
 from .found import ArtefactContents
-from .logs import error_files, gathering, held_memory, last_words, nonfinite_rows, paces, settling, survival
+from .logs import (
+    error_files,
+    gathering,
+    held_memory,
+    last_words,
+    nonfinite_rows,
+    paces,
+    settling,
+    survival,
+)
 
 _HEAD = 4096
 _KINDS = ("dump", "page", "stacks", "ras", "inspector", "exporter", "error", "log")

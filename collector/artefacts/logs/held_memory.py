@@ -62,7 +62,9 @@ def add(
                 "signature": signature, "role": "confirmation", "text": text,
             }  # fmt: skip
             found.quotes.append(
-                LogQuote(name, rows[-1].line, None, whose.get(name), signature, "confirmation", text)
+                LogQuote(
+                    name, rows[-1].line, None, whose.get(name), signature, "confirmation", text
+                )
             )
             found.events.append(Event("log.fault", at, pairs, resource))
             found.understood(name, "log of a form of its own, by its memory")

@@ -65,14 +65,12 @@ def add(
         except OSError:
             continue  # said where it was read
         lines = data.decode("utf-8", "replace").replace("\r", "\n").split("\n")
-        rows, first = _lost(lines)
+        rows, first = lost(lines)
         if not rows:
             continue
         rank, line = whose.get(name), rows[first]
         text = cleaning.shown(line.text)
-        found.quotes.append(
-            LogQuote(name, line.line, None, rank, SIGNATURE, "confirmation", text)
-        )
+        found.quotes.append(LogQuote(name, line.line, None, rank, SIGNATURE, "confirmation", text))
         _tell(rows, first, rank or 0, at, resource, found)
         found.understood(name, "rows of numbers, of which some are none")
 
@@ -101,7 +99,7 @@ def _tell(
     found.samples.append((resource, Sample("training.rank.info", 1.0, at - len(rows), known)))
 
 
-def _lost(lines: Iterable[str]) -> tuple[Sequence[_NumberRow], int]:
+def lost(lines: Iterable[str]) -> tuple[Sequence[_NumberRow], int]:
     """Return the rows of one form whose loss is no number up to the last of them, and since which.
 
     None where no form has such a column.

@@ -199,9 +199,7 @@ class _LogPiece:
     number: int
 
 
-def _looked_at(
-    opened: BinaryIO, errors: set[int]
-) -> tuple[list[_LogPiece], set[int], list[int]]:
+def _looked_at(opened: BinaryIO, errors: set[int]) -> tuple[list[_LogPiece], set[int], list[int]]:
     """Return the pieces of a log from its first error on, and the lines of harmless errors.
 
     These have something of their own above their traceback. Then the lines of commands below the

@@ -14,9 +14,7 @@ Places = dict[tuple[int | None, float], int]
 """The number of the values of a rank at a time, from 1."""
 
 
-def places(
-    samples: Iterable[tuple[int | None, Sample]], falls: Iterable[StepFall] = ()
-) -> Places:
+def places(samples: Iterable[tuple[int | None, Sample]], falls: Iterable[StepFall] = ()) -> Places:
     """Return the numbers of values of the ranks of which no line names a step.
 
     They begin anew where what the lines say of epochs falls back: that is another run.
