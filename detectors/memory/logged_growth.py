@@ -38,7 +38,8 @@ class LoggedGrowthDetector(EndedJobDetector):
     ...     print(finding.kind, finding.text)
     job.gpu_memory_grows device memory grows from 3 to 9 GiB
 
-    Fails where a log says only now and then what is held. Cannot tell which process of a host grows.
+    Fails where a log says only now and then what is held. Cannot tell which process of a host
+    grows.
 
     Reference: growth.py, for what is measured.
     """

@@ -14,8 +14,8 @@ _NUMBER = re.compile(
     r" ?(?P<unit>[KMGTkmgt]i?[Bb]?(?:ytes)?|[Bb]ytes|B|%)?(?![\w.])"
 )
 _HELD = re.compile(
-    r"(?i)(?:(?<![a-z])|(?<=gpu)|(?<=max)|(?<=cpu))(?:mem(?:ory)?(?:[ _-]?(?:used|usage|info))?|rss|ram|vram|"
-    r"allocated|reserved)(?![a-z])"
+    r"(?i)(?:(?<![a-z])|(?<=gpu)|(?<=max)|(?<=cpu))"
+    r"(?:mem(?:ory)?(?:[ _-]?(?:used|usage|info))?|rss|ram|vram|allocated|reserved)(?![a-z])"
 )
 _HOST = re.compile(
     r"(?i)(?<![a-z])(?:rss|ram|cpu|host|process|resident|psutil|sys(?:tem)?|maxrss|"

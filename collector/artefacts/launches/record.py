@@ -70,9 +70,8 @@ class LaunchFile:
 
     def of_shells(self) -> list[LaunchReport]:
         """Return what shells said of ends: they name nobody, and may mean some other program."""
-        return [
-            one.report for one in self._reports[self._begin :] if one.report.form.name == _SHELL
-        ]
+        own = (one.report for one in self._reports[self._begin :])
+        return [one for one in own if one.form.name == _SHELL]
 
     def drop(self, lines: Container[int]) -> None:
         """Forget what shells said on some lines, and the prompts behind these."""

@@ -18,7 +18,7 @@ _MOST_BYTES = 1 << 20
 """Of a log: what people paste."""
 
 FEWEST, WARM_UP = 8, 0.1
-"""Rows that growth is seen in, and the share of a log's first ones, two at least, that is left out."""
+"""Rows that growth is seen in, and the share of the first ones, two at least, that is left out."""
 
 GROWN, LEAST_BYTES, LEAST_SHARE = 0.2, 256 * 2.0**20, 5.0
 """By how much it has grown: as a share of the first value, and in bytes or points of percent."""

@@ -16,13 +16,14 @@ BUSY, RESTS = 50.0, 1.0
 """Shares of a core, in percent, of a process that computes and of one that waits."""
 
 _HEADER = re.compile(
-    rb"^ *(?=.*\bPID\b)(?=.*(?:\bELAPSED\b.*\bTIME\b|\bTIME\b.*\bELAPSED\b|%CPU)).*\b(?:CMD|COMMAND|Command)\b\s*$"
+    rb"^ *(?=.*\bPID\b|.*\bELAPSED\b)(?=.*(?:\bELAPSED\b.*\bTIME\b|\bTIME\b.*\bELAPSED\b|%CPU))"
+    rb".*\b(?:CMD|COMMAND|Command)\b\s*$"
 )
 _SPAN = re.compile(rb"(?:(?:(\d{1,4})-)?(\d{1,2}):)?(\d{1,4}):(\d\d)")
 _NUMBER = re.compile(rb"\d{1,5}(?:\.\d{1,3})?")
 _TRAINING = re.compile(
-    rb"\bpython[\d.]{0,5}[\] ](?!.*(?:torchrun|\blaunch|accelerate|deepspeed|mpirun|horovodrun|jupyter|"
-    rb"tensorboard|wandb|multiprocessing|\bray\b|-m +http))"
+    rb"\bpython[\d.]{0,5}[\] ](?!.*(?:torchrun|\blaunch|accelerate|deepspeed|mpirun|horovodrun|"
+    rb"jupyter|tensorboard|wandb|multiprocessing|\bray\b|-m +http))"
 )
 """A program of Python, and no launcher, helper or page, which wait all the time."""
 _PARENT = re.compile(rb"^\S*(?:ba|z|da)?sh +-c ")

@@ -63,7 +63,8 @@ MORE = "".join(f"Epoch {n}: train loss {3 / n:.4f}\n" for n in range(9, 17))
 
 
 @pytest.mark.parametrize("end", [
-    "Terminated", "[1]+  Terminated              nohup python fit.py", "zsh: terminated  python fit.py",
+    "Terminated", "[1]+  Terminated              nohup python fit.py",
+    "zsh: terminated  python fit.py", "Hangup",
     "make: *** [fit] Error 143", "fit-1 exited with code 143", "[lost server]",
 ])  # fmt: skip
 def test_who_was_told_to_end_did_not_crash(first, end):
@@ -73,7 +74,8 @@ def test_who_was_told_to_end_did_not_crash(first, end):
 
 
 @pytest.mark.parametrize("end", [
-    "Bus error (core dumped)", "make: *** [Makefile:3: fit] Error 139", "fit-1 exited with code 134",
+    "Bus error (core dumped)", "make: *** [Makefile:3: fit] Error 139",
+    "fit-1 exited with code 134",
     "Process finished with exit code 137 (interrupted by signal 9: SIGKILL)",
     "fish: Job 1, 'python fit.py' terminated by signal SIGSEGV (Address boundary error)",
 ])  # fmt: skip

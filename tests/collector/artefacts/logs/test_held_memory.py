@@ -44,7 +44,9 @@ def _noise(count, width):
     [10 + 0.01 * n for n in range(40)],
     [10 + 1.5 * n for n in range(8)],
     [10, 12, 15, 18, 11, 13, 15, 18, 11, 12, 15, 18, 10, 13, 16, 18],
-], ids=["it flattens", "a cache is full", "noise", "one step", "little", "too few", "given back"])  # fmt: skip
+], ids=[
+    "it flattens", "a cache is full", "noise", "one step", "little", "too few", "given back",
+])  # fmt: skip
 def test_what_fills_and_stays_or_goes_up_and_down_is_none(held):
     assert [] == grown(held)
 

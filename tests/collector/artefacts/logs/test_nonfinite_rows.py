@@ -3,6 +3,8 @@
 import pytest
 from tests.collector.artefacts.test_always_an_answer import said
 
+from rankscope.collector.artefacts.logs import nonfinite_rows
+
 FORMS = {
     "darknet": lambda n, x: f"{n}: {x}, {x} avg loss, 0.001000 rate, 3.2 seconds, {n * 64} images",
     "markdown": lambda n, x: f"| {n} | train | {x} |",
@@ -33,6 +35,5 @@ def test_a_loss_that_is_no_number_up_to_the_last_row_is_told_since_its_first(
     [f"mAP nan AP small {n}.0 of class {n}" for n in range(9)],
     [FORMS["cost"](n, "2.1") for n in range(9)],
 ], ids=["validation", "one row", "a measure", "finite"])  # fmt: skip
-def test_rows_whose_loss_is_a_number_at_the_end_are_not(explain, tmp_path, lines):
-    (tmp_path / "dmesg.txt").write_text("[    1.000000] Linux version 6.1\n")
-    assert document(explain, tmp_path, lines).document() is None
+def test_rows_whose_loss_is_a_number_at_the_end_are_not(lines):
+    assert ((), 0) == nonfinite_rows.lost(lines)
