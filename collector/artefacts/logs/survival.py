@@ -90,8 +90,8 @@ class LogSurvival:
     runs: RunStarts = field(default_factory=RunStarts)
     _asked: set[int] = field(default_factory=set[int])
     """Lines of those ends that somebody wished."""
-    _wrong: int = 0
-    """The last line that says that something is wrong."""
+    _wrong: list[int] = field(default_factory=list[int])
+    """Lines that say that something is wrong."""
     _begins: list[int] = field(default_factory=list[int])
     """The lines with which runs begin that follow an error."""
     ended: list[tuple[int, int | None]] = field(default_factory=list[tuple[int, int | None]])
@@ -108,7 +108,7 @@ class LogSurvival:
         pairs = event.attributes
         root = pairs.get("role") == "root"
         if root or pairs.get("role") == "cascade" or pairs.get("what") == "loss":
-            self._wrong = line
+            self._wrong.append(line)
         if root or is_stall(event):
             self._roots.append((line, place))
         if (root or event.name == "network.link") and not event.at:
@@ -124,7 +124,7 @@ class LogSurvival:
     def shell(self, line: int, *, asked: bool) -> None:
         """Take a line by which a shell says that a process ended, `asked`: by a wish."""
         self._errors.append((line, None))
-        self._wrong = max(self._wrong, line)
+        self._wrong.append(line)
         if asked:
             self._asked.add(line)
 
@@ -175,7 +175,8 @@ class LogSurvival:
             end = begins[own] if own < len(begins) else None
             if self._below(line, rank, end) or (rank is None and end is None and line < last):
                 passed.add(line)
-        newest = max((one for one in begins if one <= self._wrong), default=0)
+        wrong = max((one for one in self._wrong if one not in passed), default=0)
+        newest = max((one for one in begins if one <= wrong), default=0)
         passed |= {line for line in lines if line < newest}
         told = [(line, rank) for line, rank in self._errors if line not in passed]
         if begins and told and told[-1][0] < begins[-1]:

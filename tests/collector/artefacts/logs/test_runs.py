@@ -74,6 +74,11 @@ def test_what_a_shell_says_of_the_first_run_is_told_unless_the_next_one_ended_to
     assert [32] == told(document(text + "Segmentation fault (core dumped)\nme@n7:~/w$ \n"))[1]
 
 
+def test_what_the_next_run_survived_is_no_end_of_it(document):
+    text = steps(8) + FULL + SHELL_AGAIN + steps(8) + RAISED + steps(8, first=9)
+    assert ("memory.gpu_oom", [12]) == told(document(text))
+
+
 @pytest.mark.parametrize("text", [
     steps(8) + RAISED + steps(20, first=9),
     "".join(steps(6) + (RAISED if n == 2 else "") for n in range(6)),
