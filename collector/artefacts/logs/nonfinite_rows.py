@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ....formats.training_logs import cleaning
-from ....vocabulary.samples import Event, Sample, TelemetryResource, attributes
+from ....vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from ..found import ArtefactContents, LogQuote
 from .nonfinite import SIGNATURE
 
@@ -92,7 +92,7 @@ def _tell(
         found.samples += [
             (resource, Sample(metric, value, when, pairs)) for metric, value in values.items()
         ]
-    step = {"what": "loss", "value": "nan", "rank": rank, "step": first + 1}
+    step: dict[str, Scalar] = {"what": "loss", "value": "nan", "rank": rank, "step": first + 1}
     when = at - (len(rows) - 1 - first)
     found.events.append(Event("training.numeric", when, step, resource))
     known = attributes({"rank": rank, "world_size": max(found.world_size, 1)})

@@ -55,7 +55,6 @@ class LaunchForm:
     needle: str
     pattern: DeferredPattern
     meaning: str
-    also: tuple[str, ...] = ()
     counts: Counting = ""
     after: tuple[str, ...] = ()
     within: int = 8
@@ -63,6 +62,7 @@ class LaunchForm:
     code: int | None = None
     reason: str = ""
     until: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
 
 @cache
