@@ -16,7 +16,7 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.handling import IncidentHandling
-from ..vocabulary.ids import IncidentId, Job
+from ..vocabulary.ids import Fault, IncidentId, Job
 from ..vocabulary.incidents import CauseChange, Happening, Incident, RootCause, TimelineMoment
 from ..vocabulary.inspection import IncidentProfile, StackGroup
 from . import first_cause, stacks, summary
@@ -148,7 +148,10 @@ class TrackedIncident:
         if self.document is not None:
             for text in new:
                 self._note(now, "symptom", text)
+        observed = None if self.first is None or self.announced else self.root
         material = bool(new) | self._note_cause(explanation, now)
+        if observed is not None and self._begins_anew(explanation, after=observed[0]):
+            self._begin_anew(job, symptoms, health, now)
         material |= self._note_severity(symptoms, health, now, policy)
         assert self.first is not None  # noqa: S101  _note_cause has set it
         if self.document is not None:
@@ -169,6 +172,26 @@ class TrackedIncident:
             return None
         notify = self.notices.due(self.severity, first_cause.named(self.first.cause))
         return self.change(happening, now, notify=notify)
+
+    def _begins_anew(self, explanation: RootExplanation, *, after: Fault) -> bool:
+        """Return whether what was observed turns out to be the eve of something else.
+
+        Slowness that nothing explains is one thing however often it returns. What a cause explains
+        that was not seen before began when its own symptoms did, by their detectors' dating.
+        """
+        if self.root[0] in (after, faults.UNKNOWN) or self.owed_at is not None:
+            return False
+        if len(self.parts) > 1 or self.waits_for_its_cost:
+            return False
+        return all(row.onset[0] > self.found_at for row in explanation.symptoms)
+
+    def _begin_anew(
+        self, job: Job, symptoms: Sequence[Finding], health: JobHealth, now: float
+    ) -> None:
+        self.opened_at = onset = min(symptom.onset[0] for symptom in symptoms)
+        self.found_at = now
+        part = self.parts[job] = AffectedJob(job, health.attempt, onset, health)
+        part.found(symptoms, health, now)
 
     def _is_costly(self, policy: IncidentPolicy) -> bool:
         """Return whether one of the jobs has lost as much as a person's time is worth."""

@@ -2,6 +2,7 @@
 
 from ..vocabulary import faults
 from ..vocabulary.ids import Job
+from . import first_cause
 from .affected_job import AffectedJob
 from .causes.catalogue import cause_of
 from .causes.engine import RootExplanation
@@ -19,7 +20,23 @@ def is_news(explanation: RootExplanation, incident: TrackedIncident, job: Job) -
     cause = cause_of(explanation.cause.hypotheses[0].fault)
     if cause is not None and cause.since_start:
         return _changed(explanation, incident, part)
+    if _is_another(explanation, incident):
+        return True
     return _became_slow(explanation, incident, part)
+
+
+def _is_another(explanation: RootExplanation, incident: TrackedIncident) -> bool:
+    """Return whether another cause of symptoms that began later is named beside a small incident.
+
+    What costs little and has a name goes on as it is: a fault that comes on top is not its story.
+    """
+    root = first_cause.key(explanation.cause)
+    return (
+        incident.announced
+        and incident.minor
+        and root[0] not in (faults.UNKNOWN, incident.root[0])
+        and all(row.onset[0] > incident.found_at for row in explanation.symptoms)
+    )
 
 
 def _changed(explanation: RootExplanation, incident: TrackedIncident, part: AffectedJob) -> bool:

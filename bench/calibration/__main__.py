@@ -1,7 +1,7 @@
 """`python -m bench.calibration`: fits the curve of probabilities, the weights as they are.
 
-To cases of suite `fresh` that nobody tuned on; healthy ones too, since a false incident is a wrong
-answer.
+To cases of suite `fresh` that nobody tuned on, and to those of other generators; healthy ones too,
+since a false incident is a wrong answer.
 """
 
 import argparse
@@ -12,13 +12,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from bench.worlds.replays import ReplayError
 from rankscope.alerts.causes.calibration import UNCALIBRATED, ProbabilityCalibration
 from rankscope.alerts.causes.catalogue import CauseCatalogue, catalogue
 from rankscope.lab import suites
 from rankscope.lab.scoring import pictures, ranked
 from rankscope.lab.suites import SuiteCase, SuiteError
 
-from . import catalogue_file, collecting, curves
+from . import catalogue_file, collecting, curves, elsewhere
 from .curves import CalibratedCurve, CalibrationAnswer
 
 SEEDS = (20261210, 20261211)
@@ -30,13 +31,14 @@ def main() -> int:
     knowledge = catalogue()
     try:
         rows = list(answers(options, knowledge))
-    except (OSError, SuiteError) as error:
+    except (OSError, SuiteError, ReplayError) as error:
         print(error, file=sys.stderr)
         return 1
     if not any(row.right for row in rows) or all(row.right for row in rows):
         print(f"{options.results}: needs right and wrong answers", file=sys.stderr)
         return 1
-    cases = f"{len(rows)} answers of fresh {', '.join(map(str, options.seed))}"
+    drawn = [f"fresh {seed}" for seed in options.seed] + [one.name for one in options.world]
+    cases = f"{len(rows)} answers of {', '.join(drawn)}"
     tried = curves.calibrated(rows)
     fitted = curves.fitted(rows, tried[0], knowledge.calibration or UNCALIBRATED, cases)
     document = _document(rows, tried, fitted)
@@ -65,6 +67,14 @@ def _options() -> argparse.Namespace:
         "--seed", type=int, action="append", metavar="N", help="a seed of suite fresh"
     )
     parser.add_argument(
+        "--world",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="cases of bench.worlds or bench.timelines, in a folder named after their generator",
+    )
+    parser.add_argument(
         "--collected", action="store_true", help="take what is in the folder; run nothing"
     )
     parser.add_argument("--picture", type=Path, metavar="FILE", help="the reliability as SVG")
@@ -77,9 +87,11 @@ def _options() -> argparse.Namespace:
 
 
 def answers(options: argparse.Namespace, knowledge: CauseCatalogue) -> Iterator[CalibrationAnswer]:
-    """Yield the answers of every case of the seeds. Raises OSError, SuiteError."""
+    """Yield the answers of all cases. Raises OSError, SuiteError, ReplayError."""
     for tracked in collecting.collected(_cases(options), options.results):
         yield from curves.answers(tracked, knowledge)
+    for folder in options.world:
+        yield from elsewhere.answers(folder, jobs=1)
 
 
 def _cases(options: argparse.Namespace) -> list[SuiteCase]:

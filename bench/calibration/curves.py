@@ -1,15 +1,17 @@
 """The curve from a first cause's lead to how often it is right, and from where it is sure enough.
 
 An answer is an incident above info with a named first cause: false incidents and wrong entities
-are wrong answers. The curve is a logistic function, an isotonic regression or the mean of both,
-whichever makes held-out answers likelier; none of them falls. Faults are held out in turn, and then
-clusters (the shape that was drawn), as a site has faults and clusters of its own; what is reported
-is of both. From where confidence is high follows from the probabilities of held-out answers, too.
-The same answers give the same curve.
+are wrong answers. Those of each generator together weigh as much as those of any other, however
+many it has. The curve is a logistic function, an isotonic regression or the mean of both, whichever
+makes held-out answers likelier; none of them falls. Faults are held out in turn, then clusters (the
+shape that was drawn) and whole generators, as a site has faults, clusters and habits of its own;
+what is reported is of all three. From where confidence is high follows from the probabilities of
+held-out answers, too. The same answers give the same curve.
 """
 
 import math
 import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -51,11 +53,14 @@ class CalibrationAnswer:
     """The true fault, "" where the job was healthy."""
     shape: str = ""
     """The cluster that was drawn."""
+    world: str = ""
+    """The generator, "" for the simulator of the laboratory."""
 
 
 HELD_OUT: Mapping[str, Callable[[CalibrationAnswer], str]] = {
     "fault": lambda row: row.fault,
     "shape": lambda row: row.shape,
+    "world": lambda row: row.world,
 }
 
 
@@ -215,12 +220,18 @@ def _columns(rows: Sequence[CalibrationAnswer]) -> tuple[Floats, Floats, Floats]
     return (
         np.append(leads, ends),
         np.append(right, (1.0, 0.0, 1.0, 0.0)),
-        np.append(np.ones(len(rows)), DOUBT * np.array([share, 1 - share, share, 1 - share])),
+        np.append(_weights(rows), DOUBT * np.array([share, 1 - share, share, 1 - share])),
     )
 
 
 def _share(rows: Sequence[CalibrationAnswer]) -> float:
-    return sum(row.right for row in rows) / len(rows)
+    return float(_weights(rows) @ [row.right for row in rows]) / len(rows)
+
+
+def _weights(rows: Sequence[CalibrationAnswer]) -> Floats:
+    """Return what each answer weighs, 1 in the mean: every generator as much as any other."""
+    held = Counter(row.world for row in rows)
+    return np.array([len(rows) / len(held) / held[row.world] for row in rows])
 
 
 def _knots(predict: Callable[[Floats], Floats]) -> Curve:

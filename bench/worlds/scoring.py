@@ -32,6 +32,17 @@ class NamedCause:
     ranks: frozenset[int]
     probability: float | None
     summary: str
+    lead: float = 0.0
+    """Of the first cause over the next one at another place, or unknown, in nats."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldAnswer:
+    """A first cause with a name: what was said of it, and whether it is right."""
+
+    probability: float
+    lead: float
+    right: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +59,7 @@ class CaseScore:
     above_info: int
     about: tuple[NamedCause, ...]
     false: tuple[NamedCause, ...]
-    answers: tuple[tuple[float, bool], ...]
+    answers: tuple[WorldAnswer, ...]
     reporter: str
 
 
@@ -80,7 +91,7 @@ class WorldScore:
             "false_per_quiet_case": _share(len(loud), len(quiet)),
             "false_above_info_per_quiet_case": _share(sum(loud), len(quiet)),
             "calibration_error": calibration_error(
-                answer for one in self.cases for answer in one.answers
+                (answer.probability, answer.right) for one in self.cases for answer in one.answers
             ),
         }
 
@@ -95,7 +106,7 @@ def scored(truth: dict[str, Any], incidents: Sequence[dict[str, Any]]) -> CaseSc
     fault = truth["fault"]
     quiet_fault = fault is not None and catalogue()[fault].severity == "info"
     answers = [
-        (one.probability, one.fault == fault and close(one, truth))
+        WorldAnswer(one.probability, one.lead, one.fault == fault and close(one, truth))
         for one in (*([judged] if judged else []), *false)
         if one.probability is not None and one.fault != "unknown"
     ]
@@ -166,10 +177,32 @@ def _named(document: dict[str, Any]) -> NamedCause:
         type=entity["type"],
         id=entity["id"],
         host=entity["host"] or (entity["id"] if entity["type"] == "host" else None),
-        ranks=frozenset().union(*(RankSet.parse(str(one)).members for one in entity["ranks"])),
+        ranks=_ranks(entity),
         probability=first.get("probability"),
         summary=document["summary"],
+        lead=_lead(document["root_cause"]),
     )
+
+
+def _lead(cause: dict[str, Any]) -> float:
+    """Return the lead of the first hypothesis over others: other faults, or at other places."""
+    if not cause["hypotheses"]:
+        return 0.0
+    first, *others = cause["hypotheses"]
+    rivals = (
+        row["score"]
+        for row in others
+        if row["fault"] != first["fault"] or not _overlap(row["entity"], first["entity"])
+    )
+    return float(first["score"] - max([cause["unknown"]["score"], *rivals]))
+
+
+def _overlap(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return "job" in (one["type"], other["type"]) or bool(_ranks(one) & _ranks(other))
+
+
+def _ranks(entity: dict[str, Any]) -> frozenset[int]:
+    return frozenset().union(*(RankSet.parse(str(one)).members for one in entity["ranks"]))
 
 
 def _above(named: Iterable[NamedCause]) -> int:

@@ -275,3 +275,45 @@ class TestClaims:
             opened.incident.severity,
             opened.incident.root_cause.status,
         )
+
+
+@pytest.fixture
+def stall_of_checkpoints(topology, found):
+    """Return a function for a checkpoint that takes long, as a symptom of its own beginning."""
+
+    def make(onset):
+        return (
+            found("job.slow", topology.job_entity, onset, score=2.0),
+            found("job.checkpoint_long", topology.job_entity, onset),
+        )
+
+    return make
+
+
+def test_what_a_cause_explains_begins_with_its_own_symptoms(
+    evaluated, topology, found, stall_of_checkpoints
+):
+    """Slight slowness that nothing explained, minutes before, is no part of it."""
+    for second in range(60, 72):
+        assert [] == evaluated(second, found("job.slow", topology.job_entity, 40.0, score=0.9))
+    evaluated(110)
+    opened = [
+        change for at in range(500, 512) for change in evaluated(at, *stall_of_checkpoints(480.0))
+    ]
+    first = opened[0].incident
+    assert "software.checkpoint_stall" == first.root_cause.hypotheses[0].fault
+    assert 480.0 == first.opened_at - START
+    assert {480.0} == {row.onset - START for row in first.symptoms}
+    assert "observed" == first.timeline[0].kind, "what was seen before is still told"
+
+
+def test_slowness_without_a_cause_keeps_its_first_onset(evaluated, topology, found):
+    """What returns without a reason is one thing, which began when it was first seen."""
+    first, again = (
+        found("job.slow", topology.job_entity, onset, magnitude=4.0) for onset in (40.0, 480.0)
+    )
+    for second in range(60, 80):
+        evaluated(second, first)
+    evaluated(120)
+    opened = [change for at in range(500, 1500) for change in evaluated(at, again)]
+    assert 40.0 == opened[0].incident.opened_at - START

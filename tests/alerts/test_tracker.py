@@ -315,3 +315,19 @@ def test_a_clock_that_jumps_beside_clocks_that_are_off_is_its_own_incident(
     first, second = tracker.incidents.values()
     assert (5, 280.0) == (len(first.symptoms), second.opened_at - START)
     assert hosts[0] == second.root_cause.hypotheses[0].entity
+
+
+def test_a_fault_that_begins_beside_a_small_named_one_is_an_incident_of_its_own(
+    evaluated, tracker, topology, found, contended
+):
+    """Pauses of a collector that cost a few per cent, and minutes later a host without CPU time."""
+    slow = found("job.slow", topology.job_entity, 40.0, magnitude=1.04, score=0.9)
+    pauses = found("job.gc_pauses", topology.job_entity, 40.0)
+    for second in range(60, 75):
+        evaluated(second, slow, pauses)
+    for second in range(300, 320):
+        evaluated(second, *contended(290.0), pauses)
+    small, large = sorted(tracker.incidents.values(), key=lambda row: row.opened_at)
+    assert ("info", "software.gc_pause") == (small.severity, small.root_cause.hypotheses[0].fault)
+    assert "host.cpu_contention" == large.root_cause.hypotheses[0].fault
+    assert (40.0, 290.0) == (small.opened_at - START, large.opened_at - START)

@@ -23,7 +23,7 @@ def rows():
     draw = random.Random(3)
     return [
         CalibrationAnswer(lead, draw.random() < (0.75 if lead < 3 else 0.995),
-                          f"fault.{number % 11}", f"shape {number % 7}")
+                          f"fault.{number % 11}", f"shape {number % 7}", f"world {number % 3}")
         for number in range(2000)
         for lead in (draw.uniform(0.0, 6.0),)
     ]  # fmt: skip
@@ -63,12 +63,20 @@ def test_high_confidence_starts_where_hardly_any_held_out_answer_is_wrong(rows, 
 def test_what_is_held_out_has_no_say_in_its_own_probability(by):
     """Answers of one fault, and of one cluster, are all wrong: they are as sure as the others."""
     rows = [
-        CalibrationAnswer(4.0, number % 10 > 0, f"fault.{number % 10}", f"shape {number % 10}")
-        for number in range(200)
+        CalibrationAnswer(4.0, part > 0, f"fault.{part}", f"shape {part}", f"world {part}")
+        for part in list(range(10)) * 20
     ]
     said = curves.said_held_out(rows, curves.isotonic, by)
     assert len(rows) == len(said)
     assert min(chance for chance, right in said if not right) > 0.95
+
+
+@FIT
+def test_generators_count_alike_however_many_answers_they_have(fit):
+    """One with many right answers, and one with few of which half are wrong."""
+    many = [CalibrationAnswer(4.0, True, world="many") for _ in range(900)]
+    few = [CalibrationAnswer(4.0, number % 2 > 0, world="few") for number in range(100)]
+    assert calibration.at(fit(many + few), 4.0) == pytest.approx(0.75, abs=0.02)
 
 
 def test_few_answers_are_no_proof_of_high_confidence():

@@ -32,14 +32,23 @@ def quiet() -> dict[str, Any]:
 
 def incident(fault: str, entity: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return as much of an incident document as is scored."""
-    cause = {"fault": fault, "entity": entity, "probability": 0.9}
+    cause = {"fault": fault, "entity": entity, "probability": 0.9, "score": 3.0}
     return {
         "severity": "warning",
         "opened_at": "2026-11-30T00:57:30Z",  # 250 s after BEGIN
         "job": "llm",
         "summary": "",
-        "root_cause": {"hypotheses": [cause]},
+        "root_cause": {"hypotheses": [cause], "unknown": {"score": 0.5}},
     } | changes
+
+
+def among(*causes: tuple[str, dict[str, Any], float]) -> dict[str, Any]:
+    """Return an incident with these hypotheses, each with its score."""
+    rows = [
+        {"fault": fault, "entity": entity, "probability": 0.9, "score": score}
+        for fault, entity, score in causes
+    ]
+    return incident("", GPU, root_cause={"hypotheses": rows, "unknown": {"score": 0.5}})
 
 
 GPU = {"type": "gpu", "id": "GPU-3", "host": "a", "ranks": [3]}
@@ -75,7 +84,10 @@ def test_what_opened_long_before_the_onset_is_false():
 
 def test_an_incident_of_a_healthy_case_is_false_and_a_wrong_answer():
     score = scoring.scored(quiet(), [incident("memory.host_leak", RANK)])
-    assert (1, ((0.9, False),)) == (len(score.false), score.answers)
+    assert (1, [(0.9, False)]) == (
+        len(score.false),
+        [(one.probability, one.right) for one in score.answers],
+    )
 
 
 def test_figures_of_a_found_a_missed_and_a_healthy_case():
@@ -105,3 +117,17 @@ def test_calibration_is_off_by_the_difference_of_each_bin():
     answers = [(0.9, True), (0.95, False), (0.15, False)]
     assert scoring.calibration_error(answers) == pytest.approx((0.85 + 0.15) / 3)
     assert None is scoring.calibration_error([])
+
+
+@pytest.mark.parametrize(
+    ("others", "lead"),
+    [
+        pytest.param([], 2.5, id="nothing but unknown"),
+        pytest.param([("gpu.slow", RANK, 2.9)], 2.5, id="the same at a place that overlaps"),
+        pytest.param([("gpu.slow", OTHER, 2.0)], 1.0, id="the same elsewhere"),
+        pytest.param([("host.cpu_contention", HOST, 2.6)], 0.4, id="another fault there"),
+    ],
+)
+def test_the_lead_is_that_over_other_faults_and_other_places(others, lead):
+    (answer,) = scoring.scored(quiet(), [among(("gpu.slow", GPU, 3.0), *others)]).answers
+    assert pytest.approx(lead) == answer.lead
