@@ -24,9 +24,17 @@ _COMMAND = (
 )
 PROMPT = re.compile(
     rb"(?m)^(?:\([\w.-]{1,80}\) ?){0,2}(?:\[?[\w.-]{1,64}@[\w.-]{1,128}(?::| )[^\n$#%]{0,200})?"
-    rb"[$#%>] ?" + _COMMAND + rb"|^In \[\d{1,6}\]: \S"
+    rb"[$#%>] " + _COMMAND + rb"|^In \[\d{1,6}\]: \S"
 )
 """A prompt of a shell, or of a notebook, and what was started behind it."""
+
+_MARKS = (b"$ ", b"# ", b"% ", b"> ", b"In [")
+"""Each prompt has one; most logs have none, and are searched sooner for these."""
+
+
+def may_prompt(data: bytes) -> bool:
+    """Tell whether lines may hold a prompt."""
+    return any(mark in data for mark in _MARKS)
 
 
 @dataclass(frozen=True, slots=True)

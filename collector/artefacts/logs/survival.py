@@ -217,7 +217,8 @@ def _looked_at(opened: BinaryIO, errors: set[int]) -> tuple[list[_LogPiece], set
         if last >= first:
             found.append(_LogPiece(offset, len(data), number))
             prompts += [
-                number + data.count(b"\n", 0, one.start()) for one in runs.PROMPT.finditer(data)
+                number + data.count(b"\n", 0, one.start())
+                for one in (runs.PROMPT.finditer(data) if runs.may_prompt(data) else ())
             ]
         if any(number <= line <= last for line in errors) or _BEGINS in data:
             for at, line in enumerate(data.removesuffix(b"\n").split(b"\n"), number):
