@@ -11,9 +11,10 @@ from .. import compute_time
 from ..tenants import own_events, own_logs, says
 from ..window import JobWindow
 
-SIGKILL, SIGTERM, SIGINT = 9, 15, 2
-WISHED = (-SIGTERM, -SIGINT)
-_STOPS = (0, -SIGTERM, -SIGINT, -SIGKILL)
+SIGKILL, SIGTERM, SIGINT, SIGHUP = 9, 15, 2, 1
+WISHED = (-SIGTERM, -SIGINT, -SIGHUP)
+"""Signals that somebody sends who wants an end, or who closes the terminal that a job runs in."""
+_STOPS = (0, *WISHED, -SIGKILL)
 
 GRACE_SECONDS = 75.0
 """A scheduler kills what has not ended so long after SIGTERM: 30 to 60 s, and polling."""
