@@ -25,12 +25,17 @@ class EventSearches:
     """Results of searches, by pattern and event; for one thread."""
 
     def __init__(self) -> None:
-        self._patterns: dict[tuple[re.Pattern[str], ReadText], int] = {}
+        self._bits: dict[tuple[int, ReadText], int] = {}
+        """By the identity of a pattern, whose own hash goes through all of it."""
+        self._patterns: list[re.Pattern[str]] = []
         self._searched: dict[int, _SearchedEvent] = {}
 
     def found(self, pattern: re.Pattern[str], event: Event, read: ReadText) -> bool:
         """Tell whether a pattern occurs in what `read` returns of an event."""
-        bit = 1 << self._patterns.setdefault((pattern, read), len(self._patterns))
+        bit = self._bits.get((id(pattern), read))
+        if bit is None:
+            bit = self._bits[id(pattern), read] = 1 << len(self._patterns)
+            self._patterns.append(pattern)  # held, so nothing takes its id
         # By identity: an event's attributes cannot be hashed. It is held, so nothing takes its id.
         one = self._searched.get(id(event))
         if one is None:
@@ -39,7 +44,7 @@ class EventSearches:
             one.asked |= bit
             if pattern.search(read(event)) is not None:
                 one.found |= bit
-        return bool(one.found & bit)
+        return one.found & bit != 0
 
     def keep(self, events: Iterable[Event]) -> None:
         """Forget all other events."""

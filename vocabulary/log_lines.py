@@ -24,6 +24,9 @@ LAST_WORDS = "log.last_words"
 SLOWER = "log.takes_longer"
 """Stands for lines by whose own times some epochs or steps took far longer than others."""
 
+DEVICE_GROWS, HOST_GROWS = "log.device_memory_grows", "log.host_memory_grows"
+"""Stand for lines that say what memory is held, more and more up to the end of their log."""
+
 BUSY_WAITING = "devices.busy_waiting"
 """Stands for a table in which all devices of a host are busy at little power."""
 

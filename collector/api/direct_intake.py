@@ -5,7 +5,7 @@ a framework's request, task and layers cost more than all the rest of it. Only w
 question is taken here; anything else goes the ordinary way, which has every refusal.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from ..intake import bodies
-from ..intake.payloads import PayloadOutcome
+from ..intake.payloads import Payload, PayloadOutcome
 from ..intake.routes import REFUSALS, IntakeRoutes
 from ..intake.waiting import UnavailableError
 from ..journal.kinds import PayloadKind
@@ -90,7 +90,9 @@ class DirectIntake:
         """Give the room of a body back."""
         self._intake.room.give_back(admitted.principal.sender, admitted.length)
 
-    def submit(self, admitted: AdmittedPayload, body: bytes) -> "Future[PayloadOutcome] | None":
+    def submit(
+        self, admitted: AdmittedPayload, body: bytes, connection: Hashable
+    ) -> "Future[PayloadOutcome] | None":
         """Queue a payload; None where it is refused, which the ordinary way tells the sender."""
         limit = min(self._intake.limit, bodies.QUICK_BYTES)
         principal = admitted.principal
@@ -101,7 +103,9 @@ class DirectIntake:
                 body = bodies.unpack(body, admitted.encoding, limit=limit)
             elif len(body) > limit:
                 return None
-            return self._intake.submit(admitted.kind, body, principal.jobs, principal.sender)
+            return self._intake.submit(
+                Payload(admitted.kind, body, principal.jobs, principal.sender, connection)
+            )
         except (bodies.BodyError, UnavailableError):
             return None
 

@@ -177,7 +177,7 @@ class CollectorHttpProtocol(HttpToolsProtocol):
             return
         cycle.whole = True
         self._direct.arrived(cycle.admitted)
-        kept = self._direct.submit(cycle.admitted, cycle.body)
+        kept = self._direct.submit(cycle.admitted, cycle.body, self.client)
         if kept is not None:
             kept.add_done_callback(cycle.kept)
             return

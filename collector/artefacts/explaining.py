@@ -12,6 +12,7 @@ import numpy as np
 from ...detectors import catalogue
 from ...detectors.contract import Detector
 from ...detectors.liveness.logged_faults import LoggedFaultsDetector
+from ...detectors.memory.logged_growth import LoggedGrowthDetector
 from ...detectors.numbers.logged_divergence import LoggedDivergenceDetector
 from ...detectors.numbers.never_fell import NeverFellDetector
 from ...detectors.numbers.rising import RisingLossDetector
@@ -189,6 +190,7 @@ def _detectors(
     if found.until is not None:
         ends += [
             ThroughputDetector(over=found.until), LoggedDivergenceDetector(over=found.until),
+            LoggedGrowthDetector(over=found.until),
         ]  # fmt: skip
         if not found.telling:
             ends += [

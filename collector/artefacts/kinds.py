@@ -14,7 +14,16 @@ from ..recordings.otlp_lines import RecordingError
 from .collectives import debug_server, nccl, ras, recorders, stacks
 from .files import inputs
 from .found import ArtefactContents
-from .logs import error_files, gathering, last_words, paces, settling, survival
+from .logs import (
+    error_files,
+    gathering,
+    held_memory,
+    last_words,
+    nonfinite_rows,
+    paces,
+    settling,
+    survival,
+)
 
 _HEAD = 4096
 _KINDS = ("dump", "page", "stacks", "ras", "inspector", "exporter", "error", "log")
@@ -107,6 +116,8 @@ def _read(
 
         alone = len(of_kind["exporter"]) == sum(map(len, of_kind.values()))
         pages.read(of_kind["exporter"], resource, found, alone=alone)
+    held_memory.add(of_kind["log"], lines.whose, resource, found)
+    nonfinite_rows.add(of_kind["log"], lines.whose, resource, found)
     last_words.add(of_kind["log"], lines.whose, resource, found)
     paces.add(of_kind["log"], lines.whose, resource, found)
 

@@ -1,8 +1,9 @@
-"""The intake's thread: what waits is decoded, appended to the journal, acknowledged, handed on.
+"""The intake's threads: what waits is decoded, appended to the journal, acknowledged, handed on.
 
-Payloads come from any thread. All that waits is written with one fsync, in an order of receive
-times that never go back; its senders are answered; evaluation gets it through the tail. Nothing
-here waits for evaluation or for the database.
+Payloads come from any thread. All small ones that wait are written with one fsync, in an order of
+receive times that never go back; their senders are answered; evaluation gets them through the tail.
+Nothing here waits for evaluation or for the database. Large payloads are decoded by a thread of
+their own, and written by the first one: nobody else's payload waits while they are decoded.
 """
 
 import threading
@@ -27,11 +28,12 @@ from .gathering import GroupGathering
 from .payloads import DecodedPayload, Payload, PayloadDefectError, PayloadOutcome
 from .sender_names import SenderNames
 from .tail import EntrySink
-from .waiting import REPAIR_SECONDS, ByteBoundedQueue, UnavailableError, Waiting
+from .turns import Waiting
+from .waiting import REPAIR_SECONDS, ByteBoundedQueue, DecodedApart, UnavailableError
 
 _LOG = structlog.get_logger(__name__)
-_GROUP_BYTES = 16 << 20
-"""Payloads of one fsync: enough to share it among many, few enough that nobody waits long."""
+_GROUP_BYTES = 256 << 10
+"""Small payloads of one fsync: enough to share it among many, decoded in some milliseconds."""
 _SECOND_NS = 1_000_000_000
 _APART_NS = 1_000
 """Receive times differ by at least so much, which is more than a float of today's dates rounds."""
@@ -68,6 +70,7 @@ class IntakeThread:
         """
         self._journal = journal
         self._decoders = decoders
+        self._large_decoders = decoders.apart()
         self._tail = tail
         self._clock = clock
         self._health = health
@@ -84,7 +87,10 @@ class IntakeThread:
         self._checked = self._kept = -CHECK_SECONDS
         self._shortage = ""
         self._gathering = gathering or GroupGathering()
-        self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._run, name="intake", daemon=True),
+            threading.Thread(target=self._run_large, name="intake-large", daemon=True),
+        ]
 
     @property
     def ready(self) -> bool:
@@ -96,15 +102,17 @@ class IntakeThread:
         self._queue.turn("running", only_from="starting")
 
     def start(self) -> None:
-        """Begin to take payloads, and start the thread."""
+        """Begin to take payloads, and start the threads."""
         self.open()
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
         """Take nothing more, and write what was taken."""
         self._queue.turn("stopping")
-        if self._thread.ident is not None:
-            self._thread.join()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
 
     def submit(self, payload: Payload) -> "Future[PayloadOutcome]":
         """Queue a payload; the future resolves once it is safe on disk.
@@ -133,26 +141,62 @@ class IntakeThread:
             _LOG.warning("the stop could not be written to the journal", error=str(written.failure))
 
     def step(self) -> None:
-        """Take what waits, write it, answer, and hand it on."""
-        group = self._queue.take(_GROUP_BYTES)
-        if not group:
-            return
-        self._gathering.took(len(group))
-        try:
-            self._accept(group)
-        finally:
-            _answer_the_rest(group)
-            self._queue.release(group)
-            self._health.queue_bytes.set(self._queue.bytes)
+        """Take what waits, write it, answer, and hand it on: without the threads."""
+        while self._write_small() or self._decode_large() or self._write_large():
+            pass
 
     def _run(self) -> None:
         self._try(self.check)
         while self._queue.wait(CHECK_SECONDS):
             if self.ready:
                 self._gathering.pause()
-            self._try(self.step)
+            self._try(self._write_small)
+            self._try(self._write_large)
             if time.monotonic() - self._checked >= CHECK_SECONDS:
                 self._try(self.check)
+
+    def _run_large(self) -> None:
+        while self._queue.wait_large(CHECK_SECONDS):
+            self._try(self._decode_large)
+
+    def _write_small(self) -> bool:
+        """Decode and write a group of small payloads; False where none waits."""
+        group = self._queue.take(_GROUP_BYTES)
+        if not group:
+            return False
+        self._gathering.took(len(group))
+        try:
+            self._accept([(one, self._decode(one, self._decoders)) for one in group])
+        finally:
+            _answer_the_rest(group)
+            self._queue.release(group)
+            self._health.queue_bytes.set(self._queue.bytes)
+        return True
+
+    def _decode_large(self) -> bool:
+        """Decode one large payload; False where none waits."""
+        waiting = self._queue.take_large()
+        if waiting is None:
+            return False
+        decoded = None
+        try:
+            decoded = self._decode(waiting, self._large_decoders)
+        finally:
+            self._queue.hand_over((waiting, decoded))
+        return True
+
+    def _write_large(self) -> bool:
+        """Write one large payload that is decoded; False where there is none."""
+        decoded = self._queue.take_decoded()
+        if decoded is None:
+            return False
+        try:
+            self._accept([decoded])
+        finally:
+            _answer_the_rest([decoded[0]])
+            self._queue.release_large(decoded[0])
+            self._health.queue_bytes.set(self._queue.bytes)
+        return True
 
     def check(self) -> None:
         """Find out whether payloads can be kept, where none has shown it lately."""
@@ -166,21 +210,18 @@ class IntakeThread:
                 return
         self._written()
 
-    def _try(self, step: Callable[[], None]) -> None:
+    def _try(self, step: Callable[[], object]) -> None:
         try:
             step()
         except Exception as error:  # noqa: BLE001  the thread must outlive any defect
             self._defects.met("intake", error)
 
-    def _accept(self, group: list[Waiting]) -> None:
-        taken: list[_Taken] = []
-        for payload, future in group:
-            # A sender that went away before we looked sends again: nothing to do for it.
-            if not future.set_running_or_notify_cancel():
-                continue
-            decoded = self._decode(payload, future)
-            if decoded is not None:
-                taken.append((payload, decoded, future))
+    def _accept(self, found: list[DecodedApart]) -> None:
+        taken = [
+            (payload, decoded, future)
+            for (payload, future), decoded in found
+            if decoded is not None
+        ]
         if not taken:
             return
         entries = self._entries(taken)
@@ -190,10 +231,14 @@ class IntakeThread:
             with self._times:
                 self._writing_ns = None
 
-    def _decode(self, payload: Payload, future: "Future[PayloadOutcome]") -> DecodedPayload | None:
+    def _decode(self, waiting: Waiting, decoders: DecoderPool) -> DecodedPayload | None:
         """Return what is worth an entry of the journal; answer everything else here."""
+        payload, future = waiting
+        # A sender that went away before we looked sends again: nothing to do for it.
+        if not future.set_running_or_notify_cancel():
+            return None
         try:
-            decoded = self._decoders.decode(payload)
+            decoded = decoders.decode(payload)
         except UndecodableError as error:
             self._health.undecodable.inc()
             future.set_exception(error)

@@ -48,6 +48,7 @@ class PayloadDecoder:
                     rejected=logs.rejected,
                     reason=logs.reason,
                     cut=logs.cut,
+                    text_bytes=len(payload.body),
                 )
             case PayloadKind.ACTION:
                 return DecodedPayload(action=actions.unpack(payload.body))
@@ -91,6 +92,10 @@ class DecoderPool:
         self._room = room
         self._decoders: dict[tuple[str, ...], PayloadDecoder] = {}
         self._lock = threading.Lock()
+
+    def apart(self) -> "DecoderPool":
+        """Return one with tables of its own, which decodes while this one does."""
+        return DecoderPool(self._new_table, room=self._room)
 
     def decode(self, payload: Payload) -> DecodedPayload:
         """Return what the payload holds.

@@ -181,9 +181,9 @@ class GrpcIntake:
         if not isinstance(body, bytes):
             await self._refuse(context, codes.INVALID_ARGUMENT, "400", "there is no message")
         payload = (
-            Payload(kind, body)
+            Payload(kind, body, connection=context.peer())
             if token is None
-            else Payload(kind, body, token.jobs, sender=token.digest)
+            else Payload(kind, body, token.jobs, token.digest, context.peer())
         )
         try:
             # Who hangs up does not undo what is on its way into the journal.

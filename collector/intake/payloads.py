@@ -1,6 +1,6 @@
 """A payload on its way in: the bytes that the journal keeps, and what they decode to."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
@@ -24,6 +24,8 @@ class Payload:
     jobs: tuple[str, ...] = ()
     sender: bytes = b""
     """Whose share of the queue it takes: the digest of a token; empty: nobody's in particular."""
+    connection: Hashable = None
+    """Over what it came: payloads of one connection keep their order."""
     trace: object = None
     """Where the collector observes itself: the trace that it begins."""
 
@@ -61,6 +63,8 @@ class DecodedPayload:
     rejected: int = 0
     reason: str = ""
     cut: int = 0
+    text_bytes: int = 0
+    """The most that the texts of its events may take: the bytes that they were read from."""
     trace: object = None
 
     @property

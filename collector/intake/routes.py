@@ -205,11 +205,9 @@ class IntakeRoutes:
             )
         return JSONResponse({"accepted": len(found.groups), "left_out": found.left_out})
 
-    def submit(
-        self, kind: PayloadKind, body: bytes, jobs: tuple[str, ...], sender: bytes
-    ) -> "Future[PayloadOutcome]":
-        """Queue a payload of a sender who may speak for these jobs; see `PayloadSink`."""
-        return self._sink.submit(Payload(kind, body, jobs, sender))
+    def submit(self, payload: Payload) -> "Future[PayloadOutcome]":
+        """Queue a payload; see `PayloadSink`."""
+        return self._sink.submit(payload)
 
     def disconnected(self) -> None:
         """Count a sender that went away before its body was whole."""
@@ -279,7 +277,8 @@ class IntakeRoutes:
         return await bodies.read(request.stream(), limit=limit, room=self.room, sender=sender)
 
     async def _submit(self, kind: PayloadKind, body: bytes, request: Request) -> PayloadOutcome:
-        return await asyncio.wrap_future(self.submit(kind, body, *_sent_by(request)))
+        payload = Payload(kind, body, *_sent_by(request), connection=request.client)
+        return await asyncio.wrap_future(self.submit(payload))
 
     async def _unpack(self, body: bytes, unpack: Callable[..., bytes], request: Request) -> bytes:
         if len(body) <= _SMALL_BYTES:

@@ -85,8 +85,9 @@ class IntakeTail(NumberedEntries):
         """Add the next entries, or only count those for which there is no room."""
         with self._changed:
             for at, decoded, end in entries:
+                # Of events not counted one by one: senders wait meanwhile.
                 size = _ENTRY_BYTES + (
-                    sum(map(event_history.size, decoded.events))
+                    decoded.text_bytes + len(decoded.events) * event_history.EVENT_BYTES
                     if decoded.metrics is None
                     else decoded.accepted * _SAMPLE_BYTES
                 )

@@ -37,7 +37,7 @@ from ...vocabulary.samples import Event
 from ..windows import TelemetryWindows
 from ..windows.attempt import JobAttempt
 from ..windows.devices import last_seen
-from . import bounds
+from . import bounds, logs_only
 from .detection import DetectorAnswer, DetectorRunner
 from .explained import AttemptExplanations
 from .job_state import job_health, observed, stacks_since
@@ -71,6 +71,8 @@ class _AttemptEvaluation:
 
     at: float
     due: float
+    turn: float
+    """When it was evaluated, or first to be."""
     changed: bool = False
     """Whether anything was received since."""
     asked: dict[str, DetectorAnswer] = field(default_factory=dict)
@@ -196,26 +198,13 @@ class DetectionPipeline:
 
     def evaluate_jobs(self, now: float) -> Iterator[list[IncidentChange]]:
         """Evaluate each job of which something changed or is due; yield what changed in each."""
-        due, new = math.inf, 0
+        asked, due = self._asked(now)
         defects: list[Exception] = []
-        for attempt in self.windows.current():
-            if self.only_job is not None and attempt.job != self.only_job:
-                continue
-            last = self._evaluated.get((attempt.job, attempt.number))
-            if last is None:
-                new += 1
-                if new > MOST_NEW_JOBS:
-                    due = now + 1.0
-                    continue
-                last = self._evaluated[attempt.job, attempt.number] = _AttemptEvaluation(
-                    -math.inf, now
-                )
-            last.changed = self.windows.last_received(attempt) >= last.at
-            if now >= last.due or last.changed:
-                try:
-                    yield self._evaluate(attempt, last, now)
-                except Exception as error:  # noqa: BLE001  the edge of one job: the others go on
-                    defects.append(error)
+        for attempt, last in asked:
+            try:
+                yield self._evaluate(attempt, last, now)
+            except Exception as error:  # noqa: BLE001  the edge of one job: the others go on
+                defects.append(error)
             due = min(due, last.due)
         if self.tracker.repairs.waiting:
             if now - self._repaired_at >= REPAIRED_EVERY_SECONDS:
@@ -227,6 +216,38 @@ class DetectionPipeline:
             self._forget(now)
         if defects:
             raise defects[0]
+
+    def _asked(self, now: float) -> tuple[list[tuple[JobAttempt, _AttemptEvaluation]], float]:
+        """Return the jobs to be evaluated now, in the order of their ids, and when others are."""
+        due, new = math.inf, 0
+        asked: list[tuple[JobAttempt, _AttemptEvaluation]] = []
+        waiting: list[tuple[float, int]] = []
+        places: list[int] = []
+        for attempt in self.windows.current():
+            if self.only_job is not None and attempt.job != self.only_job:
+                continue
+            last = self._evaluated.get((attempt.job, attempt.number))
+            if last is None:
+                new += 1
+                if new > MOST_NEW_JOBS:
+                    due = now + 1.0
+                    continue
+                last = _AttemptEvaluation(-math.inf, now, turn=now)
+                self._evaluated[attempt.job, attempt.number] = last
+            last.changed = self.windows.last_received(attempt) >= last.at
+            if now < last.due and not last.changed:
+                due = min(due, last.due)
+                continue
+            if attempt.logs_only:
+                places.append(len(asked))
+                waiting.append((last.turn, self.windows.event_count(attempt)))
+            asked.append((attempt, last))
+        chosen = logs_only.in_turn(waiting, logs_only.BUDGET)
+        if len(chosen) < len(waiting):
+            left = {place for number, place in enumerate(places) if number not in chosen}
+            asked = [one for place, one in enumerate(asked) if place not in left]
+            due = now + 1.0
+        return asked, due
 
     def next_due(self) -> float:
         """Return when time alone could change anything (inf: never)."""
@@ -269,7 +290,7 @@ class DetectionPipeline:
     def _evaluate(
         self, attempt: JobAttempt, last: _AttemptEvaluation, now: float
     ) -> list[IncidentChange]:
-        last.at, last.due = now, math.inf
+        last.at, last.due, last.turn = now, math.inf, now
         idle = now - attempt.last_received > IDLE_SECONDS
         if idle and not self.tracker.has_open(attempt.job):
             self._findings.pop(attempt.job, None)

@@ -235,6 +235,11 @@ class JobAttempt:
         return numbers if len(numbers) else np.array(sorted(self.heard), np.int64)
 
     @property
+    def logs_only(self) -> bool:
+        """Tell whether nobody has reported a sample of it: events alone name it."""
+        return self.last_at == float("-inf")
+
+    @property
     def start(self) -> float:
         """Return when its processes started, or its first data; -inf where neither is known."""
         at = min(self.started_at, self.first_at)

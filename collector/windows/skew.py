@@ -6,7 +6,6 @@ stays behind by the same amount.
 """
 
 import statistics
-from collections import deque
 
 TOLERATED_SECONDS = 30.0
 """Smaller offsets are left alone: reporting periods and delays look the same."""
@@ -20,9 +19,12 @@ MOST_SEEN = 64
 class HostClock:
     """The offset of one host's clock: positive when it is ahead."""
 
+    __slots__ = ("_off", "_seen", "offset")
+
     def __init__(self) -> None:
         self.offset = 0.0
-        self._seen: deque[tuple[float, float]] = deque()
+        self._seen: list[tuple[float, float]] = []
+        """A list: an empty deque has room for 64, and hosts are many."""
         self._off = 0
         """How many of them are not tolerated."""
 
@@ -32,7 +34,7 @@ class HostClock:
         seen.append((now, newest - now))
         self._off += abs(newest - now) >= TOLERATED_SECONDS
         while now - seen[0][0] > MEMORY_SECONDS or len(seen) > MOST_SEEN:
-            self._off -= abs(seen.popleft()[1]) >= TOLERATED_SECONDS
+            self._off -= abs(seen.pop(0)[1]) >= TOLERATED_SECONDS
         if not self._off:
             self.offset = 0.0
             return 0.0

@@ -317,6 +317,12 @@ class TelemetryWindows:
         hosts = self.known_hosts.arrived[layout(attempt, self.known_hosts).host_ids]
         return max(attempt.last_received, float(hosts.max(initial=-np.inf)))
 
+    def event_count(self, attempt: JobAttempt) -> int:
+        """Return about how many events an attempt's window shows: its own, and its hosts'."""
+        of_hosts = self.known_hosts.events
+        hosts = layout(attempt, self.known_hosts).topology.hosts
+        return len(attempt.events) + sum(len(of_hosts[host]) for host in hosts if host in of_hosts)
+
     def window(
         self,
         attempt: JobAttempt,

@@ -145,6 +145,10 @@ def _lines(window: JobWindow) -> list[Event]:
 
     One that only goes with such errors stands in logs of starts that succeeded too.
     """
+    return window.features.once(_lines, lambda: _found(window)) if window.events else []
+
+
+def _found(window: JobWindow) -> list[Event]:
     if any(_of_its_device(event) for event in own_logs(window)):
         return []
     lines = [

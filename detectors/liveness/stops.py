@@ -11,9 +11,10 @@ from .. import compute_time
 from ..tenants import own_events, own_logs, says
 from ..window import JobWindow
 
-SIGKILL, SIGTERM, SIGINT = 9, 15, 2
-WISHED = (-SIGTERM, -SIGINT)
-_STOPS = (0, -SIGTERM, -SIGINT, -SIGKILL)
+SIGKILL, SIGTERM, SIGINT, SIGHUP = 9, 15, 2, 1
+WISHED = (-SIGTERM, -SIGINT, -SIGHUP)
+"""Signals that somebody sends who wants an end, or who closes the terminal that a job runs in."""
+_STOPS = (0, *WISHED, -SIGKILL)
 
 GRACE_SECONDS = 75.0
 """A scheduler kills what has not ended so long after SIGTERM: 30 to 60 s, and polling."""
@@ -162,6 +163,10 @@ def being_ended(window: JobWindow, last: float) -> bool:
 
 def roots(window: JobWindow) -> list[Event]:
     """Return what tells of a fault by itself: failed devices, and errors of a rank's own."""
+    return window.features.once(roots, lambda: _roots(window)) if window.events else []
+
+
+def _roots(window: JobWindow) -> list[Event]:
     return [
         event
         for event in own_events(window)
@@ -209,6 +214,10 @@ def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]
 
 def wishes(window: JobWindow) -> list[float]:
     """Return when a scheduler, or most ranks themselves, announced that the job will end."""
+    return window.features.once(wishes, lambda: _wishes(window)) if window.events else []
+
+
+def _wishes(window: JobWindow) -> list[float]:
     announced = [
         event.at
         for event in window.events

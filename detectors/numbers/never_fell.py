@@ -20,7 +20,7 @@ have fallen already."""
 SPREAD = 0.01
 """Share of the loss within which nine of ten points lie."""
 
-SAME, DIGITS = 10, 6
+SAME, DIGITS = 10, 4
 """So many points of one number with so many digits: the loss of a batch of data is no other's."""
 
 

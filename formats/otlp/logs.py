@@ -55,7 +55,7 @@ class LogEvents:
 
     def _within(self, found: Mapping[str, Scalar], event: str) -> Mapping[str, Scalar]:
         bounds = self.bounds
-        if len(found) <= MOST_ATTRIBUTES and not any(map(bounds.may_pass, found, found.values())):
+        if len(found) <= MOST_ATTRIBUTES and not bounds.may_pass(found):
             return found
         pairs = {
             bounds.name(key): bounds.text(value, event)

@@ -1,5 +1,6 @@
 """How long texts and names may be: what is longer is cut where it is decoded, as in a replay."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...vocabulary import operations
@@ -26,11 +27,13 @@ class TextBounds:
     text_bytes: int = TEXT_BYTES
     name_bytes: int = NAME_BYTES
 
-    def may_pass(self, name: str, value: Scalar) -> bool:
+    def may_pass(self, found: Mapping[str, Scalar]) -> bool:
         """Tell quickly whether an attribute of an event may have to be cut."""
-        return len(name) * _WIDEST > self.name_bytes or (
-            type(value) is str and len(value) * _WIDEST > self.text_bytes
-        )
+        name, text = self.name_bytes // _WIDEST, self.text_bytes // _WIDEST
+        for key, value in found.items():
+            if len(key) > name or (type(value) is str and len(value) > text):
+                return True
+        return False
 
     def text(self, value: Scalar, event: str = "") -> Scalar:
         """Return a value of an event's attribute, its beginning where it is a longer text."""

@@ -4,6 +4,7 @@ import base64
 import json
 import math
 import re
+from sys import intern
 from typing import Any
 
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
@@ -12,19 +13,36 @@ from ...vocabulary.samples import Scalar
 from .errors import UndecodableError, within
 
 _WHOLE = re.compile(r"[-+]?[0-9]+")
+_SCALARS = frozenset(("string_value", "int_value", "bool_value", "double_value"))
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def pairs(key_values: Any) -> dict[str, Scalar]:
     """Return repeated KeyValue messages as a dict; empty values left out, the last of two wins."""
-    found = {pair.key: scalar(pair.value) for pair in key_values}
-    return {key: value for key, value in found.items() if value is not None}
+    found: dict[str, Scalar] = {}
+    for pair in key_values:
+        value = pair.value
+        kind = value.WhichOneof("value")
+        if kind in _SCALARS:  # the commonest by far, and a record has several
+            found[intern(pair.key)] = getattr(value, kind)  # one string, however many events
+        elif kind is None:
+            found.pop(pair.key, None)
+        else:
+            found[pair.key] = _composed(value)
+    return found
 
 
 def scalar(value: AnyValue) -> Scalar | None:
     """Return an AnyValue; lists and maps as JSON text, bytes as base64, the empty one as None."""
+    kind = value.WhichOneof("value")
+    if kind is None:
+        return None
+    return getattr(value, kind) if kind in _SCALARS else _composed(value)
+
+
+def _composed(value: AnyValue) -> str:
     plain = _plain(value)
-    return _text(plain) if isinstance(plain, list | dict) else plain
+    return plain if isinstance(plain, str) else _text(plain)
 
 
 def _plain(value: AnyValue) -> Any:

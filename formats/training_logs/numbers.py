@@ -9,7 +9,10 @@ _NOT_FINITE = {
     "+inf": float("inf"), "infinity": float("inf"),
     # Lightning's bar pads what is no number as if it were one (2.6).
     "nan.0": float("nan"), "inf.0": float("inf"), "-inf.": float("-inf"),
+    "nan(ind)": float("nan"), "-nan(ind)": float("nan"),
 }  # fmt: skip
+_OF_WINDOWS = re.compile(r"([-+]?1)\.#(?:(INF)|IND|[QS]NAN)0{0,9}")
+"""What is not finite as C libraries of Windows wrote it up to 2013."""
 
 FACTORS = {
     "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0},
@@ -36,6 +39,8 @@ def number(text: str) -> float | None:
         return float(text)
     if _THOUSANDS.fullmatch(text):
         return float(text.replace(",", ""))
+    if "#" in text and (found := _OF_WINDOWS.fullmatch(text)):
+        return float(found[1]) * float(found[2] or "nan")
     return _NOT_FINITE.get(text.lower()) if len(text) <= 9 else None
 
 

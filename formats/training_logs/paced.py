@@ -13,6 +13,8 @@ from dataclasses import dataclass
 ENOUGH = 6
 """Rows that make a table."""
 _MOST_ROWS, _LONGEST = 20_000, 400
+_MOST_AGAIN = 2
+"""Runs that follow the first one in a log: what begins anew more often counts inside epochs."""
 
 _BAR = re.compile(r"(?<=%)\|[^|]{0,200}\||\.{3,}|\d{1,3}%(?:\.\.)?|[=>.]{4,}|[^\x00-\x7f]+")
 _NUMBER = re.compile(
@@ -129,7 +131,8 @@ def _cell(found: re.Match[str], before: str, after: str) -> _NumberCell:
     elif _NAMED.search(before):
         seconds = _taken(value, before, after)
     whole = found["value"].isdigit() and not found["unit"]
-    return _NumberCell(value, whole, seconds, before, after, each=bool(found["each"]))
+    each = bool(found["each"] or found["rate"])
+    return _NumberCell(value, whole, seconds, before, after, each=each)
 
 
 def _taken(seconds: float, before: str, after: str) -> float | None:
@@ -143,7 +146,8 @@ def _paced(rows: Sequence[tuple[int, str, list[_NumberCell]]]) -> list[PacedRow]
     """Return what the rows of one form count and how long each took; none where no column does."""
     width = min(len(cells) for _, _, cells in rows)
     counts = next((column for column in range(width) if _counts(rows, column)), None)
-    if counts is None and not _of_epochs(rows):
+    again = any(_counts(rows, column, again=True) for column in range(width))
+    if counts is None and not again and not _of_epochs(rows):
         return []
     best: list[float] = []
     for column in range(width):
@@ -156,11 +160,18 @@ def _paced(rows: Sequence[tuple[int, str, list[_NumberCell]]]) -> list[PacedRow]
     ]
 
 
-def _counts(rows: Sequence[tuple[int, str, list[_NumberCell]]], column: int) -> bool:
+def _counts(
+    rows: Sequence[tuple[int, str, list[_NumberCell]]], column: int, *, again: bool = False
+) -> bool:
+    """Tell whether a column counts; `again`: it may begin anew, as another run does."""
     values = [cells[column] for _, _, cells in rows]
-    return all(one.whole and one.seconds is None for one in values) and all(
-        after.value > before.value for before, after in itertools.pairwise(values)
-    )
+    if not all(one.whole and one.seconds is None for one in values):
+        return False
+    falls = [
+        after.value for before, after in itertools.pairwise(values) if after.value <= before.value
+    ]
+    begun = all(one <= values[1].value for one in falls)
+    return not falls or (again and begun and len(falls) <= _MOST_AGAIN)
 
 
 def _of_epochs(rows: Sequence[tuple[int, str, list[_NumberCell]]]) -> bool:

@@ -33,7 +33,11 @@ class OneWindow:
     def __init__(self, window):
         self.drawn = window
         self.attempt = SimpleNamespace(
-            job=window.job, number=window.attempt, last_received=window.now, first_at=START
+            job=window.job,
+            number=window.attempt,
+            last_received=window.now,
+            first_at=START,
+            logs_only=False,
         )
         self.attempts = {(window.job, window.attempt): self.attempt}
 

@@ -4,7 +4,7 @@
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 
@@ -15,6 +15,8 @@ from ..walk.blocks import LogBlock, TextGroup
 
 _TRACEBACK_LINES = 300
 """A traceback that a launcher quotes is no longer."""
+
+_SHELL, _PROMPT = "shell.process_ended", "shell.prompt"
 
 _NODE_LAUNCHERS = ("torchrun.", "deepspeed.")
 """Launchers that start all ranks of one node, and are one task of another launcher's."""
@@ -65,6 +67,23 @@ class LaunchFile:
                 self._reports[number] = FiledReport(self._name, report)
             later = report.at
         return sum(self._reports[number].report.form.kind != "place" for number in new)
+
+    def of_shells(self) -> list[LaunchReport]:
+        """Return what shells said of ends: they name nobody, and may mean some other program."""
+        own = (one.report for one in self._reports[self._begin :])
+        return [one for one in own if one.form.name == _SHELL]
+
+    def drop(self, lines: Container[int]) -> None:
+        """Forget what shells said on some lines, and the prompts behind these."""
+        self._reports[self._begin :] = [
+            one
+            for one in self._reports[self._begin :]
+            if not (one.report.form.name == _SHELL and one.report.line in lines)
+            and not (
+                one.report.form.name == _PROMPT
+                and any(one.report.line - behind in lines for behind in (1, 2))
+            )
+        ]
 
     def _take(self, found: Iterable[LaunchReport]) -> None:
         self._reports += [FiledReport(self._name, one) for one in found]

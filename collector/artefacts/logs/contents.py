@@ -16,6 +16,7 @@ from ..job.whereabouts import RankWhereabouts
 from ..launches.record import LaunchRecord
 from .own_ends import OwnEnds
 from .port_lines import PortLines
+from .runs import StepFall
 from .succession import LogSuccession
 
 
@@ -46,6 +47,7 @@ class LogContents:
     ports: PortLines = field(default_factory=PortLines)
     succession: LogSuccession = field(default_factory=LogSuccession)
     own_ends: OwnEnds = field(default_factory=OwnEnds)
+    falls: list[StepFall] = field(default_factory=list[StepFall])
 
     def span(self) -> JobSpan | None:
         """Return when the job ran, by its own lines and its dumps."""

@@ -9,6 +9,7 @@ from ....vocabulary.samples import Event, Sample, Scalar
 from ..collectives import differing, horovod
 from ..found import ArtefactContents, LogQuote
 from ..job.startup import ProcessPlace
+from ..launches.exits import ASKED
 from ..launches.record import LaunchFile
 from ..walk import blocks
 from ..walk.blocks import TextGroup
@@ -83,9 +84,11 @@ class LogReading:
                 if done // _SHOWN_BYTES > (done - len(block.data)) // _SHOWN_BYTES:
                     self._found.reading(f"{self._name}, {done / 1e9:.1f} GB of it")
         said += self._take(self._parser.feed(b"".join(held))) if held else 0
-        said += self._take(self._parser.end())
-        self._close()
-        return launched.end() + said
+        said += self._take(self._parser.end()) + launched.end()
+        for report in launched.of_shells():
+            self._survival.shell(report.line, asked=report.code in ASKED)
+        launched.drop(self._close())
+        return said
 
     def _take(self, lines: Iterable[LoggedLine]) -> int:
         """Take lines that report something; return how many there were."""
@@ -98,6 +101,7 @@ class LogReading:
             for event in line.events:
                 self._event(line, event)
             self._nonfinite.learn(line, values)
+            self._survival.runs.learn(line, values)
         return count
 
     def _sample(self, line: LoggedLine, sample: Sample) -> int | None:
@@ -145,8 +149,11 @@ class LogReading:
             LogQuote(self._name, line.line, line.at, rank, signature, role, text)
         )
 
-    def _close(self) -> None:
-        """Take back what the job survived; add what is known at the end of the log."""
+    def _close(self) -> set[int]:
+        """Take back what the job survived; add what is known at the end of the log.
+
+        Return the lines of what was survived.
+        """
         found, gathered = self._found, self._gathered
         if passed := self._survival.settle(gathered.events):
             gathered.hang.passed(self._name, passed)
@@ -156,13 +163,26 @@ class LogReading:
                 else one
                 for one in found.quotes
             ]
+        self._end_runs()
         of_samples, of_events = self._begins
         samples = slice(of_samples, len(gathered.samples))
         events = slice(of_events, len(gathered.events))
         gathered.succession.ended(self._name, samples, events)
         gathered.own_ends.ended(samples, events)
+        gathered.falls += self._survival.runs.falls
         found.quotes += self._nonfinite.quotes()
         found.unknown += self._unknown.lines()
+        return passed
+
+    def _end_runs(self) -> None:
+        """Add the end of a run that another one of the same log follows: a process is gone."""
+        events = self._gathered.events
+        for place, rank in self._survival.ended:
+            own, host, event = events[place]
+            whose = next((one for one in (rank, own, self._rank) if one is not None), 0)
+            events[place] = whose, host, event
+            pairs: dict[str, Scalar] = {"rank": whose, "exit_code": 1}
+            events.append((whose, host, Event("process.exit", event.at, pairs)))
 
 
 def _rank(pairs: Mapping[str, Scalar], otherwise: int | None) -> int | None:

@@ -62,7 +62,7 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     _place_unranked(gathered, found)
     _settle(gathered, found)
     gathered.events = unplaced.placed(gathered.events, raised=None, exits=gathered.endings.exits)
-    counted = uncounted.places(gathered.samples)
+    counted = uncounted.places(gathered.samples, gathered.falls)
     gathered.samples += uncounted.steps(counted)
     gathered.events = [
         (rank, name, uncounted.event(event, rank, counted)) for rank, name, event in gathered.events

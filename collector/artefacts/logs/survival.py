@@ -1,8 +1,9 @@
 """Whether a job survived what a line of its logs says: it went on to make steps.
 
 Lines with times are told apart by these. Of a log without times only the order is left: a line is
-taken for one of the end, as most errors are, unless steps of the same log follow it. An exception
-that the program caught looks as one that ended it.
+taken for one of the end, as most errors are, unless steps of the same run follow it in its log. An
+exception that the program caught looks as one that ended it. Where a log holds several runs, the
+errors of the last one are its end; if it has none, those of the run before it are.
 """
 
 import re
@@ -18,6 +19,9 @@ from ..collectives.horovod import is_stall
 from ..job.endings import UNDATED
 from ..job.startup import speaks_of_steps
 from ..walk import blocks
+from . import runs
+from .runs import RunStarts
+from .tails import LogTail
 
 MAY_END = re.compile(
     r"^(?:python|collective|cuda|gpu|ascend|dataloader|shm|storage|checkpoint|driver|library|native|"
@@ -83,6 +87,15 @@ class LogSurvival:
     _errors: list[tuple[int, int | None]] = field(default_factory=list[tuple[int, int | None]])
     """(line, rank) of errors without a time that end a process."""
     _roots: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    runs: RunStarts = field(default_factory=RunStarts)
+    _asked: set[int] = field(default_factory=set[int])
+    """Lines of those ends that somebody wished."""
+    _wrong: list[int] = field(default_factory=list[int])
+    """Lines that say that something is wrong."""
+    _begins: list[int] = field(default_factory=list[int])
+    """The lines with which runs begin that follow an error."""
+    ended: list[tuple[int, int | None]] = field(default_factory=list[tuple[int, int | None]])
+    """(place among all events, rank) of the error that ended a run, if the next one has none."""
 
     def value(self, line: int, sample: Sample, rank: int | None) -> None:
         """Take a value of a line; that of a step without a time only has an order."""
@@ -92,7 +105,10 @@ class LogSurvival:
 
     def event(self, line: int, event: Event, place: int) -> None:
         """Take an event by its place among all."""
-        root = event.attributes.get("role") == "root"
+        pairs = event.attributes
+        root = pairs.get("role") == "root"
+        if root or pairs.get("role") == "cascade" or pairs.get("what") == "loss":
+            self._wrong.append(line)
         if root or is_stall(event):
             self._roots.append((line, place))
         if (root or event.name == "network.link") and not event.at:
@@ -104,6 +120,13 @@ class LogSurvival:
             self._errors.append((line, None))
         elif is_root_of(event, MAY_END):
             self._errors.append((line, rank))
+
+    def shell(self, line: int, *, asked: bool) -> None:
+        """Take a line by which a shell says that a process ended, `asked`: by a wish."""
+        self._errors.append((line, None))
+        self._wrong.append(line)
+        if asked:
+            self._asked.add(line)
 
     def settle(self, events: list[PlacedEvent]) -> set[int]:
         """Turn events that were survived into what they are; return the lines that are no cause.
@@ -128,24 +151,43 @@ class LogSurvival:
         numbers = [line for line, _ in self._steps]
         for line, place in self._causes:
             after = bisect_right(numbers, line)
-            if len(numbers) - after >= _FOLLOW:
-                # The next one may have been done already, and the first of all has order 0.
-                yield place, self._steps[after + 1][1]
+            if len(numbers) - after < _FOLLOW:
+                continue
+            begun = bisect_right(self._begins, line)
+            if begun < len(self._begins) and self._begins[begun] <= numbers[after]:
+                yield place, self._steps[max(after - 1, 1)][1]  # the first of all has order 0
+            else:
+                yield place, self._steps[after + 1][1]  # the next one may have been done already
 
     def _passed(self) -> set[int]:
         """Return the lines of errors below which training went on, and of harmless ones."""
+        self._errors.sort(key=lambda one: one[0])
+        lines = sorted({line for line, _ in self._errors})
         with self.path.open("rb") as opened:
-            pieces, harmless = _looked_at(opened, {line for line, _ in self._errors})
-            last = _last_shown(opened, pieces, min(line for line, _ in self._errors))
-        return harmless | {
-            line
-            for line, rank in self._errors
-            if self._below(line, rank) or (rank is None and line < last)
-        }
+            pieces, harmless, prompts = _looked_at(opened, set(lines))
+            last = _last_shown(opened, pieces, lines[0])
+        self._begins = begins = runs.begun(self.runs.falls, prompts, lines)
+        passed = set(harmless)
+        if self._asked and any(map(_DONE.search, LogTail.read(self.path).lines)):
+            passed |= self._asked
+        for line, rank in self._errors:
+            own = bisect_right(begins, line)
+            end = begins[own] if own < len(begins) else None
+            if self._below(line, rank, end) or (rank is None and end is None and line < last):
+                passed.add(line)
+        wrong = max((one for one in self._wrong if one not in passed), default=0)
+        newest = max((one for one in begins if one <= wrong), default=0)
+        passed |= {line for line in lines if line < newest}
+        told = [(line, rank) for line, rank in self._errors if line not in passed]
+        if begins and told and told[-1][0] < begins[-1]:
+            line, rank = told[0]
+            self.ended += [(place, rank) for of, place in self._roots if of == line][:1]
+        return passed
 
-    def _below(self, line: int, rank: int | None) -> bool:
+    def _below(self, line: int, rank: int | None, end: int | None) -> bool:
+        """Tell whether steps follow an error, up to where the next run begins."""
         own = self._values.values() if rank is None else [self._values.get(rank, set())]
-        below = {one for lines in own for one in lines if one > line}
+        below = {one for of in own for one in of if one > line and (end is None or one < end)}
         return len(below) >= _FOLLOWED
 
 
@@ -158,12 +200,14 @@ class _LogPiece:
     number: int
 
 
-def _looked_at(opened: BinaryIO, errors: set[int]) -> tuple[list[_LogPiece], set[int]]:
+def _looked_at(opened: BinaryIO, errors: set[int]) -> tuple[list[_LogPiece], set[int], list[int]]:
     """Return the pieces of a log from its first error on, and the lines of harmless errors.
 
-    These have something of their own above their traceback.
+    These have something of their own above their traceback. Then the lines of commands below the
+    first error.
     """
     found: list[_LogPiece] = []
+    prompts: list[int] = []
     harmless = set[int]()
     first, number, offset = min(errors), 1, 0
     ignored, above = False, b""
@@ -172,6 +216,10 @@ def _looked_at(opened: BinaryIO, errors: set[int]) -> tuple[list[_LogPiece], set
         last = below - data.endswith(b"\n")
         if last >= first:
             found.append(_LogPiece(offset, len(data), number))
+            prompts += [
+                number + data.count(b"\n", 0, one.start())
+                for one in (runs.PROMPT.finditer(data) if runs.may_prompt(data) else ())
+            ]
         if any(number <= line <= last for line in errors) or _BEGINS in data:
             for at, line in enumerate(data.removesuffix(b"\n").split(b"\n"), number):
                 head = line[:_LONGEST]
@@ -183,7 +231,7 @@ def _looked_at(opened: BinaryIO, errors: set[int]) -> tuple[list[_LogPiece], set
         elif written := data.rstrip():
             above = written[written.rfind(b"\n") + 1 :][:_LONGEST]
         number, offset = below, offset + len(data)
-    return found, harmless
+    return found, harmless, [line for line in prompts if line > first]
 
 
 def _last_shown(opened: BinaryIO, pieces: list[_LogPiece], first: int) -> int:

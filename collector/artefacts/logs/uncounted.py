@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ....vocabulary.samples import Event, Sample, attributes
+from .runs import StepFall
 
 _STEP = "training.step"
 _VALUES = frozenset({"training.loss", "training.grad_norm"})
@@ -13,8 +14,11 @@ Places = dict[tuple[int | None, float], int]
 """The number of the values of a rank at a time, from 1."""
 
 
-def places(samples: Iterable[tuple[int | None, Sample]]) -> Places:
-    """Return the numbers of values of the ranks of which no line names a step."""
+def places(samples: Iterable[tuple[int | None, Sample]], falls: Iterable[StepFall] = ()) -> Places:
+    """Return the numbers of values of the ranks of which no line names a step.
+
+    They begin anew where what the lines say of epochs falls back: that is another run.
+    """
     times: dict[int | None, set[float]] = {}
     named: set[int | None] = set()
     for rank, sample in samples:
@@ -22,12 +26,14 @@ def places(samples: Iterable[tuple[int | None, Sample]]) -> Places:
             named.add(rank)
         elif sample.metric in _VALUES:
             times.setdefault(rank, set()).add(sample.at)
-    return {
-        (rank, at): number
-        for rank, ats in times.items()
-        if rank not in named
-        for number, at in enumerate(sorted(ats), 1)
-    }
+    begins = {one.at for one in falls}
+    found: Places = {}
+    for rank, ats in times.items():
+        number = 0
+        for at in sorted(ats) if rank not in named else ():
+            number = 1 if at in begins else number + 1
+            found[rank, at] = number
+    return found
 
 
 def steps(counted: Places) -> list[tuple[int | None, Sample]]:

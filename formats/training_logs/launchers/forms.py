@@ -1,6 +1,6 @@
 """The forms of launchers' lines as data: what a line looks like, and what it reports."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -41,7 +41,7 @@ which each may be a rank or start all of a node, pods by their names; "": the li
 
 @dataclass(frozen=True, slots=True)
 class LaunchForm:
-    """One form of a line. `needle` is a text that every such line has.
+    """One form of a line. Every such line has the text `needle`, or one of those in `also`.
 
     Groups of `pattern`: tasks (`3`, `0-3,5`), host, pod, pid, code, signal (a number or its name),
     size, and `time`. after: names of forms one of which stands at most `within` lines before; what
@@ -62,16 +62,18 @@ class LaunchForm:
     code: int | None = None
     reason: str = ""
     until: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
 
 @cache
 def catalogue() -> tuple[LaunchForm, ...]:
-    """Return the forms of all launchers; the first that a line has wins."""
+    """Return the forms of all launchers, one for each text of a row; the first of a line wins."""
     package = __package__ or ""
     return tuple(
-        form
+        replace(form, needle=needle)
         for name in FILES
         for form in tables.packaged(
             LaunchForm, package, f"{name}.toml", "form", beside="source", unique=False
         )
+        for needle in (form.needle, *form.also)
     )

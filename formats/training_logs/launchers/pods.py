@@ -7,17 +7,18 @@ from ....vocabulary.patterns import DeferredPattern
 from .forms import LaunchForm, ReportKind
 from .reports import LaunchReport
 
-NEEDLE = "Name:  "
-"""A description begins so: names of fields are padded to one column."""
+NEEDLES = ("Name:  ", "State:  ")
+"""A description begins so, or what somebody cut out of one: names of fields are padded."""
 
 _FIELD = DeferredPattern(r"([A-Z][\w ]{1,24}):(?:\s+(.*))?")
 _NAME = DeferredPattern(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+_STATES = ("State", "Last State")
 _GPUS = DeferredPattern(r"(?:nvidia\.com/gpu|amd\.com/gpu|huawei\.com/\w+): +(\d{1,3})$")
 _INDEX = DeferredPattern(
     r"(?P<part>master|launcher|head|chief|leader|server)?-(?P<index>\d{1,6})(?:-[a-z0-9]{5})?$"
 )
-_LONGEST = 2000
-"""Lines of a description; then it is something else."""
+_LONGEST, _LONGEST_PART = 2000, 12
+"""Lines of a description, and of a state that was cut out of one; then it is something else."""
 _TAKEN = {"Evicted": "Evicted", "Preempting": "Preempted", "NodeLost": "NodeLost",
           "NodeShutdown": "NodeShutdown", "Terminated": "Terminated"}  # fmt: skip
 """Reasons for which a whole pod ends."""
@@ -78,6 +79,8 @@ class PodDescription:
             ended = self.end()
             self.left, self.name = _LONGEST, value
             return ended
+        if not self.open and name in _STATES and value == "Terminated":
+            self.left = _LONGEST_PART
         if not self.open:
             return []
         self.left -= 1
@@ -108,7 +111,7 @@ class PodDescription:
         return found
 
     def _take(self, name: str, value: str, number: int) -> None:
-        if name in ("State", "Last State"):
+        if name in _STATES:
             self.inside = value == "Terminated"
             if self.inside:
                 self.states.append(_ContainerState())
@@ -140,7 +143,7 @@ class PodDescription:
         return LaunchReport(
             OOM if oom else ENDED,
             state.line,
-            f"pod {self.name}{where}: {state.reason}, exit code {code}",
+            f"pod {self.name or 'of no name'}{where}: {state.reason}, exit code {code}",
             tasks=() if index is None else tuple(range(index * each, (index + 1) * each)),
             host=self.node or self.name,
             code=one,

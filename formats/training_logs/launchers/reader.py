@@ -10,7 +10,7 @@ from ... import needles
 from .. import behind_bars, cleaning, times
 from ..prefilter import TextPrefilter
 from .forms import LaunchForm, catalogue
-from .pods import NEEDLE, PodDescription, index_of
+from .pods import NEEDLES, PodDescription, index_of
 from .reports import LaunchReport
 
 _LONGEST_LINE = 1 << 20
@@ -24,9 +24,10 @@ _EPOCH = re.compile(r"\d{10}(?:\.\d{1,9})?")
 _WORDS = {
     "killed": 9, "terminated": 15, "aborted": 6, "segmentation fault": 11, "bus error": 7,
     "floating point exception": 8, "illegal instruction": 4, "hangup": 1, "interrupt": 2,
-    "quit": 3, "trace/breakpoint trap": 5, "user defined signal 1": 10, "user defined signal 2": 12,
+    "quit": 3, "trace/breakpoint trap": 5, "abort trap": 6, "abort": 6, "trace trap": 5,
+    "illegal hardware instruction": 4, "user defined signal 1": 10, "user defined signal 2": 12,
 }  # fmt: skip
-"""Signals as strsignal() of glibc names them."""
+"""Signals as strsignal() names them: glibc's, macOS's, zsh's."""
 
 
 def read(
@@ -187,7 +188,7 @@ def texts() -> tuple[bytes, ...]:
 
 @cache
 def _prefilter() -> TextPrefilter:
-    return TextPrefilter([*(form.needle for form in catalogue() if not form.after), NEEDLE])
+    return TextPrefilter([*(form.needle for form in catalogue() if not form.after), *NEEDLES])
 
 
 @cache

@@ -8,8 +8,8 @@ from .. import numbers
 _COUNTS = r"epochs?|ep?|iter(?:ation)?s?|it|steps?|batch|round"
 _FIELD = re.compile(
     rf"(?i)(?:(?<![a-z])(?P<glued>{_COUNTS})_?|(?<![A-Za-z0-9_.]))"
-    r"(?P<value>[-+]?(?:\d{1,3}(?:,\d{3}){1,4}(?![\d,])|\d{1,15}(?:\.\d{0,18})?|\.\d{1,18})(?:e[-+]?\d{1,3})?"
-    r"|[-+]?(?:nan|inf(?:inity)?)(?:\.0?)?)"
+    r"(?P<value>[-+]?1\.#(?:inf|ind|[qs]nan)0{0,9}|[-+]?(?:\d{1,3}(?:,\d{3}){1,4}(?![\d,])|\d{1,15}(?:\.\d{0,18})?|\.\d{1,18})(?:e[-+]?\d{1,3})?"
+    r"|[-+]?(?:nan(?:\(ind\))?|inf(?:inity)?)(?:\.0?)?)"
     r"(?P<unit>ms|us|s|sec|secs|k|m|it|kit|%)?(?![A-Za-z0-9_]|\.\d)"
     r"(?:\s{0,4}/\s{0,4}(?P<of>\d{1,12})(?:\.\d+)?(?:k?it)?(?![\w.]))?"
 )

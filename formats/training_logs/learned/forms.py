@@ -123,7 +123,9 @@ def signature(fields: Sequence[LineField]) -> tuple[str, ...] | None:
     found = [
         one.label
         for one in fields
-        if names.of_loss(one.label) is not None or names.of_count(one) is not None
+        if names.of_loss(one.label) is not None
+        or names.of_count(one) is not None
+        or names.of_sum(one.label)
     ]
     if all(names.of_loss(label) is None for label in found):
         return None
@@ -140,7 +142,7 @@ def _learnt(lines: Sequence[Sequence[LineField]]) -> _OwnForm | None:
     ranked = sorted(
         (rank, place, one.label)
         for place, one in enumerate(lines[0])
-        if (rank := names.of_loss(one.label)) is not None
+        if (rank := _rank(one.label)) is not None
     )
     if not ranked:
         return None
@@ -152,6 +154,12 @@ def _learnt(lines: Sequence[Sequence[LineField]]) -> _OwnForm | None:
         return None
     form = _counted(lines, loss)
     return _OwnForm(loss) if form is None and len(lines) >= ENOUGH_UNCOUNTED else form
+
+
+def _rank(label: str) -> int | None:
+    """Return how well a label says that a number is the loss, beside losses or their parts."""
+    rank = names.of_loss(label)
+    return names.SUM if rank is None and names.of_sum(label) else rank
 
 
 def _changes(lines: Sequence[Sequence[LineField]], label: str, *, constant: bool) -> bool:

@@ -27,8 +27,8 @@ _LIKE = frozenset({
 })  # fmt: skip
 _STEP_LOSS = ("step", "loss")
 
-PART, LIKE = 5, 6
-"""Ranks of losses that are of a part, and of what is called another name."""
+SUM, PART, LIKE = 4, 5, 6
+"""Ranks of what sums up losses of parts, of these, and of what is called another name."""
 
 _COUNTS = frozenset({
     "step", "steps", "iteration", "iterations", "iter", "iters", "it", "update", "updates", "up",
@@ -71,6 +71,16 @@ def of_loss(label: str) -> int | None:
         if rest <= known:
             return rank
     return PART
+
+
+def of_sum(label: str) -> bool:
+    """Tell whether a label is that of the sum of what stands beside it: `total: 2.5`.
+
+    >>> [of_sum(one) for one in ("total", "Total", "total_tokens")]
+    [True, True, False]
+    """
+    said = words(label)
+    return bool(said) and set(said) <= _TOTAL
 
 
 def of_count(field: LineField) -> int | None:

@@ -6,8 +6,9 @@ from rankscope.collector.pipeline import bounds
 from rankscope.collector.pipeline.pipeline import MOST_NEW_JOBS, DetectionPipeline
 from rankscope.collector.settings.evaluation import EvaluationSettings
 from rankscope.collector.windows.bounds import WindowBounds
+from rankscope.formats.otlp import decode, encode
 from rankscope.formats.otlp.text_bounds import TextBounds
-from rankscope.vocabulary.samples import Event, TelemetryResource
+from rankscope.vocabulary.samples import Event, Sample, TelemetryResource
 
 START = 1_700_000_000.0
 
@@ -54,7 +55,9 @@ def test_of_very_many_new_jobs_some_wait_for_the_next_second():
     seen = []
     pipeline.watch = lambda window, _found: seen.append(window.job)
     names = [f"job-{number:05}" for number in range(MOST_NEW_JOBS + 3)]
-    pipeline.events(lines(*names), START)
+    sample = Sample("training.loss", 2.0, START, (("rank", 0),))
+    body = encode.metrics_request([(TelemetryResource("h", name, 0), [sample]) for name in names])
+    pipeline.metrics(decode.MetricsDecoder(pipeline.table).protobuf(body), START)
     pipeline.evaluate(START + 1)
     assert names[:MOST_NEW_JOBS] == seen
     assert START + 2 == pipeline.next_due()

@@ -27,9 +27,9 @@ def taken(monkeypatch):
     kinds = []
     submit = DirectIntake.submit
 
-    def noted(self, admitted, body):
+    def noted(self, admitted, body, connection):
         kinds.append(admitted.kind)
-        return submit(self, admitted, body)
+        return submit(self, admitted, body, connection)
 
     monkeypatch.setattr(DirectIntake, "submit", noted)
     return kinds

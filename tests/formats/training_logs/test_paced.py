@@ -103,3 +103,17 @@ def test_rows_of_other_totals_are_other_tables():
     """An epoch of training and one of validation alternate."""
     lines = [f"{n}/{n} ({s} s)" for _ in range(paced.ENOUGH) for n, s in ((1024, 606), (16, 3))]
     assert [{606.0}, {3.0}] == [{row.seconds for row in rows} for rows in paced.read(lines)]
+
+
+def test_a_count_that_begins_anew_is_that_of_another_run():
+    (rows,) = paced.read(FORMS["rate"](n, s) for s in (0.5, 1.5) for n in range(1, 9))
+    assert 16 == len(rows)
+
+
+def test_a_count_that_begins_anew_again_and_again_counts_inside_epochs():
+    assert [] == paced.read(FORMS["rate"](n, 0.5) for _ in range(5) for n in range(1, 9))
+
+
+def test_a_rate_that_falls_at_each_line_is_no_time_so_far():
+    (rows,) = paced.read(f"iter {n}0 {200 - 9 * n}.0 samples/s" for n in range(1, 10))
+    assert pytest.approx(1 / 191) == rows[0].seconds

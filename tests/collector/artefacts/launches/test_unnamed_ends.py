@@ -56,3 +56,37 @@ def test_a_launcher_that_ends_its_processes_and_says_no_reason_is_all_that_is_kn
 def test_where_something_else_says_why_a_launcher_ended_them_that_is_the_cause(first):
     document = first(steps(1) + TRACEBACK.format("") + ASKED["torch.distributed.launch"])
     assert CRASH == document["root_cause"]["hypotheses"][0]["fault"]
+
+
+EPOCHS = "".join(f"Epoch {n}: train loss {3 / n:.4f}\n" for n in range(1, 9))
+MORE = "".join(f"Epoch {n}: train loss {3 / n:.4f}\n" for n in range(9, 17))
+
+
+@pytest.mark.parametrize("end", [
+    "Terminated", "[1]+  Terminated              nohup python fit.py",
+    "zsh: terminated  python fit.py", "Hangup",
+    "make: *** [fit] Error 143", "fit-1 exited with code 143", "[lost server]",
+])  # fmt: skip
+def test_who_was_told_to_end_did_not_crash(first, end):
+    document = first(EPOCHS + end + "\n")
+    assert "unknown" == document["root_cause"]["hypotheses"][0]["fault"]
+    assert end in document["summary"]
+
+
+@pytest.mark.parametrize("end", [
+    "Bus error (core dumped)", "make: *** [Makefile:3: fit] Error 139",
+    "fit-1 exited with code 134",
+    "Process finished with exit code 137 (interrupted by signal 9: SIGKILL)",
+    "fish: Job 1, 'python fit.py' terminated by signal SIGSEGV (Address boundary error)",
+])  # fmt: skip
+def test_a_signal_that_nobody_sends_by_wish_is_no_wish(first, end):
+    assert first(EPOCHS + end + "\n")["root_cause"]["hypotheses"][0]["fault"] != "unknown"
+
+
+@pytest.mark.parametrize("text", [
+    EPOCHS + "Killed\n" + MORE, EPOCHS + "Training finished\nTerminated\n",
+    EPOCHS + "[1]+  Done                    nohup python fit.py\n",
+    EPOCHS + "Process finished with exit code 0\n",
+], ids=["steps follow", "it was done", "in order", "code 0"])  # fmt: skip
+def test_what_ended_beside_a_training_that_went_on_or_was_done_is_no_cause(first, text):
+    assert first(text) is None

@@ -79,3 +79,23 @@ def test_a_pod_that_was_evicted_says_why():
 )
 def test_the_number_of_a_pod_is_read_from_its_name(name, index):
     assert index == pods.index_of(name)
+
+
+CUT_OUT = """\
+    Last State:     Terminated
+      Reason:       {}
+      Exit Code:    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "kind", "ended"),
+    [("OOMKilled", 137, "oom", -9), ("Error", 139, "exit", -11)],
+)
+def test_a_state_that_somebody_cut_out_of_a_description_is_of_no_rank(reason, code, kind, ended):
+    (report,) = launchers.read([CUT_OUT.format(reason, code).encode()], zone=UTC)
+    assert (kind, (), ended) == (report.form.kind, report.tasks, report.code)
+
+
+def test_a_state_that_was_cut_out_and_ended_in_order_is_none():
+    assert [] == list(launchers.read([CUT_OUT.format("Completed", 0).encode()], zone=UTC))

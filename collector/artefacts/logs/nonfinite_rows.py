@@ -1,0 +1,137 @@
+"""Rows of numbers of which one is none any more: in tables and lines of forms that nobody knows.
+
+Asked only where no line speaks of a fault and no loss was read that is not finite: darknet's lines,
+a table that somebody wrote, epochs as a list. What an evaluation says has other reasons.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ....formats.training_logs import cleaning
+from ....vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from ..found import ArtefactContents, LogQuote
+from .nonfinite import SIGNATURE
+
+_MOST_BYTES = 1 << 20
+"""Of a log: what people paste."""
+
+_CELL = re.compile(
+    r"(?i)(?<![\w.#])[-+]?(?:(?P<none>nan(?:\(ind\))?|inf(?:inity)?|1\.#(?:inf|ind|[qs]nan)0*)|"
+    r"\d{1,15}(?:\.\d{1,15})?(?:e[-+]?\d{1,3})?)(?![\w.(])"
+)
+_TRAINS = re.compile(r"(?i)loss|cost|train|\berr(?:or)?\b|xent|nll|ppl|perplexity|损失")
+_TESTS = re.compile(r"(?i)val(?:id\w*)?\b|eval|test|\bdev\b|acc|\bAP\b|mAP|iou|auc|psnr|recall|f1")
+_NEAR = 14
+"""So many characters before a number, and behind it, name it."""
+_LAST, _ALWAYS = 1, 3
+"""Rows at the end, where others before them were finite, and where none was."""
+_LONGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class _NumberRow:
+    """A line, from 1, and whether each of its numbers is finite; `named`: those of a loss."""
+
+    line: int
+    finite: tuple[bool, ...]
+    named: tuple[bool, ...]
+    text: str
+
+
+def add(
+    files: Mapping[str, Path],
+    whose: Mapping[str, int | None],
+    resource: TelemetryResource,
+    found: ArtefactContents,
+) -> None:
+    """Quote the first row of a log, by name, since which a loss is no number.
+
+    `whose`: the rank that wrote each log, None where it is nobody's alone.
+    """
+    if found.telling or any(event.name == "training.numeric" for event in found.events):
+        return
+    if any(sample.metric == "training.loss" for _, sample in found.samples):
+        return  # whose lines are known, and say nothing of the kind
+    for name, path in files.items():
+        try:
+            if path.stat().st_size > _MOST_BYTES:
+                continue
+            data = path.read_bytes()
+            at = path.stat().st_mtime if found.until is None else found.until
+        except OSError:
+            continue  # said where it was read
+        lines = data.decode("utf-8", "replace").replace("\r", "\n").split("\n")
+        rows, first = lost(lines)
+        if not rows:
+            continue
+        rank, line = whose.get(name), rows[first]
+        text = cleaning.shown(line.text)
+        found.quotes.append(LogQuote(name, line.line, None, rank, SIGNATURE, "confirmation", text))
+        _tell(rows, first, rank or 0, at, resource, found)
+        found.understood(name, "rows of numbers, of which some are none")
+
+
+def _tell(
+    rows: Sequence[_NumberRow],
+    first: int,
+    rank: int,
+    at: float,
+    resource: TelemetryResource,
+    found: ArtefactContents,
+) -> None:
+    """Add the loss of a rank at each row, a second apart: what it was is not asked."""
+    pairs = attributes({"rank": rank, "source": "log"})
+    for number in range(len(rows)):
+        when = at - (len(rows) - 1 - number)
+        lost = number >= first
+        values = {"training.step": number + 1.0, "training.loss": math.nan if lost else 1.0}
+        found.samples += [
+            (resource, Sample(metric, value, when, pairs)) for metric, value in values.items()
+        ]
+    step: dict[str, Scalar] = {"what": "loss", "value": "nan", "rank": rank, "step": first + 1}
+    when = at - (len(rows) - 1 - first)
+    found.events.append(Event("training.numeric", when, step, resource))
+    known = attributes({"rank": rank, "world_size": max(found.world_size, 1)})
+    found.samples.append((resource, Sample("training.rank.info", 1.0, at - len(rows), known)))
+
+
+def lost(lines: Iterable[str]) -> tuple[Sequence[_NumberRow], int]:
+    """Return the rows of one form whose loss is no number up to the last of them, and since which.
+
+    None where no form has such a column.
+    """
+    forms: dict[str, list[_NumberRow]] = defaultdict(list)
+    for number, line in enumerate(lines, 1):
+        text = line.strip()[:_LONGEST]
+        cells = list(_CELL.finditer(text))
+        if cells:
+            form = "".join(_CELL.sub("#", text).split())
+            forms[form].append(_row(number, text, cells))
+    for rows in forms.values():
+        for column in range(len(rows[0].finite)):
+            last = _last(rows, column)
+            enough = last and len(last) >= (_LAST if len(last) < len(rows) else _ALWAYS)
+            if enough and last[0].named[column]:
+                return rows, len(rows) - len(last)
+    return (), 0
+
+
+def _row(number: int, text: str, cells: Sequence[re.Match[str]]) -> _NumberRow:
+    named = []
+    for one in cells:
+        before = text[max(0, one.start() - _NEAR) : one.start()]
+        near = before + " " + text[one.end() : one.end() + _NEAR]
+        named.append(_TRAINS.search(near) is not None and _TESTS.search(before) is None)
+    return _NumberRow(number, tuple(one["none"] is None for one in cells), tuple(named), text)
+
+
+def _last(rows: Sequence[_NumberRow], column: int) -> Sequence[_NumberRow]:
+    """Return the rows at the end whose number in a column is not finite."""
+    begin = len(rows)
+    while begin and not rows[begin - 1].finite[column]:
+        begin -= 1
+    return rows[begin:]
