@@ -200,7 +200,12 @@ def test_metrics_that_no_table_has_read_no_table_anew(monkeypatch):
     """A Prometheus that sends everything has thousands of them, each once a set of labels."""
     loaded = []
     load = exporters.load
-    monkeypatch.setattr(exporters, "load", lambda vendor: loaded.append(vendor) or load(vendor))
+
+    def counted(vendor):
+        loaded.append(vendor)
+        return load(vendor)
+
+    monkeypatch.setattr(exporters, "load", counted)
     batch, found = read(*((f"node_other_{number}", GPU, 1.0) for number in range(50)))
     assert (0, {}) == (batch.rejected, found)
     _, found = read(("DCGM_FI_DEV_POWER_USAGE", GPU, 600.5))

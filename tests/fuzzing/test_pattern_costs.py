@@ -39,7 +39,7 @@ def worst_growth(pattern):
         longer, shorter = lines[first], lines[first - 1]
         if len(longer) == len(shorter):
             continue
-        more = cost(pattern, longer, 3) / max(1, cost(pattern, shorter, 3))
+        more = cost(pattern, longer, 5) / max(1, cost(pattern, shorter, 5))
         growth = math.log(more) / math.log(len(longer) / len(shorter))
         if growth > worst:
             worst, worst_line = growth, written[first]
