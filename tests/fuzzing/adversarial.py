@@ -1,10 +1,13 @@
 """Lines on which a regular expression has most to try: repeats of what its own parts match."""
 
+import importlib
 import re
 from collections.abc import Iterator
-from re import _constants as codes  # type: ignore[attr-defined]  # the only reader of patterns that there is
-from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
+
+# The only reader of patterns that there is.
+codes: Any = importlib.import_module("re._constants")
+parser: Any = importlib.import_module("re._parser")
 
 _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 _LONG = 32
@@ -93,7 +96,7 @@ def _sample(tree: Any) -> str:
 
 def _one(code: Any, held: Any) -> str:
     if code in _REPEATS:
-        return _sample(held[2]) * max(held[0], min(1, held[1]))
+        return _sample(held[2]) * int(max(held[0], min(1, held[1])))
     if code is codes.LITERAL:
         return chr(held)
     if code is codes.IN:

@@ -1,11 +1,11 @@
 """One log of a job: each of its blocks goes to launchers', ranks' and kernels' readers in turn."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ....formats.training_logs import LoggedLine, TrainingLogParser, exports
-from ....vocabulary.samples import Event, Sample, Scalar
+from ....vocabulary.samples import Event, Sample, Scalar, attributes
 from ..collectives import differing, horovod
 from ..found import ArtefactContents, LogQuote
 from ..job.startup import ProcessPlace
@@ -20,6 +20,11 @@ from .survival import LogSurvival
 from .unknown_lines import UnknownLines
 
 _QUOTED = frozenset({"log.fault", "gpu.fault", "host.oom_kill"})
+_STEP = "training.step"
+_MERGED = b"x across cluster]"
+"""Ray prints one line of all ranks whose lines differ in numbers alone, that of whoever spoke last:
+a rank that is not seen has not fallen silent (findings/ray_merges_lines_that_differ_in_numbers.sh).
+"""
 _SHOWN_BYTES = 256 << 20
 """How far it is in a log is said each time after so many bytes."""
 
@@ -45,6 +50,7 @@ class LogReading:
         self._rank = gathered.whose.get(name)
         self._begins = len(gathered.samples), len(gathered.events)
         self._survival = LogSurvival(path)
+        self._merged = False
         self._nonfinite, self._unknown = NonfiniteQuotes(name), UnknownLines(name)
         self._parser = TrainingLogParser(
             rank=self._rank,
@@ -68,6 +74,7 @@ class LogReading:
             for block in blocks.blocks(opened):
                 launched.learn(block)
                 self.telling.learn(block)
+                self._merged = self._merged or _MERGED in block.data
                 if block.places[TextGroup.RAS]:
                     gathered.answering.add(self._name)
                 if block.places[TextGroup.TABLES]:
@@ -165,6 +172,8 @@ class LogReading:
             ]
         self._end_runs()
         of_samples, of_events = self._begins
+        if self._merged:
+            gathered.samples += _not_shown(gathered.samples[of_samples:])
         samples = slice(of_samples, len(gathered.samples))
         events = slice(of_events, len(gathered.events))
         gathered.succession.ended(self._name, samples, events)
@@ -183,6 +192,25 @@ class LogReading:
             events[place] = whose, host, event
             pairs: dict[str, Scalar] = {"rank": whose, "exit_code": 1}
             events.append((whose, host, Event("process.exit", event.at, pairs)))
+
+
+def _not_shown(rows: Sequence[tuple[int | None, Sample]]) -> list[tuple[int | None, Sample]]:
+    """Return the newest step of a log of merged lines for each rank that is last shown before it.
+
+    Ranks of synchronous training end a step together, whichever of them is shown.
+    """
+    reached: dict[int, Sample] = {}
+    for rank, sample in rows:
+        if sample.metric == _STEP and rank is not None:
+            reached[rank] = max(reached.get(rank, sample), sample, key=lambda row: row.value)
+    if not reached:
+        return []
+    newest = max(reached.values(), key=lambda row: row.value)
+    return [
+        (rank, replace(newest, attributes=attributes({**dict(newest.attributes), "rank": rank})))
+        for rank, sample in reached.items()
+        if sample.value < newest.value
+    ]
 
 
 def _rank(pairs: Mapping[str, Scalar], otherwise: int | None) -> int | None:

@@ -400,3 +400,41 @@ def test_one_that_went_on_below_has_not(explained):
     steps = [plain(step, 0.9 - step / 100, 0.1) for step in range(1, 13)]
     document = explained(*steps[:6], "WARNING: loss is exploding", *steps[6:]).document()
     assert document is None or "info" == document["severity"]
+
+
+class TestMergedByRay:
+    """What Ray prints of four ranks: one line in seconds, of whoever spoke last."""
+
+    @staticmethod
+    def merged(*lines):
+        """Return lines of (rank, step, loss), each with how many others it stands for."""
+        return [
+            f"(Rank pid={9900 + rank}) rank {rank} step {step} loss {loss} grad_norm 1.25"
+            + f" [repeated {more}x across cluster]" * (more > 0)
+            for rank, step, loss, more in lines
+        ]
+
+    TIMEOUT = (
+        "[rank3]:[E1128 19:31:32.000000000 ProcessGroupNCCL.cpp:632] [Rank 3] Watchdog caught "
+        "collective operation timeout: WorkNCCL(SeqNum=61, OpType=ALLREDUCE, NumelIn=1, "
+        "NumelOut=1, Timeout(ms)=600000) ran for 600010 milliseconds before timing out."
+    )
+
+    def test_a_rank_that_was_seen_long_ago_has_not_fallen_behind(self, explained):
+        rows = [(0, 1, 2.49, 0), (0, 21, 2.29, 79), (3, 48, 2.12, 107), (3, 60, 2.0, 47)]
+        said = explained(*self.merged(*rows), self.TIMEOUT).document()
+        first = said["root_cause"]["hypotheses"][0]
+        assert ("unknown", "job") == (first["fault"], first["entity"]["type"])
+
+    def test_the_same_of_a_log_with_all_lines_names_it(self, explained):
+        rows = [(rank, step, 2.5, 0) for step in range(1, 61) for rank in range(4)
+                if rank or step <= 21]  # fmt: skip
+        said = explained(*self.merged(*rows), self.TIMEOUT).document()
+        first = said["root_cause"]["hypotheses"][0]
+        assert [0] == first["entity"]["ranks"]
+
+    def test_a_value_that_is_not_finite_is_that_of_its_rank(self, explained):
+        rows = [(0, 1, 2.4, 0), (1, 6, "nan", 0), (3, 6, 1.9, 22)]
+        said = explained(*self.merged(*rows)).document()
+        first = said["root_cause"]["hypotheses"][0]
+        assert ("numerics.nan_rank", [1]) == (first["fault"], first["entity"]["ranks"])
