@@ -22,10 +22,12 @@ _RICH, _HEAD = (
 """The line of rich's bar, behind which its columns have any form, and how a log line begins."""
 
 _OWN = re.compile(
-    rb"[\s,|:;*-]{0,80}(?:(?:[A-Za-z_](?!\w{0,30}(?:Error|Exception))[\w./]{0,30} ?){1,3}[:=] {0,4}"
+    rb"[\s,|:;*-]{0,80}(?!(?:Killed|Terminated|Abort trap|Segmentation fault|Bus error): \d)"
+    rb"(?:(?:[A-Za-z_](?!\w{0,30}(?:Error|Exception))[\w./]{0,30} ?){1,3}[:=] {0,4}"
     rb"[-+]?(?:\d(?![\d.]{0,12}[%\]])|nan|inf)|$)"
 )
-"""Nothing, or a name and its number: a program's own values of the step that the bar counts."""
+"""Nothing, or a name and its number: a program's own values of the step that the bar counts, and not
+a signal as the shell of macOS names it."""
 
 
 def parted(line: bytes) -> list[bytes]:
