@@ -118,21 +118,26 @@ class JobReports:
     def beside(self, node: ReportTimes, numbers: Ints, names: Sequence[str]) -> HostReportTimes:
         """Return what hosts show, by the node's reports and these; `numbers`, `names`: [hosts].
 
-        A host lives as long as either comes. How often it reports is the node's to say, but where
-        only the attempt's own telemetry goes on.
+        A host lives as long as either comes. While both do, it reports as often as the quicker of
+        them, and was away where both were; what has fallen silent beside the other says nothing.
         """
         shown, count, rows = self._shown
         if shown is not names or count != len(self._rows):
             rows = np.array([self._rows.get(name, -1) for name in names], np.int64)
             self._shown = names, len(self._rows), rows
         last, interval = node.last_received[numbers], node.interval[numbers]
-        silent = np.fmax(SILENT_SECONDS, 3 * interval)
-        mine = self._of("last_received", rows)
-        alone = mine > last + silent
+        mine, own_interval = self._of("last_received", rows), self._of("interval", rows)
+        returned, own_returned = node.returned_at[numbers], self._of("returned_at", rows)
+        alone = mine > last + np.fmax(SILENT_SECONDS, 3 * interval)
+        over = last > mine + np.fmax(SILENT_SECONDS, 3 * own_interval)
         return HostReportTimes(
             np.maximum(mine, last),
-            np.where(alone, self._of("interval", rows), interval),
-            np.where(alone, self._of("returned_at", rows), node.returned_at[numbers]),
+            np.where(
+                alone, own_interval, np.where(over, interval, np.fmin(interval, own_interval))
+            ),
+            np.where(
+                alone, own_returned, np.where(over, returned, np.minimum(returned, own_returned))
+            ),
         )
 
     def _of(self, name: str, rows: NDArray[np.int64]) -> Floats:

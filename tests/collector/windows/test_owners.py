@@ -201,3 +201,27 @@ def test_what_labels_give_to_a_job_is_never_the_nodes(valid):
     assert [] == valid.windows.of_node("host-b", nodes.nothing)
     found = valid.windows.of_node("host-b", nodes.everything)
     assert [known] == [device for _, _, device in found]
+
+
+def test_a_host_reports_as_often_as_the_quicker_of_node_and_job(shared):
+    """Exporters that are asked each minute beside a probe of each 5 s: it is missed in seconds."""
+    for second in range(0, 300, 5):
+        shared.report(second, node=second % 60 == 0)
+    window = shared.window()
+    assert 5.0 == pytest.approx(window.host_interval[0], rel=0.1)
+    assert [-np.inf] == window.host_returned.tolist()
+
+
+def test_where_the_job_says_nothing_more_the_node_says_how_often(shared):
+    """A job that pauses is no host that fell silent."""
+    for second in range(0, 100, 5):
+        shared.report(second, node=second % 20 == 0)
+    for second in range(100, 220, 20):
+        usage: tuple[str, float, float, dict[str, str]] = (
+            "system.cpu.utilization",
+            0.5,
+            second,
+            {},
+        )
+        shared.metrics(usage, job=None, now=second)
+    assert 20.0 == pytest.approx(shared.window().host_interval[0], rel=0.1)
