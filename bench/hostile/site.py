@@ -115,12 +115,12 @@ class AttackSite:
         time.sleep(quiet_seconds)
         self._marks.append(time.time())
         counted = self._folder / "sent.json"
+        senders = [honest]
         if self.attack is not None:
             it = [sys.executable, "-m", "bench.hostile.attacker", self.attack.name]
             environ = {**os.environ, "MALLOC_ARENA_MAX": "2"}
-            hostile = self._processes.start(
-                "hostile", [*it, str(file), str(counted)], environ=environ
-            )
+            command = [*it, str(file), str(counted)]
+            senders.append(self._processes.start("hostile", command, environ=environ))
         time.sleep(seconds)
         self._marks.append(time.time())
         self._found["incidents"] = self._false_incidents()
@@ -129,7 +129,7 @@ class AttackSite:
         self._found["local_seen"] = self._local_seen()
         for program in (self.collector, self.agent):
             program.rest()
-        self._processes.stop(honest, *([hostile] if self.attack else ()))
+        self._processes.stop(*senders)
         self._answers = _read(answers)
         sent = counted.read_text("utf-8") if counted.exists() else ""
         self._found["sent"] = json.loads(sent) if sent else {}

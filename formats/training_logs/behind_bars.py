@@ -26,8 +26,8 @@ _OWN = re.compile(
     rb"(?:(?:[A-Za-z_](?!\w{0,30}(?:Error|Exception))[\w./]{0,30} ?){1,3}[:=] {0,4}"
     rb"[-+]?(?:\d(?![\d.]{0,12}[%\]])|nan|inf)|$)"
 )
-"""Nothing, or a name and its number: a program's own values of the step that the bar counts, and not
-a signal as the shell of macOS names it."""
+"""Nothing, or a name and its number: a program's own values of the step that the bar counts, and no
+signal as the shell of macOS names it."""
 
 
 def parted(line: bytes) -> list[bytes]:
