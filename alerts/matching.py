@@ -7,6 +7,7 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.entities import Entity
 from ..vocabulary.ids import Job
 from . import first_cause
+from .causes.calibration import overlap
 from .causes.catalogue import cause_of
 from .causes.engine import RootExplanation, ranks_at
 from .lifecycle import TrackedIncident
@@ -70,6 +71,23 @@ def includes(explanation: RootExplanation, incident: TrackedIncident, job: Job) 
     if root.type == "job" or held is None or not held.ranks or held.ranks == there:
         return False
     return len(held.ranks) < len(there) and all(rank in there for rank in held.ranks)
+
+
+def led_to(explanation: RootExplanation, incidents: Sequence[TrackedIncident]) -> bool:
+    """Return whether a trouble has ended, at the same place, in what an open incident is about.
+
+    Memory that grew until a host had none left is found for a while after it had none.
+    """
+    first = explanation.cause.hypotheses[0]
+    cause = cause_of(first.fault)
+    return cause is not None and any(
+        incident.open
+        and incident.announced
+        and incident.root[0] in cause.ends_in
+        and (held := _entity(incident)) is not None
+        and overlap(held, first.entity)
+        for incident in incidents
+    )
 
 
 def shows_why(incident: TrackedIncident, explanation: RootExplanation) -> bool:

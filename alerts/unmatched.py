@@ -1,7 +1,7 @@
 """Which incident an explanation belongs to that none of its job's open incidents matches.
 
 It reopens an incident that returned, joins one that another job has on the same entity, or opens
-its own; the tail of an incident that is over belongs to none.
+its own; the tail of an incident that is over, and what led to one that is open, belong to none.
 """
 
 from collections.abc import Collection, Sequence
@@ -54,6 +54,8 @@ class UnmatchedFindings:
             if not symptoms:
                 return None
             explanation = RootExplanation(explanation.cause, symptoms)
+        if matching.led_to(explanation, incidents):
+            return None
         incident = self._returned(job, explanation, now) or self.shared(explanation, job)
         if incident is None:
             idle = (row for row in incidents if row.open and row.without_symptoms(now))

@@ -331,3 +331,22 @@ def test_a_fault_that_begins_beside_a_small_named_one_is_an_incident_of_its_own(
     assert ("info", "software.gc_pause") == (small.severity, small.root_cause.hypotheses[0].fault)
     assert "host.cpu_contention" == large.root_cause.hypotheses[0].fault
     assert (40.0, 290.0) == (small.opened_at - START, large.opened_at - START)
+
+
+@pytest.mark.parametrize(
+    ("number", "faults"),
+    [
+        pytest.param(0, ["memory.host_oom"], id="on the host that has none left"),
+        pytest.param(3, ["memory.host_oom", "memory.host_leak"], id="on another host"),
+    ],
+)
+def test_growth_that_is_found_after_a_host_ran_out_of_memory(
+    evaluated, tracker, found, entity_of, number, faults
+):
+    killed = found("host.oom_killed", entity_of("host.oom_killed", 0), 280.0)
+    crashed = found("job.crashed", entity_of("job.crashed", 0), 285.0)
+    grows = found("process.memory_grows", entity_of("process.memory_grows", number), 100.0)
+    for second in range(300, 331):
+        more = [grows] if second > 325 else []
+        evaluated(second, killed, crashed, *more, stepped=280.0)
+    assert faults == [row.root_cause.hypotheses[0].fault for row in tracker.incidents.values()]
