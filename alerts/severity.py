@@ -18,6 +18,10 @@ found; slowness for so many steps where they take longer: one more step proves l
 SLIGHT_SLOWDOWN = 1.15
 """Steps that are longer by less are slightly longer."""
 
+SURE_OF_HANG = 0.95
+"""The probability from which on a cause that hangs jobs makes a stall certain: the job stands still
+in any case."""
+
 COSTLY_SLOWDOWN = 1.5
 """A job whose steps take so many times longer loses a third of its GPUs: that pages."""
 
@@ -104,7 +108,7 @@ def _severity(
         only_stalled = all(symptom.kind == "job.stalled" for symptom in serious)
         known = cause_of(first.id)
         hangs = known is not None and known.hangs_job
-        if only_stalled and hangs and cause.hypotheses[0].confidence == "high":
+        if only_stalled and hangs and (cause.hypotheses[0].probability or 0.0) >= SURE_OF_HANG:
             return first.severity
         if only_stalled or not named:
             level: Severity = "critical" if certain >= 3 else "warning" if certain >= 2 else "info"

@@ -80,6 +80,11 @@ def read(path: Path) -> SettingsFile:
                 where, "", f"not YAML: {_plain(what)}", "correct this line or the one above"
             )
         )
+    except RecursionError:
+        problem = "values lie too deep in one another"
+        found.problems.append(
+            SettingsProblem(name, "", problem, "write sections as the page shows")
+        )
     return found
 
 

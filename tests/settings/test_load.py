@@ -272,6 +272,10 @@ def test_broken_yaml_names_the_line(refused):
     assert "agent.yaml:3: not YAML" in refused("push:\n  endpoint: 'x\n")
 
 
+def test_values_that_lie_too_deep_are_refused(refused):
+    assert "too deep" in refused("push: " + "[" * 4000 + "]" * 4000 + "\n")
+
+
 def test_a_key_that_is_a_number_says_so(refused):
     assert "a key that is not text; write the key as a word" in refused("1: x\n")
 
