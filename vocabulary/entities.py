@@ -12,6 +12,9 @@ EntityType = Literal[
 ]
 ENTITY_TYPES: tuple[EntityType, ...] = get_args(EntityType)
 
+UNNAMED_HOST = "unnamed-host"
+"""Stands for the host of what nothing says where it was."""
+
 _RANKS = {
     "anyOf": [
         {"type": "integer", "minimum": 0},

@@ -89,7 +89,7 @@ def run(
 
     with contextlib.ExitStack() as closing, ThreadPoolExecutor(1) as beside:
         for attack in (None, *chosen):
-            site = closing.enter_context(AttackSite(attack, program))
+            site = closing.enter_context(contextlib.closing(AttackSite(attack, program)))
             finishing = beside.submit(finish, time.time())  # while the next ones start
             site.start()
             yield from finishing.result()

@@ -1,5 +1,6 @@
 """One attack: a collector and an agent of its own, the honest fleet beside it, and what it left."""
 
+import contextlib
 import json
 import os
 import re
@@ -10,8 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rankscope.collector.journal import journal
 from rankscope.lab.demo.processes import DemoProcesses
@@ -44,16 +44,15 @@ class HonestAnswer:
 
 
 class AttackSite:
-    """What stands for one attack. Leaving the context ends and deletes all of it."""
+    """What stands for one attack, until it is closed."""
 
     def __init__(self, attack: HostileAttack | None, program: Sequence[str]) -> None:
         self.attack = attack
-        self._place = tempfile.TemporaryDirectory(
-            prefix="rs-hostile-", dir="/tmp"
-        )  # a socket's path is short
-        self._folder = Path(self._place.name)
+        self._held = contextlib.ExitStack()
+        place = tempfile.TemporaryDirectory(prefix="rs-hostile-", dir="/tmp")  # a socket's is short
+        self._folder = Path(self._held.enter_context(place))
         self._folder.chmod(0o711)  # the other user has to reach the socket
-        self._processes = DemoProcesses(self._folder)
+        self._processes = self._held.enter_context(DemoProcesses(self._folder))
         self._tokens = {name: secrets.token_hex(16) for name in (*_ROLES, "wrong")}
         self._local_job = f"{JOB}-local-{secrets.token_hex(4)}"  # other sites see its processes too
         self._ports = {name: free_port() for name in ("http", "grpc", "page", "udp")}
@@ -63,21 +62,9 @@ class AttackSite:
         self._answers: list[HonestAnswer] = []
         self._found: dict[str, Any] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         """End and delete all of it."""
-        self._processes.__exit__(None, None, None)
-        self._place.cleanup()
+        self._held.close()
 
     @property
     def over_at(self) -> float:

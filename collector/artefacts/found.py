@@ -6,9 +6,6 @@ from typing import Any
 
 from ...vocabulary.samples import Event, Sample, TelemetryResource
 
-UNNAMED_HOST = "unnamed-host"
-"""Stands for the host of what no line says where it was."""
-
 
 @dataclass(frozen=True, slots=True)
 class LogQuote:

@@ -130,14 +130,12 @@ class JobReports:
         returned, own_returned = node.returned_at[numbers], self._of("returned_at", rows)
         alone = mine > last + np.fmax(SILENT_SECONDS, 3 * interval)
         over = last > mine + np.fmax(SILENT_SECONDS, 3 * own_interval)
+        interval[alone], returned[alone] = np.nan, np.inf
+        own_interval[over], own_returned[over] = np.nan, np.inf
         return HostReportTimes(
             np.maximum(mine, last),
-            np.where(
-                alone, own_interval, np.where(over, interval, np.fmin(interval, own_interval))
-            ),
-            np.where(
-                alone, own_returned, np.where(over, returned, np.minimum(returned, own_returned))
-            ),
+            np.fmin(interval, own_interval),
+            np.minimum(returned, own_returned),
         )
 
     def _of(self, name: str, rows: NDArray[np.int64]) -> Floats:

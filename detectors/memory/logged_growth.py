@@ -14,7 +14,6 @@ from .gpu_leak import ALLOCATED
 from .host_processes import PRIVATE
 
 _NO_PID = 0
-_UNNAMED_HOST = "unnamed-host"
 
 
 class LoggedGrowthDetector(EndedJobDetector):
@@ -51,7 +50,7 @@ class LoggedGrowthDetector(EndedJobDetector):
     def of_end(self, window: JobWindow) -> Sequence[Finding]:
         """Return a finding on the job, and one on a process of no known number."""
         found: list[Finding] = []
-        host = next((name for name in window.hosts if name), _UNNAMED_HOST)
+        host = next((name for name in window.hosts if name), entities.UNNAMED_HOST)
         process = entities.process(host, _NO_PID, window.ranks.tolist()[:1])
         for signature, kind, entity, signal in (
             (DEVICE_GROWS, "job.gpu_memory_grows", window.entity, ALLOCATED),

@@ -130,18 +130,21 @@ class AttributeSets:
 
         For new sets beyond what fits one stands that belongs to no series.
         """
-        number = self._known(pairs)
-        if number == NONE:
-            number = self._without_room() if self.full else self._kept(pairs)
-        return number
+        number, key, check = self._known(pairs)
+        if number != NONE:
+            return number
+        return self._without_room() if self.full else self._kept(pairs, key, check)
 
-    def _known(self, pairs: Sequence[int]) -> int:
-        key, check = self._sums(pairs)
+    def _known(self, pairs: Sequence[int]) -> tuple[int, int, int]:
+        """Return the number of a set, NONE where it is new, and its two sums."""
+        first, second = self._mixed
+        key = sum([first[pair] for pair in pairs]) & (_WORD >> 1)
+        check = sum([second[pair] for pair in pairs]) & _WORD
         number = self._sets.get(key)
-        return number if number != NONE and self._checks[number] == check else NONE
+        known = number != NONE and self._checks[number] == check
+        return number if known else NONE, key, check
 
-    def _kept(self, pairs: Sequence[int]) -> int:
-        key, check = self._sums(pairs)
+    def _kept(self, pairs: Sequence[int], key: int, check: int) -> int:
         number = len(self._checks)
         self._pool.extend(np.array(pairs, np.int32))
         self._ends.append(len(self._pool))
@@ -149,16 +152,11 @@ class AttributeSets:
         self._sets.put(key, number)
         return number
 
-    def _sums(self, pairs: Sequence[int]) -> tuple[int, int]:
-        first, second = self._mixed
-        key = sum([first[pair] for pair in pairs]) & (_WORD >> 1)
-        return key, sum([second[pair] for pair in pairs]) & _WORD
-
     def _without_room(self) -> int:
         """Return the number of the set that stands for those which do not fit."""
         pairs = [self._no_pair()]
-        number = self._known(pairs)
-        return self._kept(pairs) if number == NONE else number
+        number, key, check = self._known(pairs)
+        return self._kept(pairs, key, check) if number == NONE else number
 
     def _no_pair(self) -> int:
         if self._outside is None:

@@ -19,6 +19,7 @@ import cramjam
 from tests.collector.artefacts import hostile
 from tests.formats.device_tables import pasted
 from tests.formats.flight_recorder import recorder
+from tests.formats.nccl import test_ras, test_ras_text
 from tests.formats.stacks import dumps
 from tests.formats.training_logs import forms
 
@@ -117,71 +118,10 @@ def dumps_of_recorders() -> list[bytes]:
     return [plain, json.dumps(hostile.DUMP).encode(), pickle.dumps(hostile.DUMP), *small]
 
 
-RAS = """NCCL version 2.24.3 compiled with CUDA 12.7
-CUDA runtime version 12070, driver version 12070
-
-Job summary
-===========
-
-  Nodes  Processes         GPUs  Processes     GPUs
-(total)   per node  per process    (total)  (total)
-      4          8            1         32       32
-
-Communicators... (0.00s)
-=============
-
-Group     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors
-    #  in group  per comm  per node  per comm  in group
-    0         1         4         8        32        32   RUNNING  MISMATCH
-
-Warnings
-========
-
-#0-0 (27a079b828ff1a75) MISMATCH
-  Communicator ranks have different collective operation counts
-  6 ranks have launched up to operation 6650
-  2 ranks have launched up to operation 6649
-  Rank 2 -- GPU 2 managed by process 483074 on node 172.16.64.210
-  Rank 5 -- GPU 1 managed by process 483077 on node 172.16.64.211
-
-#1-0 (27a079b828ff1a76) INCOMPLETE
-  Missing communicator data from 1 rank
-  The missing rank: 3
-
-Errors
-======
-
-#0-0 (27a079b828ff1a75) INCOMPLETE
-  Missing communicator data from 2 ranks
-"""
-_RAS_RANK = {
-    "rank": 0,
-    "host": "10.0.0.1",
-    "pid": 77,
-    "cuda_dev": 0,
-    "nvml_dev": 3,
-    "status": {"init_state": 0, "async_error": 0, "finalize_called": False},
-    "collective_counts": {"AllReduce": 10, "AllGather": 4},
-}
-
-
 def ras() -> list[bytes]:
-    answer = {
-        "nccl_version": "2.28.3",
-        "cuda_runtime_version": 12090,
-        "timestamp": "2026-05-13 12:00:00",
-        "communicators": [
-            {
-                "hash": "0x1",
-                "size": 2,
-                "rank_count": 2,
-                "missing_count": 1,
-                "ranks": [_RAS_RANK, _RAS_RANK | {"rank": 1}],
-                "missing_ranks": [2],
-            }
-        ],
-    }
-    return [RAS.encode(), json.dumps(answer).encode()]
+    missing = "#0-0 (27a079b828ff1a75) INCOMPLETE\n  Missing communicator data from 2 ranks\n"
+    answers = (test_ras.TEXT, test_ras_text.told("INCOMPLETE", missing), test_ras.answer())
+    return [one.encode() for one in answers]
 
 
 def inspector() -> list[bytes]:
@@ -269,7 +209,8 @@ def stacks() -> list[bytes]:
 
 def device_tables() -> list[bytes]:
     return [
-        one.encode() for one in (pasted.sections({}), pasted.links(), pasted.npu_smi("OK"), RAS)
+        one.encode()
+        for one in (pasted.sections({}), pasted.links(), pasted.npu_smi("OK"), test_ras.TEXT)
     ]
 
 

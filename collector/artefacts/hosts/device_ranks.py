@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from ....vocabulary.entities import UNNAMED_HOST
 from ....vocabulary.samples import Event
-from ..found import UNNAMED_HOST
 from ..job.whereabouts import RankWhereabouts
 from . import kernel_events
 

@@ -7,8 +7,9 @@ from datetime import UTC, datetime, tzinfo
 
 from ....formats import kernel_log
 from ....formats.kernel_log import DeviceFault, KernelLogLine, KernelLogReading, Report, reports
+from ....vocabulary.entities import UNNAMED_HOST
 from ....vocabulary.samples import Event, Scalar
-from ..found import UNNAMED_HOST, ArtefactContents, LogQuote
+from ..found import ArtefactContents, LogQuote
 from ..job.span import JobSpan, lasting
 from ..walk.telling_lines import TellingLines
 from . import host_names, kernel_events

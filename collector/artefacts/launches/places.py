@@ -6,7 +6,7 @@ number is a rank. Hosts are spelled as the logs of ranks spell them.
 
 from collections.abc import Iterable
 
-from ..found import UNNAMED_HOST
+from ....vocabulary.entities import UNNAMED_HOST
 from .known import KnownRanks
 from .record import FiledReport, LaunchRecord
 

@@ -11,11 +11,9 @@ from pathlib import Path
 from ....formats.training_logs import cleaning, memory_columns
 from ....formats.training_logs.memory_columns import HeldMemory, MemoryColumn
 from ....vocabulary.log_lines import DEVICE_GROWS, HOST_GROWS
-from ....vocabulary.samples import Event, Scalar, TelemetryResource
+from ....vocabulary.samples import TelemetryResource
 from ..found import ArtefactContents, LogQuote
-
-_MOST_BYTES = 1 << 20
-"""Of a log: what people paste."""
+from . import pasted
 
 FEWEST, WARM_UP = 8, 0.1
 """Rows that growth is seen in, and the share of the first ones, two at least, that is left out."""
@@ -46,28 +44,15 @@ def add(
 
     `whose`: the rank that wrote each log, None where it is nobody's alone.
     """
-    for name, path in files.items():
-        try:
-            if path.stat().st_size > _MOST_BYTES:
-                continue
-            lines = path.read_bytes().decode("utf-8", "replace").replace("\r", "\n").split("\n")
-            at = path.stat().st_mtime if found.until is None else found.until
-        except OSError:
-            continue  # said where it was read
-        columns = memory_columns.read(lines, FEWEST + 2)
+    for log in pasted.logs(files, found):
+        columns = memory_columns.read(log.lines, FEWEST + 2)
         for column, rows in ((one, grown) for one in columns if (grown := growing(one))):
             signature = HOST_GROWS if column.host else DEVICE_GROWS
             text = f"{_words(column, rows)}: {cleaning.shown(rows[-1].text)}"
-            pairs: dict[str, Scalar] = {
-                "signature": signature, "role": "confirmation", "text": text,
-            }  # fmt: skip
-            found.quotes.append(
-                LogQuote(
-                    name, rows[-1].line, None, whose.get(name), signature, "confirmation", text
-                )
-            )
-            found.events.append(Event("log.fault", at, pairs, resource))
-            found.understood(name, "log of a form of its own, by its memory")
+            line, rank = rows[-1].line, whose.get(log.name)
+            quote = LogQuote(log.name, line, None, rank, signature, "confirmation", text)
+            pasted.tell(quote, log.at, resource, found)
+            found.understood(log.name, "log of a form of its own, by its memory")
             break
 
 

@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from ....formats.training_logs import signatures
+from ....vocabulary.entities import UNNAMED_HOST
 from ....vocabulary.samples import Event
-from ..found import UNNAMED_HOST
 from ..job import nccl_ranks
 
 _OF_TRANSPORTS = frozenset({"nccl.ib_not_found", "nccl.net_socket"})

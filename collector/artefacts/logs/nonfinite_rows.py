@@ -14,10 +14,8 @@ from pathlib import Path
 from ....formats.training_logs import cleaning
 from ....vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from ..found import ArtefactContents, LogQuote
+from . import pasted
 from .nonfinite import SIGNATURE
-
-_MOST_BYTES = 1 << 20
-"""Of a log: what people paste."""
 
 _CELL = re.compile(
     r"(?i)(?<![\w.#])[-+]?(?:(?P<none>nan(?:\(ind\))?|inf(?:inity)?|1\.#(?:inf|ind|[qs]nan)0*)|"
@@ -56,23 +54,17 @@ def add(
         return
     if any(sample.metric == "training.loss" for _, sample in found.samples):
         return  # whose lines are known, and say nothing of the kind
-    for name, path in files.items():
-        try:
-            if path.stat().st_size > _MOST_BYTES:
-                continue
-            data = path.read_bytes()
-            at = path.stat().st_mtime if found.until is None else found.until
-        except OSError:
-            continue  # said where it was read
-        lines = data.decode("utf-8", "replace").replace("\r", "\n").split("\n")
-        rows, first = lost(lines)
+    for log in pasted.logs(files, found):
+        rows, first = lost(log.lines)
         if not rows:
             continue
-        rank, line = whose.get(name), rows[first]
+        rank, line = whose.get(log.name), rows[first]
         text = cleaning.shown(line.text)
-        found.quotes.append(LogQuote(name, line.line, None, rank, SIGNATURE, "confirmation", text))
-        _tell(rows, first, rank or 0, at, resource, found)
-        found.understood(name, "rows of numbers, of which some are none")
+        found.quotes.append(
+            LogQuote(log.name, line.line, None, rank, SIGNATURE, "confirmation", text)
+        )
+        _tell(rows, first, rank or 0, log.at, resource, found)
+        found.understood(log.name, "rows of numbers, of which some are none")
 
 
 def _tell(

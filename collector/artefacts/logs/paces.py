@@ -12,11 +12,9 @@ from pathlib import Path
 from ....formats.training_logs import cleaning, paced
 from ....formats.training_logs.paced import PacedRow
 from ....vocabulary.log_lines import SLOWER
-from ....vocabulary.samples import Event, Scalar, TelemetryResource
+from ....vocabulary.samples import TelemetryResource
 from ..found import ArtefactContents, LogQuote
-
-_MOST_BYTES = 1 << 20
-"""Of a log: what people paste. In a longer one steps are known by their lines."""
+from . import pasted
 
 LONG, LEAST_SECONDS = 5.0, 300.0
 """One that took so many times as long as the others, and so much longer, is told."""
@@ -54,24 +52,15 @@ def add(
     """
     if found.telling:
         return
-    for name, path in files.items():
-        try:
-            if path.stat().st_size > _MOST_BYTES:
-                continue
-            lines = path.read_bytes().decode("utf-8", "replace").replace("\r", "\n").split("\n")
-            at = path.stat().st_mtime if found.until is None else found.until
-        except OSError:
-            continue  # said where it was read
-        slow = next((one for rows in paced.read(lines) if (one := judged(rows))), None)
+    for log in pasted.logs(files, found):
+        slow = next((one for rows in paced.read(log.lines) if (one := judged(rows))), None)
         if slow is None:
             continue
         text = f"{slow.text}: {cleaning.shown(slow.row.text)}"
-        pairs: dict[str, Scalar] = {"signature": SLOWER, "role": "root", "text": text}
-        found.quotes.append(
-            LogQuote(name, slow.row.line, None, whose.get(name), SLOWER, "root", text)
-        )
-        found.events.append(Event("log.fault", at, pairs, resource))
-        found.understood(name, "log of a form of its own, by its times")
+        rank = whose.get(log.name)
+        quote = LogQuote(log.name, slow.row.line, None, rank, SLOWER, "root", text)
+        pasted.tell(quote, log.at, resource, found)
+        found.understood(log.name, "log of a form of its own, by its times")
 
 
 def judged(rows: Sequence[PacedRow]) -> SlowRows | None:

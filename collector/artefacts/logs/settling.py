@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from ....vocabulary.entities import UNNAMED_HOST
 from ....vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from ..collectives.hang_story import HangStory
-from ..found import UNNAMED_HOST, ArtefactContents, LogQuote
+from ..found import ArtefactContents, LogQuote
 from ..hosts import device_ranks
 from ..job.endings import UNDATED
 from ..job.startup import START_SECONDS

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from .....formats.device_tables.tables import DeviceTable, TableDevice, TableProcess
-from ...found import UNNAMED_HOST
+from .....vocabulary.entities import UNNAMED_HOST
 from ...job.span import JobSpan
 from ...job.whereabouts import RankWhereabouts
 from ..kernel_logs import KernelContents
