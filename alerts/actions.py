@@ -17,6 +17,7 @@ ActionKind = Literal[
     "maintenance",
     "forget",
     "profile",
+    "remedy",
 ]
 ACTION_KINDS: tuple[ActionKind, ...] = get_args(ActionKind)
 
@@ -29,7 +30,8 @@ class PersonAction:
     reset). `at` is in seconds since the epoch. `by` is the person, `detail` the rest, ready for
     JSON: `note`; for assign `assignee`; for feedback `verdict` (correct, wrong, unsure), `fault`
     and `entity`. `withdraw` takes the last feedback back. `profile` says that ranks were profiled
-    for the incident: `detail` holds what its document shows of it.
+    for the incident: `detail` holds what its document shows of it. `remedy` says what the collector
+    did about it, or what came of that: `note`, and the action's id.
     """
 
     kind: ActionKind

@@ -11,8 +11,8 @@ from ..vocabulary.handling import CauseFeedback, HandlingStep, IncidentHandling
 from ..vocabulary.incidents import TimelineMoment
 from ..vocabulary.times import parse
 
-PEOPLE = frozenset(("acknowledged", "assigned", "feedback"))
-"""Kinds of a timeline's entries that say what a person did while the incident was open."""
+PEOPLE = frozenset(("acknowledged", "assigned", "feedback", "action"))
+"""Kinds of a timeline's entries that say what was done about it while the incident was open."""
 
 
 def handling(document: Mapping[str, Any]) -> IncidentHandling:

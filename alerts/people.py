@@ -63,6 +63,10 @@ def apply(action: PersonAction, incident: TrackedIncident, now: float) -> Incide
         incident.profiles = (*incident.profiles, profile)[-MOST_PROFILES:]
         _note(incident, action, "profile", profile.text)
         return incident.change("incident.updated", now, notify=False)
+    if action.kind == "remedy":
+        if not _note(incident, action, "action", note):
+            return None
+        return incident.change("incident.updated", now, notify=False)
     return None
 
 
@@ -79,7 +83,9 @@ def _feedback(action: PersonAction, note: str) -> CauseFeedback:
     )
 
 
-def _note(incident: TrackedIncident, action: PersonAction, kind: str, text: str) -> None:
+def _note(incident: TrackedIncident, action: PersonAction, kind: str, text: str) -> bool:
     moment = TimelineMoment(action.at, kind, text)
-    if all(row.document() != moment.document() for row in incident.timeline):
-        incident.timeline.append(moment)
+    if any(row.document() == moment.document() for row in incident.timeline):
+        return False
+    incident.timeline.append(moment)
+    return True

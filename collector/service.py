@@ -37,6 +37,7 @@ from .pipeline.priors import CatalogueInUse
 from .process import ending, identity, listening, logs, memory
 from .profiles.automatic import AutomaticProfiles
 from .prometheus.polling import pollers
+from .remedies import starting as remedies
 from .settings.collector import CollectorSettings
 from .store import answering
 from .store.clock import COMPARE_SECONDS, StoreClock
@@ -136,6 +137,15 @@ class CollectorService:
         self._kubernetes = kubernetes.writer(
             settings.kubernetes, store=self._store, clock=clock, registry=self._health.registry
         )
+        self._remedies = remedies.runner(
+            settings.actions,
+            store=self._store,
+            flow=self._stages,
+            clock=clock,
+            store_clock=self._store_clock,
+            owner=identity.of(settings.data_dir),
+            registry=self._health.registry,
+        )
         self._connected: list[SiteConnection] = [
             *pollers(
                 settings.prometheus,
@@ -224,11 +234,15 @@ class CollectorService:
             one.start()
         unsubscribe = self._store.subscribe(lambda _: self._deliverer.wake())
         profiling = self._store.subscribe(self._automatic.changed)
+        acting = self._store.subscribe(self._remedies.changed)
+        self._remedies.start()
         assert self._listening is not None  # noqa: S101  bound in __init__
         try:
             self._server.run(sockets=[self._listening.socket])
         finally:
             scheduler.shutdown(wait=True)
+            acting()
+            self._remedies.stop()
             profiling()
             self._automatic.stop(timeout=_GRACE_SECONDS)
             for one in self._connected:
@@ -288,6 +302,7 @@ class CollectorService:
             self._store.trim(before=stored_now - keep.keep_days * _DAY_SECONDS)
             self._store.trim_incidents(before=stored_now - keep.keep_incidents_days * _DAY_SECONDS)
             self._priors.learn(self._store.confirmed())  # another collector may share the store
+            self._store.trim_remedies(before=stored_now - keep.keep_history_days * _DAY_SECONDS)
             self._store.trim_history(before=stored_now - keep.keep_history_days * _DAY_SECONDS)
         except Exception as error:  # noqa: BLE001  tried again in a minute; the rest goes on
             self._health.pipeline_failures.labels("trim").inc()

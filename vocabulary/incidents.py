@@ -67,6 +67,8 @@ class Evidence(DocumentShape):
     text: str
     kind: Annotated[str, FieldPresence.INTERNAL] = ""
     """That of the finding it rests on, "" where it is none."""
+    quality: Annotated[Literal["", "claimed"], FieldPresence.FILLED] = ""
+    """claimed: a process says it of others, or of itself, and nobody could check."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ def of_finding(relation: Relation, finding: Finding, weight: float) -> Evidence:
         weight=weight,
         text=finding.text,
         kind=finding.kind,
+        quality="claimed" if finding.claimed else "",
     )
 
 

@@ -20,6 +20,7 @@ from .feed import ChangeFeed
 from .foreign_pages import ForeignPages
 from .limits import BodyLimit
 from .routes import (
+    actions,
     audit,
     causes,
     collectives,
@@ -128,7 +129,7 @@ def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> Fas
         app.include_router(router, prefix="/api/v1")
     # What people configure here is no entry of the journal: it is written down by itself.
     recorded = [Depends(trail.recording(services))]
-    for router in (webhooks.router(services, guard),):
+    for router in (webhooks.router(services, guard), actions.router(services, guard)):
         app.include_router(router, prefix="/api/v1", dependencies=recorded)
     app.include_router(health.router(services))
     app.include_router(metrics.router(services, exported))

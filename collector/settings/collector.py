@@ -5,6 +5,7 @@ from pathlib import Path
 from pydantic import Field
 
 from ...settings import SettingsSection
+from .actions import ActionsSettings
 from .api import ApiSettings
 from .detectors import DetectorSettings
 from .evaluation import EvaluationSettings
@@ -51,6 +52,7 @@ class CollectorSettings(SettingsSection):
         default=(), description="Endpoints that are notified about incidents"
     )
 
+    actions: ActionsSettings = ActionsSettings()
     kubernetes: KubernetesSettings = KubernetesSettings()
     prometheus: tuple[PrometheusSettings, ...] = Field(
         default=(), description="Prometheus-compatible stores that are polled"

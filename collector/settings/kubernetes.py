@@ -9,7 +9,7 @@ from ...settings import SettingsSection
 from ...vocabulary.incidents import Confidence
 from .store import check_faults, check_url
 
-_MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 class KubernetesSettings(SettingsSection):
@@ -42,7 +42,7 @@ class KubernetesSettings(SettingsSection):
         description="Address of the API server; empty: from KUBERNETES_SERVICE_HOST",
     )
     credentials: Path = Field(
-        default=_MOUNT, description="Folder with the service account's `token` and `ca.crt`"
+        default=MOUNT, description="Folder with the service account's `token` and `ca.crt`"
     )
 
     @field_validator("faults")
@@ -78,8 +78,13 @@ class KubernetesSettings(SettingsSection):
     @property
     def server(self) -> str:
         """Return the address of the API server, "" where it is not known."""
-        host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
-        if self.api_server or not host:
-            return self.api_server
-        port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
-        return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+        return address_of(self.api_server)
+
+
+def address_of(api_server: str) -> str:
+    """Return the address of the API server: as set, else of the pod's own cluster, "" outside."""
+    host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
+    if api_server or not host:
+        return api_server
+    port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
+    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"

@@ -123,6 +123,8 @@ def _feedback(action: HandlingAction) -> dict[str, Any]:
 def _moment(action: HandlingAction) -> dict[str, Any]:
     kind = _WORDS.get(action.kind, action.kind)
     text = f"{kind} by {action.author}"
+    if action.kind == "remedy":
+        return {"at": rfc3339(action.at), "kind": "action", "text": action.note}
     if action.kind == "assign":
         text = f"assigned to {action.details['assignee']} by {action.author}"
     elif action.kind == "withdraw":

@@ -30,6 +30,7 @@ from .incidents import IncidentFilter, IncidentPage, RecordedChange
 from .mutes import DeliveryMute, MuteKind
 from .notified import EndpointStore
 from .records import RecordStore
+from .remedied import RemedyStore
 
 Listener = Callable[[Sequence[RecordedChange]], None]
 
@@ -37,7 +38,7 @@ _LEARNING = ("feedback", "withdraw", "forget")
 """Actions that change what was learnt."""
 
 
-class IncidentDatabaseStore(EndpointStore, RecordStore):
+class IncidentDatabaseStore(EndpointStore, RecordStore, RemedyStore):
     """Incidents, what people did about them, who is notified, and what is still to be sent.
 
     Opening it brings the database up to date. Raises UnusableError when that cannot be done, and
