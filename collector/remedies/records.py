@@ -95,4 +95,7 @@ def tally(rows: Iterable[RemedyRecord]) -> list[ActionCount]:
 
 
 def _entity(held: Mapping[str, Any]) -> Entity:
-    return Entity(held["type"], held["id"], held["host"], RankSet.parse(",".join(map(str, held["ranks"]))))
+    ranks = ",".join(map(str, held["ranks"]))
+    return Entity(
+        held["type"], held["id"], held["host"], RankSet.parse(ranks) if ranks else RankSet()
+    )

@@ -16,6 +16,8 @@ from ...vocabulary.ids import Fault
 from ...vocabulary.remedies import EXCLUDING, FaultRemedy, RemedyKind
 from ..settings.actions import ActionsSettings
 
+_NO_FINDINGS = ("prior", "scope", "time")
+"""Families of evidence that are no findings: what is known without looking at anything."""
 NOBODY = "none"
 """Stands for the executor of a dry run, where no executor takes the job."""
 
@@ -147,13 +149,21 @@ def _doubt(
         return "the cause has no calibrated probability"
     if probability < least:
         return f"its probability is {probability:.2f}, and {least:.2f} is asked for"
-    claimed = sum(
-        max(term["weight"], 0.0)
-        for term in first["evidence"]
-        if term.get("quality") == "claimed" and term["relation"] == "supports"
-    )
+    return _claims(cause, first)
+
+
+def _claims(cause: Mapping[str, Any], first: Mapping[str, Any]) -> str:
+    """Return how a cause rests on what nobody could check, "" where it would lead without that."""
+    supports = [term for term in first["evidence"] if term["relation"] == "supports"]
+    claimed = [term for term in supports if term.get("quality") == "claimed"]
+    if not claimed:
+        return ""
+    found = [term for term in supports if term["family"] not in _NO_FINDINGS]
+    if len(claimed) >= len(found):
+        return "nothing supports it but what was only claimed"
+    left = first["score"] - sum(max(term["weight"], 0.0) for term in claimed)
     others = [other["score"] for other in cause["hypotheses"][1:]]
-    if claimed and first["score"] - claimed <= max([cause["unknown"]["score"], *others]):
+    if left <= max([cause["unknown"]["score"], *others]):
         return "it leads by what was only claimed"
     return ""
 

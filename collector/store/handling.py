@@ -77,11 +77,15 @@ def enter(
 
 
 def _known(db: Connection, incident: str, action: HandlingAction) -> bool:
-    """Tell whether this very action was written before; no two have the same receive time."""
+    """Tell whether this very action was written before.
+
+    No two of people have the same receive time; two steps of what the collector did may.
+    """
     mine = and_(
         actions.c.incident == incident,
         actions.c.at == action.at,
         actions.c.kind == action.kind,
+        actions.c.note == action.note,
     )
     return db.execute(select(actions.c.number).where(mine)).first() is not None
 

@@ -226,11 +226,12 @@ def renew(db: Connection, identity: str, *, owner: str, now: float) -> None:
     _change(db, identity, owner_was=owner, lease_until=now + LEASE_SECONDS)
 
 
-def let_go(
-    db: Connection, identity: str, *, owner: str, until: float, reason: str
-) -> None:
+def let_go(db: Connection, identity: str, *, owner: str, until: float, reason: str) -> None:
     """Leave an action to whoever looks at it after `until`. Raises LostLeaseError."""
-    _change(db, identity, owner_was=owner, lease_until=until, reason=reason)
+    row = find(db, identity)
+    # What was done or failed keeps its reason while it is being taken back.
+    why = row.reason if row.undo else reason
+    _change(db, identity, owner_was=owner, lease_until=until, reason=why)
 
 
 def finish(
@@ -296,7 +297,7 @@ def want_undo(db: Connection, identity: str, *, by: str, note: str, now: float) 
         raise RefusedError(f"action {identity} is {row.state}: only what was done can be undone")
     if row.mode == "dry_run":
         raise RefusedError(f"action {identity} was a dry run: there is nothing to undo")
-    _change(db, identity, was=row.state, undo="wanted", undo_at=now, lease_until=0.0, reason=note)
+    _change(db, identity, was=row.state, undo="wanted", undo_at=now, lease_until=0.0)
     text = f"to be taken back{f': {note}' if note else ''}"
     _step(db, identity, now, row.state, by, text)
 
@@ -321,7 +322,8 @@ def undone(db: Connection, identity: str, *, owner: str, text: str, now: float) 
 def undo_failed(db: Connection, identity: str, *, owner: str, text: str, now: float) -> None:
     """Note that an action cannot be taken back, and stays. Raises LostLeaseError."""
     row = find(db, identity)
-    values = {"undo": "failed", "lease_until": 0.0, "reason": text}
+    reason = f"{row.reason}; {text}" if row.state == "failed" else text
+    values = {"undo": "failed", "lease_until": 0.0, "reason": reason}
     _change(db, identity, was=row.state, owner_was=owner, **values)
     _step(db, identity, now, row.state, BY, text)
 

@@ -1,0 +1,162 @@
+"""A cluster in memory that jobs run on: nodes break, jobs slow down or stop, actions change it.
+
+What is true is known here, so that whatever was done can be held against it. Time is an argument.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rankscope.collector.windows.queries import JobSummary
+from rankscope.vocabulary.ids import Job
+
+RESTART_SECONDS = 40.0
+"""From the end of an attempt to the first step of the next."""
+JUST_SECONDS = 90.0
+"""A fault that went by itself so lately may still be acted on: nobody can know yet."""
+
+Trouble = Literal["", "slow", "stopped"]
+
+
+@dataclass(slots=True)
+class TrialNode:
+    """A node; `fault` is what it has, "" nothing. `healed_at`: when its last one went."""
+
+    name: str
+    fault: str = ""
+    effect: Trouble = ""
+    healed_at: float = -1e9
+    drained_by: str = ""
+
+    def heal(self, now: float) -> None:
+        """Let its fault go, repaired or by itself."""
+        self.fault, self.effect, self.healed_at = "", "", now
+
+    def bad(self, now: float) -> bool:
+        """Return whether to act on it is right, as far as anybody can know."""
+        return bool(self.fault) or now - self.healed_at < JUST_SECONDS
+
+
+@dataclass(slots=True)
+class TrialJob:
+    """A job; `stuck` is a fault of its own processes, which a restart mends."""
+
+    name: str
+    size: int
+    step_seconds: float
+    nodes: list[TrialNode] = field(default_factory=list[TrialNode])
+    attempt: int = 0
+    step: float = 0.0
+    stuck: str = ""
+    runs_at: float = 0.0
+    ended: bool = False
+    troubled_at: float = -1e9
+
+    def trouble(self, now: float) -> Trouble:
+        """Return what keeps it from its usual speed."""
+        if self.stuck or len(self.nodes) < self.size:
+            return "stopped"
+        effects = {node.effect for node in self.nodes if node.fault}
+        if "stopped" in effects or now < self.runs_at:
+            return "stopped"
+        return "slow" if "slow" in effects else ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialEffect:
+    """Something that changed the cluster: drain, restart, resume; by which action."""
+
+    at: float
+    kind: Literal["drain", "restart", "resume"]
+    target: str
+    action: str
+    rightly: bool
+
+
+class TrialCluster:
+    """Nodes, jobs, and every effect that an executor had on them."""
+
+    slow = 1.8
+
+    def __init__(self, chance: random.Random, *, nodes: int, sizes: Sequence[int]) -> None:
+        self.nodes = {f"gpu-{number}": TrialNode(f"gpu-{number}") for number in range(nodes)}
+        self.jobs = {
+            f"job-{number}": TrialJob(f"job-{number}", size, chance.uniform(1.0, 4.0))
+            for number, size in enumerate(sizes)
+        }
+        self.effects: list[TrialEffect] = []
+        for job in self.jobs.values():
+            self._place(job, 0.0)
+
+    def advance(self, until: float, seconds: float) -> None:
+        """Let jobs train for some seconds, up to a time."""
+        for job in self.jobs.values():
+            if job.ended:
+                continue
+            if len(job.nodes) < job.size:
+                self._place(job, until)
+            trouble = job.trouble(until)
+            if trouble:
+                job.troubled_at = until
+            if trouble != "stopped":
+                pace = self.slow if trouble == "slow" else 1.0
+                job.step += seconds / (job.step_seconds * pace)
+
+    def summaries(self, now: float) -> list[JobSummary]:
+        """Return what a collector would know of the jobs."""
+        found = []
+        for job in self.jobs.values():
+            if job.ended:
+                continue
+            slow = job.trouble(now) == "slow"
+            found.append(
+                JobSummary(
+                    job=Job(job.name),
+                    attempt=job.attempt,
+                    cluster=None,
+                    first_at=0.0,
+                    last_at=now,
+                    last_received=now,
+                    world_size=8 * job.size,
+                    hosts=tuple(node.name for node in job.nodes),
+                    ranks=8 * job.size,
+                    last_step=int(job.step),
+                    step_seconds=job.step_seconds * (self.slow if slow else 1.0),
+                )
+            )
+        return found
+
+    def drain(self, name: str, action: str, now: float) -> None:
+        """Take a node out: nothing new is placed there."""
+        node = self.nodes[name]
+        if not node.drained_by:
+            node.drained_by = action
+            self.effects.append(TrialEffect(now, "drain", name, action, node.bad(now)))
+
+    def resume(self, name: str, action: str, now: float) -> None:
+        """Bring back a node that this action drained."""
+        node = self.nodes[name]
+        if node.drained_by == action:
+            node.drained_by = ""
+            self.effects.append(TrialEffect(now, "resume", name, action, rightly=True))
+
+    def restart(self, name: str, action: str, now: float) -> None:
+        """End a job's attempt and place it anew on nodes that are not drained."""
+        job = self.jobs[name]
+        rightly = now - job.troubled_at < JUST_SECONDS
+        self.effects.append(TrialEffect(now, "restart", name, action, rightly))
+        job.nodes, job.attempt, job.stuck = [], job.attempt + 1, ""
+        job.step = max(job.step - 20, 0.0)
+        self._place(job, now)
+
+    def _place(self, job: TrialJob, now: float) -> None:
+        taken = {node.name for other in self.jobs.values() for node in other.nodes}
+        free = [
+            node
+            for node in self.nodes.values()
+            if not node.drained_by and node.name not in taken and node.fault != "host.lost"
+        ]
+        if len(free) >= job.size:
+            job.nodes = free[: job.size]
+            job.runs_at = now + (RESTART_SECONDS if job.attempt else 0.0)
