@@ -21,6 +21,7 @@ class TrialExecutor:
     """Does what the contract of executors promises; now and then late, away, or lying."""
 
     kinds: frozenset[RemedyKind] = frozenset(("restart", "exclude_node", "requeue"))
+    asks_only_what_is_left = True
 
     def __init__(
         self, cluster: TrialCluster, kills: KillSwitch, chance: random.Random, *, faulty: float,

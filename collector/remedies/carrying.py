@@ -5,6 +5,7 @@ a lease that ends, and whoever takes it over asks the executor again, which does
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -18,7 +19,12 @@ from ..store.remedy_rows import RemedyRecord
 from ..windows.queries import JobSummary
 from . import outcomes, records, wording
 from .doubts import KeptIncidents, RemedyDoubts
-from .executors.contract import RefusedOrderError, RemedyExecutor, UnansweredOrderError
+from .executors.contract import (
+    ExecutorError,
+    RefusedOrderError,
+    RemedyExecutor,
+    UnansweredOrderError,
+)
 
 _LOG = structlog.get_logger(__name__)
 _RETRY_SECONDS = 10.0
@@ -27,6 +33,14 @@ _SEEN_SECONDS = 600.0
 """Hosts of jobs that reported within so long make up the fleet."""
 
 Jobs = Mapping[str, JobSummary]
+
+
+class _StepLeftError(Exception):
+    """Something of an action is not done yet."""
+
+
+def _nothing_more() -> None:
+    raise _StepLeftError
 
 
 class RemedyCarrier:
@@ -68,10 +82,44 @@ class RemedyCarrier:
         elif why and why != row.reason:
             self._store.hold_remedy(row.id, why)
 
-    def resume(self, row: RemedyRecord) -> None:
-        """Go on with what was started and nobody is at."""
-        if self._store.take_remedy(row.id, owner=self._owner, now=self._store_clock.now()):
+    def resume(self, row: RemedyRecord, jobs: Jobs) -> None:
+        """Go on with what was started and nobody is at, where its reason still holds.
+
+        Where it does not, what is done to the last step counts as done, and the rest is not done:
+        what was done of it is taken back.
+        """
+        now = self._store_clock.now()
+        if not self._store.take_remedy(row.id, owner=self._owner, now=now):
+            return
+        doubt = None if row.mode == "dry_run" else self._doubts.about_rest(row)
+        if doubt is None or self._is_anew(row, jobs):
             self._carry_out(row)
+            return
+        try:
+            executor = self._executors.get(row.executor)
+            if executor is not None and executor.asks_only_what_is_left:
+                text = executor.carry_out(records.order(row), row.seen, _nothing_more)
+                self._finish(row, "done", text)
+                return
+        except _StepLeftError:
+            pass
+        except ExecutorError as error:
+            doubt = replace(doubt, why=f"{doubt.why}; {error}")
+        if doubt.lasting or now - (row.started_at or 0.0) >= self._settings.give_up_seconds:
+            text = f"given up before it was done: {doubt.why}"
+            self._finish(row, "failed", text, undo=row.action in UNDOABLE)
+        else:
+            self._let_go(row, doubt.why)
+
+    def _is_anew(self, row: RemedyRecord, jobs: Jobs) -> bool:
+        """Return whether only the executor can say what was done, and the job began anew since.
+
+        Its incident is over because the action was carried out, and the answer is what is missing.
+        """
+        executor, summary = self._executors.get(row.executor), jobs.get(row.job)
+        if executor is None or executor.asks_only_what_is_left or summary is None:
+            return False
+        return summary.attempt > int(row.measured.get("attempt", summary.attempt))
 
     def undo(self, row: RemedyRecord) -> None:
         """Take back what is wanted back."""

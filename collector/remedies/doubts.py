@@ -80,6 +80,13 @@ class RemedyDoubts:
             or self._about_now(row, document, now)
         )
 
+    def about_rest(self, row: RemedyRecord) -> RemedyDoubt | None:
+        """Return what speaks against the rest of an action that was started, None: nothing."""
+        document = self._incidents.incident(row.incident)
+        if document is None:
+            return RemedyDoubt("the incident is not kept any more", lasting=True)
+        return self._about_cause(row, document) or self._about_age(row)
+
     def _about_cause(self, row: RemedyRecord, document: Mapping[str, Any]) -> RemedyDoubt | None:
         found = verdicts.verdict(document, self._settings)
         if isinstance(found, NoRemedy):
@@ -97,6 +104,9 @@ class RemedyDoubts:
         mute = mutes.holding(self._incidents.active_mutes(now), document)
         if mute is not None:
             return RemedyDoubt(f"{mute.kind} {mute.id} holds")
+        return self._about_age(row)
+
+    def _about_age(self, row: RemedyRecord) -> RemedyDoubt | None:
         age = self._fresh.age(row.incident, self._clock.now())
         if age is None or not -_AHEAD_SECONDS <= age <= self._settings.fresh_seconds:
             return RemedyDoubt("evaluation has not renewed the verdict")

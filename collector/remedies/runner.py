@@ -148,7 +148,7 @@ class RemedyRunner:
         elif row.state == "planned":
             self._carrier.consider(row, jobs)
         elif row.state == "started":
-            self._carrier.resume(row)
+            self._carrier.resume(row, jobs)
         elif row.state == "done":
             self._judge(row, jobs.get(row.job))
 

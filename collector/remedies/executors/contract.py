@@ -53,6 +53,8 @@ class RemedyExecutor(Protocol):
 
     kinds: frozenset[RemedyKind]
     """What it can do."""
+    asks_only_what_is_left: bool
+    """Whether it looks before each step, and calls `allowed` only where that is not done yet."""
 
     def look(self, order: RemedyOrder) -> Mapping[str, Any]:
         """Return how things are before anything is done, ready for JSON. Raises ExecutorError."""

@@ -29,6 +29,8 @@ _OVER = ("Succeeded", "Failed")
 class KubernetesExecutor:
     """A cluster by its API server; needs the rights of deploy/kubernetes/components/actions."""
 
+    asks_only_what_is_left = True
+
     def __init__(self, settings: ExecutorSettings) -> None:
         self.kinds = KINDS & frozenset(settings.actions or KINDS)
         self._namespace = settings.namespace

@@ -30,6 +30,8 @@ _LONGEST = 200
 class SlurmExecutor:
     """Slurm by `scontrol`. Needs the rights of an operator."""
 
+    asks_only_what_is_left = True
+
     def __init__(self, settings: ExecutorSettings) -> None:
         self.kinds = KINDS & frozenset(settings.actions or KINDS)
         self._scontrol: Path = settings.scontrol

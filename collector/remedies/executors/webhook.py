@@ -25,6 +25,8 @@ _LATER = (401, 403, 404, 408, 409, 425, 429)
 class WebhookExecutor:
     """A receiver of orders."""
 
+    asks_only_what_is_left = False
+
     def __init__(self, settings: ExecutorSettings, clock: Clock, send: Any = sending.send) -> None:
         self.kinds: frozenset[RemedyKind] = frozenset(settings.actions or REMEDY_KINDS)
         self._url = settings.url.get_secret_value()

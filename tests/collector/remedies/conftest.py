@@ -29,6 +29,7 @@ class RememberingExecutor:
     raises: list[ExecutorError | None] = field(default_factory=list)
     looks: list[ExecutorError | None] = field(default_factory=list)
     meanwhile: Callable[[], None] = lambda: None
+    asks_only_what_is_left: bool = False
 
     def look(self, order: RemedyOrder) -> Mapping[str, Any]:
         error = self.looks.pop(0) if self.looks else None

@@ -38,6 +38,7 @@ def test_who_is_at_it_is_left_alone_until_its_lease_ends(
 ):
     runner = new_runner()
     happens()
+    runner.step()
     passes(runner, 50)
     during = []
 
@@ -50,7 +51,9 @@ def test_who_is_at_it_is_left_alone_until_its_lease_ends(
     assert ([1], ["done"]) == (during, states())
 
 
-def test_what_a_dead_one_began_another_ends(new_runner, other, happens, passes, clock, executor, states):
+def test_what_a_dead_one_began_another_ends(
+    new_runner, other, happens, passes, executor, states, store
+):
     class Killed(BaseException):
         pass
 
@@ -59,17 +62,70 @@ def test_what_a_dead_one_began_another_ends(new_runner, other, happens, passes, 
 
     runner = new_runner()
     happens()
+    runner.step()
     passes(runner, 50)
     executor.meanwhile = die
     with pytest.raises(Killed):
         passes(runner, 20)
     executor.meanwhile = lambda: None
-    clock.at += 50
-    other.step()
+    store.subscribe(other.changed)
+    passes(other, 50)
     assert (["started"], 1) == (states(), len(executor.orders))
-    clock.at += 20
-    other.step()
+    passes(other, 40)
     assert (["done"], 2) == (states(), len(executor.orders))
+
+
+def test_what_a_dead_one_began_is_not_ended_once_its_reason_is_gone(
+    new_runner, other, happens, passes, clock, executor, store
+):
+    """What was done of it is taken back: the executor cannot say how far it came."""
+
+    def die():
+        raise KeyboardInterrupt
+
+    runner = new_runner()
+    happens()
+    runner.step()
+    passes(runner, 50)
+    executor.meanwhile = die
+    with pytest.raises(KeyboardInterrupt):
+        passes(runner, 20)
+    executor.meanwhile = lambda: None
+    store.subscribe(other.changed)
+    clock.at += 700
+    happens("resolved")
+    other.step()
+    other.step()
+    row = store.remedies()[0]
+    assert ("failed", [("exclude_node", "gpu-1"), ("undo", "gpu-1")]) == (
+        row.state,
+        executor.orders,
+    )
+
+
+def test_the_answer_that_is_missing_is_asked_for_though_the_job_recovered(
+    new_runner, other, happens, passes, clock, executor, store, flow
+):
+    """The node was taken out and the job went on: that ended the incident, and is no reason to
+    bring the bad node back."""
+
+    def die():
+        raise KeyboardInterrupt
+
+    runner = new_runner()
+    happens()
+    runner.step()
+    passes(runner, 50)
+    executor.meanwhile = die
+    with pytest.raises(KeyboardInterrupt):
+        passes(runner, 20)
+    executor.meanwhile = lambda: None
+    store.subscribe(other.changed)
+    flow.moves(attempt=1)
+    clock.at += 100
+    happens("resolved")
+    other.step()
+    assert "done" == store.remedies()[0].state
 
 
 def test_one_that_slept_through_its_lease_does_nothing_more(
@@ -78,11 +134,17 @@ def test_one_that_slept_through_its_lease_does_nothing_more(
     """It wakes up while another has the action: it may not even say how it ended."""
     runner = new_runner()
     happens()
+    runner.step()
     passes(runner, 50)
+
+    store.subscribe(other.changed)
 
     def sleep():
         executor.meanwhile = lambda: None
-        clock.at += 100
+        clock.at += 70
+        happens()
+        clock.at += 20
+        happens()
         other.step()
 
     executor.meanwhile = sleep
