@@ -99,7 +99,7 @@ class RemedyTrial:
     """One trial. `run` may be called once."""
 
     def __init__(self, seed: int, folder: Path, *, kill_share: float, faulty: float) -> None:
-        self._chance = random.Random(seed)  # noqa: S311
+        self._chance = random.Random(seed)
         chance = self._chance
         sizes = [chance.randint(2, 3) for _ in range(chance.randint(2, 3))]
         self._cluster = TrialCluster(chance, nodes=sum(sizes) + chance.randint(1, 3), sizes=sizes)
@@ -268,7 +268,11 @@ class RemedyTrial:
             broken.append(f"half: drained and {row.state}: {what}")
         if row.state == "done" and row.outcome is None:
             broken.append(f"nobody looked what came of it: {what}")
-        if lied and row.outcome == "recovered" and self._cluster.jobs[row.job].trouble(self._clock.at):
+        if (
+            lied
+            and row.outcome == "recovered"
+            and self._cluster.jobs[row.job].trouble(self._clock.at)
+        ):
             broken.append(f"a lie was believed: {what}")
         return broken
 

@@ -94,9 +94,7 @@ class TrialVerdicts:
     def _troubles(self, job: TrialJob, now: float) -> Sequence[tuple[str, Entity]]:
         if job.ended:
             return ()
-        found = [
-            (node.fault, entities.host(node.name)) for node in job.nodes if node.fault
-        ]
+        found = [(node.fault, entities.host(node.name)) for node in job.nodes if node.fault]
         if job.stuck:
             found.append((job.stuck, entities.rank(3, job.nodes[0].name)))
         return found if job.trouble(now) else ()
@@ -152,9 +150,7 @@ class TrialVerdicts:
             "supports", "gpu", entity, "gpu.fault", window, 1.0, 0.0, 5.5, "it is broken",
             quality="claimed" if incident.mistake == "claimed" else "",
         )  # fmt: skip
-        cause = Hypothesis(
-            1, Fault(fault), entity, score, probability, "high", (evidence,), (), ""
-        )
+        cause = Hypothesis(1, Fault(fault), entity, score, probability, "high", (evidence,), (), "")
         incident.kept_at, incident.kept_status = now, status
         if not incident.timeline:
             incident.timeline.append(TimelineMoment(now, "opened", "it is slow"))

@@ -86,8 +86,7 @@ class StepsSince:
             self.step = summary.last_step
         if self.step is None or summary.last_step is None:
             return 0
-        if summary.last_step < self.step:
-            self.step = summary.last_step
+        self.step = min(self.step, summary.last_step)
         return summary.last_step - self.step
 
 

@@ -52,7 +52,10 @@ class RemedyPlanner:
                 self._keep(found, choice, running, now)
 
     def _keep(self, found: RemedyVerdict, choice: ChosenRemedy, jobs: Jobs, now: float) -> None:
-        identity, due_at = verdicts.identity(found, choice.action), now + self._settings.veto_seconds
+        identity, due_at = (
+            verdicts.identity(found, choice.action),
+            now + self._settings.veto_seconds,
+        )
         summary = jobs.get(found.job)
         why = self._store.plan_remedy(
             PlannedRemedy(

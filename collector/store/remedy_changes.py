@@ -196,9 +196,7 @@ def _beyond(db: Connection, row: RemedyRecord, budget: RemedyBudget, now: float)
         if out >= budget.nodes_out:
             return f"{out} nodes are out, and {budget.nodes_out} may be"
     if row.action in RESTARTING:
-        restarts = _count(
-            db, lately, remedies.c.job == row.job, remedies.c.action.in_(RESTARTING)
-        )
+        restarts = _count(db, lately, remedies.c.job == row.job, remedies.c.action.in_(RESTARTING))
         if restarts >= budget.restarts_per_job:
             return f"{restarts} of {budget.restarts_per_job} restarts of this job within an hour"
     return ""

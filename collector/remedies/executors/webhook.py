@@ -61,9 +61,7 @@ class WebhookExecutor:
             return webhook.outcome(status, content)
 
         allowed()
-        outcome = self._send(
-            HttpPost(self._url, headers, body), outcome=read, now=self._clock.now
-        )
+        outcome = self._send(HttpPost(self._url, headers, body), outcome=read, now=self._clock.now)
         if outcome.status is None:
             raise UnansweredOrderError(str(outcome.error))
         state, text = _said(answers[-1])

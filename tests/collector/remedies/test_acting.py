@@ -41,7 +41,9 @@ def test_a_node_is_taken_out_once_nobody_vetoed_it(new_runner, happens, passes, 
     assert [("exclude_node", "gpu-1")] == executor.orders
 
 
-def test_a_dry_run_writes_down_the_same_and_does_nothing(new_runner, happens, passes, executor, store):
+def test_a_dry_run_writes_down_the_same_and_does_nothing(
+    new_runner, happens, passes, executor, store
+):
     runner = new_runner(mode="dry_run")
     happens()
     passes(runner, 80)
@@ -337,9 +339,7 @@ def test_what_happened_stands_in_the_timeline_once(new_runner, happens, passes, 
     assert [] == texts(store)
     flow.takes = True
     passes(runner, 100)
-    assert ["planned", "started", "done"] == [
-        row.action.detail["state"] for row in flow.entered
-    ]
+    assert ["planned", "started", "done"] == [row.action.detail["state"] for row in flow.entered]
     assert 3 == len(texts(store))
     assert texts(store)[0].startswith("taking gpu-1 out, run-1 goes on without it: planned")
 

@@ -3,6 +3,7 @@
 import pytest
 
 from bench.remedies import trial
+from bench.remedies.executor import TrialExecutor
 
 
 def broken(seeds, folder, **more):
@@ -32,7 +33,6 @@ def test_nor_where_a_collector_is_killed_at_every_fifth_point(seed, tmp_path):
 
 def test_a_trial_notices_an_executor_that_restarts_without_looking(tmp_path, monkeypatch):
     """The check is worth something: what an executor must not do is found."""
-    from bench.remedies.executor import TrialExecutor
 
     def blind(self, order, seen, allowed):
         allowed()

@@ -106,8 +106,7 @@ def test_what_a_dead_one_began_is_not_ended_once_its_reason_is_gone(
 def test_the_answer_that_is_missing_is_asked_for_though_the_job_recovered(
     new_runner, other, happens, passes, clock, executor, store, flow
 ):
-    """The node was taken out and the job went on: that ended the incident, and is no reason to
-    bring the bad node back."""
+    """That the job goes on elsewhere ended the incident: no reason to bring the bad node back."""
 
     def die():
         raise KeyboardInterrupt
