@@ -1,7 +1,8 @@
 """Actions tried: `python -m bench.remedies [--trials N] [--seed FIRST] [--kills SHARE]`.
 
-Each trial is a cluster of its own on a stepped clock, and a collector that is killed between any two
-writes. Printed: how often what happened, and each promise that was broken; exit code 1 if any was.
+Each trial is a cluster of its own on a stepped clock, and a collector that is killed between any
+two writes. Printed: how often what happened, and each promise that was broken; exit code 1 if any
+was.
 """
 
 import argparse

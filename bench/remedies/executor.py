@@ -1,4 +1,4 @@
-"""An executor over the cluster in memory: real in what it changes, unreliable in what it answers."""
+"""An executor over the cluster in memory: what it changes is real, its answers are unreliable."""
 
 import random
 from collections import Counter
@@ -54,7 +54,7 @@ class TrialExecutor:
             self.lied.add(order.id)
             return "done"
         if order.action == "exclude_node":
-            assert order.host is not None
+            assert order.host is not None  # noqa: S101  what such an order has
             if not self._cluster.nodes[order.host].drained_by:
                 allowed()
                 self._kills.point("before a drain")
@@ -78,7 +78,7 @@ class TrialExecutor:
         """Bring the node back."""
         if self._chance.random() < self._faulty:
             raise UnansweredOrderError("503")
-        assert order.host is not None
+        assert order.host is not None  # noqa: S101  what such an order has
         allowed()
         self._kills.point("before a resume")
         self._cluster.resume(order.host, order.id, self.now)

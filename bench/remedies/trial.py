@@ -91,7 +91,7 @@ class TrialResult:
 
 
 def run(seed: int, folder: Path, *, kill_share: float = 0.04, faulty: float = 0.1) -> TrialResult:
-    """Run the trial of a seed with a store in a folder, and hold what was done against the truth."""
+    """Run the trial of a seed with a store in a folder; say what was done and which was broken."""
     return RemedyTrial(seed, folder, kill_share=kill_share, faulty=faulty).run()
 
 

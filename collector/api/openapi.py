@@ -31,13 +31,14 @@ from ...vocabulary.answers import (
     jobs,
     notifications,
     profiles,
+    remedies,
     service,
 )
 from ...vocabulary.shapes import DocumentShape
 from . import problems, shape_routes
 
 _MODULES = (entities, handling, incidents, inspection, observations, profiling, causes, collectives,
-            costs, figures, history, hosts, jobs, notifications, profiles, service)  # fmt: skip
+            costs, figures, history, hosts, jobs, notifications, profiles, remedies, service)  # fmt: skip
 _PROBLEM = {
     "description": "What went wrong, as a problem document (RFC 9457)",
     "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
@@ -47,6 +48,7 @@ _ASSUMED = ("HTTPValidationError", "ValidationError")
 _TAGS = {
     "incidents": "What broke, where, how sure, on what evidence; what people do about it; what was "
     "seen besides",
+    "actions": "What was done about causes, or would have been; a veto before it, an undo after it",
     "jobs": "What is watched: jobs, their ranks, series and collectives",
     "hosts": "The nodes that report, their devices, and what runs there",
     "stats": "Times and costs; agents for Prometheus to discover",

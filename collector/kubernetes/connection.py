@@ -1,4 +1,4 @@
-"""A connection to a Kubernetes API server: its authority, a token that is read anew, JSON both ways."""
+"""A connection to a Kubernetes API server: its authority, its token, JSON both ways."""
 
 import ssl
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Actions that are due: started under a lease, carried out, taken back.
 
 Between any two writes the process may be killed. What is planned is not begun; what is started has
-a lease that ends, and whoever takes it over asks the executor again, which does what is not done yet.
+a lease that ends, and whoever takes it over asks the executor for what is not done yet.
 """
 
 from collections.abc import Callable, Mapping

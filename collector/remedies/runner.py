@@ -1,8 +1,8 @@
 """The thread that plans actions, carries them out once, and looks what came of them.
 
-It stands outside of what a replay repeats: it reads incidents as they were kept, and what it does is
-entered in the journal, as what people do. Everything that it needs to know of an action is in the
-store, so that a start goes on where the last process was killed. `step` is what the thread does.
+It stands outside of what a replay repeats: it reads incidents as they were kept, and what it does
+is entered in the journal, as what people do. Everything that it needs to know of an action is in
+the store, so that a start goes on where the last process was killed. `step` is what the thread does.
 """
 
 import threading

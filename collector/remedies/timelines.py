@@ -1,7 +1,7 @@
 """What happened to actions, entered in their incidents' timelines and counted: each step once.
 
-By the journal, as what people do: a replay of it shows the same. A crash between the journal and our
-note of it enters a step again, with the same time and text, which changes nothing.
+By the journal, as what people do: a replay of it shows the same. A crash between the journal and
+our note of it enters a step again, with the same time and text, which changes nothing.
 """
 
 from typing import Protocol

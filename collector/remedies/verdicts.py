@@ -1,6 +1,6 @@
 """Which action an incident asks for, read from its document. Pure.
 
-Three things never act: a cause that is provisional, one that is unknown, and one that would not lead
+Three never act: a cause that is provisional, one that is unknown, and one that would not lead
 without what nobody could check.
 """
 

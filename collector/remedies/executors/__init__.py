@@ -1,6 +1,7 @@
 """Who carries out actions: a file each, listed in EXECUTORS; `contract.py` says what one promises.
 
-In: orders. Out: requests to a scheduler or a program. Imports: alerts, vocabulary; kubernetes, settings, store.
+In: orders. Out: requests to a scheduler or a program. Imports: alerts, vocabulary; kubernetes,
+settings, store.
 """
 
 from collections.abc import Callable, Mapping

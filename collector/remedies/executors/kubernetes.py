@@ -1,8 +1,8 @@
 """Kubernetes carries actions out: a taint on the node, and evictions of the job's pods.
 
 The node is tainted (`NoSchedule`) before the pods go, so that whatever makes them anew (a JobSet, a
-PyTorchJob, a Job) places none there. A pod is evicted by its uid: one that was made since is another
-one, and stays. Budgets of disruption hold: a pod that one protects is asked for again.
+PyTorchJob, a Job) places none there. A pod is evicted by its uid: one that was made since is
+another one, and stays. Budgets of disruption hold: a pod that one protects is asked for again.
 """
 
 import re

@@ -1,8 +1,9 @@
 """A program of the site carries actions out: each is one signed message, the same at every attempt.
 
 Standard Webhooks, as notices are. `webhook-id` is the action's id: whoever has seen it answers as
-it did, and does nothing again. 2xx: done; 202, or a body with `"state": "accepted"`: under way, to be
-asked again; a body with `"state": "refused"`, or 4xx: it will not be done. Anything else: asked again.
+it did, and does nothing again. 2xx: done; 202, or a body with `"state": "accepted"`: under way, to
+be asked again; a body with `"state": "refused"`, or 4xx: it will not be done. All else: asked
+again.
 """
 
 import json

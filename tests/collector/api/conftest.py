@@ -20,6 +20,7 @@ from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.profiles.shelf import ProfileShelf
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.store import IncidentDatabaseStore
+from rankscope.collector.store.remedy_changes import PlannedRemedy, RemedyBudget
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.incidents import Incident
 from rankscope.vocabulary.samples import Sample, Scalar, TelemetryResource, attributes
@@ -212,3 +213,45 @@ def _jobs(client: Client, headers: dict[str, str] | None) -> list[str]:
     answer = client.get("/api/v1/jobs", headers=headers)
     assert answer.status_code == 200, answer.text
     return [row["job"] for row in answer.json()["items"]]
+
+
+@pytest.fixture
+def planned(store, clock) -> Callable[..., str]:
+    """Return a function that plans an action; with `done` it is carried out, with an outcome."""
+
+    def make(
+        identity: str = "ab12", *, done: bool = False, outcome: str | None = None, **more: Any
+    ) -> str:
+        given: dict[str, Any] = {
+            "incident": "a1".ljust(20, "0"),
+            "job": "run-1",
+            "attempt": 0,
+            "fault": "gpu.lost",
+            "entity": {"type": "gpu", "id": "GPU-1", "host": "gpu-1", "ranks": [3]},
+            "host": "gpu-1",
+            "action": "exclude_node",
+            "executor": "slurm",
+            "mode": "act",
+            "probability": 0.98,
+            "due_at": clock.at + 120,
+            "text": "unless it is vetoed",
+            **more,
+        }
+        new = PlannedRemedy(id=identity, **given)
+        assert "" == store.plan_remedy(new, clock.at, settle_seconds=0.0)
+        if done:
+            measured = {"before_seconds": 2.0}
+            store.start_remedy(
+                identity,
+                owner="x",
+                seen={},
+                measured=measured,
+                budget=RemedyBudget(9, 9, 9),
+                now=clock.at,
+            )
+            store.finish_remedy(identity, owner="x", state="done", reason="drained", now=clock.at)
+        if outcome is not None:
+            store.settle_remedy(identity, outcome=outcome, after=1.5, text="", now=clock.at)
+        return identity
+
+    return make

@@ -22,7 +22,7 @@ from rankscope.vocabulary.remedies import RemedyKind
 
 @dataclass
 class RememberingExecutor:
-    """Does what it is asked and notes it. `raises`: what the next calls end with, after the deed."""
+    """Does what it is asked, and notes it. `raises`: how the next calls end, after the deed."""
 
     kinds: frozenset[RemedyKind] = frozenset(("restart", "exclude_node", "pause"))
     orders: list[tuple[str, str]] = field(default_factory=list)
@@ -53,16 +53,19 @@ class RememberingExecutor:
         return f"{what} done"
 
 
+SUMMARY = JobSummary(
+    job=Job("run-1"), attempt=0, cluster=None, first_at=0.0, last_at=0.0, last_received=0.0,
+    world_size=16, hosts=("gpu-1", "gpu-2"), ranks=16, last_step=100, step_seconds=1.5,
+)  # fmt: skip
+
+
 @dataclass
 class MovedJob:
     """A job whose steps the test sets, and what was entered in the journal."""
 
     store: IncidentDatabaseStore
     clock: Any
-    summary: JobSummary | None = JobSummary(
-        job=Job("run-1"), attempt=0, cluster=None, first_at=0.0, last_at=0.0, last_received=0.0,
-        world_size=16, hosts=("gpu-1", "gpu-2"), ranks=16, last_step=100, step_seconds=1.5,
-    )  # fmt: skip
+    summary: JobSummary | None = SUMMARY
     entered: list[RecordedAction] = field(default_factory=list)
     takes: bool = True
 

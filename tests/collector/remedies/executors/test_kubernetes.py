@@ -114,7 +114,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    do_PATCH = do_POST = do_GET = _do
+    do_PATCH = do_POST = do_GET = _do  # noqa: N815  the names that the library calls
 
     def log_message(self, *_arguments):
         """Say nothing."""
