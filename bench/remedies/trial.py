@@ -266,7 +266,9 @@ class RemedyTrial:
                 broken.append(f"half: not restarted: {what}")
         if row.state in ("failed", "undone") and count["drain"] > count["resume"]:
             broken.append(f"half: drained and {row.state}: {what}")
-        if row.state == "done" and row.outcome is None:
+        looked = row.ended_at or self._clock.at
+        looked += self._settings.outcome_seconds + 2 * TICK_SECONDS
+        if row.state == "done" and row.outcome is None and looked < self._clock.at:
             broken.append(f"nobody looked what came of it: {what}")
         if (
             lied

@@ -38,7 +38,8 @@ from ...vocabulary.shapes import DocumentShape
 from . import problems, shape_routes
 
 _MODULES = (entities, handling, incidents, inspection, observations, profiling, causes, collectives,
-            costs, figures, history, hosts, jobs, notifications, profiles, remedies, service)  # fmt: skip
+            costs, figures, history, hosts, jobs, notifications, profiles, remedies,
+            service)  # fmt: skip
 _PROBLEM = {
     "description": "What went wrong, as a problem document (RFC 9457)",
     "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},

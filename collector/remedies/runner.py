@@ -2,7 +2,8 @@
 
 It stands outside of what a replay repeats: it reads incidents as they were kept, and what it does
 is entered in the journal, as what people do. Everything that it needs to know of an action is in
-the store, so that a start goes on where the last process was killed. `step` is what the thread does.
+the store, so that a start goes on where the last process was killed. `step` is what the thread
+does.
 """
 
 import threading

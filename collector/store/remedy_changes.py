@@ -184,8 +184,18 @@ def start(
 
 def _beyond(db: Connection, row: RemedyRecord, budget: RemedyBudget, now: float) -> str:
     """Return which bound an action would break, "" where none."""
-    # No upper end of the hour: what a clock that was ahead wrote counts too.
-    lately = and_(remedies.c.mode == row.mode, remedies.c.started_at > now - BUDGET_SECONDS)
+    # No upper end of the hour: what a clock that was ahead wrote counts too. And what was started
+    # long ago may have been done just now.
+    since = now - BUDGET_SECONDS
+    lately = and_(
+        remedies.c.mode == row.mode,
+        remedies.c.started_at.is_not(None),
+        or_(
+            remedies.c.started_at > since,
+            remedies.c.ended_at > since,
+            remedies.c.state == "started",
+        ),
+    )
     if row.action in EXCLUDING:
         hour = _count(db, lately, remedies.c.action.in_(EXCLUDING))
         if hour >= budget.nodes_per_hour:
