@@ -12,7 +12,7 @@ REPORT ?=
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check lint types mypy pyright layers documents bench soak cluster faults hangs steady hostile docs site clean
+.PHONY: help demo test test-long check lint types mypy pyright layers documents bench soak cluster faults hangs steady hostile actions docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ steady: $(VENV)/.developing ## run agent, collector and a job for ten minutes an
 
 hostile: $(VENV)/.developing ## sixty hostile senders against collector and agent: 35 minutes (ARGS="--only agent")
 	$(BIN)/python -m bench.hostile $(ARGS)
+
+actions: $(VENV)/.developing ## a thousand clusters with faults, a collector killed between any two writes of an action
+	$(BIN)/python -m bench.remedies $(ARGS)
 
 docs: $(VENV)/.developing ## write docs/reference anew from the code
 	$(BIN)/python -m tools.reference

@@ -8,7 +8,7 @@ the cluster is held against what was true.
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -130,7 +130,7 @@ class RemedyTrial:
         self._flow = TrialFlow(self._cluster, self._store, self._clock, self._kills)
         self._started = 0
         self._away_until = 0.0
-        self._unsubscribe = lambda: None
+        self._unsubscribe: Callable[[], None] = lambda: None
         self._runner = self._start()
         self._result = TrialResult(seed)
         self._plan = sorted(
@@ -159,7 +159,7 @@ class RemedyTrial:
             settings=self._settings,
             executors={"trial": self._executor},
             store=self._store,
-            flow=self._flow,  # type: ignore[arg-type]  the part of it that is asked
+            flow=self._flow,
             clock=self._clock,
             store_clock=self._clock,
             owner=f"process-{self._started}",

@@ -154,7 +154,7 @@ class TrialVerdicts:
         incident.kept_at, incident.kept_status = now, status
         if not incident.timeline:
             incident.timeline.append(TimelineMoment(now, "opened", "it is slow"))
-        jobs = (incident.job,)
+        jobs: tuple[str, ...] = (incident.job,)
         if incident.mistake == "shared":
             jobs = tuple(self._cluster.jobs)
         over = kind == "incident.resolved"

@@ -20,6 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", help="only users that fit this pattern (* ? [..])")
     parser.add_argument("--job", help="only jobs that fit this pattern (* ? [..])")
     parser.add_argument("--fault", help="only incidents with this fault as first cause")
+    parser.add_argument(
+        "--actions",
+        action="store_true",
+        help="report what was done about causes instead, and how often it helped",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="print CSV, as /api/v1/report.csv")
     form.add_argument("--json", action="store_true", help="print one row a line")
@@ -33,6 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     }
     try:
         collector = asking.CollectorClient.of(arguments)
+        if arguments.actions:
+            return _actions(collector, arguments)
         if arguments.csv:
             print(collector.text("report.csv", **wanted).replace("\r\n", "\n"), end="")
             return 0
@@ -51,6 +58,25 @@ def run(arguments: argparse.Namespace) -> int:
         print("used, lost: GPU-hours; goodput: the share of use that was not lost; times: means")
     else:
         print("nothing was used, and nothing lost")
+    return 0
+
+
+def _actions(collector: asking.CollectorClient, arguments: argparse.Namespace) -> int:
+    """Print how many actions were taken by cause and executor, and what came of them."""
+    wanted = {"since": arguments.since, "job": arguments.job, "cause": arguments.fault, "limit": 1}
+    rows = collector.get("actions", **wanted)["record"]
+    if arguments.json:
+        for row in rows:
+            print(terminal.json_line(row))
+    elif rows:
+        names = ("cause", "executor", "mode", "taken", "right", "wrong", "undetermined",
+                 "failed", "vetoed", "withdrawn", "undone", "planned")  # fmt: skip
+        head = tuple(name.upper() for name in names)
+        lines = (tables.plain(tuple(str(row[name]) for name in names)) for row in rows)
+        print(tables.table([head, *lines]))
+        print("right: the job regained its steps and their speed; see `GET /api/v1/actions`")
+    else:
+        print("no action was taken, and none planned")
     return 0
 
 

@@ -11,6 +11,14 @@ from ...vocabulary.remedies import UNDOABLE
 from ..store.remedy_rows import RemedyRecord, RemedyStep
 from .executors.contract import RemedyOrder
 
+_CHANGING = frozenset(
+    (
+        "state", "reason", "started_at", "ended_at", "outcome", "undo", "steps",
+        "job_step_seconds_before", "job_step_seconds_after",
+    )
+)  # fmt: skip
+"""Fields of a record that may differ between two attempts of its order."""
+
 
 def document(row: RemedyRecord, steps: Sequence[RemedyStep] = ()) -> ActionRecordDocument:
     """Return the record of an action, with its steps."""
@@ -47,8 +55,6 @@ def order(row: RemedyRecord) -> RemedyOrder:
     Its document has what was decided and nothing that changes between two attempts.
     """
     kept = document(row).document()
-    changing = ("state", "reason", "ended_at", "outcome", "undo", "steps")
-    changing += ("job_step_seconds_before", "job_step_seconds_after", "started_at")
     return RemedyOrder(
         id=row.id,
         action=row.action,
@@ -56,7 +62,7 @@ def order(row: RemedyRecord) -> RemedyOrder:
         host=row.host,
         reason=f"{row.fault}, incident {row.incident}",
         at=row.planned_at,
-        document={name: value for name, value in kept.items() if name not in changing},
+        document={name: value for name, value in kept.items() if name not in _CHANGING},
     )
 
 

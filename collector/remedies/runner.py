@@ -14,7 +14,7 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter
 
 from ...vocabulary.clock import Clock
-from ..accounting.watched import JobSummaries
+from ..accounting.metering import SummarySource
 from ..settings.actions import ActionsSettings
 from ..store.incidents import RecordedChange
 from ..store.remedy_changes import LostLeaseError
@@ -39,7 +39,7 @@ class RemedyFlow(ActionJournal, Protocol):
     """What is needed of whoever evaluates jobs and keeps the journal."""
 
     @property
-    def summaries(self) -> JobSummaries:
+    def summaries(self) -> SummarySource:
         """Return the summaries of all jobs."""
         ...
 

@@ -129,7 +129,8 @@ def identity(found: RemedyVerdict, action: RemedyKind) -> str:
 
 
 def _given_wrong(document: Mapping[str, Any]) -> bool:
-    feedback = (document.get("handling") or {}).get("feedback") or ()
+    held: Mapping[str, Any] = document.get("handling") or {}
+    feedback: Sequence[Mapping[str, Any]] = held.get("feedback") or []
     return bool(feedback) and feedback[-1]["verdict"] == "wrong"
 
 

@@ -5,7 +5,18 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from . import commands, detectors, endpoints, folders, keys, pages, readers, signatures, words
+from . import (
+    commands,
+    detectors,
+    endpoints,
+    folders,
+    keys,
+    pages,
+    readers,
+    remedies,
+    signatures,
+    words,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "reference"
@@ -17,6 +28,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "log-signatures.md": signatures.page,
     "faults.md": words.faults_page,
     "findings.md": words.findings_page,
+    "remedies.md": remedies.page,
     "incident.schema.json": words.incident_schema_text,
     "cli.md": commands.page,
     "settings.md": keys.page,

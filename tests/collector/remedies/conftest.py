@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, cast
 
 import pytest
 
@@ -16,7 +16,7 @@ from rankscope.collector.settings.actions import ActionsSettings, ExecutorSettin
 from rankscope.collector.store import IncidentDatabaseStore
 from rankscope.collector.windows.queries import JobSummary
 from rankscope.vocabulary.ids import Job
-from rankscope.vocabulary.incidents import Incident, TimelineMoment
+from rankscope.vocabulary.incidents import CauseStatus, Happening, Incident, TimelineMoment
 from rankscope.vocabulary.remedies import RemedyKind
 
 
@@ -126,7 +126,7 @@ def settings_of():
 @pytest.fixture
 def new_runner(store, executor, flow, clock, settings_of):
     """Return a function that makes a runner, as a start of the collector does."""
-    started = []
+    started: list[Callable[[], None]] = []
 
     def make(**more: Any) -> RemedyRunner:
         for stop in started:
@@ -153,10 +153,10 @@ def incident_of(new_incident, clock):
     def make(
         *,
         fault: str = "gpu.lost",
-        cause: str = "stable",
+        cause: CauseStatus = "stable",
         probability: float | None = 0.98,
         slowdown: float | None = None,
-        quality: str = "",
+        quality: Literal["", "claimed"] = "",
         **more: Any,
     ) -> Incident:
         made: Incident = new_incident(fault=fault, updated_at=clock.at, **more)
@@ -181,10 +181,11 @@ def happens(store, incident_of, clock):
     def commit(kind: str = "", **more: Any) -> Incident:
         if kind == "resolved":
             more["status"] = "resolved"
-        made = incident_of(**more)
+        made: Incident = incident_of(**more)
         kind = kind or ("updated" if made.id in known else "opened")
+        happening = cast("Happening", f"incident.{kind}")
         known.add(made.id)
-        store.commit([IncidentChange(f"incident.{kind}", made, notify=False)], clock.at)
+        store.commit([IncidentChange(happening, made, notify=False)], clock.at)
         return made
 
     return commit

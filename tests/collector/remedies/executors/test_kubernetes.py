@@ -8,6 +8,7 @@ import http.server
 import json
 import re
 import threading
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -28,14 +29,15 @@ class Cluster:
     """Nodes with taints and pods by name; `refuses`: the next answers by method and path."""
 
     def __init__(self):
-        self.nodes = {
+        self.port = 0
+        self.nodes: dict[str, Any] = {
             name: {
                 "metadata": {"name": name, "uid": f"node-{name}", "resourceVersion": "1"},
                 "spec": {"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]},
             }
             for name in ("gpu-1", "gpu-2")
         }
-        self.pods = {
+        self.pods: dict[str, Any] = {
             name: {"metadata": {"name": name, "uid": f"{name}-1"}, "status": {"phase": "Running"}}
             for name in ("llama-0", "llama-1")
         }
@@ -103,7 +105,14 @@ class Cluster:
         return 201, {}
 
 
+class ClusterServer(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    cluster: Cluster
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
+    server: ClusterServer
+
     def _do(self):
         size = int(self.headers["content-length"] or 0)
         body = json.loads(self.rfile.read(size)) if size else {}
@@ -123,8 +132,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def cluster(tmp_path):
     double = Cluster()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = ClusterServer(("127.0.0.1", 0), Handler)
     server.cluster = double
     double.port = server.server_port
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
@@ -138,7 +146,7 @@ def cluster(tmp_path):
 
 @pytest.fixture
 def executor(cluster, tmp_path):
-    made = executors.of(
+    return executors.of(
         ExecutorSettings(
             kind="kubernetes",
             api_server=f"http://127.0.0.1:{cluster.port}",
@@ -147,8 +155,6 @@ def executor(cluster, tmp_path):
         ),
         SystemClock(),
     )
-    yield made
-    made._server.close()
 
 
 def taints(cluster, name="gpu-1"):

@@ -4,6 +4,8 @@ import http.server
 import json
 import threading
 import time
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -19,17 +21,18 @@ from rankscope.collector.store import endpoints
 from rankscope.vocabulary.clock import SystemClock
 
 
+@dataclass
+class OrderReceiver:
+    secret: str
+    url: str = ""
+    answers: list[tuple[int, str]] = field(default_factory=list)
+    got: list[tuple[str, Any, bytes]] = field(default_factory=list)
+
+
 @pytest.fixture
 def receiver():
-    """Run a receiver that verifies; `answers` are the next ones: status, body, seconds."""
-
-    class Receiver:
-        secret = endpoints.new_secret()
-        answers: list = []  # noqa: RUF012
-        got: list = []  # noqa: RUF012
-
-    double = Receiver()
-    double.answers, double.got = [], []
+    """Run a receiver that verifies; `answers` are the next ones: status, body."""
+    double = OrderReceiver(endpoints.new_secret())
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
