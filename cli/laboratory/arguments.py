@@ -18,6 +18,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     recovery = actions.add_parser(
         "recovery", help="a real job under a recovery controller: evict, restart, measure"
     )
+    recovery.add_argument(
+        "--actions",
+        action="store_true",
+        help="the collector orders the smallest action itself, and says whether it helped",
+    )
     recovery.add_argument("--json", action="store_true", help="what was measured, as JSON")
     _add_from_incident(
         actions.add_parser("from-incident", help="cut an incident's recording out of the journal")

@@ -38,7 +38,7 @@ def _recovery(arguments: argparse.Namespace) -> int:
         return wrong("recovery runs a torchrun job: pip install torch")
     from ...lab.recovery import course  # noqa: PLC0415
 
-    return course.run(as_json=arguments.json, out=sys.stderr)
+    return course.run(as_json=arguments.json, out=sys.stderr, actions=arguments.actions)
 
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {

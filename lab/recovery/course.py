@@ -3,6 +3,7 @@
 Three hosts of this machine, the third a spare. A torchrun job of four ranks trains on the first
 two; a rank on the second is stopped. The collector sends the cause to the controller here, which
 ends the job, leaves the cause's host out, takes the spare and starts again from the checkpoint.
+With `actions` the collector itself decides: what it orders is done, and it says whether that helped.
 """
 
 import base64
@@ -33,6 +34,7 @@ from .controller import ReceivedCause, receiving
 FAULTS = ("software.stuck_process", "host.*", "gpu.*", "network.*")
 WARM_UP_STEPS = 250
 _START_SECONDS, _CAUSE_SECONDS = 120.0, 120.0
+_OUTCOME_SECONDS = 180.0
 
 
 class RecoveryError(Exception):
@@ -53,17 +55,28 @@ class RecoveryFigures:
     caught_up_seconds: float
     lost_steps: int
     hosts: tuple[str, ...]
+    action: str = ""
+    outcome: str = ""
 
     @property
     def right(self) -> bool:
-        """Return whether the host that had the fault is the one that was evicted."""
+        """Return whether the host that had the fault is the one that was evicted.
+
+        Where the collector orders what is to be done, whether it says that this helped.
+        """
+        if self.action:
+            return self.outcome == "recovered"
         return self.evicted == self.injected_on
 
 
 class RecoveryCourse:
     """One run. What it reports goes to `out`, a line at a time."""
 
-    def __init__(self, folder: Path, processes: DemoProcesses, *, out: TextIO) -> None:
+    def __init__(
+        self, folder: Path, processes: DemoProcesses, *, out: TextIO, actions: bool = False
+    ) -> None:
+        """`actions`: the collector orders, and the controller does as it is told."""
+        self._actions = actions
         divided, _ = places.divide(places.usable_cpus())
         self._hosts = divided
         # The spare has the CPUs of the host that it will stand in for: this machine has no others.
@@ -87,7 +100,16 @@ class RecoveryCourse:
             hook = {"url": inbox.url, "secret": secret, "name": "recovery", "faults": FAULTS}
             # Any confidence: two ranks of one host may compete, and either names the host to evict.
             hook |= {"severities": ["critical", "warning"]}
-            self._stage.collector({"RANKSCOPE_WEBHOOKS": json.dumps([hook])})
+            settings = {"RANKSCOPE_WEBHOOKS": json.dumps([hook])}
+            if self._actions:
+                executor = {"kind": "webhook", "url": inbox.url, "secret": secret}
+                settings = {
+                    "RANKSCOPE_ACTIONS__MODE": "act",
+                    "RANKSCOPE_ACTIONS__VETO_SECONDS": "0",
+                    "RANKSCOPE_ACTIONS__OUTCOME_SECONDS": f"{_OUTCOME_SECONDS:g}",
+                    "RANKSCOPE_ACTIONS__EXECUTORS": json.dumps([executor]),
+                }
+            self._stage.collector(settings)
             client = DemoClient(self._stage.address)
             self._wait(_START_SECONDS, "the collector", client.ready)
             for host in (*self._hosts, self._spare):
@@ -101,14 +123,22 @@ class RecoveryCourse:
             self._say(f"{cause.fault} on {cause.host} ({cause.confidence}) after {received:.1f} s")
             self._end_job()
             stopped = time.time() - injected_at
-            self._say(f"job stopped; {cause.host} evicted, {self._spare.name} takes its place")
-            left = [host for host in self._hosts if host.name != cause.host]
-            self._train([*left, self._spare][: len(self._hosts)], attempt=1)
+            if cause.action == "restart":
+                self._say("job stopped; it starts again where it ran")
+                hosts = self._hosts
+            else:
+                self._say(f"job stopped; {cause.host} evicted, {self._spare.name} takes its place")
+                left = [host for host in self._hosts if host.name != cause.host]
+                hosts = (*left, self._spare)[: len(self._hosts)]
+            self._train(hosts, attempt=1)
+            inbox.done.add(cause.order)
             first = self._wait(_START_SECONDS, "the first step after the restart", self._resumed)
             resumed = time.time() - injected_at
             lost = at_fault - first + 1
             self._say(f"training from step {first} after {resumed:.1f} s")
             self._wait(_START_SECONDS, "the steps lost", lambda: self._step() > at_fault)
+            caught_up = time.time() - injected_at
+            outcome = self._outcome(client, cause.order) if cause.order else ""
             return RecoveryFigures(
                 fault=cause.fault,
                 evicted=str(cause.host),
@@ -117,9 +147,11 @@ class RecoveryCourse:
                 received_seconds=round(received, 1),
                 stopped_seconds=round(stopped, 1),
                 resumed_seconds=round(resumed, 1),
-                caught_up_seconds=round(time.time() - injected_at, 1),
+                caught_up_seconds=round(caught_up, 1),
                 lost_steps=lost,
-                hosts=tuple(host.name for host in [*left, self._spare][: len(self._hosts)]),
+                hosts=tuple(host.name for host in hosts),
+                action=cause.action,
+                outcome=outcome,
             )
 
     def _train(self, hosts: Sequence[DemoHost], *, attempt: int) -> None:
@@ -181,6 +213,19 @@ class RecoveryCourse:
                 return cause
             self._say(f"{cause.fault} names no host of the job: nothing to evict")
 
+    def _outcome(self, client: DemoClient, order: str) -> str:
+        """Wait for what the collector says of its action; return that."""
+
+        def known() -> bool:
+            found = client.ask(f"/api/v1/actions/{order}")
+            return found is not None and found["outcome"] is not None
+
+        self._wait(_OUTCOME_SECONDS + 60.0, "what came of the action", known)
+        record = client.ask(f"/api/v1/actions/{order}")
+        for step in record["steps"]:
+            self._say(f"action {step['state']}: {step['text']}")
+        return str(record["outcome"])
+
     def _step(self) -> int:
         found = resumable_trainer.progress(self._state)
         return -1 if found is None else int(found["step"])
@@ -206,15 +251,15 @@ class RecoveryCourse:
         print(f"[{took:6.1f} s] {text}", file=self._out, flush=True)
 
 
-def run(*, as_json: bool, out: TextIO) -> int:
-    """Run it and print what was measured; return 0 only if the right host was evicted."""
+def run(*, as_json: bool, out: TextIO, actions: bool = False) -> int:
+    """Run it and print what was measured; return 0 only if what was done was right."""
     folder = new_folder()
     logs = folder / "logs"
     logs.mkdir()
     found: RecoveryFigures | None = None
     try:
         with DemoProcesses(logs) as processes:
-            found = RecoveryCourse(folder, processes, out=out).run()
+            found = RecoveryCourse(folder, processes, out=out, actions=actions).run()
     except RecoveryError as error:
         print(f"the run failed: {error}", file=out)
     if found is None or not found.right:
@@ -224,6 +269,12 @@ def run(*, as_json: bool, out: TextIO) -> int:
     if found is not None:
         if as_json:
             print(json.dumps(asdict(found)))
+        elif found.action:
+            print(
+                f"action {found.action} ordered after {found.received_seconds} s, training again "
+                f"after {found.resumed_seconds} s, the {found.lost_steps} lost steps trained again "
+                f"after {found.caught_up_seconds} s: {found.outcome}"
+            )
         else:
             print(
                 f"incident after {found.detected_seconds} s, stable cause received after "

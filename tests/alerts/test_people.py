@@ -207,3 +207,13 @@ class TestSlownessWithoutACause:
             change.incident.severity,
             next(row.text for row in change.incident.timeline if row.kind == "reopened"),
         )
+
+
+def test_what_the_collector_did_about_it_stands_in_the_timeline_once(did, opened):
+    (change,) = did("remedy", opened, 75, note="taking gpu-1 out: done", action="ab12")
+    assert ("incident.updated", "open", False) == (
+        change.kind, change.incident.status, change.notify,
+    )  # fmt: skip
+    moment = change.incident.document()["timeline"][-1]
+    assert ("action", "taking gpu-1 out: done") == (moment["kind"], moment["text"])
+    assert [] == did("remedy", opened, 75, note="taking gpu-1 out: done", action="ab12")

@@ -167,3 +167,19 @@ def test_the_write_back_may_patch_and_create_and_nothing_else(clients: Clients, 
     given = environ(collector(documents))
     assert "true" == given["RANKSCOPE_KUBERNETES__WRITE_BACK"]
     assert pod(collector(documents))["automountServiceAccountToken"] is True
+
+
+def test_actions_may_taint_nodes_and_evict_pods_and_nothing_else(clients: Clients, tmp_path):
+    documents = with_components(clients, tmp_path, "actions")
+    rules = [
+        (rule["resources"], rule["verbs"])
+        for document in documents
+        if document["kind"] in ("Role", "ClusterRole")
+        for rule in document["rules"]
+    ]
+    assert [
+        (["nodes"], ["get", "patch"]),
+        (["pods"], ["get", "list"]),
+        (["pods/eviction"], ["create"]),
+    ] == sorted(rules)
+    assert pod(collector(documents))["automountServiceAccountToken"] is True
