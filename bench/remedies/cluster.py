@@ -52,6 +52,8 @@ class TrialJob:
     runs_at: float = 0.0
     ended: bool = False
     troubled_at: float = -1e9
+    troubles: dict[float, Trouble] = field(default_factory=dict[float, Trouble])
+    """What kept it from its usual speed, by time."""
 
     def trouble(self, now: float) -> Trouble:
         """Return what keeps it from its usual speed."""
@@ -97,6 +99,7 @@ class TrialCluster:
             if len(job.nodes) < job.size:
                 self._place(job, until)
             trouble = job.trouble(until)
+            job.troubles[until] = trouble
             if trouble:
                 job.troubled_at = until
             if trouble != "stopped":

@@ -107,7 +107,7 @@ def chosen(
     found: RemedyVerdict, executors: Sequence[ExecutorReach], settings: ActionsSettings
 ) -> ChosenRemedy | NoRemedy:
     """Return the smallest action that the job's executor can take."""
-    wanted = [kind for kind in found.actions if _placed(found, kind)]
+    wanted: list[RemedyKind] = [kind for kind in found.actions if _placed(found, kind)]
     if not wanted:
         return NoRemedy(f"{found.fault} names no host to leave out")
     reach = next((row for row in executors if row.takes(found.job)), None)

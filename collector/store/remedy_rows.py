@@ -79,6 +79,9 @@ class RemedyFilter:
     fault: str | None = None
 
 
+_COLUMNS = [column.name for column in remedies.columns]
+
+
 def find(db: Connection, identity: str) -> RemedyRecord:
     """Return an action. Raises UnknownIdError."""
     row = db.execute(select(remedies).where(remedies.c.id == identity)).one_or_none()
@@ -174,7 +177,7 @@ def _as_step(row: Row[Any]) -> RemedyStep:
 
 
 def _record(row: Row[Any]) -> RemedyRecord:
-    values = dict(row._mapping)  # noqa: SLF001  public, with a leading underscore to avoid columns' names
+    values = dict(zip(_COLUMNS, row, strict=True))
     for name in ("entity", "seen", "measured"):
         values[name] = json.loads(values[name])
     return RemedyRecord(**values)

@@ -3,7 +3,7 @@
 Three hosts of this machine, the third a spare. A torchrun job of four ranks trains on the first
 two; a rank on the second is stopped. The collector sends the cause to the controller here, which
 ends the job, leaves the cause's host out, takes the spare and starts again from the checkpoint.
-With `actions` the collector itself decides: what it orders is done, and it says whether that helped.
+With `actions` the collector itself decides: what it orders is done, and it says whether it helped.
 """
 
 import base64

@@ -10,7 +10,23 @@ import pytest
 from rankscope.cli.main import main
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.store import IncidentDatabaseStore
+from rankscope.collector.store.remedy_changes import PlannedRemedy, RemedyBudget
 from rankscope.collector.store.usage import AttemptUsage, by_week
+
+
+def act(store, at):
+    """Record an action that was carried out and helped."""
+    new = PlannedRemedy(
+        id="ab12", incident="a1", job="run-ann", attempt=0, fault="gpu.lost",
+        entity={"type": "gpu", "id": "GPU-1", "host": "gpu-1", "ranks": []}, host="gpu-1",
+        action="exclude_node", executor="slurm", mode="act", probability=0.98, due_at=at,
+        text="",
+    )  # fmt: skip
+    store.plan_remedy(new, at, settle_seconds=0.0)
+    budget = RemedyBudget(nodes_per_hour=1, nodes_out=1, restarts_per_job=1)
+    store.start_remedy("ab12", owner="x", seen={}, measured={}, budget=budget, now=at)
+    store.finish_remedy("ab12", owner="x", state="done", reason="drained", now=at)
+    store.settle_remedy("ab12", outcome="recovered", after=1.5, text="", now=at)
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +40,7 @@ def collector(tmp_path_factory, serving):
     for user, hours in (("ann", 3), ("bob", 1)):
         row = AttemptUsage(f"run-{user}", 0, 0, user, 8, at, at + hours * 3600)
         store.use(list(by_week(row)))
+    act(store, at)
     store.close()
     with serving(settings) as address:
         yield address
@@ -75,3 +92,14 @@ def test_a_digest_line_is_made_for_a_token_from_standard_input(monkeypatch, caps
     shown = json.loads(capsys.readouterr().out)
     assert list(shown) == ["entry"]
     assert shown["entry"]["expires_at"].endswith("Z")
+
+
+def test_a_report_of_actions_counts_what_helped(collector, capsys):
+    assert main(["report", "--actions", "--url", collector]) == 0
+    head, row, _ = capsys.readouterr().out.splitlines()
+    assert head.split()[:5] == ["CAUSE", "EXECUTOR", "MODE", "TAKEN", "RIGHT"]
+    assert row.split()[:6] == ["gpu.lost", "slurm", "act", "1", "1", "0"]
+    assert main(["report", "--actions", "--json", "--url", collector]) == 0
+    assert json.loads(capsys.readouterr().out)["right"] == 1
+    assert main(["report", "--actions", "--job", "nobody", "--url", collector]) == 0
+    assert capsys.readouterr().out == "no action was taken, and none planned\n"

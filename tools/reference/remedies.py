@@ -10,9 +10,9 @@ def page() -> str:
     text = NOTE + (
         "# Remedies\n\n"
         "What mends a cause, the smallest action first: the first that the job's executor can do\n"
-        "is taken, if [actions](../actions.md) are on. A fault that is not here is never acted on.\n"
-        "A job that goes on hardly slower than usual is left alone, but for what does harm at any\n"
-        "speed.\n\n"
+        "is taken, if [actions](../actions.md) are on. A fault that is not here is never acted\n"
+        "on. A job that goes on hardly slower than usual is left alone, but for what does harm at\n"
+        "any speed.\n\n"
     )
     return text + table(
         ("fault", "actions", "least probability", "at any speed", "why"),
