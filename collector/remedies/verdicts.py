@@ -115,7 +115,8 @@ def chosen(
         if settings.mode == "dry_run" and not executors:
             return _sure(ChosenRemedy(wanted[0], NOBODY), found, settings)
         return NoRemedy(f"no executor takes job {found.job}")
-    action = next((kind for kind in wanted if kind in reach.kinds), None)
+    able = reach.kinds
+    action: RemedyKind | None = next((kind for kind in wanted if kind in able), None)
     if action is None:
         return NoRemedy(f"{reach.name} can do none of {', '.join(wanted)}")
     return _sure(ChosenRemedy(action, reach.name), found, settings)

@@ -67,6 +67,8 @@ done
             "chromium",
             "postgres",
             "haproxy",
+            "slurmctld",
+            "slurmd",
             "systemd-analyze",
         ),
         "",

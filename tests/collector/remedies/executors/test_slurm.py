@@ -20,7 +20,7 @@ from rankscope.collector.remedies.executors.contract import (
 from rankscope.collector.settings.actions import ExecutorSettings
 from rankscope.vocabulary.clock import SystemClock
 
-pytestmark = [pytest.mark.programs, pytest.mark.alone]
+pytestmark = pytest.mark.programs
 
 CONFIGURATION = """
 ClusterName=lab
