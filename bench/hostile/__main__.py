@@ -3,7 +3,8 @@
 Each attack of the table meets a collector and an agent of its own, beside an honest fleet. Each
 pair idles on for five minutes while the next attacks run, and is then started again. JSON goes to a
 file, the verdicts to the terminal, worst first; `python -m bench.hostile.page FILE` makes the
-page's table of it. Nothing is asserted.
+page's table of it. With `--cluster` each meets three
+collectors over NATS and PostgreSQL behind a load balancer. Nothing is asserted.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from .attacks import HostileAttack, attacks
+from .collectors import COLLECTORS
 from .site import AttackSite
 from .verdicts import verdicts
 
@@ -39,6 +41,9 @@ def main() -> int:
         default=str(Path(sys.executable).with_name("rankscope")),
         help="the command that is attacked: that of another build, to compare",
     )
+    parser.add_argument(
+        "--cluster", action="store_true", help="three collectors with NATS and PostgreSQL"
+    )
     parser.add_argument("--out", type=Path, help="default: bench-results/hostile-<time>.json")
     asked = parser.parse_args()
     chosen = [one for one in attacks() if not asked.only or {*asked.only} & _named(one)]
@@ -48,13 +53,17 @@ def main() -> int:
     began = time.monotonic()
     program = shlex.split(asked.program)
     rows: list[dict[str, Any]] = []
-    for row in run(chosen, program, seconds=asked.seconds, wait_seconds=asked.wait):
+    found = run(
+        chosen, program, seconds=asked.seconds, wait_seconds=asked.wait, cluster=asked.cluster
+    )
+    for row in found:
         rows.append(row)
         result = {
             "at": f"{datetime.now(UTC):%Y-%m-%d}",
             "cores": os.cpu_count(),
             "seconds": asked.seconds,
             "wait_seconds": asked.wait,
+            "collectors": COLLECTORS if asked.cluster else 1,
             "minutes": round((time.monotonic() - began) / 60, 1),
             "rows": rows,
         }
@@ -73,6 +82,7 @@ def run(
     seconds: float,
     wait_seconds: float,
     quiet_seconds: float = 4.0,
+    cluster: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Run none and these; yield what was found of each, in their order."""
     waiting: deque[AttackSite] = deque()
@@ -89,7 +99,9 @@ def run(
 
     with contextlib.ExitStack() as closing, ThreadPoolExecutor(1) as beside:
         for attack in (None, *chosen):
-            site = closing.enter_context(contextlib.closing(AttackSite(attack, program)))
+            site = closing.enter_context(
+                contextlib.closing(AttackSite(attack, program, cluster=cluster))
+            )
             finishing = beside.submit(finish, time.time())  # while the next ones start
             site.start()
             yield from finishing.result()

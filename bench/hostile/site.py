@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rankscope.collector.journal import journal
 from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import free_port
 
 from .attacker import AttackTargets
 from .attacks import HostileAttack
+from .collectors import AttackedCollectors, CollectorCluster, OneCollector
 from .honest import JOB
 from .watched import WatchedProgram
 
-_LISTENS = re.compile(r"listens on http://(\S+?)/?$", re.MULTILINE)
 _HONEST_PAYLOAD = re.compile(rb"honest-\d\d")
 _CAUGHT_UP_SECONDS = 3.0
 _SETTLE_SECONDS = 1.5
@@ -44,9 +43,11 @@ class HonestAnswer:
 
 
 class AttackSite:
-    """What stands for one attack, until it is closed."""
+    """What stands for one attack, until it is closed. `cluster`: three collectors as one."""
 
-    def __init__(self, attack: HostileAttack | None, program: Sequence[str]) -> None:
+    def __init__(
+        self, attack: HostileAttack | None, program: Sequence[str], *, cluster: bool = False
+    ) -> None:
         self.attack = attack
         self._held = contextlib.ExitStack()
         place = tempfile.TemporaryDirectory(prefix="rs-hostile-", dir="/tmp")  # a socket's is short
@@ -55,9 +56,14 @@ class AttackSite:
         self._processes = self._held.enter_context(DemoProcesses(self._folder))
         self._tokens = {name: secrets.token_hex(16) for name in (*_ROLES, "wrong")}
         self._local_job = f"{JOB}-local-{secrets.token_hex(4)}"  # other sites see its processes too
-        self._ports = {name: free_port() for name in ("http", "grpc", "page", "udp")}
-        self.collector = self._program([*program, "collector"], self._collector_settings())
-        self.agent = self._program([*program, "agent"], self._agent_settings())
+        self._ports = {name: free_port() for name in ("page", "udp")}
+        make = CollectorCluster if cluster else OneCollector
+        self.collector: AttackedCollectors = self._held.enter_context(
+            contextlib.closing(
+                make(self._folder, self._processes, program, self._collector_settings())
+            )
+        )
+        self.agent = self._agent(program)
         self._marks: list[float] = []
         self._answers: list[HonestAnswer] = []
         self._found: dict[str, Any] = {}
@@ -73,9 +79,8 @@ class AttackSite:
 
     def start(self) -> None:
         """Start collector and agent, and wait until evaluation keeps up."""
-        log = self.collector.start()
+        self.collector.start()
         self.agent.start()
-        self.collector.until(lambda: _LISTENS.search(log.read_text("utf-8", "replace")))
         self.agent.until(lambda: self.agent.page("/healthz") is not None)
         end = time.monotonic() + _PATIENCE_SECONDS
         while self.collector.lag() > _CAUGHT_UP_SECONDS and time.monotonic() < end:
@@ -83,8 +88,8 @@ class AttackSite:
 
     def run(self, *, seconds: float, quiet_seconds: float) -> None:
         """Let the attack happen, with the honest alone before it and after it."""
-        for program in (self.collector, self.agent):
-            program.watch()
+        self.collector.watch()
+        self.agent.watch()
         targets = self._targets(seconds)
         file = self._folder / "targets.json"
         targets.write(file)
@@ -114,8 +119,8 @@ class AttackSite:
         time.sleep(quiet_seconds)
         self._marks.append(time.time())
         self._found["local_seen"] = self._local_seen()
-        for program in (self.collector, self.agent):
-            program.rest()
+        self.collector.rest()
+        self.agent.rest()
         self._processes.stop(*senders)
         self._answers = _read(answers)
         sent = counted.read_text("utf-8") if counted.exists() else ""
@@ -132,19 +137,18 @@ class AttackSite:
         stopped = {"seconds": self.collector.stop(), "agent_seconds": self.agent.stop()}
         acknowledged = [one for one in self._answers if one.of == "fleet" and one.status == 200]
         held = sum(
-            b"training.step.duration" in entry.body
-            and _HONEST_PAYLOAD.search(entry.body) is not None
-            for entry in journal.read(self._folder / "data" / "journal")
+            b"training.step.duration" in body and _HONEST_PAYLOAD.search(body) is not None
+            for body in self.collector.bodies()
         )
-        kept = {name: self._kept(name) for name in ("snapshot", "journal")}
+        kept = self.collector.kept_mib()
         began = time.monotonic()
         self.start()
         restarted = {"seconds": round(time.monotonic() - began, 1)}
         time.sleep(_SETTLE_SECONDS)
         restarted |= {"mib": self.collector.mib(), "agent_mib": self.agent.mib()}
         restarted["lag_seconds"] = self.collector.lag()
-        for program in (self.collector, self.agent):
-            program.stop()
+        self.collector.stop()
+        self.agent.stop()
         attack = self.attack
         return {
             "attack": attack.name if attack else "none",
@@ -154,7 +158,7 @@ class AttackSite:
             **self._found,
             **{
                 phase: {
-                    "collector": self.collector.readings.between(start, end),
+                    "collector": self.collector.between(start, end),
                     "agent": self.agent.readings.between(start, end),
                     "took_ms": self._took(start, end),
                     "refused": self._refused(start, end),
@@ -170,17 +174,12 @@ class AttackSite:
             "restarted": restarted,
         }
 
-    def _program(self, command: Sequence[str], settings: dict[str, Any]) -> WatchedProgram:
-        name = command[-1]
-        file = self._folder / f"{name}.yaml"
-        file.write_text(json.dumps(settings), encoding="utf-8")
-        made = WatchedProgram(
-            name,
-            [*command, "--config", str(file)],
-            self._processes,
-            path="/metrics" if name == "collector" else "/healthz",
-        )
-        made.address = f"127.0.0.1:{self._ports['http' if name == 'collector' else 'page']}"
+    def _agent(self, program: Sequence[str]) -> WatchedProgram:
+        file = self._folder / "agent.yaml"
+        file.write_text(json.dumps(self._agent_settings()), encoding="utf-8")
+        command = [*program, "agent", "--config", str(file)]
+        made = WatchedProgram("agent", command, self._processes, path="/healthz")
+        made.address = f"127.0.0.1:{self._ports['page']}"
         return made
 
     def _collector_settings(self) -> dict[str, Any]:
@@ -193,12 +192,7 @@ class AttackSite:
             }
             for name, role in _ROLES.items()
         ]
-        return {
-            "data_dir": str(self._folder / "data"),
-            "http": {"listen": f"127.0.0.1:{self._ports['http']}"},
-            "intake": {"grpc_listen": f"127.0.0.1:{self._ports['grpc']}"},
-            "api": {"tokens": tokens},
-        }
+        return {"api": {"tokens": tokens}}
 
     def _agent_settings(self) -> dict[str, Any]:
         logs = self._folder / "logs"
@@ -207,7 +201,7 @@ class AttackSite:
         return {
             "export": {"listen": f"127.0.0.1:{self._ports['page']}"},
             "push": {
-                "endpoint": f"http://127.0.0.1:{self._ports['http']}",
+                "endpoint": f"http://{self.collector.http}",
                 "token": self._tokens["agents"],
             },
             "probe": {
@@ -223,6 +217,8 @@ class AttackSite:
         ports = {name: f"127.0.0.1:{port}" for name, port in self._ports.items()}
         local = self._folder / "node"
         return AttackTargets(
+            http=self.collector.http,
+            grpc=self.collector.grpc,
             **ports,
             socket=str(local / "probe.sock"),
             folder=str(local),
@@ -275,11 +271,6 @@ class AttackSite:
 
     def _refused(self, start: float, end: float) -> int:
         return sum(one.status != 200 for one in self._answers if start <= one.at < end)
-
-    def _kept(self, name: str) -> float:
-        place = self._folder / "data" / name
-        files = [place] if place.is_file() else place.rglob("*")
-        return round(sum(one.stat().st_size for one in files if one.is_file()) / 2**20, 1)
 
 
 def _read(file: Path) -> list[HonestAnswer]:
