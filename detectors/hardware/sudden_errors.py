@@ -7,7 +7,8 @@ import numpy as np
 
 from ..window import JobWindow
 from . import counters, past, ports
-from .port_errors import COUNTED, ERRORS, PAST, per_minute
+from .link_flaps import ERRORS
+from .port_errors import COUNTED, PAST, per_minute
 
 SECONDS = 120.0
 """The newest time range that is looked at."""

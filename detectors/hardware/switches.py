@@ -108,7 +108,7 @@ class SwitchesDetector(Detector):
         starts = np.array(sorted(began.values()))
         if np.ptp(starts) > TOGETHER or _CONGESTION.evaluate(window):
             return []
-        text = f"switch {name}: the ports of all {len(hosts)} hosts of the job began to count errors"
+        text = f"switch {name}: the ports of all {len(hosts)} hosts began to count errors"
         return [self._finding(window, name, starts, 1.0, 0.0, text)]
 
     def _finding(
