@@ -135,23 +135,28 @@ class FirstCause:
     def _rival(self, found: RootCause, now: float, *, ages: bool) -> str | None:
         if self.cause.status == "stable":
             held = self.cause.hypotheses[0]
-            if _follows(found.hypotheses[0], held):
+            ended = _follows(found.hypotheses[0], held)
+            # What happened in the end is a fact; what led to it may have been a guess.
+            if ended and held.confidence != "low":
                 return None
             lasts = EVIDENCE_SECONDS
             if not self._brings(found.hypotheses[0]):
                 lasts = max(NOTHING_NEW_SECONDS, self.supported_at - self.since)
             aged = ages and now - self.supported_at >= lasts
             # Unknown has no evidence to defend: what beats it now, and lasts, is better.
-            leads = (
-                held.fault == faults.UNKNOWN != found.hypotheses[0].fault
-                or found.hypotheses[0].score >= self._standing(found) + MARGIN
-            ) and not _says_less(found.hypotheses[0], held)
+            leads = ended or (
+                (
+                    held.fault == faults.UNKNOWN != found.hypotheses[0].fault
+                    or found.hypotheses[0].score >= self._standing(found) + MARGIN
+                )
+                and not _says_less(found.hypotheses[0], held)
+            )
             if not leads and not aged:
                 self.rival_since = None
                 return None
             if self.rival_since is None:
                 self.rival_since = now
-            if not aged and now - self.rival_since < STABLE_SECONDS / 2:
+            if not aged and not ended and now - self.rival_since < STABLE_SECONDS / 2:
                 return None
             self.why = self._why_given_up(found, now, aged=aged and not leads)
         else:

@@ -67,13 +67,14 @@ def folded(
                 same = [row for row, _ in kept if row.cause is candidate.cause]
                 one = pair if apart <= SINCE_START_SECONDS or len(same) >= MOST_ROOTS else None
             else:
-                one = pair if many or _together(other, candidate, topology) else None
+                shared = _together(other, candidate, topology) or _of_one_code(*pair)
+                one = pair if many or shared else None
             if one is not None:
                 kept[number] = _at_both(*one, knowledge)
                 break
         else:
             kept.append((candidate, root))
-    rows = [root for _, root in kept]
+    rows = _with_their_ends(kept, topology)
     for row in [row for row in rows if _effects(row) == {"stops"}]:
         before = next((other for other in rows if _leads_to(other, row)), None)
         if before is not None:
@@ -83,6 +84,26 @@ def folded(
                 if other is not row
             ]
     return rows
+
+
+def _with_their_ends(kept: Sequence[Named], topology: JobTopology) -> list[FoldedRoot]:
+    """Return the roots; one that has ended in another at the same place is the beginning of that.
+
+    Memory that grew until the kernel ended a process is one story, named for its end.
+    """
+    rows = {number: root for number, (_, root) in enumerate(kept)}
+    for number, (candidate, _) in enumerate(kept):
+        for end, (other, _) in enumerate(kept):
+            ended = end in rows and other.cause.fault in candidate.cause.ends_in
+            if ended and _at_one_place(candidate.entity, other.entity, topology):
+                rows[end] = _joined(rows[end], rows.pop(number))
+                break
+    return list(rows.values())
+
+
+def _at_one_place(one: Entity, other: Entity, topology: JobTopology) -> bool:
+    host = topology.host_of_entity(one)
+    return overlap(one, other) or (host is not None and host == topology.host_of_entity(other))
 
 
 def _at_one_host(found: Sequence[Named], topology: JobTopology) -> list[Named]:
@@ -132,6 +153,15 @@ def _together(one: CandidateCause, other: CandidateCause, topology: JobTopology)
         return False
     switch = topology.switches.get(host)
     return host == beside or (switch is not None and switch == topology.switches.get(beside))
+
+
+def _of_one_code(one: Named, other: Named) -> bool:
+    """Return whether two processes have the same fault since the same time: they run one code."""
+    (first, held), (second, root) = one, other
+    if not first.entity.type == second.entity.type == "process":
+        return False
+    apart = begun(first, held.ranking.index) - begun(second, root.ranking.index)
+    return abs(apart) <= TOGETHER_SECONDS
 
 
 def _of_one_sign(pair: tuple[Named, Named], topology: JobTopology) -> tuple[Named, Named] | None:

@@ -88,7 +88,7 @@ class PortErrorsDetector(Detector):
             grown = counters.growth(plane.readings, self.seconds)
             if not len(grown.rows):
                 continue
-            limit = _per_minute(plane.middle)
+            limit = per_minute(plane.middle)
             rate = np.zeros(len(plane.hosts))
             rate[grown.rows] = grown.total * 60 / np.maximum(grown.seconds, 60.0)
             # Without the port itself: of two, half of its own errors would count as usual.
@@ -165,7 +165,7 @@ class PortErrorsDetector(Detector):
         return list(found.values())
 
 
-def _per_minute(counter: str) -> float:
+def per_minute(counter: str) -> float:
     """Return how many errors a minute of a counter are too many."""
     if counter in TIMEOUTS:
         return TIMEOUTS[counter]

@@ -7,7 +7,9 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..window import JobWindow
+from ..window import Floats, JobWindow
+from . import sudden_errors
+from .congestion import CongestionDetector
 from .down_ports import DownPortsDetector
 from .link_flaps import LinkFlapsDetector
 from .port_errors import PortErrorsDetector
@@ -22,6 +24,8 @@ SOURCES = (DownPortsDetector(hold=5.0), LinkFlapsDetector(), PortErrorsDetector(
 """Detectors whose findings are trouble of a host's ports. Ports of one switch are found together
 before each of them has been down for long enough to be found alone."""
 
+_CONGESTION = CongestionDetector()
+
 
 class SwitchesDetector(Detector):
     """Name a leaf switch whose hosts have trouble with their ports, or fall silent, together.
@@ -30,7 +34,8 @@ class SwitchesDetector(Detector):
     reports nothing any more. A switch counts when two of its hosts of this job and `share` of them
     have trouble that began within two minutes, and at most a tenth of the hosts of other switches.
     Needs `network.switch` of the hosts, or the switch of each port (with a switch a rail, a host
-    hangs on several, and only its ports there count), and a job on two switches.
+    hangs on several, and only its ports there count). Of a job behind one switch it counts where
+    the ports of all hosts began to count errors within two minutes, and none is marked more often.
 
     Parameters
     ----------
@@ -67,9 +72,11 @@ class SwitchesDetector(Detector):
         self.share = share
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        hosts_of = window.topology.hosts_of_switch
+        if len(hosts_of) == 1:
+            return self._behind_one(window, *hosts_of)
         began = self._troubled(window)
-        hosts_of = window.topology.hosts_of_switch if began else {}
-        if len(hosts_of) < 2:
+        if len(hosts_of) < 2 or not began:
             return []
         in_all = sum(len(hosts) for hosts in hosts_of.values())
         findings = []
@@ -81,24 +88,46 @@ class SwitchesDetector(Detector):
             others = (len(began) - len(starts)) / max(in_all - mine, 1)
             if len(together) < 2 or share < self.share or others > 0.1:
                 continue
-            findings.append(
-                report(
-                    window,
-                    self.name,
-                    "switch.trouble",
-                    window.topology.switch_entity(name),
-                    onset=(float(together.min()), float(together.max())),
-                    magnitude=share,
-                    # Worth knowing before the job slows down or stops, and no page until then.
-                    score=1.9,
-                    signal="hw.network.up",
-                    observed=share,
-                    expected=others,
-                    text=f"switch {name}: {len(together)} of its {mine} hosts have "
-                    f"trouble at once, {others:.0%} of the others",
-                )
+            text = (
+                f"switch {name}: {len(together)} of its {mine} hosts have trouble at once, "
+                f"{others:.0%} of the others"
             )
+            findings.append(self._finding(window, name, together, share, others, text))
         return findings
+
+    def _behind_one(self, window: JobWindow, name: str) -> list[Finding]:
+        """Return the one switch of a job where the ports of all hosts began to lose packets.
+
+        What hosts share is the switch. Not where they are marked more often as well: a fabric that
+        is too full loses packets in a sound switch.
+        """
+        began = sudden_errors.began(window)
+        hosts = {host for host, _ in began}
+        if len(hosts) < 2 or len(hosts) < len(window.hosts):
+            return []
+        starts = np.array(sorted(began.values()))
+        if np.ptp(starts) > TOGETHER or _CONGESTION.evaluate(window):
+            return []
+        text = f"switch {name}: the ports of all {len(hosts)} hosts began to count errors"
+        return [self._finding(window, name, starts, 1.0, 0.0, text)]
+
+    def _finding(
+        self, window: JobWindow, name: str, starts: Floats, share: float, others: float, text: str
+    ) -> Finding:
+        return report(
+            window,
+            self.name,
+            "switch.trouble",
+            window.topology.switch_entity(name),
+            onset=(float(starts.min()), float(starts.max())),
+            magnitude=share,
+            # Worth knowing before the job slows down or stops, and no page until then.
+            score=1.9,
+            signal="hw.network.up",
+            observed=share,
+            expected=others,
+            text=text,
+        )
 
     def _troubled(self, window: JobWindow) -> dict[tuple[str, str], float]:
         """Return when the trouble of each (switch, host) began, of those that have some."""
@@ -112,6 +141,8 @@ class SwitchesDetector(Detector):
             for finding in source.evaluate(window):
                 if finding.entity.host is not None:
                     take(finding.entity.host, finding.entity.id, finding.onset[1])
+        for (host, port), at in sudden_errors.began(window).items():
+            take(host, port, at)
         silent = window.now - window.host_last_received
         # At the start nobody can say how often hosts report: once in 30 s is not silence.
         limit = np.maximum(10.0, 3 * np.nan_to_num(window.host_interval))

@@ -13,7 +13,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import activity
 from ..window import Flags, Ints, JobWindow
-from . import collective_signs, pauses, stops
+from . import collective_signs, pauses, stall_signs, stops
 from .parted import STEPS_ALONE
 from .stall_signs import StalledWindow
 
@@ -191,7 +191,7 @@ def _unseen_work(
     shown = rows(stall, signs, "rank.behind_completed", "rank.outside_collective",
                  "rank.probe_silent")  # fmt: skip
     unseen[shown] = False
-    return unseen & _firsts(window)
+    return unseen & stall_signs.firsts(window)
 
 
 def _left_alone(stall: StalledWindow, gone: Ints) -> bool:
@@ -211,12 +211,4 @@ def _nobodys_work(window: JobWindow, suspects: Ints) -> bool:
     What one rank does for all (a checkpoint, an evaluation, a download) is the first one's, of the
     job or of a host.
     """
-    return len(suspects) == 1 and not _firsts(window)[suspects[0]]
-
-
-def _firsts(window: JobWindow) -> Flags:
-    """Return [ranks], which are the first of their host; of ranks without one the first of them."""
-    first = np.full(len(window.hosts) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(first, window.host_of, window.ranks)
-    found: Flags = window.ranks == first[window.host_of]
-    return found
+    return len(suspects) == 1 and not stall_signs.firsts(window)[suspects[0]]

@@ -137,11 +137,14 @@ def _awaited(stall: StalledWindow) -> Flags:
 def left(stall: StalledWindow) -> list[Finding]:
     """Return the few ranks that left the training loop in order while the others wait for them.
 
-    They ended, said that training is over, or say that they evaluate while they are asleep: by the
-    newest event of each.
+    They ended, said that training is over, or say that they evaluate while they are asleep, or
+    where nobody evaluates alone: by the newest event of each. Who evaluates for all is the first of
+    the job or of a host, or the only one that says anything of phases.
     """
     window = stall.window
     asleep = activity.since(window, stall.last).cpu < activity.BUSY[0]
+    say = {window.row_of_event(event) for event in window.named("training.phase")} - {None}
+    alone = asleep | (~firsts(window) if len(say) > 1 else False)
     gone: dict[int, str] = {}
     for event in window.events:
         row = window.row_of_event(event)
@@ -150,7 +153,7 @@ def left(stall: StalledWindow) -> list[Finding]:
         phase = event.attributes.get("phase") if event.name == "training.phase" else None
         if (
             phase == "shutdown"
-            or (phase == "eval" and asleep[row])
+            or (phase == "eval" and alone[row])
             or (event.name == "process.exit" and event.attributes.get("exit_code") == 0)
         ):
             gone[row] = event.name
@@ -171,6 +174,14 @@ def left(stall: StalledWindow) -> list[Finding]:
         )
         for row, name in sorted(gone.items())
     ]
+
+
+def firsts(window: JobWindow) -> Flags:
+    """Return [ranks], which are the first of their host; of ranks without one the first of them."""
+    first = np.full(len(window.hosts) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, window.host_of, window.ranks)
+    found: Flags = window.ranks == first[window.host_of]
+    return found
 
 
 def _returned(window: JobWindow, ended: Floats) -> Flags:

@@ -10,7 +10,9 @@ from rankscope.alerts import closed
 from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.tracker import IncidentTracker
 from rankscope.vocabulary import faults
+from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.ranks import RankSet
 
 START = 1_700_000_000.0
 RUN = Job("run-1")
@@ -350,3 +352,40 @@ def test_growth_that_is_found_after_a_host_ran_out_of_memory(
         more = [grows] if second > 325 else []
         evaluated(second, killed, crashed, *more, stepped=280.0)
     assert faults == [row.root_cause.hypotheses[0].fault for row in tracker.incidents.values()]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "stories"),
+    [
+        pytest.param([0, 1], [("memory.host_oom", 100.0)], id="by none more than by another"),
+        pytest.param([0], [("memory.host_leak", 100.0)], id="by one process that leaked"),
+        pytest.param(
+            [3], [("memory.host_leak", 100.0), ("memory.host_oom", 280.0)], id="on another host"
+        ),
+    ],
+)
+def test_memory_that_grows_until_the_kernel_ends_a_process_is_one_incident(
+    evaluated, tracker, topology, found, ranks, stories
+):
+    """It opens as a forecast. Which of the processes is to blame was a guess, the kill is none."""
+    host, job = topology.host_entity("host-a"), topology.job_entity
+    ended = [
+        found("host.oom_killed", host, 280.0),
+        found("rank.first_exit", topology.rank_entity(0), 280.0),
+        found("job.crashed", job, 280.0),
+    ]
+    grows = [
+        found("process.memory_grows", process(topology, rank), 100.0, score=2.5) for rank in ranks
+    ]
+    for second in range(200, 330):
+        evaluated(second, *grows, *(ended if second > 281 else []), stepped=min(second, 280.0))
+    assert stories == sorted(
+        (row.root_cause.hypotheses[0].fault, row.opened_at - START)
+        for row in tracker.incidents.values()
+    )
+
+
+def process(topology, rank):
+    """Return the process of a rank."""
+    host = topology.host(rank)
+    return Entity("process", f"{host}:{1000 + rank}", host, RankSet((rank,)))

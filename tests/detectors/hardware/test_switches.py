@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.switches import SwitchesDetector
-from rankscope.detectors.sketch import sketch
+from rankscope.detectors.sketch import START, readings, sketch
 from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.topology import JobTopology, NicPort, RankPlacement
 
@@ -76,6 +76,61 @@ def test_packets_lost_at_the_hosts_of_one_switch_are_the_switch(steady, levels):
     window = sketch(steady(ranks=12), hosts=6, placed=layout, host_readings={name: lost})
     (found,) = SwitchesDetector().evaluate(window)
     assert ("leaf-1", True) == (found.entity.id, found.score < 2)
+
+
+@pytest.fixture
+def losing(steady):
+    """Return a function that returns what is named where ports time out since second 600 of 720.
+
+    `always`: those that did all the time; `marked`: all are marked more often since then, too;
+    `elsewhere`: the last so many hosts hang on a second leaf.
+    """
+
+    def evaluate(hosts, *, elsewhere=0, always=(), marked=False):
+        layout = JobTopology(
+            Job("example"),
+            hosts=HOSTS,
+            placements=[RankPlacement(rank, HOSTS[rank // 2]) for rank in range(12)],
+            switches={host: f"leaf-{int(n >= 6 - elsewhere)}" for n, host in enumerate(HOSTS)},
+        )
+        at = START + np.arange(0, 721, 5.0)
+        grown = np.maximum(at - START - 600, 0)
+        lost = np.stack([grown if n in hosts else 0 * at for n in range(6)])
+        lost[list(always)] = at - START
+        name = "hw.network.errors|mlx5_0|local_ack_timeout_err|1"
+        held = {name: readings(at, lost)}
+        if marked:
+            rate = 1000 * (at - START) + 90_000 * grown
+            held["hw.network.congestion|mlx5_0|ecn|1"] = readings(at, np.stack([rate] * 6))
+        window = sketch(
+            steady(ranks=12), hosts=6, placed=layout, now=START + 720, host_readings=held
+        )
+        return [f.entity.id for f in SwitchesDetector().evaluate(window)]
+
+    return evaluate
+
+
+def test_errors_that_begin_on_all_ports_of_the_only_switch_are_the_switch(losing):
+    assert ["leaf-0"] == losing(range(6))
+
+
+def test_errors_on_some_ports_of_the_only_switch_are_the_ports(losing):
+    assert [] == losing(range(4))
+
+
+def test_ports_that_have_always_counted_errors_are_no_switch(losing):
+    assert [] == losing(range(6), always=range(6))
+    assert [] == losing(range(6), always=[2])
+
+
+def test_packets_lost_in_a_fabric_that_is_marked_more_often_are_congestion(losing):
+    assert [] == losing(range(6), marked=True)
+
+
+def test_a_switch_before_most_hosts_of_a_job_is_told_by_their_own_past(losing):
+    """What most ports do looks usual beside one another."""
+    assert ["leaf-0"] == losing(range(4), elsewhere=2)
+    assert [] == losing(range(5), elsewhere=2), "half of the other switch's hosts as well"
 
 
 @pytest.mark.parametrize(("down", "named"), [([0, 1, 2], ["rail-1"]), ([0], [])])

@@ -83,6 +83,24 @@ def test_a_job_that_said_it_shuts_down_is_not_stalled(evaluated, event):
     assert ("job.stalled", "rank.left_loop", "0") == (stalled.kind, left.kind, left.entity.id)
 
 
+@pytest.mark.parametrize(
+    ("rank", "others", "left"),
+    [
+        pytest.param(1, [0, 2], ["1"], id="nobody's work"),
+        pytest.param(2, [0, 1], [], id="the first of its host may evaluate for all"),
+        pytest.param(1, [], [], id="the only one that says phases speaks for all"),
+    ],
+)
+def test_a_rank_that_goes_on_to_evaluate_while_its_peers_train_has_left_the_loop(
+    evaluated, event, rank, others, left
+):
+    """It ran out of data, whatever its process does now."""
+    said = [event("training.phase", 5, rank=other, phase="train") for other in others]
+    said.append(event("training.phase", 61, rank=rank, phase="eval"))
+    found = evaluated(500, events=tuple(said))
+    assert left == [one.entity.id for one in found if one.kind == "rank.left_loop"]
+
+
 def test_a_job_whose_processes_all_ended_is_not_stalled(evaluated, event):
     events = tuple(event("process.exit", 62, rank=rank, exit_code=1) for rank in range(4))
     assert [] == evaluated(200, events=events)

@@ -5,6 +5,8 @@ from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes import engine
 from rankscope.alerts.summary import sentence
+from rankscope.vocabulary.entities import Entity
+from rankscope.vocabulary.ranks import RankSet
 from rankscope.vocabulary.topology import JobTopology, RankPlacement
 
 
@@ -114,3 +116,34 @@ def test_many_hosts_with_the_same_fault_are_one_root(roots, slow, contended, wid
     assert sentence(row.cause, []).startswith(
         "CPU contention: host host-a (ranks 0, 1) and at least 5 more with the same fault; "
     )
+
+
+def test_growth_and_what_it_ended_in_on_the_same_host_are_one_root(roots, wide, found):
+    process = Entity("process", "host-a:1001", "host-a", wide.ranks_of_host("host-a"))
+    ended = [
+        found("job.crashed", wide.job_entity, 200.0),
+        found("rank.first_exit", wide.rank_entity(0), 200.0),
+        found("host.oom_killed", wide.host_entity("host-a"), 200.0),
+    ]
+    leak = found("process.memory_grows", process, 10.0)
+    assert [("memory.host_oom", "host-a", ["job.crashed", "process.memory_grows"])] == roots(
+        leak, *ended
+    )
+
+
+@pytest.mark.parametrize(("later", "count"), [(20.0, 1), (600.0, 2)])
+def test_processes_whose_memory_grows_since_the_same_time_are_one_root(
+    roots, wide, found, later, count
+):
+    """They run one code; what grows from another time on has another reason."""
+    rows = [
+        found(
+            "process.memory_grows",
+            Entity(
+                "process", f"{wide.host(rank)}:{1000 + rank}", wide.host(rank), RankSet((rank,))
+            ),
+            onset,
+        )
+        for rank, onset in ((0, 10.0), (5, 10.0 + later))
+    ]
+    assert count == len(roots(*rows))
