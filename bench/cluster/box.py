@@ -1,16 +1,16 @@
 """Everything of the cluster in one folder: started in order, ended in order."""
 
-import shutil
 import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..soak.receiver import MessageReceiver
+from . import postgresql
 from .balancer import LoadBalancer
 from .collectors import CollectorProcesses
 from .nats_servers import NatsServers
-from .postgresql import PostgresqlServer, path_of_programs
+from .postgresql import PostgresqlServer
 
 SECRET = "whsec_b2Ygbm9ib2R5IGJ1dCB0aGlzIHNvYWs6IDMyIGJ5dGU="  # noqa: S105  of nobody but this
 PARTITIONS = 6
@@ -36,9 +36,7 @@ class ClusterBox:
         `ahead_seconds`: by how much the clocks of some collectors are ahead.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        postgres = shutil.which("postgres", path=path_of_programs())
-        if postgres is None:
-            raise RuntimeError("postgres is missing: apt install postgresql-15")
+        postgres = postgresql.program()
         self.folder = folder
         self.partitions = partitions
         self.nats = NatsServers(folder / "nats", count=servers)

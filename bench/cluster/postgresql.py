@@ -30,6 +30,14 @@ def path_of_programs() -> str:
     return os.pathsep.join([os.environ.get("PATH", os.defpath), *folders, "/usr/sbin"])
 
 
+def program() -> str:
+    """Return postgres, of Debian's package or of PATH."""
+    found = shutil.which("postgres", path=path_of_programs())
+    if found is None:
+        raise RuntimeError("postgres is missing: apt install postgresql-15")
+    return found
+
+
 def _unprivileged() -> Mapping[str, Any]:
     """Return how to start a program that refuses to run as root."""
     if os.getuid() != 0:

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,15 +13,15 @@ from rankscope.collector.settings.log import LogSettings
 from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import free_port
 
+from ..cluster import postgresql
 from ..cluster.balancer import LoadBalancer
 from ..cluster.nats_servers import NatsServers
-from ..cluster.postgresql import PostgresqlServer, path_of_programs
+from ..cluster.postgresql import PostgresqlServer
 from .watched import MIB, WatchedProgram
 
 COLLECTORS = 3
 _PARTITIONS = 6
 _LISTENS = re.compile(r"listens on http://(\S+?)/?$", re.MULTILINE)
-_READY_SECONDS = 60.0
 
 
 class AttackedCollectors(Protocol):
@@ -31,43 +30,56 @@ class AttackedCollectors(Protocol):
     @property
     def http(self) -> str:
         """HOST:PORT of their pages, and of OTLP over HTTP."""
+        ...
 
     @property
     def grpc(self) -> str:
         """HOST:PORT of OTLP over gRPC."""
+        ...
 
     def start(self) -> None:
         """Start them, and return once they take telemetry."""
+        ...
 
     def watch(self) -> None:
         """Begin to take readings."""
+        ...
 
     def rest(self) -> None:
         """Take no more readings."""
+        ...
 
     def between(self, start: float, end: float) -> dict[str, Any]:
         """Memory (MiB), CPU, slowest page and lag (s) from start to end (s since the epoch)."""
+        ...
 
     def mib(self) -> float:
         """Memory of all of them."""
+        ...
 
     def lag(self) -> float:
         """Seconds that the evaluation of the slowest is behind."""
+        ...
 
     def page(self, path: str, headers: dict[str, str]) -> str | None:
         """Return what is answered under their address, None where nothing is in time."""
+        ...
 
     def stop(self) -> float:
         """End them; return the seconds that it took."""
+        ...
 
     def bodies(self) -> Iterator[bytes]:
         """Yield the payloads that are kept, after their end."""
+        ...
 
     def kept_mib(self) -> dict[str, float]:
         """Sizes of what is kept, by name."""
+        ...
 
     def close(self) -> None:
         """End what they stand on."""
+        ...
 
 
 class OneCollector:
@@ -106,6 +118,10 @@ class OneCollector:
         log = self.watched.start()
         self.watched.until(lambda: _LISTENS.search(log.read_text("utf-8", "replace")))
 
+    def wait_until_ready(self) -> None:
+        """Wait for it to take telemetry, which several do once they have their partitions."""
+        self.watched.until(lambda: self.watched.page("/readyz") is not None)
+
     def page(self, path: str, headers: dict[str, str]) -> str | None:
         """Return what it answers, None where it does not."""
         return self.watched.page(path, headers)
@@ -132,9 +148,7 @@ class CollectorCluster:
         program: Sequence[str],
         settings: Mapping[str, Any],
     ) -> None:
-        postgres = shutil.which("postgres", path=path_of_programs())
-        if postgres is None:
-            raise SystemExit("postgres is missing: apt install postgresql-15")
+        postgres = postgresql.program()
         self._held = contextlib.ExitStack()
         self._folder = folder
         self._nats = NatsServers(folder / "nats", count=1)
@@ -163,8 +177,7 @@ class CollectorCluster:
         for one in self._members:
             one.watched.start()
         for one in self._members:
-            watched = one.watched
-            watched.until(lambda watched=watched: watched.page("/readyz") is not None)
+            one.wait_until_ready()
 
     def watch(self) -> None:
         """Begin to take readings of each."""
