@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 
 _TIMEOUT_SECONDS = 10.0
+_PASSING = (401, 408, 409, 429)
+"""401: the token was just rotated. 409: somebody else wrote at the same time."""
 
 
 class ServerConnection:
@@ -58,3 +60,8 @@ def reason(answer: httpx.Response) -> str:
         return answer.reason_phrase
     message = found.get("message") if isinstance(found, dict) else None
     return str(message or answer.reason_phrase)[:300]
+
+
+def passing(answer: httpx.Response) -> bool:
+    """Return whether the same request may be answered otherwise later: a refusal that passes."""
+    return answer.status_code in _PASSING or answer.is_server_error

@@ -7,13 +7,12 @@ from urllib.parse import quote
 import httpx
 
 from ..settings.kubernetes import KubernetesSettings
-from .connection import ServerConnection, reason
+from .connection import ServerConnection, passing, reason
 
 Outcome = Literal["written", "refused", "again"]
 """written: it is there. refused: trying again changes nothing. again: later."""
 
-_EXISTS, _AGAIN = 409, (401, 408, 409, 429)
-"""401: the token was just rotated. 409 of a patch: somebody else wrote at the same time."""
+_EXISTS = 409
 
 
 class KubernetesApi:
@@ -53,6 +52,4 @@ class KubernetesApi:
         if answer.is_success or (exists and answer.status_code == _EXISTS):
             return "written"
         self.error = f"{answer.status_code}: {reason(answer)}"
-        if answer.status_code in _AGAIN or answer.is_server_error:
-            return "again"
-        return "refused"
+        return "again" if passing(answer) else "refused"

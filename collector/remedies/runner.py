@@ -119,16 +119,17 @@ class RemedyRunner:
         with self._changed:
             for change in news:
                 self._fresh.take(change.document)
-                self._documents[str(change.document["id"])] = change.document
-            self._changed.notify_all()
+                if self._settings.mode != "off":
+                    self._documents[str(change.document["id"])] = change.document
+            if self._documents:
+                self._changed.notify_all()
 
     def step(self) -> None:
         """Do what can be done now. Raises StoreError."""
         with self._changed:
             documents, self._documents = self._documents, {}
         now = self._store_clock.now()
-        if self._settings.mode != "off":
-            self._planner.plan(list(documents.values()), self._jobs, now)
+        self._planner.plan(list(documents.values()), self._jobs, now)
         rows = self._store.remedies_waiting(now)
         jobs = self._jobs() if rows else {}
         for row in rows:

@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from ...settings import SettingsSection
 from ...vocabulary.remedies import RemedyKind
-from .kubernetes import MOUNT, address_of
+from .kubernetes import MOUNT, ApiServer, address_of
 from .store import check_secret, check_url
 
 
@@ -35,7 +35,7 @@ class ExecutorSettings(SettingsSection):
         default=SecretStr(""), description="webhook: what orders are signed with: whsec_..."
     )
     scontrol: Path = Field(default=Path("/usr/bin/scontrol"), description="slurm: the program")
-    api_server: str = Field(
+    api_server: ApiServer = Field(
         default="",
         description="kubernetes: address of the API server; empty: from KUBERNETES_SERVICE_HOST",
     )
@@ -60,13 +60,6 @@ class ExecutorSettings(SettingsSection):
     def label(self) -> str:
         """Return what records and metrics call it."""
         return self.name or self.kind
-
-    @field_validator("api_server")
-    @classmethod
-    def _address(cls, text: str) -> str:
-        if text:
-            check_url(text)
-        return text.rstrip("/")
 
     @model_validator(mode="after")
     def _complete(self) -> "ExecutorSettings":

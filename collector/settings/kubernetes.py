@@ -2,14 +2,25 @@
 
 import os
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from ...settings import SettingsSection
 from ...vocabulary.incidents import Confidence
 from .store import check_faults, check_url
 
 MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+def _without_slash(text: str) -> str:
+    if text:
+        check_url(text)
+    return text.rstrip("/")
+
+
+ApiServer = Annotated[str, AfterValidator(_without_slash)]
+"""The address of an API server, "" where that is left to `address_of`."""
 
 
 class KubernetesSettings(SettingsSection):
@@ -37,7 +48,7 @@ class KubernetesSettings(SettingsSection):
     min_confidence: Confidence = Field(
         default="high", description="The same where a cause has no calibrated probability"
     )
-    api_server: str = Field(
+    api_server: ApiServer = Field(
         default="",
         description="Address of the API server; empty: from KUBERNETES_SERVICE_HOST",
     )
@@ -50,13 +61,6 @@ class KubernetesSettings(SettingsSection):
     def _of_the_catalogue(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         check_faults(patterns)
         return patterns
-
-    @field_validator("api_server")
-    @classmethod
-    def _address(cls, text: str) -> str:
-        if text:
-            check_url(text)
-        return text.rstrip("/")
 
     @model_validator(mode="after")
     def _within_kubernetes(self) -> "KubernetesSettings":

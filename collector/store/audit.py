@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select
 
-from . import documents
+from . import conditions, documents
 from .tables_history import audit
 
 
@@ -61,15 +61,15 @@ def page(
     db: Connection, wanted: AuditFilter, *, limit: int, before: int | None = None
 ) -> list[AuditRow]:
     """Return actions, the newest first, those numbered below `before`."""
-    query = select(audit).order_by(audit.c.number.desc()).limit(limit)
-    for column, value in (
-        (audit.c.action, wanted.action),
-        (audit.c.token, wanted.token),
-        (audit.c.author, wanted.author),
-        (audit.c.subject, wanted.subject),
-    ):
-        if value is not None:
-            query = query.where(column == value)
+    same = conditions.equal(
+        {
+            audit.c.action: wanted.action,
+            audit.c.token: wanted.token,
+            audit.c.author: wanted.author,
+            audit.c.subject: wanted.subject,
+        }
+    )
+    query = select(audit).where(*same).order_by(audit.c.number.desc()).limit(limit)
     if wanted.since is not None:
         query = query.where(audit.c.at >= wanted.since)
     if wanted.until is not None:

@@ -23,7 +23,7 @@ from sqlalchemy import (
 from ...alerts.ports import StorableChange
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.incidents import Incident
-from . import action_rows, documents
+from . import action_rows, conditions, documents
 from .tables import actions, incident_jobs, incidents
 
 
@@ -186,14 +186,14 @@ def page(
 
 
 def _query(wanted: IncidentFilter, place: tuple[float, str] | None) -> Select[Any, Any, Any]:
-    query = select(incidents.c.id, incidents.c.opened_at, incidents.c.document)
-    for column, value in (
-        (incidents.c.status, wanted.status),
-        (incidents.c.severity, wanted.severity),
-        (incidents.c.fault, wanted.fault),
-    ):
-        if value is not None:
-            query = query.where(column == value)
+    same = conditions.equal(
+        {
+            incidents.c.status: wanted.status,
+            incidents.c.severity: wanted.severity,
+            incidents.c.fault: wanted.fault,
+        }
+    )
+    query = select(incidents.c.id, incidents.c.opened_at, incidents.c.document).where(*same)
     if wanted.since is not None:
         query = query.where(incidents.c.updated_at >= wanted.since)
     if wanted.job is not None:

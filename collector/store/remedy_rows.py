@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, delete, or_, select
 
 from ...vocabulary.remedies import EXCLUDING, RemedyKind, RemedyMode
+from . import conditions
 from .errors import UnknownIdError
 from .tables_remedies import remedies, remedy_steps
 
@@ -132,17 +133,17 @@ def steps(db: Connection, identities: Sequence[str]) -> dict[str, list[RemedySte
 
 def every(db: Connection, wanted: RemedyFilter) -> list[RemedyRecord]:
     """Return the actions that fit, the newest first."""
-    query = select(remedies).order_by(remedies.c.number.desc())
-    for column, value in (
-        (remedies.c.state, wanted.state),
-        (remedies.c.mode, wanted.mode),
-        (remedies.c.outcome, wanted.outcome),
-        (remedies.c.incident, wanted.incident),
-        (remedies.c.host, wanted.host),
-        (remedies.c.executor, wanted.executor),
-    ):
-        if value is not None:
-            query = query.where(column == value)
+    same = conditions.equal(
+        {
+            remedies.c.state: wanted.state,
+            remedies.c.mode: wanted.mode,
+            remedies.c.outcome: wanted.outcome,
+            remedies.c.incident: wanted.incident,
+            remedies.c.host: wanted.host,
+            remedies.c.executor: wanted.executor,
+        }
+    )
+    query = select(remedies).where(*same).order_by(remedies.c.number.desc())
     if wanted.since is not None:
         query = query.where(remedies.c.planned_at >= wanted.since)
     rows = [_record(row) for row in db.execute(query)]

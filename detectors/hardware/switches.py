@@ -75,8 +75,8 @@ class SwitchesDetector(Detector):
         hosts_of = window.topology.hosts_of_switch
         if len(hosts_of) == 1:
             return self._behind_one(window, *hosts_of)
-        began = self._troubled(window)
-        if len(hosts_of) < 2 or not began:
+        began = self._troubled(window) if hosts_of else {}
+        if not began:
             return []
         in_all = sum(len(hosts) for hosts in hosts_of.values())
         findings = []

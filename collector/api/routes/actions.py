@@ -59,8 +59,8 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
             raise ProblemError(404, f"there is no action {identity!r}")
         return row
 
-    def shown(identity: str) -> ActionRecordDocument:
-        return records.document(store.remedy(identity), store.remedy_steps([identity])[identity])
+    def shown(row: RemedyRecord) -> ActionRecordDocument:
+        return records.document(row, store.remedy_steps([row.id])[row.id])
 
     @routes.get("/actions", summary="List actions about causes")
     def actions(
@@ -88,8 +88,7 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
 
     @routes.get("/actions/{action:encoded}", summary="Get an action")
     def action(action: str, principal: reader) -> ActionRecordDocument:
-        find(action, principal)
-        return shown(action)
+        return shown(find(action, principal))
 
     @routes.post("/actions/{action:encoded}/veto", summary="Veto a planned action")
     def veto(
@@ -102,7 +101,7 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
             store.veto_remedy(action, by=by, note=body.note, now=services.store_clock.now())
         except RefusedError as error:
             raise ProblemError(409, str(error)) from error
-        return shown(action)
+        return shown(store.remedy(action))
 
     @routes.post(
         "/actions/{action:encoded}/undo", summary="Take back what an action did", status_code=202
@@ -121,6 +120,6 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
             store.want_undo_of_remedy(action, by=by, note=body.note, now=now)
         except RefusedError as error:
             raise ProblemError(409, str(error)) from error
-        return shown(action)
+        return shown(store.remedy(action))
 
     return routes

@@ -14,15 +14,14 @@ import httpx
 
 from ....vocabulary.clock import Clock
 from ....vocabulary.remedies import RemedyKind
-from ...kubernetes.connection import ServerConnection, reason
+from ...kubernetes.connection import ServerConnection, passing, reason
 from ...settings.actions import ExecutorSettings
 from .contract import Allowed, RefusedOrderError, RemedyOrder, UnansweredOrderError
 
 KINDS: frozenset[RemedyKind] = frozenset(("exclude_node", "restart", "requeue"))
 TAINT = "rankscope.io/excluded"
 _LABEL = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_GONE, _EXISTS = 404, 409
-_AGAIN = (401, 408, 409, 429)
+_GONE = 404
 _OVER = ("Succeeded", "Failed")
 
 
@@ -145,7 +144,7 @@ class KubernetesExecutor:
         if answer.is_success or answer.status_code == _GONE:
             return found
         why = f"{answer.status_code}: {reason(answer)}"
-        if answer.status_code in _AGAIN or answer.is_server_error:
+        if passing(answer):
             raise UnansweredOrderError(why)
         raise RefusedOrderError(why)
 
