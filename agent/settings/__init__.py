@@ -48,8 +48,8 @@ __all__ = [
 ]
 
 FOREIGN = (
-    "api", "detectors", "evaluation", "http", "intake", "journal", "kubernetes", "log", "long_term",
-    "past", "profiles", "prometheus", "store", "users", "webhooks",
+    "actions", "api", "detectors", "evaluation", "http", "intake", "journal", "kubernetes", "log",
+    "long_term", "past", "profiles", "prometheus", "store", "users", "webhooks",
 )  # fmt: skip
 """Sections of the collector: their variables may stand in the agent's environment too."""
 
