@@ -56,6 +56,8 @@ def no_fault(found: "ArtefactContents") -> str:
     lines = [f"no fault shows in the {len(found.read)} files that could be read"]
     lines += [f"  {name}: {how}" for name, how in found.read.items()]
     lines += [f"  not read: {name}: {why}" for name, why in found.unread.items()]
+    if found.open_end is not None:
+        lines.append(f"  the log ends here: {_line(found.open_end.document())}")
     lines += [f"  looked for: {text}" for text in _LOOKED_FOR]
     held = " ".join(found.read.values())
     lacking = [text for mark, text in _SOURCES if mark not in held]

@@ -18,8 +18,16 @@ AWAITED = "log.awaited"
 START_WAITS = "log.start_waits"
 """Stands for lines of a start whose log ends as it waits for its peers, after many such lines."""
 
+START_REFUSED = "log.start_refused"
+"""Stands for the last words of a log without a step, which say that something was refused, or
+failed, in a wording that no table has.
+"""
+
 LAST_WORDS = "log.last_words"
 """Stands for errors at the end of a log, in words that no table has."""
+
+OPEN_END = "log.open_end"
+"""Stands for the last line of a log that says neither what went wrong nor that it is done."""
 
 SLOWER = "log.takes_longer"
 """Stands for lines by whose own times some epochs or steps took far longer than others."""

@@ -87,6 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
         from .. import leftovers  # noqa: PLC0415
 
         _complain(leftovers.no_fault(diagnosis.found))
+        if arguments.json and (ending := diagnosis.ending_document()) is not None:
+            print(terminal.json_line(ending), flush=True)
     elif arguments.json:
         # Whoever reads it from a pipe need not wait for the end of the console.
         print(terminal.json_line(document), flush=True)

@@ -28,10 +28,19 @@ class FolderDiagnosis:
     found: ArtefactContents
     run: "ReplayRun"
     """What it was evaluated by: the incidents as they were at the end, and the pipeline."""
+    ending: dict[str, Any] | None = None
+    """Where nothing speaks of a fault: where a log ends that does not say that it is done."""
 
     def document(self) -> dict[str, Any] | None:
         """Return the incident's document with one key more, `leftovers`."""
         return None if self.incident is None else self.incident | {"leftovers": self.leftovers()}
+
+    def ending_document(self) -> dict[str, Any] | None:
+        """Return the same of where a log ends, which is the only line that it quotes."""
+        if self.ending is None or self.found.open_end is None:
+            return None
+        lines = {"lines": [self.found.open_end.document()]}
+        return self.ending | {"leftovers": self.leftovers() | lines}
 
     def leftovers(self) -> dict[str, Any]:
         """Return what was read and what was not, the lines that tell, and what else they show."""
@@ -61,8 +70,10 @@ def diagnose(
     `reading` gets the name of each log before it is read, `failed` defects that were passed over.
     Raises RecordingError where nothing can be read.
     """
-    found = gather(paths, TelemetryResource("", job=job, attempt=0), zone=zone, reading=reading)
+    resource = TelemetryResource("", job=job, attempt=0)
+    found = gather(paths, resource, zone=zone, reading=reading)
     from . import explaining  # noqa: PLC0415  what was read is known before the engine is loaded
 
     incidents, run = explaining.incidents(found, settings, failed)
-    return FolderDiagnosis(incidents[0] if incidents else None, incidents[1:], found, run)
+    ending = None if incidents else explaining.ending(found, resource, failed)
+    return FolderDiagnosis(incidents[0] if incidents else None, incidents[1:], found, run, ending)

@@ -1,6 +1,7 @@
 """What was found to incidents, by the pipeline of the live collector as if it had been received."""
 
 import math
+import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,7 @@ from ...detectors.speed.throughput import ThroughputDetector
 from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
 from ...formats.otlp.times import nanoseconds
 from ...vocabulary.faults import UNKNOWN
+from ...vocabulary.log_lines import OPEN_END
 from ...vocabulary.samples import Event, Sample, TelemetryResource
 from ..intake.payloads import DecodedPayload
 from ..pipeline.pipeline import DetectionPipeline
@@ -90,6 +92,23 @@ def incidents(
             break
     assert best is not None  # noqa: S101  of the first pass
     return best
+
+
+def ending(
+    found: ArtefactContents, resource: TelemetryResource, failed: Callable[[str, Exception], None]
+) -> dict[str, Any] | None:
+    """Return the document of where a log ends that speaks of no fault, None where none does so."""
+    if found.open_end is None:
+        return None
+    at = _newest(found) or time.time()
+    pairs = {"signature": OPEN_END, "role": "root", "text": found.open_end.text}
+    pipeline = DetectionPipeline(
+        detectors=DetectorSelection((LoggedFaultsDetector(over=at),)), post_mortem=True
+    )
+    run = ReplayRun(pipeline=pipeline, warn=lambda _: None, failed=failed)
+    table = pipeline.table.alike()
+    payloads = iter([DecodedPayload(events=[Event("log.fault", at, pairs, resource)], table=table)])
+    return next(iter(run.run_decoded(payloads, table, _EvaluationPace(int(at), 1))), None)
 
 
 @dataclass(frozen=True, slots=True)

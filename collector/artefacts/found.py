@@ -70,6 +70,8 @@ class ArtefactContents:
     """When the newest file was written, where that is known."""
     shown: float | None = None
     """When the last table of devices showed a moment, None where they are not known by tables."""
+    open_end: LogQuote | None = None
+    """Where a log ends that says nothing of a fault, nor that its training is done."""
     reading: Callable[[str], None] = _ignored
     """Gets the name of each log before it is read: large ones take a while."""
 

@@ -20,6 +20,7 @@ from .logs import (
     held_memory,
     last_words,
     nonfinite_rows,
+    open_ends,
     paces,
     settling,
     survival,
@@ -120,6 +121,7 @@ def _read(
     nonfinite_rows.add(of_kind["log"], lines.whose, resource, found)
     last_words.add(of_kind["log"], lines.whose, resource, found)
     paces.add(of_kind["log"], lines.whose, resource, found)
+    open_ends.add(of_kind["log"], lines.whose, found)
 
 
 def _nothing_read(paths: Sequence[Path], found: ArtefactContents) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report, report_event
-from ..tenants import first_logged, own_logs, says, text_of
+from ..tenants import first_logged, own_logs, says, signature_of, text_of
 from ..window import JobWindow, PeriodicReadings
 from . import counters, devices
 
@@ -21,8 +21,8 @@ SYSTEM = ("/boot", "/snap", "/sys", "/proc", "/run", "/usr", "/opt/nvidia")
 
 
 NO_SPACE = re.compile(
-    r"no space left on device|\bENOSPC\b|\bEDQUOT\b|disk quota exceeded|\bStorageFull\b|"
-    r"\bQuotaExceeded\b|not enough (?:free )?(?:disk )?space",
+    r"^storage\.no_space\b|no space left on device|\bENOSPC\b|\bEDQUOT\b|disk quota exceeded|"
+    r"\bStorageFull\b|\bQuotaExceeded\b|not enough (?:free )?(?:disk )?space",
     re.IGNORECASE,
 )
 SHOWN_FULL = "storage.full"
@@ -160,11 +160,11 @@ class FullDisksDetector(Detector):
                     text=f"host {host}: {text[-200:]}",
                 )
                 worst.setdefault(index, shown)
-            if not window.searches.found(NO_SPACE, event, text_of):
+            if not says(window, event, NO_SPACE):
                 continue
             found = NO_SPACE.search(text)
-            assert found is not None  # noqa: S101  as the search before said
-            line = text[text.rfind("\n", 0, found.start()) + 1 : found.end() + 80].splitlines()[0]
+            begin, end = (0, 0) if found is None else found.span()
+            line = text[text.rfind("\n", 0, begin) + 1 : end + 80].splitlines()[0]
             worst[index] = report_event(
                 window,
                 self.name,
@@ -172,7 +172,7 @@ class FullDisksDetector(Detector):
                 window.host_entity(index),
                 event,
                 score=3.0,
-                observed=found[0],
+                observed=signature_of(event) if found is None else found[0],
                 text=f"host {host}: a write found no room: {line.strip()[-200:]}",
             )
 

@@ -27,9 +27,9 @@ SAME, DIGITS = 10, 4
 class NeverFellDetector(EndedJobDetector):
     """Find a loss that stays at its first value from the start to the end of a log.
 
-    Wherever a log begins, one that is the same number at every point is computed from no data, or
-    by a model whose output has died. A loss of exactly 0 is none of these: methods that learn from
-    their own samples begin with it.
+    Wherever a log begins, one that is the same number at every point, or has become so for as long
+    as it was none, is computed from no data, or by a model whose output has died. A loss of exactly
+    0 is none of these: methods that learn from their own samples begin with it.
 
     In no list of detectors: of a live job each hour more may tell another thing, and its plateau
     is looked for after a fall. Of a job that is over its log is all there is.
@@ -60,24 +60,26 @@ class NeverFellDetector(EndedJobDetector):
     def of_end(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
         loss = window.baselines.loss.curve
-        if not (_flat(loss) or _same(loss)):
+        begin = 0 if _flat(loss) else _same(loss)
+        if begin is None:
             return []
-        usual = medians.middle(loss.value)
-        first, last = int(loss.index[0]), int(loss.index[-1])
+        usual = medians.middle(loss.value[begin:])
+        first, last = int(loss.index[begin]), int(loss.index[-1])
+        how = "never fell" if begin == 0 else "is the same at each"
         return [
             report(
                 window,
                 self.name,
                 "job.loss_plateau",
                 window.entity,
-                onset=float(loss.at[0]),
-                seen=(float(loss.at[0]), float(loss.at[-1])),
-                magnitude=float(loss.at[-1] - loss.at[0]),
+                onset=float(loss.at[begin]),
+                seen=(float(loss.at[begin]), float(loss.at[-1])),
+                magnitude=float(loss.at[-1] - loss.at[begin]),
                 score=2.0,
                 signal=curves.LOSS,
                 observed=usual,
                 expected=None,
-                text=f"the loss is {usual:.3g} from step {first} to step {last}: it never fell",
+                text=f"the loss is {usual:.3g} from step {first} to step {last}: it {how}",
             )
         ]
 
@@ -93,9 +95,16 @@ def _flat(loss: curves.JobCurve) -> bool:
     return usual > 0 and high - low <= SPREAD * usual and fell <= SPREAD / 2 * usual
 
 
-def _same(loss: curves.JobCurve) -> bool:
-    """Tell whether all points of a curve are one number that is no round one."""
-    if len(loss) < SAME or (loss.value != loss.value[0]).any():
-        return False
-    digits, _, _ = f"{float(loss.value[0]):e}".partition("e")
-    return len(digits.lstrip("-").replace(".", "").rstrip("0")) >= DIGITS
+def _same(loss: curves.JobCurve) -> int | None:
+    """Return since which place all points of a curve are one number that is no round one, or None.
+
+    Those are as many as the points before, at least.
+    """
+    if len(loss) < SAME:
+        return None
+    other = np.flatnonzero(loss.value != loss.value[-1])
+    begin = int(other[-1]) + 1 if len(other) else 0
+    if len(loss) - begin < max(SAME, begin):
+        return None
+    digits, _, _ = f"{float(loss.value[-1]):e}".partition("e")
+    return begin if len(digits.lstrip("-").replace(".", "").rstrip("0")) >= DIGITS else None

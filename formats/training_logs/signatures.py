@@ -94,6 +94,11 @@ def of_hosts() -> frozenset[str]:
     return frozenset(one.name for one in catalogue() if one.of_host)
 
 
+def ended(name: str) -> str:
+    """Return what comes to its end with lines of a signature, "" where they do not say so."""
+    return next((one.ended for one in catalogue() if one.name == name), "")
+
+
 def read(text: str, innermost: str = "") -> TrainingLogFault | None:
     """Return what a line reports, None when nothing; `innermost`: the call that a traceback names.
 

@@ -198,7 +198,7 @@ def raised(text: str) -> str:
     kind = found["kind"]
     last = kind.rpartition(".")[2]
     named = _BARE.search(last) is not None
-    return kind if named or (":" in text and last[:1].isupper()) else ""
+    return kind if named or (":" in text and last.lstrip("_")[:1].isupper()) else ""
 
 
 def role(kind: str, text: str) -> str:

@@ -64,3 +64,18 @@ def test_a_folder_without_a_fault_says_what_was_read(folder, capsys):
     printed = capsys.readouterr().err
     assert "no fault shows in the 4 files that could be read" in printed
     assert "not read: notes.txt" in printed
+
+
+def test_where_a_training_that_is_not_done_ends_is_told_and_is_no_fault(
+    tmp_path, capsys, valid_incident
+):
+    steps = "".join(f"step {n} loss {3 - n / 100:.3f} grad_norm 0.5\n" for n in range(1, 9))
+    (tmp_path / "job.log").write_text(steps + "validation starts\n")
+    assert 1 == main(["diagnose", "--json", str(tmp_path)])
+    printed = capsys.readouterr()
+    document = json.loads(printed.out)
+    valid_incident(document)
+    assert "info" == document["severity"]
+    assert "validation starts" == document["leftovers"]["lines"][0]["text"]
+    assert "no fault shows" in printed.err
+    assert "the log ends here: job.log:9: [confirmation] validation starts" in printed.err

@@ -25,7 +25,9 @@ _AWAITS = re.compile(
     rb"(?i)\bwaiting (?:for|on) .{0,80}" + _PEER + rb"|"
     rb"\bconnect(?:ing|ion)?\b.{0,20} to .{0,80}" + _PEER + rb".{0,80}"
     rb"\b(?:failed|refused|timed? ?out|unreachable)\b.{0,80}\b(?:wait|retry|try|again|attempt)|"
-    rb"\b(?:re)?try\w* .{0,40}\bconnect\w* to .{0,80}" + _PEER
+    rb"\b(?:re)?try\w* .{0,40}\bconnect\w* to .{0,80}" + _PEER + rb"|"
+    rb"\b(?:socket\w*|connect\w*)\b.{0,80}\b(?:refused|no route to host|unreachable|timed out)"
+    rb"\b.{0,40}\bretry\w*"
 )
 """What says that a process waits for another one of its job, or tries to reach it again."""
 

@@ -10,7 +10,7 @@ from ..job import log_names, size
 from ..job.nccl_ranks import NcclProcesses
 from ..job.startup import StartUp, any_stepped, stepped
 from ..walk.telling_lines import TellingLines
-from . import awaited_peers, renumbered, unplaced
+from . import awaited_peers, renumbered, unplaced, worded_ends
 from .contents import LogContents
 from .one_log import LogReading
 from .unknown_lines import of_file
@@ -85,6 +85,7 @@ def gather(
             gathered.start = StartUp()  # who gave up a store or a group did so while it trained
     elif not stepped(sample for _, sample in gathered.samples):
         awaited_peers.add(gathered, files, found)
+    worded_ends.add(gathered, files, found)
     return gathered
 
 

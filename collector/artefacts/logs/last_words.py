@@ -96,7 +96,10 @@ _LAST = 3
 """So many lines at the end may hold it."""
 _STEPPED = frozenset({"training.step", "training.loss", "training.throughput"})
 
-_KERNEL = re.compile(rb"^(?:<\d{1,3}>)?\[ *\d{1,12}\.\d{6}\] |\bkernel: ")
+KERNEL = re.compile(
+    rb"^(?:<\d{1,3}>)?\[(?: *\d{1,12}\.\d{6}|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] "
+    rb"|\bkernel: "
+)
 """The kernel's own lines, whose words are known, have a reader of their own."""
 
 
@@ -171,20 +174,20 @@ def _raised(line: str, at: float, rank: int | None) -> Event | None:
 
 def _errors(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
     """Yield (place, text) of errors from the last line on, up to one that shows that it went on."""
-    dropped = _dropped(lines)
+    ignored = dropped(lines)
     for place in range(len(lines) - 1, -1, -1):
-        if place in dropped:
+        if place in ignored:
             continue
         *bars, line = behind_bars.parted(lines[place][:_LONGEST])
         if survival.went_on(line):
             return
-        if _ERROR.search(line) and not _HARMLESS.search(line) and not _KERNEL.search(line):
+        if _ERROR.search(line) and not _HARMLESS.search(line) and not KERNEL.search(line):
             yield place, line
         if any(map(survival.went_on, bars)):
             return
 
 
-def _dropped(lines: Sequence[bytes]) -> set[int]:
+def dropped(lines: Sequence[bytes]) -> set[int]:
     """Return the places of exceptions that Python ignored, as those of finalisers at its end."""
     found: set[int] = set()
     inside = False
@@ -223,7 +226,7 @@ def _ending(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
     heads = {place: lines[place][:_LONGEST] for place in last}
     if any(survival.went_on(head) or _RETURNED in head for head in heads.values()):
         return []
-    said = {place: head for place, head in heads.items() if not _KERNEL.search(head)}
+    said = {place: head for place, head in heads.items() if not KERNEL.search(head)}
     found = [
         (place, lines[place])
         for place, head in said.items()

@@ -28,6 +28,12 @@ def test_one_value_in_all_lines_never_fell():
     assert 1 == len(found(np.full(25, 2.3026)))
 
 
+def test_a_loss_that_has_become_one_number_is_told_from_there_on():
+    loss = np.concatenate([np.linspace(2.9, 0.7, 8), np.full(22, 0.6931)])
+    assert ["the loss is 0.693 from step 8 to step 29: it is the same at each"] == found(loss)
+    assert not found(loss[:17])
+
+
 @pytest.mark.parametrize(
     "loss",
     [
