@@ -1,6 +1,7 @@
 """`rankscope demo`: a real training job on this machine, one fault, and its incident explained."""
 
 import argparse
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -37,6 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="end after the report; without it the console stays up",
     )
     parser.add_argument(
+        "--act",
+        action="store_true",
+        help="a rank of a torchrun job is stopped; the collector finds it, orders the smallest "
+        "action, which is done, and says whether the job recovered",
+    )
+    parser.add_argument(
         "--trainer",
         choices=TRAINERS,
         default="auto",
@@ -69,6 +76,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _acting(arguments: argparse.Namespace) -> int:
+    """Run the course in which the collector acts."""
+    given = [name for name in ("fault", "mechanism", "collector") if getattr(arguments, name)]
+    if given:
+        print(f"rankscope demo: --act goes without --{given[0]}", file=sys.stderr)
+        return 2
+    if importlib.util.find_spec("torch") is None:
+        print("rankscope demo: --act runs a torchrun job: pip install torch", file=sys.stderr)
+        return 2
+    from ...lab.recovery import course  # noqa: PLC0415  heavy
+
+    out = sys.stderr if arguments.json else sys.stdout
+    return course.run(as_json=arguments.json, out=out, actions=True, stay=not arguments.once)
+
+
 def _address(text: str) -> tuple[str, int]:
     """Return host (empty: every address) and port."""
     host, colon, port = text.rpartition(":")
@@ -84,7 +106,12 @@ def _ways() -> dict[str, list[str]]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the demo; 0 only when the injected fault is the first cause at the right place."""
+    """Run the demo; 0 only when the injected fault is the first cause at the right place.
+
+    With --act: when the job recovered by what the collector ordered.
+    """
+    if arguments.act:
+        return _acting(arguments)
     elsewhere = None
     if arguments.collector:
         from ...lab.demo.stage import RemoteCollector  # noqa: PLC0415  heavy

@@ -2,6 +2,7 @@
 
 import { themeChanged } from "./charts/colours.js";
 import { incidentPage } from "./incident/page.js";
+import { actionsPage } from "./pages/actions.js";
 import { apiPage } from "./pages/api.js";
 import { deliveriesPage } from "./pages/deliveries.js";
 import { incidentsPage } from "./pages/incidents.js";
@@ -28,6 +29,7 @@ const PAGES = [
   [/^#\/nodes\/([^/?]+)$/, (host) => nodePage(host), "nodes"],
   [/^#\/nodes(?:\?(.*))?$/, (query) => nodesPage(new URLSearchParams(query)), "nodes"],
   [/^#\/report(?:\?(.*))?$/, (query) => reportPage(new URLSearchParams(query)), "report"],
+  [/^#\/actions(?:\?(.*))?$/, (query) => actionsPage(new URLSearchParams(query)), "actions"],
   [/^#\/deliveries(?:\?(.*))?$/, (query) => deliveriesPage(new URLSearchParams(query)), "deliveries"],
   [/^#\/runbooks\/([^/?]+)$/, (fault) => runbookPage(fault), "incidents"],
   [/^#\/api$/, () => apiPage(), "api"],

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from types import FrameType, TracebackType
+from typing import NoReturn, Self
 
 import psutil
 
@@ -119,6 +119,16 @@ class DemoProcesses:
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
         self._running = [process for process in self._running if process not in processes]
+
+
+def leave_on_signals() -> None:
+    """Let SIGTERM and SIGHUP end this process as Ctrl-C does: with all that it started."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+    raise SystemExit(128 + number)
 
 
 @contextlib.contextmanager

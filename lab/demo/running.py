@@ -2,15 +2,13 @@
 
 import json
 import shutil
-import signal
 from collections.abc import Callable
-from types import FrameType
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 from ..mechanisms import FaultMechanism
 from .client import DemoClient
 from .flow import DemoError, DemoRun
-from .processes import DemoProcesses
+from .processes import DemoProcesses, leave_on_signals
 from .stage import DemoStage, RemoteCollector, new_folder
 from .unsupported import InjectionUnsupportedError
 
@@ -32,8 +30,7 @@ def run(
     Progress goes to `out`; `report` turns the incident document into text. With `elsewhere` the
     collector is one that runs already.
     """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)
+    leave_on_signals()
     try:
         demo = DemoRun(mechanism=mechanism, trainer=trainer, out=out)
     except InjectionUnsupportedError as error:
@@ -66,7 +63,3 @@ def run(
         else:
             print(f"logs are in {logs}", file=out, flush=True)
     return 0 if right else 1
-
-
-def _leave(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-    raise SystemExit(128 + number)

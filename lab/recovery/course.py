@@ -9,6 +9,7 @@ With `actions` the collector itself decides: what it orders is done, and it says
 import base64
 import contextlib
 import json
+import math
 import os
 import queue
 import secrets
@@ -26,7 +27,7 @@ import psutil
 from ..demo import hosts as places
 from ..demo.client import DemoClient
 from ..demo.hosts import DemoHost
-from ..demo.processes import DemoProcess, DemoProcesses
+from ..demo.processes import DemoProcess, DemoProcesses, leave_on_signals
 from ..demo.stage import JOB, DemoStage, clean_environment, free_port, new_folder
 from ..jobs import resumable_trainer
 from .controller import ReceivedCause, receiving
@@ -73,10 +74,20 @@ class RecoveryCourse:
     """One run. What it reports goes to `out`, a line at a time."""
 
     def __init__(
-        self, folder: Path, processes: DemoProcesses, *, out: TextIO, actions: bool = False
+        self,
+        folder: Path,
+        processes: DemoProcesses,
+        *,
+        out: TextIO,
+        actions: bool = False,
+        stay: bool = False,
     ) -> None:
-        """`actions`: the collector orders, and the controller does as it is told."""
+        """`actions`: the collector orders, and the controller does as it is told.
+
+        `stay`: the job trains on, and the console stays up, until somebody presses Ctrl-C.
+        """
         self._actions = actions
+        self._stay = stay
         divided, _ = places.divide(places.usable_cpus())
         self._hosts = divided
         # The spare has the CPUs of the host that it will stand in for: this machine has no others.
@@ -90,7 +101,12 @@ class RecoveryCourse:
     def run(self) -> RecoveryFigures:
         """Run it; leave no process of the job behind. Raises RecoveryError."""
         try:
-            return self._run()
+            figures = self._run()
+            if self._stay:
+                self._say(f"console: {self._stage.address}/#/actions (Ctrl-C ends everything)")
+                with contextlib.suppress(KeyboardInterrupt):
+                    self._job_goes_on()
+            return figures
         finally:
             self._end_job()
 
@@ -112,6 +128,7 @@ class RecoveryCourse:
             self._stage.collector(settings)
             client = DemoClient(self._stage.address)
             self._wait(_START_SECONDS, "the collector", client.ready)
+            self._say(f"collector ready: {self._stage.address}")
             for host in (*self._hosts, self._spare):
                 self._stage.agent(host)
             self._train(self._hosts, attempt=0)
@@ -153,6 +170,10 @@ class RecoveryCourse:
                 action=cause.action,
                 outcome=outcome,
             )
+
+    def _job_goes_on(self) -> None:
+        """Wait for ever; raises RecoveryError when a part ends."""
+        self._wait(math.inf, "Ctrl-C", lambda: False)
 
     def _train(self, hosts: Sequence[DemoHost], *, attempt: int) -> None:
         """Start one torchrun a host, as a scheduler would."""
@@ -251,15 +272,19 @@ class RecoveryCourse:
         print(f"[{took:6.1f} s] {text}", file=self._out, flush=True)
 
 
-def run(*, as_json: bool, out: TextIO, actions: bool = False) -> int:
-    """Run it and print what was measured; return 0 only if what was done was right."""
+def run(*, as_json: bool, out: TextIO, actions: bool = False, stay: bool = False) -> int:
+    """Run it and print what was measured; return 0 only if what was done was right.
+
+    With `stay` the console stays up, and the job trains on, until Ctrl-C.
+    """
+    leave_on_signals()
     folder = new_folder()
     logs = folder / "logs"
     logs.mkdir()
     found: RecoveryFigures | None = None
     try:
         with DemoProcesses(logs) as processes:
-            found = RecoveryCourse(folder, processes, out=out, actions=actions).run()
+            found = RecoveryCourse(folder, processes, out=out, actions=actions, stay=stay).run()
     except RecoveryError as error:
         print(f"the run failed: {error}", file=out)
     if found is None or not found.right:

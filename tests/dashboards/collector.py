@@ -17,7 +17,7 @@ from rankscope.alerts.causes import runbook_pages
 from rankscope.dashboards import console
 from rankscope.vocabulary import times
 
-from .documents import DEAD, HOSTS, NODE, NODE_SERIES, ONSET, OPENAPI, STATS, STEPS, fixture
+from .documents import DEAD, HOSTS, NODE, NODE_SERIES, ONSET, OPENAPI, RECORD, STATS, STEPS, fixture
 from .made_series import distribution
 
 
@@ -30,6 +30,7 @@ class Collector:
         self.report: list[dict[str, Any]] = []
         self.offenders: list[dict[str, Any]] = []
         self.observations: list[dict[str, Any]] = []
+        self.actions: list[dict[str, Any]] = []
         self.webhooks: list[dict[str, Any]] = []
         self.jobs: list[dict[str, Any]] = []
         self.only_in_journal = False
@@ -82,6 +83,8 @@ class Collector:
                 return 200, {"items": self.offenders, "next_cursor": None}
             case ["observations"]:
                 return 200, {"items": self.observations, "next_cursor": None}
+            case ["actions"]:
+                return 200, {"items": self.actions, "record": [RECORD], "next_cursor": None}
             case ["jobs"]:
                 return 200, {"items": [self._job(), *self.jobs], "next_cursor": None}
             case ["jobs", _]:

@@ -19,6 +19,10 @@ DEAD = {"webhook_id": "msg_1", "incident": "5b8e1f0c2a7d4c93", "type": "incident
         "finished_at": "2026-11-20T14:30:00Z", "attempts": 9, "last_status": 503,
         "last_error": "the receiver is overloaded"}  # fmt: skip
 
+RECORD = {"cause": "gpu.slow", "executor": "slurm", "mode": "act", "planned": 0, "taken": 5,
+          "right": 3, "wrong": 1, "undetermined": 1, "vetoed": 2, "withdrawn": 0, "failed": 0,
+          "undone": 0}  # fmt: skip
+
 HOSTS = ("gpu-11", "gpu-12")
 _NOW = times.rfc3339(ONSET + 85)
 
@@ -87,3 +91,16 @@ def fixture(name: str) -> dict[str, Any]:
         Path(__file__).with_name("fixtures").joinpath(f"{name}.json").read_text()
     )
     return found
+
+
+def action(**more: Any) -> dict[str, Any]:
+    """Return an action that is planned, or stands otherwise."""
+    entity = {"type": "host", "id": "gpu-12", "host": "gpu-12", "ranks": [2, 3]}
+    step = {"at": _NOW, "state": "planned", "by": "rankscope", "text": "taking gpu-12 out"}
+    row = {"id": "act-1", "incident": "5b8e1f0c2a7d4c93", "cause": "gpu.slow", "entity": entity,
+           "host": "gpu-12", "job": "llm-7b", "attempt": 0, "action": "exclude_node",
+           "executor": "slurm", "mode": "act", "state": "planned", "at": _NOW, "due_at": _NOW,
+           "started_at": None, "ended_at": None, "probability": 0.98, "reason": "planned",
+           "outcome": None, "job_step_seconds_before": 1.5, "job_step_seconds_after": 0.8,
+           "undo": "", "steps": [step]}  # fmt: skip
+    return {**row, **more}

@@ -17,6 +17,7 @@ PAGES = {
     "nodes": ".nodes tbody",
     "nodes/gpu-12": ".part-curves .frame[data-drawn]",
     "report": "main h2",
+    "actions": ".actions tbody",
     "deliveries": ".deliveries tbody",
     "api": ".operations",
     "runbooks/host.cpu_contention": ".runbook h2",
@@ -34,6 +35,7 @@ axe.run(document, {resultTypes: ['violations']}).then(({violations}) => violatio
 def test_no_page_has_a_serious_violation(browser: Any, serve: Any, documents: Any, page: str):
     collector = serve([documents.incident()])
     collector.webhooks = [documents.HOOK]
+    collector.actions = [documents.action()]
     browser.open(f"{collector.address}/#/{page}")
     browser.wait(f"document.querySelector({PAGES[page]!r})")
     browser.wait("document.getElementById('live').dataset.state === 'live'")

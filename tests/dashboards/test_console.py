@@ -8,7 +8,7 @@ from tests.dashboards.reading import DRAWN, narrow, rows, similar, text
 pytestmark = pytest.mark.programs
 
 PAGES = ["", "incidents", "incidents/5b8e1f0c2a7d4c93", "jobs", "jobs/llm-7b", "nodes",
-         "nodes/gpu-12", "report", "deliveries", "api",
+         "nodes/gpu-12", "report", "actions", "deliveries", "api",
          "runbooks/host.cpu_contention"]  # fmt: skip
 
 HOSTILE = (
@@ -24,6 +24,7 @@ def test_nothing_is_cut_off_on_a_phone(
     collector = serve([documents.incident()])
     collector.report = [_reported()]
     collector.webhooks = [documents.HOOK]
+    collector.actions = [documents.action()]
     with narrow(browser):
         browser.open(f"{collector.address}/#/{page}")
         browser.wait("document.getElementById('live').dataset.state === 'live'")

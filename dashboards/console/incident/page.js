@@ -1,8 +1,10 @@
 // One incident, the answer first: what broke, where, how sure; what to do; on what evidence; what else.
 
 import { topologyFigure } from "../charts/topology.js";
-import { get, items, mayAct, post } from "../parts/api.js";
+import { acting } from "../parts/acting.js";
+import { get, items, mayAct } from "../parts/api.js";
 import { h, list, show } from "../parts/dom.js";
+import { remediesPart } from "../parts/remedies.js";
 import { past, title } from "../parts/units.js";
 import { t } from "../texts/texts.js";
 import { answerPart, doNow, header, impact, nextChecks } from "./answer.js";
@@ -29,26 +31,14 @@ export function incidentPage(id) {
   let shown = "";
   let drawn = "";
 
-  // An action goes to the collector; the page then shows the incident as it is after it.
-  const act = (action, body, done) => async (event) => {
-    const button = event.target;
-    button.disabled = true;
-    try {
-      await post(`${path}/${action}`, body);
-      button.replaceWith(h("span", { class: "fine", role: "status" }, done));
-      await refresh();
-    } catch (error) {
-      button.disabled = false;
-      button.parentElement.querySelector(".refused")?.remove();
-      button.after(h("span", { class: "fine refused", role: "alert" }, ` ${error.message}`));
-    }
-  };
+  const act = acting(path, () => refresh());
 
   async function refresh() {
     const incident = await get(path, {}, abort.signal);
     const allowed = await mayAct(abort.signal);
     const alike = items(await get(`${path}/similar`, {}, abort.signal).catch(none));
-    const text = JSON.stringify([incident, allowed, alike]);
+    const done = past() ? [] : items(await get("actions", { incident: id }, abort.signal).catch(none));
+    const text = JSON.stringify([incident, allowed, alike, done]);
     const writing = answer.contains(document.activeElement) && answer.querySelector("form:not([hidden])");
     if (text !== shown && !writing) {
       shown = text;
@@ -57,7 +47,7 @@ export function incidentPage(id) {
       document.title = `${title(first?.fault)} · Rankscope`;
       show(head, header(incident, allowed && act));
       show(answer, answerPart(incident, allowed && act));
-      show(now, doNow(first), impact(incident));
+      show(now, remediesPart(done, allowed, refresh), doNow(first), impact(incident));
       show(evidence, quotedLines(incident.leftovers), first && h("section", {}, h("h2", {}, t("evidence.why", { fault: title(first.fault) })), h("p", { class: "fine" }, t("evidence.help")), evidenceTable(first.evidence)));
       show(others, stacks(incident), profiles(incident), hypotheses(cause), development(incident), sources(incident.leftovers));
       show(side, nextChecks(cause), !past() && similarPart(alike), timeline(incident), quality(cause));
