@@ -1,4 +1,4 @@
-"""Which of the jobs that were hardly heard of are evaluated in a second: as many as a budget allows.
+"""Which jobs that were hardly heard of are evaluated in a second: as many as a budget allows.
 
 Anybody who may send can name thousands of jobs in one payload, by a log line or a sample of each.
 Jobs that have samples of two moments never wait for them; of the others, those are next that were
