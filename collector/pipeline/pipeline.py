@@ -37,7 +37,7 @@ from ...vocabulary.samples import Event
 from ..windows import TelemetryWindows
 from ..windows.attempt import JobAttempt
 from ..windows.devices import last_seen
-from . import bounds, logs_only
+from . import bounds, brief_jobs
 from .detection import DetectorAnswer, DetectorRunner
 from .explained import AttemptExplanations
 from .job_state import job_health, observed, stacks_since
@@ -51,7 +51,7 @@ an open incident."""
 
 IDLE_EVERY_SECONDS = 60.0
 
-FORGET_EVERY_SECONDS = 600.0
+FORGET_EVERY_SECONDS = 120.0
 
 MOST_NEW_JOBS = 500
 """Jobs that are evaluated for the first time in one second; more of them wait for the next."""
@@ -238,11 +238,12 @@ class DetectionPipeline:
             if now < last.due and not last.changed:
                 due = min(due, last.due)
                 continue
-            if attempt.logs_only:
+            if attempt.is_brief:
+                own = brief_jobs.LOGS_COST if attempt.is_logs_only else brief_jobs.SAMPLES_COST
                 places.append(len(asked))
-                waiting.append((last.turn, self.windows.event_count(attempt)))
+                waiting.append((last.turn, own + self.windows.event_count(attempt)))
             asked.append((attempt, last))
-        chosen = logs_only.in_turn(waiting, logs_only.BUDGET)
+        chosen = brief_jobs.in_turn(waiting, brief_jobs.BUDGET)
         if len(chosen) < len(waiting):
             left = {place for number, place in enumerate(places) if number not in chosen}
             asked = [one for place, one in enumerate(asked) if place not in left]
@@ -383,7 +384,7 @@ class DetectionPipeline:
 
     def _forget(self, now: float) -> None:
         self._forgot_at = now
-        self.windows.forget(now)
+        self.windows.forget(now, watched=self.tracker.has_open)
         self.tracker.forget(now)
         held = self.windows.attempts
         self._evaluated = {key: row for key, row in self._evaluated.items() if key in held}

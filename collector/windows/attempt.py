@@ -27,6 +27,7 @@ from .skew import HostClock
 from .steps import StepGrid
 
 MOST_EVENTS = 5_000
+BRIEF_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,9 +236,14 @@ class JobAttempt:
         return numbers if len(numbers) else np.array(sorted(self.heard), np.int64)
 
     @property
-    def logs_only(self) -> bool:
+    def is_logs_only(self) -> bool:
         """Tell whether nobody has reported a sample of it: events alone name it."""
         return self.last_at == float("-inf")
+
+    @property
+    def is_brief(self) -> bool:
+        """Tell whether it was hardly heard of: all its samples, if any, are of one second."""
+        return self.last_at - self.first_at < BRIEF_SECONDS
 
     @property
     def start(self) -> float:

@@ -1,12 +1,13 @@
 """What windows let go of: old attempts and hosts, and attempts and events that are too many."""
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...formats.otlp.columns import SeriesTable
+from ...vocabulary.ids import Job
 from .attempt import JobAttempt
 from .attempts import AttemptRegister
 from .event_history import EventHistory
@@ -16,6 +17,10 @@ from .placing import SeriesPlacer
 from .writing import PointWriter
 
 FORGET_SECONDS = 12 * 3600.0
+BRIEF_SILENCE_SECONDS = 240.0
+MOST_BRIEF = 500
+"""Of attempts that were heard of for a moment alone, so many stay for half a day like others: a
+sender that names thousands leaves no more behind, and a job that reports rarely is not lost."""
 ROOM_SHARE = 8
 """Where events have to go, one part in so many is made free at once."""
 
@@ -82,8 +87,11 @@ class WindowRetention:
                 if place >= attempts:
                     self._hosts.changed(of)
 
-    def forget(self, now: float) -> None:
-        """Drop attempts that were silent for long, all but the newest few of a job, and hosts."""
+    def forget(self, now: float, watched: Callable[[Job], bool]) -> None:
+        """Drop attempts that were silent for long, all but the newest few of a job, and hosts.
+
+        Of those of jobs that were hardly heard of, and that nobody has `watched`, few stay.
+        """
         self._writing.flush()
         attempts = self._attempts.by_key
         older = {
@@ -91,6 +99,7 @@ class WindowRetention:
             for job in {job for job, _ in attempts}
             for one in self._attempts.older(job)
         }
+        older.update((one.job, one.number) for one in self._brief(now, watched))
         released = self._removed(
             [
                 attempt
@@ -112,6 +121,19 @@ class WindowRetention:
         self._writing.flush()
         self._attempts.renew(attempt)
         self._placing.forget([attempt.number_in_windows])
+
+    def _brief(self, now: float, watched: Callable[[Job], bool]) -> list[JobAttempt]:
+        """Return attempts heard of for a moment alone and silent since, all but the newest."""
+        silent = [
+            one
+            for one in self._attempts.by_key.values()
+            if one.is_brief and now - one.last_received >= BRIEF_SILENCE_SECONDS
+        ]
+        if len(silent) <= MOST_BRIEF:
+            return []
+        silent = [one for one in silent if not watched(one.job)]
+        silent.sort(key=lambda one: one.last_received)
+        return silent[: max(0, len(silent) - MOST_BRIEF)]
 
     def _reuse(self, silent: Iterable[int]) -> None:
         """Let the numbers go of silent hosts that nothing refers to."""

@@ -271,9 +271,12 @@ class TelemetryWindows:
         if info is not None:
             infos.take_group(attempt, dict(info.attributes), most=self.bounds.ranks)
 
-    def forget(self, now: float) -> None:
-        """Drop attempts that were silent for long, all but the newest few of a job, and hosts."""
-        self._retention.forget(now)
+    def forget(self, now: float, *, watched: Callable[[Job], bool] = lambda _: False) -> None:
+        """Drop attempts that were silent for long, all but the newest few of a job, and hosts.
+
+        watched: tells whether something of a job is followed, so that it stays though it is brief.
+        """
+        self._retention.forget(now, watched)
 
     # -- reading ---------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ class OneWindow:
             number=window.attempt,
             last_received=window.now,
             first_at=START,
-            logs_only=False,
+            is_brief=False,
         )
         self.attempts = {(window.job, window.attempt): self.attempt}
 
@@ -51,7 +51,7 @@ class OneWindow:
         assert (self.attempt, self.drawn.now) == (attempt, now)
         return self.drawn
 
-    def forget(self, now):
+    def forget(self, now, **_):
         """Keep it."""
 
 

@@ -55,8 +55,8 @@ def test_of_very_many_new_jobs_some_wait_for_the_next_second():
     seen = []
     pipeline.watch = lambda window, _found: seen.append(window.job)
     names = [f"job-{number:05}" for number in range(MOST_NEW_JOBS + 3)]
-    sample = Sample("training.loss", 2.0, START, (("rank", 0),))
-    body = encode.metrics_request([(TelemetryResource("h", name, 0), [sample]) for name in names])
+    both = [Sample("training.loss", 2.0, START - ago, (("rank", 0),)) for ago in (2, 0)]
+    body = encode.metrics_request([(TelemetryResource("h", name, 0), both) for name in names])
     pipeline.metrics(decode.MetricsDecoder(pipeline.table).protobuf(body), START)
     pipeline.evaluate(START + 1)
     assert names[:MOST_NEW_JOBS] == seen

@@ -1,7 +1,7 @@
 """Attempts and jobs that are forgotten, and such that come back."""
 
-from rankscope.collector.windows import queries
-from rankscope.collector.windows.retention import FORGET_SECONDS
+from rankscope.collector.windows import queries, retention
+from rankscope.collector.windows.retention import BRIEF_SILENCE_SECONDS, FORGET_SECONDS
 
 AGE = "training.progress.age"
 
@@ -44,3 +44,16 @@ def test_more_series_than_planned_for_are_placed(valid):
         valid.metrics(*((AGE, 1.0, 1, {"rank": rank + n}) for n in range(300)))
     assert 1200 == len(valid.window().ranks)
     assert (valid.window().of_ranks(AGE).latest()[0] == 1.0).all()
+
+
+def test_of_many_jobs_that_were_heard_of_once_few_are_kept(two_by_two, after, monkeypatch):
+    monkeypatch.setattr(retention, "MOST_BRIEF", 2)
+    for number in range(5):
+        two_by_two.info(0, 5.0 + number, job=f"once-{number}")
+    silent = BRIEF_SILENCE_SECONDS + 11
+    two_by_two.windows.forget(after(silent - 20))
+    assert 6 == len(two_by_two.windows.attempts)
+    two_by_two.windows.forget(after(silent), watched=lambda job: job == "once-0")
+    kept = {job for job, _ in two_by_two.windows.attempts}
+    assert {"once-0", "once-3", "once-4"} == {job for job in kept if job.startswith("once")}
+    assert 4 == len(kept)

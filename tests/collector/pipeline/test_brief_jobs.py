@@ -1,7 +1,7 @@
-"""Jobs that only logs name: many of them cost no more than a budget, and hold up nobody."""
+"""Jobs that were hardly heard of: many of them cost no more than a budget, and hold up nobody."""
 
-from rankscope.collector.pipeline import logs_only
-from rankscope.collector.pipeline.logs_only import EVALUATION_COST, in_turn
+from rankscope.collector.pipeline import brief_jobs
+from rankscope.collector.pipeline.brief_jobs import LOGS_COST, SAMPLES_COST, in_turn
 from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.formats.otlp import decode, encode
 from rankscope.vocabulary.samples import Event, Sample, Scalar, TelemetryResource
@@ -23,13 +23,13 @@ def evaluated(pipeline):
 
 
 def test_within_the_budget_it_is_everybodys_turn():
-    assert {0, 1, 2} == in_turn([(5.0, 10), (1.0, 10), (3.0, 10)], 3 * (EVALUATION_COST + 10))
+    assert {0, 1, 2} == in_turn([(5.0, 10), (1.0, 10), (3.0, 10)], 30)
 
 
 def test_beyond_it_those_come_first_that_were_not_evaluated_for_longest():
     waiting = [(5.0, 10), (1.0, 10), (3.0, 10)]
-    assert {1} == in_turn(waiting, EVALUATION_COST + 10)
-    assert {1, 2} == in_turn(waiting, 2 * (EVALUATION_COST + 10))
+    assert {1} == in_turn(waiting, 10)
+    assert {1, 2} == in_turn(waiting, 20)
 
 
 def test_a_job_that_holds_more_events_than_the_budget_has_its_turn_too():
@@ -46,7 +46,7 @@ def test_few_jobs_of_logs_are_all_evaluated_at_the_next_second_in_the_order_of_t
 
 
 def test_of_many_jobs_of_logs_each_is_evaluated_though_all_are_named_each_second(monkeypatch):
-    monkeypatch.setattr(logs_only, "BUDGET", 10 * EVALUATION_COST)
+    monkeypatch.setattr(brief_jobs, "BUDGET", 10 * LOGS_COST)
     pipeline = DetectionPipeline(detectors=())
     seen = evaluated(pipeline)
     names = [f"job-{number:02}" for number in range(40)]
@@ -58,9 +58,24 @@ def test_of_many_jobs_of_logs_each_is_evaluated_though_all_are_named_each_second
     assert len(seen) < 3 * len(names)
 
 
-def test_a_job_with_samples_is_evaluated_each_second_whatever_the_others_cost(monkeypatch):
-    monkeypatch.setattr(logs_only, "BUDGET", 1)
+def test_jobs_of_one_sample_each_share_the_budget_and_each_has_its_turn(monkeypatch):
+    monkeypatch.setattr(brief_jobs, "BUDGET", 10 * SAMPLES_COST)
     pipeline = DetectionPipeline(detectors=())
+    seen = evaluated(pipeline)
+    names = [f"job-{number:02}" for number in range(40)]
+    for name in names:
+        _report(pipeline, START, name)
+    for second in range(4):
+        pipeline.evaluate(START + second + 1)
+        assert 10 * (second + 1) == len(seen)
+    assert sorted(names) == sorted(seen)
+
+
+def test_a_job_with_samples_is_evaluated_each_second_whatever_the_others_cost(monkeypatch):
+    monkeypatch.setattr(brief_jobs, "BUDGET", 1)
+    pipeline = DetectionPipeline(detectors=())
+    for earlier in (-2, -1):
+        _report(pipeline, START + earlier)
     seen = evaluated(pipeline)
     for second in range(3):
         _report(pipeline, START + second)
@@ -96,11 +111,11 @@ def _detected(jobs):
     return None
 
 
-def _report(pipeline, at):
+def _report(pipeline, at, job="real"):
     samples = [
         Sample(name, value, at, (("rank", rank),))
         for rank in (0, 1)
         for name, value in (("training.step", at - START), ("training.step.duration", 1.0))
     ]
-    body = encode.metrics_request([(TelemetryResource("gpu-1", "real", 0), samples)])
+    body = encode.metrics_request([(TelemetryResource("gpu-1", job, 0), samples)])
     pipeline.metrics(decode.MetricsDecoder(pipeline.table).protobuf(body), at)
