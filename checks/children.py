@@ -33,7 +33,7 @@ def measure(
     yielding: Yielding,
     command: Command = CHILD,
 ) -> list[MeasuredRow]:
-    """Return what a child measured; a child that hangs, is killed or fails gives a row that says so.
+    """Return what a child measured; one that hangs, is killed or fails gives a row that says so.
 
     The child leads a process group. Whatever happens here, an interrupt too, the group is killed
     and waited for before this returns.

@@ -42,7 +42,7 @@ class CheckPlan:
 class FleetValues(Protocol):
     """Who knows what others of a kind measured; None: nobody does."""
 
-    def __call__(self, check: str, kind: str) -> ComparedValues | None: ...
+    def __call__(self, check: str, kind: str, /) -> ComparedValues | None: ...
 
 
 class Measuring(Protocol):

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from . import accelerators
@@ -24,7 +25,7 @@ def within_device(order: CheckOrder) -> list[MeasuredRow]:
         count = max(1 << 20, int(_CUDA_BYTES * order.fraction))
         source = torch.empty(count, dtype=torch.uint8, device=f"cuda:{index}")
         target = torch.empty_like(source)
-        rates = _timed(torch, index, lambda t=target, s=source: t.copy_(s), 2 * count, order)
+        rates = _timed(torch, index, partial(target.copy_, source), 2 * count, order)
         rows.append(_row(torch, index, rates))
     return rows or [_host_memory(order)]
 
@@ -42,8 +43,8 @@ def to_and_from_host(order: CheckOrder) -> list[MeasuredRow]:
         there = torch.empty(count, dtype=torch.uint8, device=f"cuda:{index}")
         here = torch.empty(count, dtype=torch.uint8, pin_memory=True)
         ways: tuple[Callable[[], object], ...] = (
-            lambda t=there, h=here: t.copy_(h, non_blocking=True),
-            lambda t=there, h=here: h.copy_(t, non_blocking=True),
+            partial(there.copy_, here, non_blocking=True),
+            partial(here.copy_, there, non_blocking=True),
         )
         found = [_timed(torch, index, way, count, order, share=0.5) for way in ways]
         rows.append(_row(torch, index, min(found, key=_middle)))
@@ -70,7 +71,7 @@ def between_devices(order: CheckOrder) -> list[MeasuredRow]:
             if other == index:
                 continue
             target = torch.empty(count, dtype=torch.uint8, device=f"cuda:{other}")
-            copy = lambda t=target, s=source: t.copy_(s)
+            copy = partial(target.copy_, source)
             found.append(_timed(torch, index, copy, count, order, share=share))
         rows.append(_row(torch, index, min(found, key=_middle)))
     return rows
