@@ -92,9 +92,9 @@ def judge(
         return _result(check, row, value, "pass", why)
     others = _enough(peer, fleet, beside)
     if others is None:
-        why = "nobody of its kind to compare with: no peer, and "
         held = len(fleet.values) if fleet is not None else 0
-        why += f"{held} of {FEWEST} hosts in the fleet's distribution"
+        why = f"nobody of its kind to compare with: no peer's value, and {held} of the {FEWEST} "
+        why += "hosts that are a distribution"
         return _result(check, row, value, "not_measured", why)
     return _compared(check, row, value, others)
 
@@ -149,7 +149,8 @@ def shown(value: float, unit: str) -> str:
     base = unit.partition("/")[0]
     names = {"By": "B", "{operation}": "FLOP", "{product}": " products"}
     if unit == "s":
-        return f"{value * 1000:.3g} ms" if abs(value) < 1 else f"{value:.3g} s"
+        small = (f"{value * 1e6:.3g} us", f"{value * 1e3:.3g} ms")[abs(value) >= 1e-3]
+        return small if abs(value) < 1 else f"{value:.3g} s"
     suffix = names.get(base, base) + unit[len(base) :]
     if base == "{product}":
         return f"{value:g}{suffix}"

@@ -128,7 +128,7 @@ def _measured(
 ) -> dict[str, Sequence[MeasuredRow]]:
     """Return the measured rows by check; none yet of the check that both hosts run together."""
     found: dict[str, Sequence[MeasuredRow]] = {}
-    names = tuple(dict.fromkeys(name for name in (plan.host, *plan.order.names, plan.peer) if name))
+    names = tuple(dict.fromkeys(name for name in (*plan.order.names, plan.peer) if name))
     offset = _offset(peer)
     for one in rows:
         order = replace(
@@ -149,8 +149,15 @@ def _measured(
             found[one.name] = [MeasuredRow("", missing=why)]
         else:
             yielding = _never if one.beside_jobs else lambda: _job(plan, watch)
-            found[one.name] = measure(order, most_seconds=min(one.seconds, left), yielding=yielding)
+            given = measure(order, most_seconds=min(one.seconds, left), yielding=yielding)
+            if one.name == _CLOCK and plan.peer:
+                given = [_without_peer(row, no_peer) for row in given]
+            found[one.name] = given
     return found
+
+
+def _without_peer(row: MeasuredRow, why: str) -> MeasuredRow:
+    return replace(row, missing=f"{row.missing.partition(';')[0]}; {why}") if row.missing else row
 
 
 def _never() -> str:

@@ -184,7 +184,8 @@ def _plan(arguments: argparse.Namespace, host: str) -> "CheckPlan":
     from ...checks.node_checks import CheckPlan  # noqa: PLC0415
 
     peer, port = arguments.peer or ("", None)
-    meets = tuple(name for name in (os.environ.get("MASTER_ADDR", ""),) if name)
+    # Its own name first, by which the others reach it; `--host` may be what only people say.
+    meets = tuple(name for name in (socket.gethostname(), os.environ.get("MASTER_ADDR")) if name)
     return CheckPlan(
         host=host,
         only=tuple(arguments.only),
