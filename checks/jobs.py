@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 _RANK = (b"RANK", b"SLURM_PROCID", b"OMPI_COMM_WORLD_RANK", b"PMI_RANK")
 _MEETS = (b"MASTER_ADDR", b"WORLD_SIZE")
@@ -20,6 +21,14 @@ class RunningTrainer:
 
     pid: int
     name: str
+
+
+class TrainerFinder(Protocol):
+    """Whoever knows whether a job runs here."""
+
+    def first(self) -> RunningTrainer | None:
+        """Return a rank that runs here, None where none is seen."""
+        ...
 
 
 class TrainerWatch:

@@ -22,7 +22,7 @@ _DOUBTS = 2.0
 _NORMAL = 1.4826
 """From the median of absolute deviations to a standard deviation."""
 _CROWDED = 0.25
-"""Share of the time that others used, from which on a value that looks slow says nothing."""
+"""Share of the time that others used, from which on a value says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,10 @@ def judge(
         verdict: CheckVerdict = "failed" if row.failed else "not_measured"
         why = row.failed or row.missing or "it gave no value"
         return JudgedCheck(check.name, device, None, check.unit, verdict, why, kind=row.kind)
+    if row.waited >= _CROWDED:
+        # That they had it is no fault of the node, and that it is fast without them no proof.
+        why = f"other processes had the CPU {row.waited:.0%} of the time"
+        return _result(check, row, value, "not_measured", why)
     if check.limit is not None and _worse(check, value, check.limit):
         why = f"{shown(value, check.unit)}; the limit is {shown(check.limit, check.unit)}"
         return _result(check, row, value, "failed", why, expected=check.limit)
@@ -119,10 +123,7 @@ def _compared(
         slow = f"{difference:.0%} {words} {shown(expected, check.unit)}"
         doubt = _DOUBTS * standard_error(row)
         best = value + doubt if check.better == "more" else value - doubt
-        if row.waited >= _CROWDED:
-            verdict = "not_measured"
-            why = f"{slow}, but other processes had the CPU {row.waited:.0%} of the time"
-        elif not _worse(check, best, edge):
+        if not _worse(check, best, edge):
             verdict = "not_measured"
             why = f"{slow}, but its repeats differ too much to tell"
         else:

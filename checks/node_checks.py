@@ -10,7 +10,7 @@ from typing import Protocol
 
 from ..vocabulary.checks import ActiveCheck, catalogue
 from . import children, judging, peers
-from .jobs import TrainerWatch
+from .jobs import TrainerFinder
 from .judging import ComparedValues, JudgedCheck
 from .measurements.rows import CheckOrder, MeasuredRow
 from .peers import PeerConnection, PeerError
@@ -61,7 +61,7 @@ def nobody(_check: str, _kind: str) -> ComparedValues | None:
 def check(
     plan: CheckPlan,
     *,
-    watch: TrainerWatch,
+    watch: TrainerFinder,
     fleet: FleetValues = nobody,
     measure: Measuring = children.measure,
     now: Callable[[], float] = time.monotonic,
@@ -91,7 +91,7 @@ def check(
 
 @contextlib.contextmanager
 def _met(
-    plan: CheckPlan, rows: Sequence[ActiveCheck], watch: TrainerWatch
+    plan: CheckPlan, rows: Sequence[ActiveCheck], watch: TrainerFinder
 ) -> Iterator[tuple[PeerConnection | None, str]]:
     """Meet the peer, where one is asked for; else say why there is none."""
     if not plan.peer:
@@ -119,7 +119,7 @@ def _met(
 def _measured(
     plan: CheckPlan,
     rows: Sequence[ActiveCheck],
-    watch: TrainerWatch,
+    watch: TrainerFinder,
     measure: Measuring,
     end: float,
     now: Callable[[], float],
@@ -164,7 +164,7 @@ def _never() -> str:
     return ""
 
 
-def _job(plan: CheckPlan, watch: TrainerWatch) -> str:
+def _job(plan: CheckPlan, watch: TrainerFinder) -> str:
     """Return why the node is left alone, "" while no job is seen."""
     if plan.beside_jobs or (running := watch.first()) is None:
         return ""
@@ -208,7 +208,7 @@ def _exchanged(
 
 
 def _paired(
-    plan: CheckPlan, peer: PeerConnection, measure: Measuring, watch: TrainerWatch
+    plan: CheckPlan, peer: PeerConnection, measure: Measuring, watch: TrainerFinder
 ) -> Sequence[MeasuredRow]:
     """Run the check that both hosts run together, at the same time."""
     one = catalogue()[PAIR]

@@ -89,7 +89,8 @@ def ranked_again(
     """Return the incident once it has the result, or as it is after a while."""
     identity, now = document["id"], dict(document)
     wanted = {row.check for row in results}
-    for _ in range(int(_SETTLE_SECONDS / _PAUSE_SECONDS)):
+    rounds = 0 if document["resolved_at"] else int(_SETTLE_SECONDS / _PAUSE_SECONDS)
+    for _ in range(rounds):
         pause(_PAUSE_SECONDS)
         try:
             now = collector.get("incidents", identity)

@@ -153,7 +153,8 @@ def _for_incident(
             }
             code = _said(arguments, host, at, results, incident=found)
             if not arguments.json:
-                print(f"{document['id'][:8]}: {before}; now {after}")
+                over = ", resolved: it is not ranked again" if document["resolved_at"] else ""
+                print(f"{document['id'][:8]}{over}: {before}; now {after}")
             return code
     return _said(arguments, host, at, results)
 

@@ -19,7 +19,8 @@ def free_port():
 
 def meeting(*, delay=0.0):
     """Return both ends of a connection; the second side begins so much later."""
-    ports, found = (free_port(), free_port()), {}
+    ports = (free_port(), free_port())
+    found: dict[int, peers.PeerConnection] = {}
 
     def side(number):
         time.sleep(number * delay)

@@ -33,8 +33,8 @@ def results(monkeypatch):
         return [row for name, row in given.items() if not plan.only or name in plan.only]
 
     monkeypatch.setattr(node_checks, "check", check)
-    monkeypatch.setattr(separating, "_PAUSE_SECONDS", 6.0)
-    monkeypatch.setattr(separating.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(separating, "_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(separating, "_SETTLE_SECONDS", 0.02)
     return given, asked
 
 
@@ -169,6 +169,7 @@ class Incident:
         found = zip(self.faults, shares, strict=True)
         return {
             "id": "0123456789abcdef",
+            "resolved_at": None,
             "root_cause": {"hypotheses": [hypothesis(one, p, self.host) for one, p in found]},
             "timeline": [{"at": "", "kind": "check", "text": "check cpu of cpu"}] * len(self.sent),
         }
