@@ -53,7 +53,7 @@ def test_both_meet_and_one_of_them_was_called(delay):
 def test_both_have_the_same_offset_of_their_clocks_with_opposite_signs():
     one, other = meeting()
     with one.socket, other.socket:
-        found = {}
+        found: dict[str, float] = {}
         ask = threading.Thread(target=lambda: found.update(there=other.clock_offset()))
         ask.start()
         here = one.clock_offset()
