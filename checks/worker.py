@@ -17,6 +17,7 @@ from .measurements.rows import CheckOrder
 _MOST_FILE = 1 << 30
 _PARENT_ENDS = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
+_PARENT = "RANKSCOPE_CHECK_PARENT"
 _VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "RANKSCOPE_PROBE")
 """A check is no rank of the job whose variables it inherited."""
 
@@ -42,7 +43,8 @@ def _bounded() -> None:
     """End with the parent, write no core and no large file, and let others go first."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PARENT_ENDS, signal.SIGKILL)
-    if os.getppid() == 1 and "RANKSCOPE_CHECK_PARENT" in os.environ:
+    parent = os.environ.pop(_PARENT, "")
+    if parent and str(os.getppid()) != parent:
         sys.exit(1)  # it was gone before this process asked
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_MOST_FILE, _MOST_FILE))

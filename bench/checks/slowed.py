@@ -3,6 +3,7 @@
 `python -m bench.checks.slowed SHARE`: order and answer pass through.
 """
 
+import os
 import signal
 import subprocess
 import sys
@@ -16,7 +17,8 @@ _PERIOD_SECONDS = 0.1
 def main() -> int:
     """Run the child; return its exit code."""
     share = float(sys.argv[1])
-    with subprocess.Popen(children.CHILD) as process:
+    environment = {**os.environ, "RANKSCOPE_CHECK_PARENT": str(os.getpid())}
+    with subprocess.Popen(children.CHILD, env=environment) as process:
         while process.poll() is None:
             process.send_signal(signal.SIGSTOP)
             time.sleep(share * _PERIOD_SECONDS)
