@@ -22,7 +22,8 @@ _DOUBTS = 2.0
 _NORMAL = 1.4826
 """From the median of absolute deviations to a standard deviation."""
 _CROWDED = 0.25
-"""Share of the time that others used, from which on a value says nothing."""
+"""Share of the time that others used, from which on a value says nothing, or, where they only share
+memory and disks, nothing bad."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,10 @@ def _compared(
         slow = f"{difference:.0%} {words} {shown(expected, check.unit)}"
         doubt = _DOUBTS * standard_error(row)
         best = value + doubt if check.better == "more" else value - doubt
-        if not _worse(check, best, edge):
+        if row.others >= _CROWDED:
+            verdict = "not_measured"
+            why = f"{slow}, but other processes had {row.others:.0%} of all CPUs meanwhile"
+        elif not _worse(check, best, edge):
             verdict = "not_measured"
             why = f"{slow}, but its repeats differ too much to tell"
         else:

@@ -4,7 +4,7 @@ import contextlib
 import math
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -45,7 +45,7 @@ class FleetValues(Protocol):
     def __call__(self, check: str, kind: str, /) -> ComparedValues | None: ...
 
 
-class Measuring(Protocol):
+class CheckMeasurement(Protocol):
     """How one check is measured; see `children.measure`."""
 
     def __call__(
@@ -63,7 +63,7 @@ def check(
     *,
     watch: TrainerFinder,
     fleet: FleetValues = nobody,
-    measure: Measuring = children.measure,
+    measure: CheckMeasurement = children.measure,
     now: Callable[[], float] = time.monotonic,
 ) -> list[JudgedCheck]:
     """Return a result a check and device, in the order of the table."""
@@ -92,7 +92,7 @@ def check(
 @contextlib.contextmanager
 def _met(
     plan: CheckPlan, rows: Sequence[ActiveCheck], watch: TrainerFinder
-) -> Iterator[tuple[PeerConnection | None, str]]:
+) -> Generator[tuple[PeerConnection | None, str], None, None]:
     """Meet the peer, where one is asked for; else say why there is none."""
     if not plan.peer:
         yield None, "there is no peer; name one (--peer HOST)"
@@ -120,7 +120,7 @@ def _measured(
     plan: CheckPlan,
     rows: Sequence[ActiveCheck],
     watch: TrainerFinder,
-    measure: Measuring,
+    measure: CheckMeasurement,
     end: float,
     now: Callable[[], float],
     peer: PeerConnection | None,
@@ -208,7 +208,7 @@ def _exchanged(
 
 
 def _paired(
-    plan: CheckPlan, peer: PeerConnection, measure: Measuring, watch: TrainerFinder
+    plan: CheckPlan, peer: PeerConnection, measure: CheckMeasurement, watch: TrainerFinder
 ) -> Sequence[MeasuredRow]:
     """Run the check that both hosts run together, at the same time."""
     one = catalogue()[PAIR]

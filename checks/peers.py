@@ -197,6 +197,7 @@ def _taken(
     if str(where[0]).removeprefix("::ffff:") not in addresses:
         found.close()  # nobody who was asked for
         return None
+    asked: dict[str, Any] = {}
     try:
         asked = found.receive(_CALL_SECONDS)
         fits = asked.get("rankscope") == "check" and isinstance(asked.get("id"), int)

@@ -6,11 +6,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from . import accelerators
 from .rows import CheckOrder, MeasuredRow, repeated
+from .time_shares import HostTimes
 
 _CUDA_BYTES = 256 << 20
 _CPU_BYTES = 4 << 20
@@ -47,7 +49,7 @@ def over_halves(order: CheckOrder) -> list[MeasuredRow]:
     rows: list[MeasuredRow] = []
     for name, half in (("first half", devices[:middle]), ("second half", devices[middle:])):
         row = _measured(torch, order, half)
-        rows.append(MeasuredRow(name, row.samples, row.kind, row.quantile, row.missing, row.failed))
+        rows.append(replace(row, device=name))
     return rows
 
 
@@ -90,11 +92,12 @@ def _measured(torch: Any, order: CheckOrder, devices: Sequence[int]) -> Measured
         _LOOPBACK, 0, len(devices), True, timedelta(seconds=_MEET_SECONDS), wait_for_workers=False
     )
     ranks: list[subprocess.Popen[bytes]] = []
+    before = HostTimes.read()
     try:
         for rank, index in enumerate(devices[1:], 1):
             told = json.dumps([rank, len(devices), store.port, index, order.document()])
             # Of this process's group, so that whoever ends that ends them too.
-            command = [sys.executable, "-m", f"{__package__.rpartition('.')[0]}.worker", told]
+            command = [sys.executable, "-m", "rankscope.checks.worker", told]
             ranks.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2))
         samples = _as_rank(torch, order, store, 0, len(devices), devices[0])
     except RuntimeError as error:
@@ -106,7 +109,9 @@ def _measured(torch: Any, order: CheckOrder, devices: Sequence[int]) -> Measured
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-    return MeasuredRow("host", samples, _kind(torch, devices), _quantile(devices[0]))
+    # The ranks' own time counts as theirs once they have ended.
+    others = before.others_until(HostTimes.read()) if devices[0] < 0 else 0.0
+    return MeasuredRow("host", samples, _kind(torch, devices), _quantile(devices[0]), others=others)
 
 
 def _as_rank(

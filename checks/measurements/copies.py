@@ -7,6 +7,7 @@ from typing import Any
 
 from . import accelerators
 from .rows import CheckOrder, MeasuredRow, repeated
+from .time_shares import HostTimes
 
 _CUDA_BYTES = 1 << 30
 _HOST_BYTES = 64 << 20
@@ -118,8 +119,11 @@ def _host_memory(order: CheckOrder) -> MeasuredRow:
             target[:extra] = source[:extra]
         return 2 * count / max(time.thread_time() - before, 1e-9)
 
+    before = HostTimes.read()
     samples = repeated(once, seconds=order.seconds, now=time.monotonic)
-    return MeasuredRow("memory", samples, f"{accelerators.host_kind()}, one core", 0.75)
+    others = before.others_until(HostTimes.read())
+    kind = f"{accelerators.host_kind()}, one core"
+    return MeasuredRow("memory", samples, kind, 0.75, others=others)
 
 
 def _middle(samples: tuple[float, ...]) -> float:

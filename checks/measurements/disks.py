@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from .rows import CheckOrder, MeasuredRow, repeated
+from .time_shares import HostTimes
 
 _BYTES = 16 << 20
 _BLOCK = 1 << 20
@@ -59,10 +60,12 @@ def _written(order: CheckOrder, folder: Path) -> MeasuredRow:
                     time.sleep(taken * order.extra)
                 return count / max(time.monotonic() - before, 1e-9)
 
+            start = HostTimes.read()
             samples = repeated(once, seconds=order.seconds, now=time.monotonic)
+            others = start.others_until(HostTimes.read())
     except OSError as error:
         return MeasuredRow(device, failed=f"{folder}: {error.strerror or error}")
-    return MeasuredRow(device, samples, _kind(folder), 0.75)
+    return MeasuredRow(device, samples, _kind(folder), 0.75, others=others)
 
 
 def _kind(folder: Path) -> str:

@@ -36,7 +36,8 @@ class CheckOrder:
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> "CheckOrder":
         """Return the order of a JSON object that `document` made."""
-        return cls(**{**given, "names": tuple(given.get("names", ()))})
+        values: dict[str, Any] = {**given, "names": tuple(given.get("names", ()))}
+        return cls(**values)
 
     def document(self) -> dict[str, Any]:
         """Return the order as a JSON object."""
@@ -51,6 +52,7 @@ class MeasuredRow:
     the device, and of what is shared nearer to the best. `kind`: what its values are compared
     within, such as the model and power limit. `missing`, `failed`: why there are none.
     `withheld`: share of the time that a quota or the hypervisor kept; `waited`: that others used.
+    `others`: share of all CPUs that other processes had, of what these share with it.
     """
 
     device: str
@@ -61,6 +63,7 @@ class MeasuredRow:
     failed: str = ""
     withheld: float = 0.0
     waited: float = 0.0
+    others: float = 0.0
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> "MeasuredRow":
@@ -74,6 +77,7 @@ class MeasuredRow:
             failed=str(given["failed"]),
             withheld=float(given["withheld"]),
             waited=float(given["waited"]),
+            others=float(given["others"]),
         )
 
     def document(self) -> dict[str, Any]:

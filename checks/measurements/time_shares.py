@@ -1,11 +1,14 @@
 """Where the time of a busy process went: on a CPU, waiting for one, or kept back by somebody."""
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 _STEAL = 8
 """Place of the field in the lines of /proc/stat."""
+_IDLE = 3
+"""Place of idle time there, that of waiting for disks behind it."""
 _TICK_SECONDS = 0.01
 
 
@@ -51,6 +54,33 @@ def between(first: ProcessTimes, last: ProcessTimes) -> TimeShares:
     queued = min(max(last.queued - first.queued, 0.0), away - kept)
     # It was runnable all the time: neither on a CPU nor in a queue it was stopped.
     return TimeShares((away - queued) / wall, queued / wall)
+
+
+@dataclass(frozen=True, slots=True)
+class HostTimes:
+    """Seconds of all CPUs since the boot: in all, busy, and busy with this process."""
+
+    total: float
+    busy: float
+    own: float
+
+    @classmethod
+    def read(cls) -> "HostTimes":
+        """Return the times of this host, 0 where the kernel does not show them."""
+        try:
+            first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
+            ticks = [int(word) for word in first.split()[1 : _STEAL + 1]]
+        except (OSError, ValueError):
+            ticks = []
+        total = sum(ticks) * _TICK_SECONDS
+        idle = sum(ticks[_IDLE : _IDLE + 2]) * _TICK_SECONDS
+        return cls(total, total - idle, sum(os.times()[:4]))
+
+    def others_until(self, last: "HostTimes") -> float:
+        """Return the share of all CPUs that other processes had until `last`."""
+        total = last.total - self.total
+        others = (last.busy - self.busy) - (last.own - self.own)
+        return min(max(others / total, 0.0), 1.0) if total > 0 else 0.0
 
 
 def _queued() -> float:

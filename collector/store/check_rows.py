@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
@@ -140,5 +141,8 @@ def trim(db: Connection, *, before: float) -> int:
     return db.execute(delete(rows_of).where(rows_of.c.at < before)).rowcount
 
 
-def _record(row: Row[tuple[object, ...]]) -> NumberedCheck:
-    return NumberedCheck(**row._asdict())
+_COLUMNS = [column.name for column in rows_of.columns]
+
+
+def _record(row: Row[Any]) -> NumberedCheck:
+    return NumberedCheck(**dict(zip(_COLUMNS, row, strict=True)))

@@ -59,6 +59,13 @@ def test_a_cpu_that_others_used_leaves_it_open(value):
     assert "40% of the time" in judged.reason
 
 
+def test_what_others_had_of_the_host_meanwhile_excuses_what_is_slow_and_nothing_else():
+    judged = judging.judge(MATMUL, row(80.0, others=0.6), fleet=fleet())
+    assert "not_measured" == judged.verdict
+    assert "60% of all CPUs" in judged.reason
+    assert "pass" == judging.judge(MATMUL, row(100.0, others=0.6), fleet=fleet()).verdict
+
+
 def test_time_that_a_quota_kept_is_named():
     judged = judging.judge(MATMUL, row(80.0, withheld=0.2), fleet=fleet())
     assert "slow" == judged.verdict

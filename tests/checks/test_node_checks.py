@@ -1,10 +1,13 @@
 """The checks of a node in turn: within their time, beside no job, and whatever one of them does."""
 
+import socket
+import threading
+
 import pytest
 
 from rankscope.checks import node_checks
 from rankscope.checks.jobs import RunningTrainer
-from rankscope.checks.judging import ComparedValues
+from rankscope.checks.judging import ComparedValues, JudgedCheck
 from rankscope.checks.measurements.rows import MeasuredRow
 from rankscope.checks.node_checks import CheckPlan
 from rankscope.vocabulary.checks import catalogue
@@ -36,7 +39,7 @@ class Measured:
 
 def run(measured, *, jobs=None, fleet=node_checks.nobody, **plan):
     return node_checks.check(
-        CheckPlan(host="here", **plan),
+        CheckPlan(**{"host": "here", **plan}),
         watch=jobs or Jobs(),
         fleet=fleet,
         measure=measured,
@@ -113,3 +116,76 @@ def test_a_peer_that_is_not_there_leaves_the_other_checks_alone():
     assert "nobody.invalid is not resolved" in by_name["all_reduce_pair"].reason
     assert "nobody.invalid is not resolved" in by_name["clock"].reason
     assert by_name["cpu"].value == pytest.approx(100.0)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def side_by_side(mine, theirs, *names, busy=None):
+    """Return the results of two hosts that check each other, by host and check."""
+    ports = (free_port(), free_port())
+    found: dict[int, dict[str, JudgedCheck]] = {}
+
+    def one(number, measured):
+        results = run(
+            measured,
+            jobs=busy if number else None,
+            only=names,
+            host=f"host-{number}",
+            peer="127.0.0.1",
+            own_port=ports[number],
+            peer_port=ports[1 - number],
+        )
+        found[number] = {row.check: row for row in results}
+
+    threads = [
+        threading.Thread(target=one, args=(number, measured))
+        for number, measured in enumerate((mine, theirs))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return found[0], found[1]
+
+
+def test_two_hosts_compare_what_they_measured_in_the_same_minute():
+    slow = Measured({"matmul": [MeasuredRow("cpu", (80.0,) * 5, "model")]})
+    mine, theirs = side_by_side(slow, Measured(), "clock", "matmul")
+    assert ("slow", "host-1 in the same minute") == (
+        mine["matmul"].verdict,
+        mine["matmul"].compared_with,
+    )
+    assert "pass" == theirs["matmul"].verdict
+    assert "pass" == mine["clock"].verdict == theirs["clock"].verdict
+
+
+def test_devices_of_another_kind_are_not_compared():
+    other = Measured({"matmul": [MeasuredRow("cpu", (80.0,) * 5, "another model")]})
+    mine, theirs = side_by_side(other, Measured(), "matmul")
+    assert "not_measured" == mine["matmul"].verdict == theirs["matmul"].verdict
+
+
+def test_both_run_the_all_reduce_with_one_store_that_one_of_them_keeps():
+    orders = []
+
+    class Noting(Measured):
+        def __call__(self, order, **bounds):
+            orders.append(order)
+            return super().__call__(order, **bounds)
+
+    mine, theirs = side_by_side(Noting(), Noting(), "all_reduce_pair")
+    one, other = orders
+    assert {True, False} == {one.first, other.first}
+    assert one.store == other.store > 0
+    assert mine["all_reduce_pair"].value == theirs["all_reduce_pair"].value
+
+
+def test_where_a_job_runs_on_one_of_them_neither_waits_for_the_other():
+    mine, theirs = side_by_side(
+        Measured(), Measured(), "dns", "all_reduce_pair", busy=Jobs(since=2)
+    )
+    for results in (mine, theirs):
+        assert "not_measured" == results["all_reduce_pair"].verdict

@@ -80,7 +80,7 @@ class ChecksQuery(QueryParameters):
     cursor: Number | None = None
 
 
-class DistributionQuery(QueryParameters):
+class CheckDistributionQuery(QueryParameters):
     """Of which check and kind, in which place; `host` is left out: it asks."""
 
     check: CheckName
@@ -120,7 +120,7 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
 
     @routes.get("/checks/distribution", summary="Get what hosts of a kind measure")
     def distribution(
-        principal: sender, query: Annotated[DistributionQuery, Query()]
+        principal: sender, query: Annotated[CheckDistributionQuery, Query()]
     ) -> CheckDistribution:
         principal.check_unlimited()
         values = store.check_values(

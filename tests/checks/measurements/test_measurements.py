@@ -11,7 +11,7 @@ from rankscope.checks.measurements import (
     names,
 )
 from rankscope.checks.measurements.rows import MOST_SAMPLES, CheckOrder, MeasuredRow, repeated
-from rankscope.checks.measurements.time_shares import ProcessTimes, between
+from rankscope.checks.measurements.time_shares import HostTimes, ProcessTimes, between
 
 
 def order(check="x", **more):
@@ -71,7 +71,7 @@ def test_a_folder_of_shared_storage_that_is_named_is_measured(tmp_path):
 
 
 def test_rows_travel_as_json_objects():
-    row = MeasuredRow("GPU-1", (1.0, 2.0), "kind", 0.75, withheld=0.1, waited=0.2)
+    row = MeasuredRow("GPU-1", (1.0, 2.0), "kind", 0.75, withheld=0.1, waited=0.2, others=0.3)
     assert row == MeasuredRow.read(row.document())
     given = order("cpu", names=("a", "b"))
     assert given == CheckOrder.read(given.document())
@@ -81,6 +81,13 @@ def test_repeats_are_bounded_and_the_first_is_left_out():
     values = iter(range(10_000))
     found = repeated(lambda: float(next(values)), seconds=1e9, now=lambda: 0.0)
     assert (1.0, MOST_SAMPLES) == (found[0], len(found))
+
+
+def test_what_others_had_of_all_cpus_is_what_was_busy_and_not_its_own():
+    before = HostTimes(total=100.0, busy=50.0, own=3.0)
+    assert 0.4 == pytest.approx(before.others_until(HostTimes(120.0, 60.0, 5.0)))
+    assert 0.0 == before.others_until(HostTimes(120.0, 52.0, 6.0))
+    assert 0.0 == before.others_until(before)
 
 
 @pytest.mark.parametrize(
