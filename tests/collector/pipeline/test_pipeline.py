@@ -20,6 +20,7 @@ from rankscope.detectors.liveness.stalls import StallsDetector
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder, logs_json, logs_protobuf
 from rankscope.vocabulary import checks
+from rankscope.vocabulary.checks import CheckVerdict
 from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
 
 START = 1_700_000_000.0
@@ -379,7 +380,7 @@ def test_alerts_survive_a_snapshot():
 class CheckedNode(DetectionPipeline):
     """A pipeline that also gets the result of a check of host-b, as its host sends it."""
 
-    verdict = "slow"
+    verdict: CheckVerdict = "slow"
 
     def evaluate_jobs(self, now):
         if now == START + 90:
